@@ -1,0 +1,111 @@
+import type { EventId, Position, Revision, StreamName } from './ids.ts';
+
+/**
+ * The event-log port. Two adapters pass one contract suite (test/ledger/event-log): `sqlite` (embedded) and
+ * `eventstoredb` (production).
+ *
+ * A log is one total order of events, each of which belongs to one stream and has the next revision of that stream.
+ * Nothing rewrites or deletes an event (rule 5). An event is visible to a reader only when all events before it are.
+ */
+export interface EventLog {
+  /**
+   * Appends all events to one stream, or none of them. The expected revision is always a number; C is the revision
+   * of the stream's last event, NO_STREAM (-1) where there is none.
+   *
+   *   expected = C                                       appended, last revision C + n
+   *   expected > C                                       conflict
+   *   expected < C, every id sits at expected+1, …        appended: an exact retry, or a retry with a prefix of what was
+   *                                                      written, answers with the old last revision and its position
+   *   expected < C, any id differs or runs past the end   conflict
+   *
+   * @throws EventLogError `unavailable`: nothing was written; `ambiguous`: it may have been written, and the same call
+   *   again (same ids, same expected revision) finds out; `invalid`: empty append, or one over the limits; `closed`.
+   */
+  append(stream: StreamName, expectedRevision: Revision, events: readonly ProposedEvent[]): Promise<AppendResult>;
+
+  /**
+   * Events of one stream, forwards from `from` (inclusive; default the first) or backwards from `from` (inclusive;
+   * default the last). A stream that does not exist has no events. @throws EventLogError as `append`.
+   */
+  readStream(stream: StreamName, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
+
+  /** Events of all streams in log order, after the position (exclusive; null is the beginning). */
+  readAll(options?: ReadAllOptions): AsyncIterable<RecordedEvent>;
+
+  /**
+   * Every event after a position, then live, in log order, without gap or repeat. Resumes by itself after a drop.
+   * `onEvents` is awaited before it is called again; when it throws, the subscription stops and `onStopped` is told:
+   * an event is never skipped.
+   */
+  subscribeAll(options: SubscribeAllOptions): Subscription;
+
+  /** The position of the last event in the log; null when it is empty. */
+  headPosition(): Promise<Position | null>;
+
+  /** Waits for appends under way, then frees what the adapter holds. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface ProposedEvent {
+  /** Deterministic, so that a retry is recognised; a UUID, sortable by time. */
+  readonly id: EventId;
+  /** PastTense PascalCase. */
+  readonly type: string;
+  /** JSON text. Text, not a value: the bytes that are hashed and stored are made once, by the caller. */
+  readonly data: string;
+  /** JSON text. */
+  readonly metadata: string;
+}
+
+export interface RecordedEvent extends ProposedEvent {
+  readonly stream: StreamName;
+  readonly revision: Revision;
+  readonly position: Position;
+}
+
+export type AppendResult =
+  | { readonly type: 'appended'; readonly lastRevision: Revision; readonly position: Position }
+  | { readonly type: 'conflict'; readonly actualRevision: Revision };
+
+export interface ReadStreamOptions {
+  readonly direction?: 'forwards' | 'backwards';
+  readonly from?: Revision;
+  readonly limit?: number;
+}
+
+export interface ReadAllOptions {
+  readonly after?: Position | null;
+  readonly limit?: number;
+}
+
+export interface SubscribeAllOptions {
+  /** Exclusive; null is the beginning of the log. */
+  readonly after: Position | null;
+  readonly onEvents: (events: readonly RecordedEvent[]) => void | Promise<void>;
+  /** Called each time everything that was in the log has been handed over; the first time marks the end of catch-up. */
+  readonly onCaughtUp?: () => void;
+  /** Called at most once, with what ended the subscription. Not called after `close`. */
+  readonly onStopped?: (error: Error) => void;
+}
+
+export interface Subscription {
+  /** Resolves when no call of `onEvents` is under way and none will follow. Idempotent. */
+  close(): Promise<void>;
+}
+
+export type EventLogErrorKind = 'unavailable' | 'ambiguous' | 'invalid' | 'closed';
+
+export class EventLogError extends Error {
+  override readonly name = 'EventLogError';
+  readonly kind: EventLogErrorKind;
+
+  constructor(kind: EventLogErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+
+  /** Whether the same call again can succeed. */
+  get canRetry(): boolean {
+    return this.kind === 'unavailable' || this.kind === 'ambiguous';
+  }
+}
