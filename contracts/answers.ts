@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { FAMILIES } from './catalog.ts';
+
+/** Bodies of our own answers. Where the specification leaves field names open, these are the names. */
+
+/** An entry of GET /v1/models (specification, Model). */
+export const modelSchema = z.strictObject({
+  id: z.string(),
+  type: z.literal('model'),
+  display_name: z.string(),
+  family: z.enum(FAMILIES),
+  status: z.enum(['active', 'deprecated']),
+  context_window: z.int(),
+  /** On deprecated entries: RFC 3339, and the model to move to. */
+  retiresAt: z.string().optional(),
+  replacement: z.string().optional(),
+  note: z.string().optional(),
+});
+export type ModelAnswer = z.infer<typeof modelSchema>;
+
+export const modelListSchema = z.strictObject({
+  data: z.array(modelSchema),
+  has_more: z.literal(false),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+});
+export type ModelListAnswer = z.infer<typeof modelListSchema>;
+
+export const catalogAnswerSchema = z.strictObject({
+  models: z.array(z.strictObject({ id: z.string(), label: z.string(), group: z.string() })),
+});
+export type CatalogAnswer = z.infer<typeof catalogAnswerSchema>;
+
+const prices = <T extends z.ZodType>(price: T) =>
+  z.strictObject({ input: price, output: price, cache_read: price, cache_write_5m: price, cache_write_1h: price });
+
+export const pricingSchema = z.strictObject({
+  /** The catalog's version and hash: which table the meter bills with at this moment. */
+  version: z.int(),
+  hash: z.string(),
+  credit: z.literal('1 credit = 1 micro-USD; 1,000,000 credits = 1.00 USD'),
+  unit: z.literal('per million tokens'),
+  /** Token prices are multiplied with it when, and only when, a request was served fast. */
+  fast_multiplier: z.int(),
+  models: z.array(
+    z.strictObject({
+      id: z.string(),
+      label: z.string(),
+      status: z.enum(['active', 'deprecated']),
+      free: z.boolean(),
+      /** Whether the model can be served fast. */
+      fast: z.boolean(),
+      caching: z.enum(['none', 'explicit', 'automatic']),
+      /** Whole credits per million tokens. */
+      credits: prices(z.int()),
+      /** The same in USD, as decimal strings: exact. */
+      usd: prices(z.string()),
+    }),
+  ),
+  /** Ids of the models to show first. */
+  showcase: z.array(z.string()),
+});
+export type PricingAnswer = z.infer<typeof pricingSchema>;
+
+const limit = z.strictObject({
+  /** Micro-USD per calendar month (UTC); null is none. */
+  limit: z.int().nullable(),
+  /** Micro-USD debited in this month. */
+  spent: z.int(),
+});
+
+export const meSchema = z.strictObject({
+  email: z.string(),
+  plan: z.string(),
+  /** Credits that can be spent now, in micro-USD: granted, not expired, not spent. */
+  available_credits: z.int(),
+  /** Of these, held for requests under way. */
+  held_credits: z.int(),
+  account: z.strictObject({ id: z.string(), kind: z.enum(['personal', 'organization']) }),
+  key: z.strictObject({
+    id: z.string(),
+    name: z.string(),
+    last4: z.string(),
+    expires_at: z.string().nullable(),
+    models: z.array(z.string()).nullable(),
+  }),
+  month: z.strictObject({ month: z.string(), account: limit, key: limit }),
+});
+export type MeAnswer = z.infer<typeof meSchema>;
+
+export const statusSchema = z.strictObject({
+  name: z.string(),
+  version: z.string(),
+  /** Whether the views have caught up with the ledger and the journal can take requests. */
+  ok: z.boolean(),
+  /** How many models can be called. */
+  models: z.int(),
+});
+export type StatusAnswer = z.infer<typeof statusSchema>;
+
+/** A whole number of micro-USD as a JSON number. @throws RangeError above 9 billion USD, which a JSON number cannot carry. */
+export function microUsdNumber(amount: bigint): number {
+  const number = Number(amount);
+  if (!Number.isSafeInteger(number)) throw new RangeError(`${amount} micro-USD cannot be a JSON number`);
+  return number;
+}

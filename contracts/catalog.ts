@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { instantField } from './event-fields.ts';
+import { LIMITS } from './limits.ts';
+import { type MicroUsd, parseUsd, rate } from './money.ts';
+import { type Rates, rateCardField, ratesFrom } from './rate-card.ts';
+
+/** Neutral family tags (specification, Model): two proprietary families, open and low-latency models, and our own. */
+export const FAMILIES = ['opal', 'granite', 'open', 'swift', 'svc'] as const;
+export const MODEL_ID_PATTERN = /^[a-z0-9][a-z0-9._:/-]{0,127}$/i;
+
+const upstream = z.strictObject({
+  /** A provider of the configuration, or `mock`, which is built in. */
+  provider: z.string().min(1),
+  /** What the model is called there. */
+  model: z.string().min(1),
+});
+
+const shownModel = {
+  id: z.string().regex(MODEL_ID_PATTERN, 'expected letters, digits and . _ : / - (at most 128)'),
+  family: z.enum(FAMILIES),
+  label: z.string().min(1),
+  group: z.string().min(1),
+  note: z.string().nullable(),
+  contextWindow: z.int().min(1),
+  caching: z.enum(['none', 'explicit', 'automatic']),
+  showcase: z.boolean(),
+  status: z.enum(['active', 'deprecated', 'retired']),
+  retiresAt: instantField.nullable(),
+  replacement: z.string().nullable(),
+};
+
+/** A model as `CatalogPublished` carries it. */
+export const catalogModelField = z.strictObject({
+  ...shownModel,
+  displayName: z.string().min(1),
+  lanes: z.array(z.enum(['standard', 'fast'])),
+  /** Free models cost nothing and need no credits; all others have prices above zero. */
+  free: z.boolean(),
+  upstreams: z.array(upstream),
+  rateCard: rateCardField,
+});
+export type CatalogModel = z.infer<typeof catalogModelField>;
+export type Upstream = z.infer<typeof upstream>;
+
+const usdPerMTok = z.codec(
+  z.string(),
+  z.custom<MicroUsd>((value) => typeof value === 'bigint'),
+  {
+    decode: (text, context) => {
+      const price = parseUsd(text);
+      if (price !== null) return price;
+      context.issues.push({
+        code: 'custom',
+        input: text,
+        message: 'expected USD per million tokens as a string such as "3.00"',
+      });
+      return z.NEVER;
+    },
+    encode: (price) => price.toString(),
+  },
+);
+
+const date = z.iso.date().transform((text) => `${text}T00:00:00.000Z`);
+
+const fileModel = z
+  .strictObject({
+    id: shownModel.id,
+    display_name: z.string().min(1),
+    family: shownModel.family,
+    label: z.string().min(1),
+    group: z.string().min(1),
+    note: z.string().min(1).optional(),
+    context_window: shownModel.contextWindow,
+    caching: shownModel.caching.default('none'),
+    showcase: z.boolean().default(false),
+    status: shownModel.status.default('active'),
+    /** YYYY-MM-DD, the first moment (UTC) at which calls fail. */
+    retires_at: date.optional(),
+    replacement: z.string().min(1).optional(),
+    lanes: z
+      .array(z.enum(['standard', 'fast']))
+      .min(1)
+      .default(['standard']),
+    free: z.boolean().default(false),
+    /** USD per million tokens, as strings, for money is never a float. Cache rates follow from the input price. */
+    price: z.strictObject({ input: usdPerMTok, output: usdPerMTok }).optional(),
+    upstreams: z.array(upstream).max(LIMITS.upstreamAttemptsMax).default([]),
+  })
+  .transform((model, context) => {
+    const fault = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
+    const ended = model.status !== 'active';
+    if (ended && model.replacement === undefined) fault('replacement', `required on a ${model.status} model`);
+    if (ended && model.retires_at === undefined) fault('retires_at', `required on a ${model.status} model`);
+    if (!ended && model.retires_at !== undefined) fault('retires_at', 'only on a deprecated or retired model');
+    if (model.status !== 'retired' && model.upstreams.length === 0) fault('upstreams', 'expected at least one');
+    if (!model.lanes.includes('standard')) fault('lanes', 'must include "standard"');
+    const rates = ratesOf(model, fault);
+    return rates === null ? z.NEVER : { ...model, rates };
+  });
+
+function ratesOf(
+  model: { free: boolean; price?: { input: MicroUsd; output: MicroUsd } | undefined },
+  fault: (path: string, message: string) => void,
+): Rates | null {
+  if (model.free) {
+    if (model.price !== undefined) fault('price', 'a free model has none');
+    return ratesFrom(rate(0n), rate(0n));
+  }
+  if (model.price === undefined) {
+    fault('price', 'required: a model without a price is never free by default; say "free: true" to mean it');
+    return null;
+  }
+  if (model.price.input === 0n || model.price.output === 0n)
+    fault('price', 'must be more than 0; say "free: true" to mean it');
+  const rates = ratesFrom(rate(model.price.input), rate(model.price.output));
+  if (rates === null)
+    fault('price', 'input: must be a multiple of 0.00002 USD, so that 10% and 125% of it are whole micro-USD');
+  return rates;
+}
+
+/** The catalog file that `gateway catalog publish` reads (YAML or JSON). */
+export const catalogFileSchema = z
+  .strictObject({ models: z.array(fileModel).min(1).max(LIMITS.catalogModelsMax) })
+  .superRefine((file, context) => {
+    const ids = new Set<string>();
+    for (const [index, model] of file.models.entries()) {
+      if (ids.has(model.id))
+        context.addIssue({ code: 'custom', path: ['models', index, 'id'], message: `"${model.id}" is listed twice` });
+      ids.add(model.id);
+    }
+    for (const [index, { id, replacement }] of file.models.entries())
+      if (replacement !== undefined && (replacement === id || !ids.has(replacement)))
+        context.addIssue({
+          code: 'custom',
+          path: ['models', index, 'replacement'],
+          message: `"${replacement}" is not another model of this catalog`,
+        });
+  });
+export type CatalogFile = z.infer<typeof catalogFileSchema>;
+export type CatalogFileModel = CatalogFile['models'][number];

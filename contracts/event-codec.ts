@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import type { ProposedEvent, RecordedEvent } from './event-log.ts';
+import { type DomainEvent, EVENT_SCHEMAS, type EventType } from './events.ts';
+import { describeFault, fieldFaults } from './field-faults.ts';
+import { type CommandId, eventIdOf } from './ids.ts';
+
+const SCHEMA_VERSION = 1;
+
+/** What stands beside an event's data: who caused it, by which command, and when it was written down. */
+export const eventMetadataSchema = z.looseObject({
+  schemaVersion: z.int().min(1),
+  /** The command that caused it; for usage and debits the request's own UUID. */
+  commandId: z.string().min(1),
+  actor: z.string().min(1),
+  recordedAt: z.iso.datetime({ precision: 3 }),
+});
+export type EventMetadata = z.infer<typeof eventMetadataSchema>;
+
+export interface Recording {
+  readonly commandId: CommandId;
+  /** Who asked for it: "operator", "gateway", a key's id. */
+  readonly actor: string;
+  /** RFC 3339. */
+  readonly recordedAt: string;
+}
+
+/** A stored event that cannot be read: never skipped, for what is skipped is not billed. */
+export class UnreadableEventError extends Error {
+  override readonly name = 'UnreadableEventError';
+}
+
+/**
+ * Events as the log stores them: validated, amounts as decimal strings, ids made from the command and the index.
+ * @throws Error when an event breaks its own schema, which is a bug of the caller.
+ */
+export function encodeEvents(events: readonly DomainEvent[], recording: Recording): ProposedEvent[] {
+  const metadata = JSON.stringify({ schemaVersion: SCHEMA_VERSION, ...recording });
+  return events.map((event, index) => ({
+    id: eventIdOf(recording.commandId, index),
+    type: event.type,
+    data: JSON.stringify(encodeData(event)),
+    metadata,
+  }));
+}
+
+function encodeData(event: DomainEvent): unknown {
+  const schema: z.ZodType = EVENT_SCHEMAS[event.type];
+  return z.encode(schema, event.data);
+}
+
+/** Reads a stored event. @throws UnreadableEventError with the stream, revision and fault. */
+export function decodeEvent(recorded: RecordedEvent): DomainEvent {
+  if (!isEventType(recorded.type)) throw unreadable(recorded, `unknown type ${JSON.stringify(recorded.type)}`);
+  const schema: z.ZodType = EVENT_SCHEMAS[recorded.type];
+  const result = schema.safeParse(parseJson(recorded));
+  if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
+  return { type: recorded.type, data: result.data } as DomainEvent;
+}
+
+/** Reads what stands beside a stored event. @throws UnreadableEventError also for a schema version of a newer program. */
+export function decodeMetadata(recorded: RecordedEvent): EventMetadata {
+  const result = eventMetadataSchema.safeParse(JSON.parse(recorded.metadata));
+  if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
+  if (result.data.schemaVersion > SCHEMA_VERSION)
+    throw unreadable(
+      recorded,
+      `schema version ${result.data.schemaVersion} is newer than this program's ${SCHEMA_VERSION}`,
+    );
+  return result.data;
+}
+
+const isEventType = (type: string): type is EventType => Object.hasOwn(EVENT_SCHEMAS, type);
+
+function parseJson(recorded: RecordedEvent): unknown {
+  try {
+    return JSON.parse(recorded.data);
+  } catch (cause) {
+    throw unreadable(recorded, 'its data is not JSON', { cause });
+  }
+}
+
+const unreadable = (recorded: RecordedEvent, problem: string, options?: ErrorOptions): UnreadableEventError =>
+  new UnreadableEventError(`${recorded.stream} revision ${recorded.revision} (${recorded.type}): ${problem}`, options);

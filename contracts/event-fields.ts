@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import {
+  type AccountId,
+  accountId,
+  type GrantId,
+  grantId,
+  type KeyId,
+  keyId,
+  type RequestId,
+  requestId,
+} from './ids.ts';
+import { type MicroUsd, microUsd, type PicoUsd, picoUsd, type Rate, rate } from './money.ts';
+import { TOKEN_CLASSES } from './usage.ts';
+
+/**
+ * The fields that events are made of. Amounts are decimal strings in the stored JSON, because JSON numbers are floats
+ * to most readers, and bigint in memory.
+ */
+const amountText = z.string().regex(/^(0|[1-9]\d{0,29})$/, 'expected a whole amount as a decimal string');
+
+const amountOf = <T extends bigint>(mint: (value: bigint) => T) =>
+  z.codec(
+    amountText,
+    z.custom<T>((value) => typeof value === 'bigint' && value >= 0n),
+    {
+      decode: (text) => mint(BigInt(text)),
+      encode: (value) => value.toString(),
+    },
+  );
+
+/** Micro-USD of at least 0; the direction is in the event's or field's name. */
+export const microUsdField = amountOf<MicroUsd>(microUsd);
+export const picoUsdField = amountOf<PicoUsd>(picoUsd);
+export const rateField = amountOf<Rate>(rate);
+
+/** Micro-USD that may be negative: a balance can be, where an upstream has not respected max_tokens. */
+export const balanceField = z.codec(
+  z.string().regex(/^(0|-?[1-9]\d{0,29})$/),
+  z.custom<MicroUsd>((value) => typeof value === 'bigint'),
+  { decode: (text) => microUsd(BigInt(text)), encode: (value) => value.toString() },
+);
+
+const branded = <T extends string>(schema: z.ZodString, mint: (text: string) => T) =>
+  z.codec(
+    schema,
+    z.custom<T>((value) => typeof value === 'string'),
+    { decode: mint, encode: (value) => value },
+  );
+
+export const accountIdField = branded<AccountId>(z.string().min(1), accountId);
+export const keyIdField = branded<KeyId>(z.string().min(1), keyId);
+export const grantIdField = branded<GrantId>(z.string().min(1), grantId);
+export const requestIdField = branded<RequestId>(z.string().regex(/^req_[0-9a-f]{32}$/), requestId);
+
+/** RFC 3339 in UTC, to the millisecond. */
+export const instantField = z.iso.datetime({ precision: 3 });
+/** A calendar month in UTC: "2026-11". */
+export const monthField = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/);
+
+export const tokenClassField = z.enum(TOKEN_CLASSES);
+export const laneField = z.enum(['standard', 'fast']);
+const count = z.int().min(0);
+export const tokenCountsField = z.strictObject({
+  input: count,
+  output: count,
+  cacheRead: count,
+  cacheWrite5m: count,
+  cacheWrite1h: count,
+});
+
+/** The rate card that a usage is priced with, for ever (rule 6). */
+export const rateCardRefField = z.strictObject({
+  id: z.string().min(1),
+  version: z.int().min(1),
+  /** SHA-256 of the card in its canonical form, hexadecimal. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type RateCardRef = z.infer<typeof rateCardRefField>;

@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import { catalogModelField } from './catalog.ts';
+import {
+  accountIdField,
+  balanceField,
+  grantIdField,
+  instantField,
+  keyIdField,
+  laneField,
+  microUsdField,
+  monthField,
+  picoUsdField,
+  rateCardRefField,
+  rateField,
+  requestIdField,
+  tokenClassField,
+  tokenCountsField,
+} from './event-fields.ts';
+
+/** Every event of the ledger (design, section 3). Amounts are positive, the direction is in the name. */
+const role = z.enum(['owner', 'admin', 'member']);
+const text = z.string().min(1);
+const sha256Field = z.string().regex(/^[0-9a-f]{64}$/);
+const limitScope = z.enum(['account', 'key']);
+/** What a debit took from one grant, or what came back to it. */
+const grantShare = z.strictObject({ grantId: grantIdField, amount: microUsdField });
+
+const accountEvents = {
+  AccountOpened: z.strictObject({
+    accountId: accountIdField,
+    kind: z.enum(['personal', 'organization']),
+    email: z.email(),
+    openedAt: instantField,
+  }),
+  MemberAdded: z.strictObject({ email: z.email(), role }),
+  MemberRoleChanged: z.strictObject({ email: z.email(), role }),
+  MemberRemoved: z.strictObject({ email: z.email() }),
+  ApiKeyIssued: z.strictObject({
+    keyId: keyIdField,
+    name: text,
+    sha256: sha256Field,
+    last4: z.string().length(4),
+    issuer: text,
+    expiresAt: instantField.nullable(),
+    /** Model ids that the key may call; null is all of them. */
+    models: z.array(text).nullable(),
+    monthlyLimit: microUsdField.nullable(),
+  }),
+  ApiKeyRevoked: z.strictObject({ keyId: keyIdField, revokedAt: instantField }),
+  PlanChanged: z.strictObject({ plan: text }),
+  CreditsGranted: z.strictObject({
+    grantId: grantIdField,
+    source: z.enum(['trial', 'purchase', 'plan', 'promotion', 'adjustment']),
+    amount: microUsdField,
+    /** What was paid for it. */
+    costBasis: microUsdField,
+    /** Grants of a lower number burn first. */
+    priority: z.int().min(0).max(1000),
+    effectiveAt: instantField,
+    /** Exclusive; null is never. */
+    expiresAt: instantField.nullable(),
+  }),
+  CreditsExpired: z.strictObject({ grantId: grantIdField, amount: microUsdField, expiredAt: instantField }),
+  GrantRevoked: z.strictObject({
+    grantId: grantIdField,
+    amount: microUsdField,
+    cause: z.enum(['refund', 'dispute', 'fraud', 'administration']),
+  }),
+  UsageRecorded: z.strictObject({
+    requestId: requestIdField,
+    keyId: keyIdField,
+    model: text,
+    /** The upstream's own id of the request; null where none was seen. */
+    upstream: z.strictObject({ provider: text, model: text, requestId: z.string().nullable() }),
+    tokens: tokenCountsField,
+    lane: laneField,
+    /**
+     * How the request ended. `upstream_refused` is an answer other than 200, or none, before any content; the design's
+     * four outcomes have no word for it, and an upstream that saw a request leaves a record all the same (rule 2).
+     */
+    outcome: z.enum(['completed', 'client_disconnected', 'upstream_interrupted', 'upstream_refused', 'recovered']),
+    source: z.enum(['reported', 'estimated']),
+    /** Whether a debit follows, where the tokens cost anything; false for endings that are not charged. */
+    billable: z.boolean(),
+    startedAt: instantField,
+    finishedAt: instantField,
+    rateCard: rateCardRefField,
+  }),
+  CreditsDebited: z.strictObject({
+    requestId: requestIdField,
+    keyId: keyIdField,
+    model: text,
+    lane: laneField,
+    /** Exact, the sum of the lines. */
+    cost: picoUsdField,
+    carryBefore: picoUsdField,
+    carryAfter: picoUsdField,
+    amount: microUsdField,
+    lines: z.array(
+      z.strictObject({ tokenClass: tokenClassField, tokens: z.int().min(1), rate: rateField, cost: picoUsdField }),
+    ),
+    grants: z.array(grantShare),
+    /** What no grant covered: 0 so long as the upstream respects max_tokens (rule 7). */
+    uncovered: microUsdField,
+    /** Granted less expired, revoked and debited, after this debit. */
+    balanceAfter: balanceField,
+    /** The month of the request's start. */
+    month: monthField,
+    monthToDateAfter: microUsdField,
+    keyMonthToDateAfter: microUsdField,
+  }),
+  CreditsLeased: z.strictObject({ proxy: text, leaseId: text, amount: microUsdField, expiresAt: instantField }),
+  LeaseReleased: z.strictObject({ proxy: text, leaseId: text, amount: microUsdField }),
+  DebitReversed: z.strictObject({
+    requestId: requestIdField,
+    keyId: keyIdField,
+    amount: microUsdField,
+    grants: z.array(grantShare),
+    /** The part that repays what no grant had covered. */
+    uncovered: microUsdField,
+    month: monthField,
+    reason: text,
+    actor: text,
+  }),
+  SpendLimitSet: z.strictObject({
+    scope: limitScope,
+    keyId: keyIdField.nullable(),
+    /** Per calendar month; null is none. */
+    limit: microUsdField.nullable(),
+  }),
+  SpendThresholdCrossed: z.strictObject({
+    scope: limitScope,
+    keyId: keyIdField.nullable(),
+    month: monthField,
+    thresholdPercent: z.int().min(1).max(100),
+    limit: microUsdField,
+    spent: microUsdField,
+  }),
+  AutoReloadConfigured: z.strictObject({
+    enabled: z.boolean(),
+    threshold: microUsdField,
+    target: microUsdField,
+    monthlyCap: microUsdField.nullable(),
+  }),
+  AutoReloadStarted: z.strictObject({ attemptId: text, amount: microUsdField }),
+  AutoReloadSkipped: z.strictObject({ reason: text }),
+  AutoReloadPaused: z.strictObject({ reason: text }),
+  PaymentSucceeded: z.strictObject({ attemptId: text, providerId: text, amount: microUsdField }),
+  PaymentFailed: z.strictObject({
+    attemptId: text,
+    providerId: text.nullable(),
+    amount: microUsdField,
+    declineCode: text.nullable(),
+  }),
+  PaymentActionRequired: z.strictObject({ attemptId: text, providerId: text, amount: microUsdField }),
+  PaymentRefunded: z.strictObject({ attemptId: text, providerId: text, amount: microUsdField }),
+  PaymentDisputed: z.strictObject({ attemptId: text, providerId: text, amount: microUsdField }),
+  AccountSuspended: z.strictObject({ reason: text }),
+  AccountReinstated: z.strictObject({ reason: text }),
+  StatementClosed: z.strictObject({
+    month: monthField,
+    firstRevision: z.int().min(0),
+    lastRevision: z.int().min(0),
+    opening: balanceField,
+    granted: microUsdField,
+    debited: microUsdField,
+    reversed: microUsdField,
+    expired: microUsdField,
+    closing: balanceField,
+  }),
+} as const;
+
+const catalogEvents = {
+  CatalogPublished: z.strictObject({
+    version: z.int().min(1),
+    hash: sha256Field,
+    publishedAt: instantField,
+    models: z.array(catalogModelField),
+  }),
+} as const;
+
+const sealEvents = {
+  LedgerSealed: z.strictObject({
+    firstPosition: z.int().min(0),
+    lastPosition: z.int().min(0),
+    count: z.int().min(1),
+    merkleRoot: sha256Field,
+    previousSeal: sha256Field.nullable(),
+    signature: text,
+  }),
+} as const;
+
+export const EVENT_SCHEMAS = { ...accountEvents, ...catalogEvents, ...sealEvents } as const;
+
+type EventsOf<Schemas extends Record<string, z.ZodType>> = {
+  [T in keyof Schemas & string]: { readonly type: T; readonly data: z.infer<Schemas[T]> };
+}[keyof Schemas & string];
+
+/** Events of a stream `account-<id>`. */
+export type AccountEvent = EventsOf<typeof accountEvents>;
+/** Events of the stream `catalog`. */
+export type CatalogEvent = EventsOf<typeof catalogEvents>;
+/** Events of the stream `seals`. */
+export type SealEvent = EventsOf<typeof sealEvents>;
+export type DomainEvent = AccountEvent | CatalogEvent | SealEvent;
+export type EventType = DomainEvent['type'];
+export type EventData<T extends EventType> = Extract<DomainEvent, { type: T }>['data'];
+
+export type UsageRecorded = EventData<'UsageRecorded'>;
+export type CreditsDebited = EventData<'CreditsDebited'>;
+export type Outcome = UsageRecorded['outcome'];
+
+export const isAccountEvent = (event: DomainEvent): event is AccountEvent => Object.hasOwn(accountEvents, event.type);

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Every bound that crosses folders, in one place; what concerns one part alone stands in that part's `limits.ts`. */
+export const LIMITS = Object.freeze({
+  /** A request body (design, section 5). */
+  requestBodyBytesMax: 32 * MIB,
+  /** Nesting of a request body: deeper is refused before anything recurses over it. */
+  requestDepthMax: 512,
+  /** A JSON answer of an upstream; a longer one is cut, for it could not be metered. */
+  answerBytesMax: 64 * MIB,
+  requestHeadersBytesMax: 32 * KIB,
+
+  /** Requests between admission and settlement in one proxy. */
+  requestsInFlightMax: 20_000,
+  /** Upstream answers that are read on after their client has left. */
+  drainsMax: 1_000,
+  drainMs: 2 * MINUTE_MS,
+  /** Upstream deployments tried for one request. */
+  upstreamAttemptsMax: 4,
+
+  connectMs: 10 * SECOND_MS,
+  firstByteMs: 10 * MINUTE_MS,
+  /** Silence between two pieces of an answer. SDK clients give up after 300 s of it. */
+  idleMs: 5 * MINUTE_MS,
+  requestTotalMs: HOUR_MS,
+  /** An upstream's answer to count_tokens, which a client waits for before its request starts. */
+  countTokensMs: 30 * SECOND_MS,
+
+  /** Requests of one account that are settled by one append. */
+  settlementGroupMax: 64,
+  /** Settlement appends under way at once, each of another account. */
+  settlementAppendsMax: 64,
+  /** Tries of one settlement append before it is put back in the queue and the log counts as away. */
+  settlementAttemptsMax: 8,
+  settlementBackoffMs: 50,
+  settlementBackoffMaxMs: 5 * SECOND_MS,
+
+  /** Views are written to disk at least this often while they change. */
+  viewFlushMs: 250,
+  shutdownDrainMs: 30 * SECOND_MS,
+  /** Waiting for the last settlements and the view's last write after the streams have ended. */
+  shutdownFlushMs: 10 * SECOND_MS,
+
+  /** Expired credits are written down only after every request that may still burn them has ended. */
+  expiryGraceMs: 2 * HOUR_MS,
+  trialMs: 30 * DAY_MS,
+
+  /** Bytes that one event may have, and one append together. */
+  eventBytesMax: 256 * KIB,
+  appendBytesMax: 1_000_000,
+  catalogModelsMax: 200,
+});
+
+assert(LIMITS.drainMs <= LIMITS.requestTotalMs, 'a drain ends within its request');
+assert(LIMITS.requestTotalMs < LIMITS.expiryGraceMs, 'a request ends before the credits it may burn are written off');
+assert(LIMITS.drainsMax <= LIMITS.requestsInFlightMax, 'a drain is a request in flight');
+assert(
+  LIMITS.idleMs <= LIMITS.requestTotalMs && LIMITS.firstByteMs <= LIMITS.requestTotalMs,
+  'the total bounds the parts',
+);
+assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');
+assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { rateField } from './event-fields.ts';
+import { type Rate, rate } from './money.ts';
+import { TOKEN_CLASSES, type TokenClass } from './usage.ts';
+
+/** Cache rates in percent of the input rate (specification, part Limits). */
+export const CACHE_RATE_PERCENT = { cacheRead: 10n, cacheWrite5m: 125n, cacheWrite1h: 200n } as const;
+/** The priority lane costs twice the token prices, only when served fast (specification, Priority lane rule). */
+export const FAST_MULTIPLIER = 2;
+
+export const ratesField = z.strictObject({
+  input: rateField,
+  output: rateField,
+  cacheRead: rateField,
+  cacheWrite5m: rateField,
+  cacheWrite1h: rateField,
+});
+
+/** Prices of one model, complete: each token class has a rate (rule 9). A change of price is a new version. */
+export const rateCardField = z.strictObject({
+  /** The model's id. */
+  id: z.string().min(1),
+  version: z.int().min(1),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  rates: ratesField,
+  /** What the rates are multiplied with in the fast lane; null where the model has none. */
+  fastMultiplier: z.literal(FAST_MULTIPLIER).nullable(),
+});
+export type RateCard = z.infer<typeof rateCardField>;
+export type Rates = { readonly [C in TokenClass]: Rate };
+
+/**
+ * The five rates from the two that are priced. Null where a cache rate would not be a whole number: such a price cannot
+ * be billed exactly, so it is refused where it enters.
+ */
+export function ratesFrom(input: Rate, output: Rate): Rates | null {
+  const share = (percent: bigint): Rate | null =>
+    (input * percent) % 100n === 0n ? rate((input * percent) / 100n) : null;
+  const cacheRead = share(CACHE_RATE_PERCENT.cacheRead);
+  const cacheWrite5m = share(CACHE_RATE_PERCENT.cacheWrite5m);
+  const cacheWrite1h = share(CACHE_RATE_PERCENT.cacheWrite1h);
+  if (cacheRead === null || cacheWrite5m === null || cacheWrite1h === null) return null;
+  return { input, output, cacheRead, cacheWrite5m, cacheWrite1h };
+}
+
+/** Makes a card with its hash, the SHA-256 of one line: id, version, the five rates in order, the multiplier. */
+export function rateCard(
+  id: string,
+  version: number,
+  rates: Rates,
+  fastMultiplier: typeof FAST_MULTIPLIER | null,
+): RateCard {
+  return { id, version, hash: hashOf(id, version, rates, fastMultiplier), rates, fastMultiplier };
+}
+
+/** Whether a card's hash is that of its content. */
+export const isRateCardIntact = (card: RateCard): boolean =>
+  card.hash === hashOf(card.id, card.version, card.rates, card.fastMultiplier);
+
+function hashOf(id: string, version: number, rates: Rates, fastMultiplier: number | null): string {
+  const line = JSON.stringify([id, version, ...TOKEN_CLASSES.map((name) => rates[name].toString()), fastMultiplier]);
+  return createHash('sha256').update(line, 'utf8').digest('hex');
+}
+
+/** What one token costs in a lane. A model without a fast lane bills standard prices (specification, Priority lane rule). */
+export function rateInLane(card: RateCard, tokenClass: TokenClass, lane: 'standard' | 'fast'): Rate {
+  const standard = card.rates[tokenClass];
+  return lane === 'fast' && card.fastMultiplier !== null ? rate(standard * BigInt(card.fastMultiplier)) : standard;
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { balanceField, grantIdField, keyIdField, microUsdField, picoUsdField } from '../../contracts/event-fields.ts';
+import { microUsd, picoUsd } from '../../contracts/money.ts';
+
+/**
+ * What an account's stream folds to. The schema is also the form in which a snapshot is kept; a snapshot is a cache,
+ * dropped when ACCOUNT_STATE_VERSION is not the program's.
+ */
+export const ACCOUNT_STATE_VERSION = 1;
+
+const ms = z.int();
+
+const grant = z.strictObject({
+  grantId: grantIdField,
+  source: z.enum(['trial', 'purchase', 'plan', 'promotion', 'adjustment']),
+  amount: microUsdField,
+  remaining: microUsdField,
+  costBasis: microUsdField,
+  priority: z.int(),
+  effectiveAtMs: ms,
+  /** Exclusive; null is never. */
+  expiresAtMs: ms.nullable(),
+});
+export type Grant = z.infer<typeof grant>;
+
+const apiKey = z.strictObject({
+  keyId: keyIdField,
+  name: z.string(),
+  sha256: z.string(),
+  last4: z.string(),
+  issuer: z.string(),
+  expiresAtMs: ms.nullable(),
+  models: z.array(z.string()).nullable(),
+  revokedAtMs: ms.nullable(),
+});
+export type ApiKey = z.infer<typeof apiKey>;
+
+const spendOfMonth = z.strictObject({
+  account: microUsdField,
+  keys: z.record(z.string(), microUsdField),
+  /** Thresholds already told, as `<scope>:<percent>`; scope is `account` or a key's id. */
+  crossed: z.array(z.string()),
+});
+export type SpendOfMonth = z.infer<typeof spendOfMonth>;
+
+export const spendStateSchema = z.strictObject({
+  /** Monthly limits in micro-USD; an absent key or null account is without limit. */
+  accountLimit: microUsdField.nullable(),
+  keyLimits: z.record(z.string(), microUsdField),
+  /** Net debits by calendar month (UTC) of the request's start. */
+  months: z.record(z.string(), spendOfMonth),
+});
+export type SpendState = z.infer<typeof spendStateSchema>;
+
+export const openAccountSchema = z.strictObject({
+  type: z.literal('open'),
+  accountId: z.string(),
+  kind: z.enum(['personal', 'organization']),
+  email: z.string(),
+  plan: z.string(),
+  openedAtMs: ms,
+  /** Why the account is suspended; null when it is not. */
+  suspended: z.string().nullable(),
+  members: z.record(z.string(), z.enum(['owner', 'admin', 'member'])),
+  keys: z.record(z.string(), apiKey),
+  /** In burn order. */
+  grants: z.array(grant),
+  /** The part below one micro-USD that the next debit takes along (rule 3). */
+  carry: picoUsdField,
+  /** Debited beyond what grants covered; the next grant fills it first. */
+  uncovered: microUsdField,
+  /** Granted less expired, revoked and debited. */
+  balance: balanceField,
+  spend: spendStateSchema,
+});
+export type OpenAccount = z.infer<typeof openAccountSchema>;
+
+/** The state of a stream without events, or of an account. */
+export type AccountState = { readonly type: 'unopened' } | OpenAccount;
+
+export const INITIAL_ACCOUNT: AccountState = { type: 'unopened' };
+export const INITIAL_SPEND: SpendState = { accountLimit: null, keyLimits: {}, months: {} };
+export const NO_CARRY = picoUsd(0n);
+export const NOTHING = microUsd(0n);

@@ -1,0 +1,72 @@
+import type { EventData, UsageRecorded } from '../../contracts/events.ts';
+import type { AccountId, GrantId, KeyId } from '../../contracts/ids.ts';
+import type { MicroUsd } from '../../contracts/money.ts';
+import type { RateCard } from '../../contracts/rate-card.ts';
+
+/** What can be asked of an account. Times and ids are arguments: the decider reads no clock and no randomness. */
+export type AccountCommand =
+  | {
+      readonly type: 'OpenAccount';
+      readonly accountId: AccountId;
+      readonly kind: 'personal' | 'organization';
+      readonly email: string;
+      /** Granted for 30 days from now; 0 for none. */
+      readonly trial: MicroUsd;
+      readonly trialGrantId: GrantId;
+      readonly nowMs: number;
+    }
+  | {
+      readonly type: 'GrantCredits';
+      readonly grantId: GrantId;
+      readonly source: EventData<'CreditsGranted'>['source'];
+      readonly amount: MicroUsd;
+      readonly costBasis: MicroUsd;
+      readonly priority: number;
+      readonly effectiveAtMs: number;
+      readonly expiresAtMs: number | null;
+    }
+  | {
+      readonly type: 'IssueKey';
+      readonly keyId: KeyId;
+      readonly name: string;
+      readonly sha256: string;
+      readonly last4: string;
+      readonly issuer: string;
+      readonly expiresAtMs: number | null;
+      readonly models: readonly string[] | null;
+      readonly monthlyLimit: MicroUsd | null;
+      readonly nowMs: number;
+    }
+  | { readonly type: 'RevokeKey'; readonly keyId: KeyId; readonly nowMs: number }
+  /** `keyId` null is the account's own limit; `limit` null is none. */
+  | { readonly type: 'SetSpendLimit'; readonly keyId: KeyId | null; readonly limit: MicroUsd | null }
+  /** A finished request; the card is the one that the usage names. */
+  | { readonly type: 'RecordUsage'; readonly usage: UsageRecorded; readonly card: RateCard }
+  /** Writes down what the clock has already made true (rule 11). */
+  | { readonly type: 'ExpireCredits'; readonly nowMs: number }
+  | { readonly type: 'SuspendAccount'; readonly reason: string }
+  | { readonly type: 'ReinstateAccount'; readonly reason: string };
+
+export type CommandRefusalCode =
+  | 'account_exists'
+  | 'account_not_found'
+  | 'key_exists'
+  | 'key_not_found'
+  | 'key_already_revoked'
+  | 'grant_exists'
+  | 'invalid_amount'
+  | 'invalid_period'
+  | 'already_suspended'
+  | 'not_suspended';
+
+export interface CommandRefusal {
+  readonly type: 'refused';
+  readonly code: CommandRefusalCode;
+  readonly message: string;
+}
+
+export const commandRefused = (code: CommandRefusalCode, message: string): CommandRefusal => ({
+  type: 'refused',
+  code,
+  message,
+});

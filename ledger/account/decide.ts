@@ -1,0 +1,128 @@
+import type { AccountEvent } from '../../contracts/events.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { microUsd } from '../../contracts/money.ts';
+import type { AccountState, OpenAccount } from './account-state.ts';
+import { type AccountCommand, type CommandRefusal, commandRefused } from './commands.ts';
+import { isExpired } from './grants.ts';
+import { recordUsage } from './record-usage.ts';
+
+type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
+type Decision = AccountEvent[] | CommandRefusal;
+
+/** Trial credits burn before all others (design, section 3). */
+const TRIAL_PRIORITY = 0;
+
+/**
+ * What a command makes of an account: events, none where it is already so, or a refusal. Pure.
+ * A retry of a command that was carried out is recognised by its id (account, grant, key), not repeated.
+ */
+export function decide(command: AccountCommand, state: AccountState): Decision {
+  if (command.type === 'OpenAccount') return openAccount(command, state);
+  if (state.type === 'unopened') return commandRefused('account_not_found', 'there is no such account');
+  switch (command.type) {
+    case 'GrantCredits':
+      return grantCredits(command, state);
+    case 'IssueKey':
+      return issueKey(command, state);
+    case 'RevokeKey':
+      return revokeKey(command, state);
+    case 'SetSpendLimit':
+      return setSpendLimit(command, state);
+    case 'RecordUsage':
+      return recordUsage(state, command.usage, command.card);
+    case 'ExpireCredits':
+      return expireCredits(command, state);
+    case 'SuspendAccount':
+      return state.suspended === null
+        ? [{ type: 'AccountSuspended', data: { reason: command.reason } }]
+        : commandRefused('already_suspended', `the account is already suspended: ${state.suspended}`);
+    case 'ReinstateAccount':
+      return state.suspended === null
+        ? commandRefused('not_suspended', 'the account is not suspended')
+        : [{ type: 'AccountReinstated', data: { reason: command.reason } }];
+    default:
+      return command satisfies never;
+  }
+}
+
+const instant = (ms: number): string => new Date(ms).toISOString();
+const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
+
+function openAccount(command: CommandOf<'OpenAccount'>, state: AccountState): Decision {
+  if (state.type === 'open')
+    return commandRefused('account_exists', `account ${command.accountId} is open since ${instant(state.openedAtMs)}`);
+  const { accountId, kind, email, nowMs } = command;
+  const events: AccountEvent[] = [
+    { type: 'AccountOpened', data: { accountId, kind, email, openedAt: instant(nowMs) } },
+  ];
+  if (command.trial > 0n)
+    events.push({
+      type: 'CreditsGranted',
+      data: {
+        grantId: command.trialGrantId,
+        source: 'trial',
+        amount: command.trial,
+        costBasis: microUsd(0n),
+        priority: TRIAL_PRIORITY,
+        effectiveAt: instant(nowMs),
+        expiresAt: instant(nowMs + LIMITS.trialMs),
+      },
+    });
+  return events;
+}
+
+function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): Decision {
+  const { grantId, source, amount, costBasis, priority, effectiveAtMs, expiresAtMs } = command;
+  if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
+  if (expiresAtMs !== null && expiresAtMs <= effectiveAtMs)
+    return commandRefused('invalid_period', 'expiresAt: must be after effectiveAt');
+  if (state.grants.some((grant) => grant.grantId === grantId))
+    return commandRefused('grant_exists', `grant ${grantId} was already made`);
+  const effectiveAt = instant(effectiveAtMs);
+  const expiresAt = instantOrNull(expiresAtMs);
+  return [{ type: 'CreditsGranted', data: { grantId, source, amount, costBasis, priority, effectiveAt, expiresAt } }];
+}
+
+function issueKey(command: CommandOf<'IssueKey'>, state: OpenAccount): Decision {
+  const { keyId, name, sha256, last4, issuer, expiresAtMs, models, monthlyLimit, nowMs } = command;
+  if (state.keys[keyId] !== undefined) return commandRefused('key_exists', `key ${keyId} was already issued`);
+  if (expiresAtMs !== null && expiresAtMs <= nowMs)
+    return commandRefused('invalid_period', 'expiresAt: must be in the future');
+  const expiresAt = instantOrNull(expiresAtMs);
+  const allowed = models === null ? null : [...models];
+  return [
+    { type: 'ApiKeyIssued', data: { keyId, name, sha256, last4, issuer, expiresAt, models: allowed, monthlyLimit } },
+  ];
+}
+
+function revokeKey({ keyId, nowMs }: CommandOf<'RevokeKey'>, state: OpenAccount): Decision {
+  const key = state.keys[keyId];
+  if (key === undefined) return commandRefused('key_not_found', `the account has no key ${keyId}`);
+  if (key.revokedAtMs !== null)
+    return commandRefused('key_already_revoked', `key ${keyId} was revoked at ${instant(key.revokedAtMs)}`);
+  return [{ type: 'ApiKeyRevoked', data: { keyId, revokedAt: instant(nowMs) } }];
+}
+
+function setSpendLimit({ keyId, limit }: CommandOf<'SetSpendLimit'>, state: OpenAccount): Decision {
+  if (keyId === null) {
+    if (state.spend.accountLimit === limit) return [];
+    return [{ type: 'SpendLimitSet', data: { scope: 'account', keyId: null, limit } }];
+  }
+  if (state.keys[keyId] === undefined) return commandRefused('key_not_found', `the account has no key ${keyId}`);
+  if ((state.spend.keyLimits[keyId] ?? null) === limit) return [];
+  return [{ type: 'SpendLimitSet', data: { scope: 'key', keyId, limit } }];
+}
+
+/** Only after the grace in which a request that started before the expiry may still end. */
+function expireCredits({ nowMs }: CommandOf<'ExpireCredits'>, state: OpenAccount): AccountEvent[] {
+  return state.grants
+    .filter((grant) => grant.remaining > 0n && isExpired(grant, nowMs - LIMITS.expiryGraceMs))
+    .map((grant) => ({
+      type: 'CreditsExpired',
+      data: {
+        grantId: grant.grantId,
+        amount: grant.remaining,
+        expiredAt: instant(grant.expiresAtMs ?? nowMs),
+      },
+    }));
+}

@@ -1,0 +1,136 @@
+import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { type AccountState, type ApiKey, INITIAL_SPEND, NO_CARRY, NOTHING, type OpenAccount } from './account-state.ts';
+import { withGrant, withoutShares, withShares } from './grants.ts';
+import { evolveSpend } from './spend.ts';
+
+/** Folds one event into an account's state. Pure. @throws Error when the event cannot follow, which means a broken stream. */
+export function evolve(state: AccountState, event: AccountEvent): OpenAccount {
+  if (event.type === 'AccountOpened') {
+    if (state.type === 'open') throw new Error(`account ${state.accountId} is opened twice`);
+    return opened(event.data);
+  }
+  if (state.type === 'unopened') throw new Error(`${event.type} on an account that was never opened`);
+  const spend = evolveSpend(state.spend, event);
+  const next = evolveOpen(state, event);
+  return spend === state.spend ? next : { ...next, spend };
+}
+
+const opened = ({ accountId, kind, email, openedAt }: EventData<'AccountOpened'>): OpenAccount => ({
+  type: 'open',
+  accountId,
+  kind,
+  email,
+  plan: 'trial',
+  openedAtMs: Date.parse(openedAt),
+  suspended: null,
+  members: { [email]: 'owner' },
+  keys: {},
+  grants: [],
+  carry: NO_CARRY,
+  uncovered: NOTHING,
+  balance: NOTHING,
+  spend: INITIAL_SPEND,
+});
+
+function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'AccountOpened' }>): OpenAccount {
+  switch (event.type) {
+    case 'MemberAdded':
+    case 'MemberRoleChanged':
+      return { ...state, members: { ...state.members, [event.data.email]: event.data.role } };
+    case 'MemberRemoved': {
+      const { [event.data.email]: _removed, ...members } = state.members;
+      return { ...state, members };
+    }
+    case 'ApiKeyIssued':
+      return { ...state, keys: { ...state.keys, [event.data.keyId]: issued(event.data) } };
+    case 'ApiKeyRevoked':
+      return revoked(state, event.data);
+    case 'PlanChanged':
+      return { ...state, plan: event.data.plan };
+    case 'CreditsGranted':
+      return granted(state, event.data);
+    case 'CreditsExpired':
+    case 'GrantRevoked':
+      return {
+        ...state,
+        grants: withoutShares(state.grants, [event.data]),
+        balance: microUsd(state.balance - event.data.amount),
+      };
+    case 'CreditsDebited':
+      return {
+        ...state,
+        grants: withoutShares(state.grants, event.data.grants),
+        carry: event.data.carryAfter,
+        uncovered: microUsd(state.uncovered + event.data.uncovered),
+        balance: microUsd(state.balance - event.data.amount),
+      };
+    case 'DebitReversed':
+      return {
+        ...state,
+        grants: withShares(state.grants, event.data.grants),
+        uncovered: microUsd(state.uncovered - event.data.uncovered),
+        balance: microUsd(state.balance + event.data.amount),
+      };
+    case 'AccountSuspended':
+      return { ...state, suspended: event.data.reason };
+    case 'AccountReinstated':
+      return { ...state, suspended: null };
+    case 'UsageRecorded':
+    case 'SpendLimitSet':
+    case 'SpendThresholdCrossed':
+    case 'CreditsLeased':
+    case 'LeaseReleased':
+    case 'AutoReloadConfigured':
+    case 'AutoReloadStarted':
+    case 'AutoReloadSkipped':
+    case 'AutoReloadPaused':
+    case 'PaymentSucceeded':
+    case 'PaymentFailed':
+    case 'PaymentActionRequired':
+    case 'PaymentRefunded':
+    case 'PaymentDisputed':
+    case 'StatementClosed':
+      return state;
+    default:
+      return event satisfies never;
+  }
+}
+
+const issued = (data: EventData<'ApiKeyIssued'>): ApiKey => ({
+  keyId: data.keyId,
+  name: data.name,
+  sha256: data.sha256,
+  last4: data.last4,
+  issuer: data.issuer,
+  expiresAtMs: data.expiresAt === null ? null : Date.parse(data.expiresAt),
+  models: data.models,
+  revokedAtMs: null,
+});
+
+function revoked(state: OpenAccount, { keyId, revokedAt }: EventData<'ApiKeyRevoked'>): OpenAccount {
+  const key = state.keys[keyId];
+  if (key === undefined) throw new Error(`account ${state.accountId} has no key ${keyId}`);
+  return { ...state, keys: { ...state.keys, [keyId]: { ...key, revokedAtMs: Date.parse(revokedAt) } } };
+}
+
+/** A new grant first fills what earlier debits left uncovered; the rest can be spent. */
+function granted(state: OpenAccount, data: EventData<'CreditsGranted'>): OpenAccount {
+  const filled: MicroUsd = data.amount < state.uncovered ? data.amount : state.uncovered;
+  const grant = {
+    grantId: data.grantId,
+    source: data.source,
+    amount: data.amount,
+    remaining: microUsd(data.amount - filled),
+    costBasis: data.costBasis,
+    priority: data.priority,
+    effectiveAtMs: Date.parse(data.effectiveAt),
+    expiresAtMs: data.expiresAt === null ? null : Date.parse(data.expiresAt),
+  };
+  return {
+    ...state,
+    grants: withGrant(state.grants, grant),
+    uncovered: microUsd(state.uncovered - filled),
+    balance: microUsd(state.balance + data.amount),
+  };
+}

@@ -1,0 +1,93 @@
+import type { GrantId } from '../../contracts/ids.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { Grant } from './account-state.ts';
+
+export interface GrantShare {
+  readonly grantId: GrantId;
+  readonly amount: MicroUsd;
+}
+
+/**
+ * Takes an amount from the grants that are usable at an instant, in burn order; `uncovered` is what they do not hold.
+ * A request burns what was usable when it started, also when it ends after an expiry.
+ */
+export function burn(
+  grants: readonly Grant[],
+  amount: MicroUsd,
+  atMs: number,
+): { shares: readonly GrantShare[]; uncovered: MicroUsd } {
+  const shares: GrantShare[] = [];
+  let left: bigint = amount;
+  for (const grant of grants) {
+    if (left === 0n) break;
+    if (grant.remaining === 0n || !isUsable(grant, atMs)) continue;
+    const taken = grant.remaining < left ? grant.remaining : left;
+    shares.push({ grantId: grant.grantId, amount: microUsd(taken) });
+    left -= taken;
+  }
+  return { shares, uncovered: microUsd(left) };
+}
+
+/** Whether a grant can be spent at an instant: from `effectiveAt` (inclusive) to `expiresAt` (exclusive). */
+export const isUsable = (grant: Grant, atMs: number): boolean => grant.effectiveAtMs <= atMs && !isExpired(grant, atMs);
+
+export const isExpired = (grant: Grant, atMs: number): boolean =>
+  grant.expiresAtMs !== null && grant.expiresAtMs <= atMs;
+
+/** What usable grants hold at an instant, computed from the clock and never from a sweeper's having run (rule 11). */
+export function usableCredits(grants: readonly Grant[], atMs: number): MicroUsd {
+  let sum = 0n;
+  for (const grant of grants) if (isUsable(grant, atMs)) sum += grant.remaining;
+  return microUsd(sum);
+}
+
+/**
+ * Burn order (design, section 3): priority, expiry (none last), zero cost basis first, effectiveAt, grantId.
+ * A grant's place never changes, so the list is kept sorted.
+ */
+export function withGrant(grants: readonly Grant[], added: Grant): Grant[] {
+  const index = grants.findIndex((grant) => burnOrder(added, grant) < 0);
+  return index === -1 ? [...grants, added] : [...grants.slice(0, index), added, ...grants.slice(index)];
+}
+
+export function burnOrder(a: Grant, b: Grant): number {
+  return (
+    a.priority - b.priority ||
+    orderOfExpiry(a.expiresAtMs, b.expiresAtMs) ||
+    Number(a.costBasis !== 0n) - Number(b.costBasis !== 0n) ||
+    a.effectiveAtMs - b.effectiveAtMs ||
+    (a.grantId < b.grantId ? -1 : a.grantId > b.grantId ? 1 : 0)
+  );
+}
+
+function orderOfExpiry(a: number | null, b: number | null): number {
+  if (a === b) return 0;
+  if (a === null) return 1;
+  return b === null ? -1 : a - b;
+}
+
+/** The grants with shares taken away. @throws Error when a share is more than its grant holds, or names no grant. */
+export const withoutShares = (grants: readonly Grant[], shares: readonly GrantShare[]): Grant[] =>
+  changeRemaining(grants, shares, (remaining, share) => remaining - share);
+
+/** The grants with shares given back. @throws Error as `withoutShares`. */
+export const withShares = (grants: readonly Grant[], shares: readonly GrantShare[]): Grant[] =>
+  changeRemaining(grants, shares, (remaining, share) => remaining + share);
+
+function changeRemaining(
+  grants: readonly Grant[],
+  shares: readonly GrantShare[],
+  change: (remaining: bigint, share: bigint) => bigint,
+): Grant[] {
+  const changed = [...grants];
+  for (const share of shares) {
+    const index = changed.findIndex((grant) => grant.grantId === share.grantId);
+    const grant = changed[index];
+    if (grant === undefined) throw new Error(`no grant ${share.grantId}`);
+    const remaining = change(grant.remaining, share.amount);
+    if (remaining < 0n || remaining > grant.amount)
+      throw new Error(`grant ${grant.grantId} of ${grant.amount} would hold ${remaining} micro-USD`);
+    changed[index] = { ...grant, remaining: microUsd(remaining) };
+  }
+  return changed;
+}

@@ -1,0 +1,18 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** The form of a service key (specification, part Authentication). */
+const KEY_PREFIX = 'sk-svc-';
+
+export interface NewKey {
+  /** Shown once, stored nowhere. */
+  readonly secret: string;
+  readonly keyId: string;
+  readonly sha256: string;
+  readonly last4: string;
+}
+
+export function newKey(): NewKey {
+  const secret = KEY_PREFIX + randomBytes(32).toString('base64url');
+  const sha256 = createHash('sha256').update(secret, 'utf8').digest('hex');
+  return { secret, keyId: `key_${randomBytes(8).toString('hex')}`, sha256, last4: secret.slice(-4) };
+}

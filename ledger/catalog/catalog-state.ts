@@ -1,0 +1,59 @@
+import type { CatalogModel } from '../../contracts/catalog.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import type { RateCardRef } from '../../contracts/event-fields.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { EventData } from '../../contracts/events.ts';
+import { CATALOG_STREAM, NO_STREAM, type Revision } from '../../contracts/ids.ts';
+import { isRateCardIntact, type RateCard } from '../../contracts/rate-card.ts';
+
+/** What the stream `catalog` folds to: the models of the newest version, and every rate card there ever was. */
+export interface CatalogState {
+  /** 0 before the first publication. */
+  readonly version: number;
+  readonly hash: string;
+  readonly models: ReadonlyMap<string, CatalogModel>;
+  /** By hash; never forgotten, for usage names the card it is priced with (rule 6). */
+  readonly cards: ReadonlyMap<string, RateCard>;
+  /** The newest card of each model that was ever listed. */
+  readonly newestCards: ReadonlyMap<string, RateCard>;
+  readonly revision: Revision;
+}
+
+export const EMPTY_CATALOG: CatalogState = {
+  version: 0,
+  hash: '',
+  models: new Map(),
+  cards: new Map(),
+  newestCards: new Map(),
+  revision: NO_STREAM,
+};
+
+/** Pure. @throws Error when a rate card's hash is not that of its content. */
+export function evolveCatalog(state: CatalogState, data: EventData<'CatalogPublished'>, at: Revision): CatalogState {
+  const cards = new Map(state.cards);
+  const newestCards = new Map(state.newestCards);
+  for (const { rateCard } of data.models) {
+    if (!isRateCardIntact(rateCard))
+      throw new Error(`rate card ${rateCard.id} version ${rateCard.version} does not match its hash`);
+    cards.set(rateCard.hash, rateCard);
+    newestCards.set(rateCard.id, rateCard);
+  }
+  const models = new Map(data.models.map((model) => [model.id, model]));
+  return { version: data.version, hash: data.hash, models, cards, newestCards, revision: at };
+}
+
+/** The card that a usage names; null when the catalog never had it. */
+export const rateCardOf = (state: CatalogState, { hash }: RateCardRef): RateCard | null =>
+  state.cards.get(hash) ?? null;
+
+/** Reads the whole stream: a few publications a week at most. */
+export async function loadCatalog(log: EventLog): Promise<CatalogState> {
+  let state = EMPTY_CATALOG;
+  for await (const recorded of log.readStream(CATALOG_STREAM)) {
+    const event = decodeEvent(recorded);
+    if (event.type !== 'CatalogPublished')
+      throw new Error(`${event.type} does not belong into the stream ${CATALOG_STREAM}`);
+    state = evolveCatalog(state, event.data, recorded.revision);
+  }
+  return state;
+}

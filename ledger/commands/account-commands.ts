@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { type Command, Option } from 'commander';
+import { type AccountId, accountId, grantId } from '../../contracts/ids.ts';
+import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { OpenAccount } from '../account/account-state.ts';
+import { usableCredits } from '../account/grants.ts';
+import { loadAccount } from '../account/load-account.ts';
+import { monthOf } from '../account/month.ts';
+import { monthOfSpend } from '../account/spend.ts';
+import { accountArgument, usdArgument } from './command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, facts, show, table, withEventLog } from './command-context.ts';
+import { runAccountCommand } from './run-account-command.ts';
+
+interface OpenOptions {
+  readonly kind: 'personal' | 'organization';
+  readonly email: string;
+  readonly id?: AccountId;
+  readonly trialUsd?: MicroUsd;
+}
+
+/** `gateway account open|show`. (`account list` reads the views and stands in projections/.) */
+export function addAccountCommands(account: Command, context: CommandContext): void {
+  account
+    .command('open')
+    .description('open an account with trial credits, valid for 30 days')
+    .requiredOption('--email <address>', "the owner's e-mail")
+    .addOption(new Option('--kind <kind>', 'what it is').choices(['personal', 'organization']).default('personal'))
+    .option('--id <account>', 'an id of your own; made up otherwise', accountArgument)
+    .option('--trial-usd <amount>', "trial credits in USD instead of the configuration's; 0 for none", usdArgument)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway account open --email ada@example.com\n  gateway account open --email ops@example.com --kind organization --id acct_example',
+    )
+    .action(async (options: OpenOptions, command: Command) => openAccount(options, command, context));
+
+  account
+    .command('show')
+    .description("show an account: credits, grants, keys and this month's spending")
+    .argument('<account>', 'account id', accountArgument)
+    .addHelpText('after', '\nExample:\n  gateway account show acct_demo')
+    .action(async (id: AccountId, _options: unknown, command: Command) => showAccount(id, command, context));
+}
+
+async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: Command, context: CommandContext) {
+  await withEventLog(context, command, async (log, configuration) => {
+    const opened = id ?? accountId(`acct_${randomBytes(8).toString('hex')}`);
+    const trial = trialUsd ?? configuration.trialUsd;
+    await runAccountCommand(context, log, opened, {
+      type: 'OpenAccount',
+      accountId: opened,
+      kind,
+      email,
+      trial,
+      trialGrantId: grantId('grant_trial'),
+      nowMs: context.clock(),
+    });
+    show(context, command, {
+      json: { accountId: opened, kind, email, trialMicroUsd: trial },
+      text: `opened ${opened} (${kind}, ${email}) with ${formatUsd(trial)} USD of trial credits for 30 days\n\nnext: gateway key issue ${opened}`,
+    });
+  });
+}
+
+async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
+  await withEventLog(context, command, async (log) => {
+    const { state, revision } = await loadAccount(log, id);
+    if (state.type === 'unopened') throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+    const nowMs = context.clock();
+    const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
+    show(context, command, {
+      json: { ...state, revision, availableMicroUsd: available },
+      text: textOf(state, available, nowMs),
+    });
+  });
+}
+
+function textOf(state: OpenAccount, available: MicroUsd, nowMs: number): string {
+  const month = monthOf(nowMs);
+  const { accountLimit } = state.spend;
+  const limit = accountLimit === null ? 'no limit' : `of ${formatUsd(accountLimit)} USD`;
+  const head = facts([
+    ['account', `${state.accountId} (${state.kind}, ${state.email})`],
+    ['plan', state.suspended === null ? state.plan : `${state.plan}, suspended: ${state.suspended}`],
+    ['available', `${formatUsd(available)} USD`],
+    ['balance', `${formatUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
+    [`spent ${month}`, `${formatUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
+  ]);
+  const grants = state.grants.map((grant) => [
+    grant.grantId,
+    grant.source,
+    formatUsd(grant.amount),
+    formatUsd(grant.remaining),
+    grant.expiresAtMs === null ? 'never' : new Date(grant.expiresAtMs).toISOString(),
+  ]);
+  const keys = Object.values(state.keys).map((key) => [
+    key.keyId,
+    key.name,
+    `…${key.last4}`,
+    key.revokedAtMs === null ? 'in use' : 'revoked',
+  ]);
+  return [
+    head,
+    `grants, in the order in which they burn:\n${table(['grant', 'source', 'USD', 'left', 'expires'], grants)}`,
+    `keys:\n${table(['key', 'name', 'ends in', 'state'], keys)}`,
+  ].join('\n\n');
+}

@@ -1,0 +1,68 @@
+import type { Command } from 'commander';
+import { formatUsd } from '../../contracts/money.ts';
+import { type CatalogState, loadCatalog } from '../catalog/catalog-state.ts';
+import { publishCatalog } from '../catalog/publish-catalog.ts';
+import { readCatalogFile } from '../catalog/read-catalog-file.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, show, table, withEventLog } from './command-context.ts';
+
+/** `gateway catalog publish|show`. */
+export function addCatalogCommands(catalog: Command, context: CommandContext): void {
+  catalog
+    .command('publish')
+    .description('publish a catalog file as the next version; running gateways take it up by themselves')
+    .argument('<file>', 'YAML or JSON; contracts/example-catalog.yaml shows every field')
+    .addHelpText('after', '\nExample:\n  gateway catalog publish contracts/example-catalog.yaml')
+    .action(async (file: string, _options: unknown, command: Command) => {
+      await withEventLog(context, command, async (log, configuration) => {
+        const providers = configuration.file === null ? null : Object.keys(configuration.providers);
+        const result = await publishCatalog(log, readCatalogFile(file, providers), recordingOf(context));
+        if (result.type === 'conflict')
+          throw new CommandError(
+            'another catalog was published at the same moment; look at it (catalog show) and publish again',
+            EXIT.refused,
+          );
+        if (result.type === 'unchanged') {
+          const { version } = result;
+          show(context, command, {
+            json: { version, published: false },
+            text: `nothing changes: the catalog stays at version ${version}`,
+          });
+          return;
+        }
+        const { version, hash, models } = result.catalog;
+        const newCards = result.newCards.map(({ id, version }) => ({ id, version }));
+        const cards = newCards.map(({ id, version }) => `  ${id}: rate card version ${version}`).join('\n');
+        show(context, command, {
+          json: { version, hash, published: true, models: models.length, newRateCards: newCards },
+          text: `published catalog version ${version} with ${models.length} models${cards === '' ? '' : `; new prices:\n${cards}`}`,
+        });
+      });
+    });
+
+  catalog
+    .command('show')
+    .description('show the catalog in force')
+    .action(async (_options: unknown, command: Command) => {
+      await withEventLog(context, command, async (log) => {
+        const state = await loadCatalog(log);
+        const { version, hash } = state;
+        show(context, command, { json: { version, hash, models: [...state.models.values()] }, text: textOf(state) });
+      });
+    });
+}
+
+function textOf({ version, hash, models }: CatalogState): string {
+  if (version === 0) return 'no catalog is published yet: gateway catalog publish FILE';
+  const rows = [...models.values()].map((model) => [
+    model.id,
+    model.family,
+    model.status + (model.retiresAt === null ? '' : ` (${model.retiresAt.slice(0, 10)}, then ${model.replacement})`),
+    model.free ? 'free' : formatUsd(model.rateCard.rates.input),
+    model.free ? 'free' : formatUsd(model.rateCard.rates.output),
+    model.lanes.join(', '),
+    `${model.rateCard.version}`,
+    model.upstreams.map(({ provider, model: name }) => `${provider}/${name}`).join(', '),
+  ]);
+  const head = ['model', 'family', 'status', 'input USD/MTok', 'output', 'lanes', 'card', 'upstreams'];
+  return `catalog version ${version} (${hash.slice(0, 12)})\n${table(head, rows)}`;
+}

@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import Table from 'cli-table3';
+import type { Command } from 'commander';
+import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
+import type { Recording } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { type CommandId, commandId, uuidV7 } from '../../contracts/ids.ts';
+
+/** What commands work with. The adapters are built where the program is built. */
+export interface CommandContext {
+  readonly openEventLog: (configuration: Configuration) => Promise<EventLog>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: () => number;
+  readonly write: (text: string) => void;
+}
+
+/** Options that every command takes; commander puts those of the program and of the command together. */
+export interface GlobalOptions {
+  readonly config?: string;
+  readonly data?: string;
+  readonly json?: boolean;
+}
+
+/** Exit codes: 0 done, 1 an unexpected failure, and these. */
+export const EXIT = { usage: 2, refused: 3, unavailable: 4 } as const;
+
+/** A failure that is the caller's to mend: its message is all that is shown. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+export const globalOptions = (command: Command): GlobalOptions => command.optsWithGlobals();
+
+export function configurationOf(context: CommandContext, command: Command): Configuration {
+  const { config, data } = globalOptions(command);
+  const file = config ?? context.environment.GATEWAY_CONFIG ?? null;
+  return readConfiguration({ file, data, environment: null });
+}
+
+/** Opens the log for one piece of work and closes it whatever happens. */
+export async function withEventLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration) => Promise<T>,
+): Promise<T> {
+  const configuration = configurationOf(context, command);
+  const log = await context.openEventLog(configuration);
+  try {
+    return await work(log, configuration);
+  } finally {
+    await log.close();
+  }
+}
+
+export interface Shown {
+  /** For machines (`--json`): one JSON value. */
+  readonly json: unknown;
+  /** For people. */
+  readonly text: string;
+}
+
+export function show(context: CommandContext, command: Command, shown: Shown): void {
+  const isJson = globalOptions(command).json === true;
+  context.write(`${isJson ? JSON.stringify(shown.json, bigintAsText) : shown.text}\n`);
+}
+
+const bigintAsText = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const drawn = new Table({ head: [...head], style: { head: [], border: [] } });
+  drawn.push(...rows.map((row) => [...row]));
+  return drawn.toString();
+}
+
+/** Name and value, a line each. */
+export function facts(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+}
+
+export const newCommandId = (context: CommandContext): CommandId => commandId(uuidV7(context.clock(), randomBytes(10)));
+
+export const recordingOf = (context: CommandContext): Recording => ({
+  commandId: newCommandId(context),
+  actor: 'operator',
+  recordedAt: new Date(context.clock()).toISOString(),
+});

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { decodeMetadata } from '../../contracts/event-codec.ts';
+import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { type AccountId, accountStream, revision } from '../../contracts/ids.ts';
+import { accountArgument, wholeNumberArgument } from './command-arguments.ts';
+import { type CommandContext, globalOptions, withEventLog } from './command-context.ts';
+
+interface EventsOptions {
+  readonly from: number;
+  readonly limit?: number;
+}
+
+/** `gateway ledger events`: the stream itself, as it is stored. */
+export function addLedgerCommands(ledger: Command, context: CommandContext): void {
+  ledger
+    .command('events')
+    .description("print an account's stream, oldest first; with --json one event a line")
+    .argument('<account>', 'account id', accountArgument)
+    .option('--from <revision>', 'the first revision to print', wholeNumberArgument, 0)
+    .option('--limit <n>', 'how many at the most', wholeNumberArgument)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway ledger events acct_demo\n  gateway ledger events acct_demo --json | jq .type',
+    )
+    .action(async (id: AccountId, { from, limit }: EventsOptions, command: Command) => {
+      const isJson = globalOptions(command).json === true;
+      await withEventLog(context, command, async (log) => {
+        const options = { from: revision(from), ...(limit === undefined ? {} : { limit }) };
+        for await (const event of log.readStream(accountStream(id), options))
+          context.write(isJson ? jsonOf(event) : textOf(event));
+      });
+    });
+}
+
+/** The stored JSON texts stand inside unchanged. */
+const jsonOf = ({ stream, revision, position, id, type, data, metadata }: RecordedEvent): string =>
+  `${JSON.stringify({ stream, revision, position, id, type }).slice(0, -1)},"data":${data},"metadata":${metadata}}\n`;
+
+function textOf(event: RecordedEvent): string {
+  const { recordedAt, actor } = decodeMetadata(event);
+  return `${String(event.revision).padStart(6)}  ${recordedAt}  ${event.type}  (${actor})\n        ${event.data}\n`;
+}

@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { JournalError } from './journal-error.ts';
+
+export const LOCK_FILE = 'lock.db';
+
+const SQLITE_BUSY = 5;
+
+export interface FolderLock {
+  release(): void;
+}
+
+/**
+ * Takes a folder for this process alone. Node offers no file locks, but SQLite takes them: an exclusive transaction on
+ * an empty database, open for the life of the journal and never committed, holds the operating system's lock on that
+ * file. The kernel drops it when the process ends, however it ends, so no stale lock survives a `kill -9`. A second
+ * opener does not wait. As with any SQLite file the folder must not lie on a network file system with broken locks.
+ *
+ * @throws JournalError `in_use`, naming the folder.
+ */
+export function lockFolder(directory: string): FolderLock {
+  const database = new DatabaseSync(join(directory, LOCK_FILE), { timeout: 0 });
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    if (!isBusy(error)) throw error;
+    throw new JournalError('in_use', `another gateway is using the data folder ${directory}`, { cause: error });
+  }
+  return { release: () => database.close() };
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { LIMITS } from '../../contracts/limits.ts';
+import { beginBytes, FRAME_BYTES, finishBytes, REQUEST_ID_BYTES } from './record-v1.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** The bounds of one journal. Bytes of a text are its bytes in UTF-8. */
+export interface JournalBounds {
+  /** A segment is closed before a record that would take it past this. */
+  readonly segmentBytesMax: number;
+  /** No request begins while the live segments have this many bytes or more. */
+  readonly bytesMax: number;
+  /** Requests begun and not yet finished or settled. */
+  readonly unfinishedMax: number;
+  /** Longest time that written bytes wait for a sync that nobody asked for. */
+  readonly backgroundSyncMs: number;
+  /**
+   * Shortest time from the end of one sync to the start of the next, when somebody waits. A sync costs about 100 µs
+   * of CPU, so that one after the other without a pause would take half a core from the requests.
+   */
+  readonly syncPauseMs: number;
+}
+
+export const JOURNAL_BOUNDS: JournalBounds = Object.freeze({
+  segmentBytesMax: 16 * MIB,
+  bytesMax: 512 * MIB,
+  unfinishedMax: LIMITS.requestsInFlightMax,
+  backgroundSyncMs: 5,
+  syncPauseMs: 2,
+});
+
+/** The start or the end of one request, as JSON text. Both are about 500 bytes; a longer one is a bug of the caller. */
+export const TEXT_BYTES_MAX = 16 * KIB;
+/** Settled requests that wait for the next write. */
+export const SETTLED_WAITING_MAX = 1_024;
+/** Open requests' records that are moved out of the oldest segment at one rotation: a few milliseconds of work. */
+export const CARRY_BYTES_MAX = 2 * MIB;
+/** They take at most one part in so many of a fresh segment, so that carrying never fills what it frees. */
+export const CARRY_SHARE = 4;
+/** Writes of one finish before the journal gives up: the current segment, then a fresh one. */
+export const FINISH_ATTEMPTS_MAX = 2;
+/** Offsets in a segment are 32-bit numbers. */
+export const SEGMENT_OFFSET_MAX = 0xffff_ffff;
+
+/**
+ * What may be written once `bytesMax` is reached: the finish of every request that has begun, and the word that it is
+ * settled. So a begun request can always finish. The live segments never have more than `bytesMax` + one write +
+ * CARRY_BYTES_MAX + this + 25 bytes for each request that waits for the ledger, and settling frees more than it takes.
+ */
+export function finishHeadroomBytes(bounds: JournalBounds): number {
+  return bounds.unfinishedMax * (finishBytes(TEXT_BYTES_MAX) + FRAME_BYTES + REQUEST_ID_BYTES);
+}
+
+/** Asserts the relations between the bounds. @throws AssertionError which names the relation that does not hold. */
+export function checkedBounds(bounds: JournalBounds): JournalBounds {
+  for (const [name, value] of Object.entries(bounds))
+    assert(Number.isSafeInteger(value) && value >= 1, `${name} must be a whole number of at least 1, got ${value}`);
+  assert(
+    bounds.bytesMax >= 2 * bounds.segmentBytesMax,
+    'a journal holds the segment in use and one that is on its way out',
+  );
+  // A full disk may forbid a fresh segment just when every begun request finishes: all of it must fit into the last.
+  assert(
+    bounds.segmentBytesMax + beginBytes(TEXT_BYTES_MAX) + CARRY_BYTES_MAX + finishHeadroomBytes(bounds) <=
+      SEGMENT_OFFSET_MAX,
+    'every begun request can finish in the segment in use',
+  );
+  assert(bounds.syncPauseMs <= bounds.backgroundSyncMs, 'who waits for a sync waits no longer than who does not');
+  return Object.freeze(bounds);
+}
+
+checkedBounds(JOURNAL_BOUNDS);

@@ -1,0 +1,46 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { LOCK_FILE } from './folder-lock.ts';
+import { JournalError } from './journal-error.ts';
+
+const SEGMENT_PATTERN = /^(\d{10})\.journal$/;
+const DAMAGED_SUFFIX = '.damaged';
+/** SQLite's own files beside the lock. */
+const LOCK_FILES: ReadonlySet<string> = new Set([LOCK_FILE, `${LOCK_FILE}-journal`]);
+
+export const segmentFile = (segment: number): string => `${String(segment).padStart(10, '0')}.journal`;
+
+/** Makes the folder where it is missing, and its entry in its parent durable. */
+export function makeFolder(directory: string): void {
+  if (mkdirSync(directory, { recursive: true }) !== undefined) syncFolder(dirname(directory));
+}
+
+/** The numbers of the segments in a folder, ascending. @throws JournalError `foreign_file` for any file not ours. */
+export function listSegments(directory: string): number[] {
+  const numbers: number[] = [];
+  for (const file of readdirSync(directory)) {
+    const match = SEGMENT_PATTERN.exec(file);
+    if (match !== null) numbers.push(Number(match[1]));
+    else if (!LOCK_FILES.has(file) && !file.endsWith(DAMAGED_SUFFIX))
+      throw new JournalError('foreign_file', `${join(directory, file)} is no file of a journal; move it away`);
+  }
+  return numbers.sort((left, right) => left - right);
+}
+
+/** Takes a segment out of the journal. One with damage in it is kept beside it, because the operator may want to look. */
+export async function retireSegment(directory: string, segment: number, isDamaged: boolean): Promise<void> {
+  const path = join(directory, segmentFile(segment));
+  if (isDamaged) await rename(path, path + DAMAGED_SUFFIX);
+  else await unlink(path);
+}
+
+/** Makes what was created in or removed from a folder durable. */
+export function syncFolder(directory: string): void {
+  const fd = openSync(directory, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { fdatasyncSync } from 'node:fs';
+import type { RequestId } from '../../contracts/ids.ts';
+import { carryForward } from './carry-forward.ts';
+import type { FolderLock } from './folder-lock.ts';
+import { GroupSync } from './group-sync.ts';
+import type { Journal } from './journal.ts';
+import { isDiskFull, JournalError, JournalFull, type JournalFullBound } from './journal-error.ts';
+import {
+  CARRY_BYTES_MAX,
+  CARRY_SHARE,
+  FINISH_ATTEMPTS_MAX,
+  type JournalBounds,
+  SETTLED_WAITING_MAX,
+} from './limits.ts';
+import type { OpenRequests } from './open-requests.ts';
+import { RetiredSegments } from './retired-segments.ts';
+import type { Segment } from './segment.ts';
+import { HEADER_BYTES } from './segment-header.ts';
+import { appendBytes, createSegment, type SegmentWriter } from './segment-writer.ts';
+import { WriteBatch } from './write-batch.ts';
+
+export interface SegmentedJournalOptions {
+  readonly directory: string;
+  readonly bounds: JournalBounds;
+  readonly lock: FolderLock;
+  /** Earlier segments, oldest first. */
+  readonly segments: readonly Segment[];
+  readonly writer: SegmentWriter;
+  readonly open: OpenRequests;
+  readonly nextSequence: number;
+}
+
+/** The journal over a folder of segments; what its calls promise stands at the interface. */
+export class SegmentedJournal implements Journal {
+  readonly #directory: string;
+  readonly #bounds: JournalBounds;
+  readonly #lock: FolderLock;
+  readonly #open: OpenRequests;
+  readonly #batch = new WriteBatch();
+  readonly #sync: GroupSync;
+  readonly #retired: RetiredSegments;
+  /** Oldest first; the last is the one in use. */
+  readonly #segments: Segment[];
+  #writer: SegmentWriter;
+  #bytes: number;
+  #sequence: number;
+  #failure: JournalError | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: SegmentedJournalOptions) {
+    this.#directory = options.directory;
+    this.#bounds = options.bounds;
+    this.#lock = options.lock;
+    this.#open = options.open;
+    this.#writer = options.writer;
+    this.#segments = [...options.segments, options.writer.segment];
+    this.#bytes = this.#segments.reduce((sum, segment) => sum + segment.bytes, 0);
+    this.#sequence = options.nextSequence;
+    this.#retired = new RetiredSegments(options.directory, (cause) => {
+      this.#fail('cannot remove a settled segment', cause);
+    });
+    this.#sync = new GroupSync({
+      fd: options.writer.fd,
+      backgroundMs: options.bounds.backgroundSyncMs,
+      pauseMs: options.bounds.syncPauseMs,
+      beforeSync: () => this.#writeSettled(),
+      onFailure: (cause) => this.#fail('cannot sync the journal', cause),
+    });
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  get writable(): boolean {
+    return this.#failure === null && this.#closing === null && this.#boundReached() === null;
+  }
+
+  begin(id: RequestId, start: string): void {
+    this.#assertUsable();
+    const bound = this.#boundReached();
+    if (bound !== null) throw this.#full(bound);
+    assert(!this.#open.has(id), 'a request begins once');
+    this.#batch.setBegin(id, this.#sequence, start);
+    try {
+      this.#rotateWhenFull();
+      const { segment } = this.#writer;
+      const bytes = this.#batch.bytes - this.#batch.recordAt;
+      this.#open.begin(id, { segment, offset: this.#writeBatch(), bytes });
+      this.#sequence += 1;
+    } catch (error) {
+      this.#batch.dropRecord();
+      if (isDiskFull(error)) throw this.#full('disk', error);
+      throw this.#fail('cannot write to the journal', error);
+    }
+  }
+
+  finish(id: RequestId, finished: string): void {
+    this.#assertUsable();
+    assert(this.#open.canFinish(id), 'a request finishes once, after it has begun');
+    this.#batch.setFinish(id, finished);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        if (attempt === 1) this.#rotateIfPossible();
+        // Nothing is carried on the way: there is little room, and it belongs to this record.
+        else this.#rotate();
+        const { segment } = this.#writer;
+        const bytes = this.#batch.bytes - this.#batch.recordAt;
+        this.#open.finish(id, { segment, offset: this.#writeBatch(), bytes });
+        return;
+      } catch (error) {
+        if (isDiskFull(error) && attempt < FINISH_ATTEMPTS_MAX) continue;
+        this.#batch.dropRecord();
+        throw this.#fail('cannot write the end of a request to the journal', error);
+      }
+    }
+  }
+
+  settle(ids: readonly RequestId[]): void {
+    for (const id of ids) {
+      if (!this.#open.settle(id)) continue;
+      if (this.#batch.settled === SETTLED_WAITING_MAX) this.#writeSettled();
+      // With the disk full there is no room for this word. Without it a crash settles the request once more, which
+      // the ledger recognises.
+      if (this.#batch.settled < SETTLED_WAITING_MAX) this.#batch.addSettled(id);
+    }
+    if (!this.#isUsable()) return;
+    this.#retireSettled();
+    if (this.#batch.settled > 0) this.#sync.wrote();
+  }
+
+  durable(): Promise<void> {
+    if (this.#closing !== null) return Promise.reject(closedError(this.#directory));
+    return this.#sync.durable();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#retired.close();
+      await this.#sync.durable();
+    } finally {
+      await this.#sync.close();
+      this.#lock.release();
+    }
+  }
+
+  #isUsable(): boolean {
+    return this.#failure === null && this.#closing === null;
+  }
+
+  #assertUsable(): void {
+    if (this.#closing !== null) throw closedError(this.#directory);
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  #boundReached(): JournalFullBound | null {
+    if (this.#bytes >= this.#bounds.bytesMax) return 'bytesMax';
+    return this.#open.unfinished >= this.#bounds.unfinishedMax ? 'unfinishedMax' : null;
+  }
+
+  #full(bound: JournalFullBound, cause?: unknown): JournalFull {
+    const limit = bound === 'disk' ? 'the disk has no room' : `${bound} is ${this.#bounds[bound]}`;
+    return new JournalFull(bound, `the journal in ${this.#directory} is full: ${limit}`, { cause });
+  }
+
+  #fail(what: string, cause: unknown): JournalError {
+    this.#failure ??= new JournalError('input_output', `${what} in ${this.#directory}`, { cause });
+    this.#sync.fail(this.#failure);
+    return this.#failure;
+  }
+
+  /** Writes the batch and returns the offset of its begin or finish. */
+  #writeBatch(): number {
+    const { segment } = this.#writer;
+    const { bytes } = this.#batch;
+    const offset = segment.bytes + this.#batch.recordAt;
+    this.#batch.seal(segment.number, segment.bytes);
+    appendBytes(this.#writer, this.#batch.buffer, bytes);
+    this.#batch.clear();
+    this.#bytes += bytes;
+    this.#sync.wrote();
+    return offset;
+  }
+
+  /** Writes the settled requests that wait. With the disk full they go on waiting. */
+  #writeSettled(): void {
+    if (this.#batch.settled === 0 || this.#failure !== null) return;
+    try {
+      this.#rotateIfPossible();
+      this.#writeBatch();
+    } catch (error) {
+      if (!isDiskFull(error)) this.#fail('cannot write to the journal', error);
+    }
+  }
+
+  #rotateWhenFull(): void {
+    const { segment } = this.#writer;
+    const isOver = segment.bytes + this.#batch.bytes > this.#bounds.segmentBytesMax;
+    if (!isOver || segment.bytes === HEADER_BYTES) return;
+    this.#rotate();
+    this.#carryOldest();
+  }
+
+  /** A full disk may have no room for a new segment and still some for what ends a request: that stays in the old one. */
+  #rotateIfPossible(): void {
+    try {
+      this.#rotateWhenFull();
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
+  }
+
+  /** Closes the segment in use and starts the next. Synchronous: about a millisecond, once in `segmentBytesMax`. */
+  #rotate(): void {
+    // Only the last segment may end in the middle of a record, so this one is on disk before there is another.
+    this.#syncNow();
+    const writer = createSegment(this.#directory, this.#writer.segment.number + 1);
+    this.#writer = writer;
+    this.#sync.moveTo(writer.fd);
+    this.#segments.push(writer.segment);
+    this.#bytes += writer.segment.bytes;
+    this.#retireSettled();
+  }
+
+  /** Unlike a write, a sync that fails for want of room is final: what it should have stored may be gone. */
+  #syncNow(): void {
+    try {
+      fdatasyncSync(this.#writer.fd);
+    } catch (error) {
+      throw this.#fail('cannot sync the journal', error);
+    }
+  }
+
+  /** Empties the oldest segments where little of them is still needed. */
+  #carryOldest(): void {
+    let leftBytes = Math.min(CARRY_BYTES_MAX, this.#bounds.segmentBytesMax / CARRY_SHARE);
+    try {
+      for (let [oldest] = this.#segments; oldest !== undefined; [oldest] = this.#segments) {
+        if (oldest === this.#writer.segment || oldest.liveBytes > leftBytes) return;
+        const carriedBytes = carryForward(oldest, this.#open, this.#writer);
+        this.#bytes += carriedBytes;
+        leftBytes -= carriedBytes;
+        this.#syncNow();
+        this.#retireSettled();
+      }
+    } catch (error) {
+      // Without room for the copies the old segment just stays.
+      if (!isDiskFull(error)) throw error;
+    }
+  }
+
+  /**
+   * Removes the oldest segments that hold no record of an open request. Oldest first only: the word that a request is
+   * settled lies in its start's segment or a later one, so it never goes before the start does.
+   */
+  #retireSettled(): void {
+    for (let [oldest] = this.#segments; oldest !== undefined; [oldest] = this.#segments) {
+      if (oldest === this.#writer.segment || oldest.liveRecords > 0) return;
+      this.#retired.add(oldest);
+      this.#segments.shift();
+      this.#bytes -= oldest.bytes;
+    }
+  }
+}
+
+function closedError(directory: string): JournalError {
+  return new JournalError('closed', `the journal in ${directory} is closed`);
+}

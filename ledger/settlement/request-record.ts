@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import {
+  accountIdField,
+  instantField,
+  keyIdField,
+  rateCardRefField,
+  tokenCountsField,
+} from '../../contracts/event-fields.ts';
+import { EVENT_SCHEMAS, type UsageRecorded } from '../../contracts/events.ts';
+import type { RequestId } from '../../contracts/ids.ts';
+import { NO_TOKENS } from '../../contracts/usage.ts';
+
+const usageFields = EVENT_SCHEMAS.UsageRecorded.shape;
+
+/** What the journal holds of a request before it goes upstream. */
+export const startedRequestSchema = z.strictObject({
+  accountId: accountIdField,
+  /** The revision of the account's stream that was known then: the request's usage can only stand after it. */
+  accountRevision: z.int().min(-1),
+  keyId: keyIdField,
+  model: z.string(),
+  upstream: z.strictObject({ provider: z.string(), model: z.string() }),
+  startedAt: instantField,
+  rateCard: rateCardRefField,
+});
+export type StartedRequest = z.infer<typeof startedRequestSchema>;
+
+/** What the journal holds of a request once it has ended, however it ended. */
+export const endingSchema = z.strictObject({
+  upstream: usageFields.upstream,
+  tokens: tokenCountsField,
+  lane: usageFields.lane,
+  outcome: usageFields.outcome,
+  source: usageFields.source,
+  billable: z.boolean(),
+  finishedAt: instantField,
+});
+export type Ending = z.infer<typeof endingSchema>;
+
+export function usageOf(requestId: RequestId, started: StartedRequest, ending: Ending): UsageRecorded {
+  const { keyId, model, startedAt, rateCard } = started;
+  return { requestId, keyId, model, startedAt, rateCard, ...ending };
+}
+
+/** The ending of a request whose gateway died before any usage was seen: recorded, not charged (design, section 4). */
+export function recoveredEnding(started: StartedRequest, nowMs: number): Ending {
+  return {
+    upstream: { ...started.upstream, requestId: null },
+    tokens: NO_TOKENS,
+    lane: 'standard',
+    outcome: 'recovered',
+    source: 'estimated',
+    billable: false,
+    finishedAt: new Date(nowMs).toISOString(),
+  };
+}

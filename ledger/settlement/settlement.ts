@@ -1,0 +1,235 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { decodeEvent, encodeEvents } from '../../contracts/event-codec.ts';
+import { type EventLog, EventLogError, type ProposedEvent } from '../../contracts/event-log.ts';
+import { type AccountEvent, isAccountEvent, type UsageRecorded } from '../../contracts/events.ts';
+import {
+  type AccountId,
+  accountStream,
+  commandOfRequest,
+  type RequestId,
+  type Revision,
+  revision,
+} from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import type { RateCard } from '../../contracts/rate-card.ts';
+import type { AccountBook } from '../account/account-book.ts';
+import { evolve } from '../account/evolve.ts';
+import { recordUsage } from '../account/record-usage.ts';
+import { rateUsage } from '../rating.ts';
+
+export interface SettlementOptions {
+  readonly log: EventLog;
+  readonly book: AccountBook;
+  readonly clock: () => number;
+  /** Told once for each request, when its usage and debit are in the ledger and folded into the book. */
+  readonly onSettled: (requestId: RequestId) => void;
+  /** A request that cannot be settled by this program (a bug): it stays in the journal for the next start. */
+  readonly onStuck: (requestId: RequestId, error: unknown) => void;
+  /** The log has been away for a whole round of attempts; told again each round. */
+  readonly onLogAway: (error: unknown) => void;
+}
+
+interface PendingRequest {
+  readonly accountId: AccountId;
+  readonly usage: UsageRecorded;
+  readonly card: RateCard;
+  /** Seen in the ledger: what is left is to see its debit, too, where it has one. */
+  recorded: boolean;
+}
+
+interface AccountLane {
+  readonly waiting: PendingRequest[];
+  running: boolean;
+}
+
+/**
+ * Brings finished requests into the ledger, each exactly once (rule 2).
+ *
+ * The requests of one account go one group after another, each group as one append at the revision that the book
+ * knows. What makes it exactly once: a request is settled when its `UsageRecorded` is *folded into the book*, no matter
+ * from where (own append, a read after a conflict, the subscription). The book at revision r has folded everything up
+ * to r, so a request still pending is not in the ledger up to r; and the append succeeds at r only. An append whose
+ * answer was lost is therefore found by the conflict that the next one meets, or by the log's own idempotency.
+ */
+export class Settlement {
+  readonly #options: SettlementOptions;
+  readonly #lanes = new Map<AccountId, AccountLane>();
+  readonly #pending = new Map<RequestId, PendingRequest>();
+  /** Accounts with work that wait for one of the appends under way to end. */
+  readonly #ready: AccountId[] = [];
+  readonly #idleWaiters: (() => void)[] = [];
+  readonly #stop = new AbortController();
+  #appendsUnderWay = 0;
+
+  constructor(options: SettlementOptions) {
+    this.#options = options;
+    options.book.onFolded((_accountId, event) => this.#observe(event));
+  }
+
+  /** Requests submitted and not settled. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** Takes over a finished request, which the journal already holds. A second submission of one is ignored. */
+  submit(accountId: AccountId, usage: UsageRecorded, card: RateCard): void {
+    if (this.#pending.has(usage.requestId)) return;
+    const request: PendingRequest = { accountId, usage, card, recorded: false };
+    this.#pending.set(usage.requestId, request);
+    const lane = this.#laneOf(accountId);
+    lane.waiting.push(request);
+    this.#wake(accountId, lane);
+  }
+
+  /** Resolves when nothing is pending. */
+  idle(): Promise<void> {
+    if (this.#pending.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  /** Starts no further append. What is pending stays in the journal. */
+  close(): void {
+    this.#stop.abort();
+  }
+
+  #laneOf(accountId: AccountId): AccountLane {
+    let lane = this.#lanes.get(accountId);
+    if (lane === undefined) {
+      lane = { waiting: [], running: false };
+      this.#lanes.set(accountId, lane);
+    }
+    return lane;
+  }
+
+  #wake(accountId: AccountId, lane: AccountLane): void {
+    if (lane.running || this.#stop.signal.aborted) return;
+    lane.running = true;
+    this.#ready.push(accountId);
+    // What finishes in the same turn of the event loop goes into the same group.
+    if (this.#ready.length === 1) setImmediate(() => this.#startReady());
+  }
+
+  #startReady(): void {
+    while (this.#ready.length > 0 && this.#appendsUnderWay < LIMITS.settlementAppendsMax) {
+      const accountId = this.#ready.shift();
+      if (accountId === undefined) return;
+      this.#appendsUnderWay++;
+      void this.#runLane(accountId).finally(() => {
+        this.#appendsUnderWay--;
+        this.#startReady();
+      });
+    }
+  }
+
+  /** Settles one group, then gives the place to the next account in the queue. */
+  async #runLane(accountId: AccountId): Promise<void> {
+    const lane = this.#laneOf(accountId);
+    const group = lane.waiting.splice(0, LIMITS.settlementGroupMax);
+    try {
+      await this.#settleGroup(accountId, group);
+    } catch (error) {
+      // Put back in order; the next round starts after the longest back-off.
+      lane.waiting.unshift(...group.filter((request) => this.#isPending(request)));
+      if (this.#stop.signal.aborted) return;
+      this.#options.onLogAway(error);
+      await delay(LIMITS.settlementBackoffMaxMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+    }
+    lane.running = false;
+    if (lane.waiting.length > 0) this.#wake(accountId, lane);
+    else this.#lanes.delete(accountId);
+  }
+
+  async #settleGroup(accountId: AccountId, group: readonly PendingRequest[]): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const { events, proposed, at } = this.#decideGroup(accountId, group);
+      if (proposed.length === 0) return;
+      try {
+        const result = await this.#options.log.append(accountStream(accountId), at, proposed);
+        if (result.type === 'appended') return this.#foldOwn(accountId, at, events);
+        await this.#foldNew(accountId, at);
+        if (attempt >= LIMITS.settlementAttemptsMax) throw new Error(`${attempt} conflicts in a row on ${accountId}`);
+      } catch (error) {
+        const canRetry = error instanceof EventLogError && error.canRetry;
+        if (!canRetry || attempt >= LIMITS.settlementAttemptsMax) throw error;
+        await this.#backOff(attempt);
+      }
+    }
+  }
+
+  /** Decides each request that is still pending on the state that the one before it leaves. */
+  #decideGroup(accountId: AccountId, group: readonly PendingRequest[]) {
+    const snapshot = this.#options.book.read(accountId);
+    const recordedAt = new Date(this.#options.clock()).toISOString();
+    const events: AccountEvent[] = [];
+    const proposed: ProposedEvent[] = [];
+    let { state } = snapshot;
+    for (const { usage, card, ...request } of group) {
+      if (!this.#pending.has(usage.requestId) || request.recorded) continue;
+      try {
+        if (state.type === 'unopened') throw new Error(`account ${accountId} was never opened`);
+        const decided = recordUsage(state, usage, card);
+        const encoded = encodeEvents(decided, {
+          commandId: commandOfRequest(usage.requestId),
+          actor: usage.keyId,
+          recordedAt,
+        });
+        for (const event of decided) state = evolve(state, event);
+        events.push(...decided);
+        proposed.push(...encoded);
+      } catch (error) {
+        this.#giveUp(usage.requestId, error);
+      }
+    }
+    return { events, proposed, at: snapshot.revision };
+  }
+
+  #foldOwn(accountId: AccountId, at: Revision, events: readonly AccountEvent[]): void {
+    for (const [index, event] of events.entries()) this.#options.book.fold(accountId, revision(at + 1 + index), event);
+  }
+
+  /** What others, or an append of ours whose answer was lost, have written since. */
+  async #foldNew(accountId: AccountId, since: Revision): Promise<void> {
+    const stream = accountStream(accountId);
+    for await (const recorded of this.#options.log.readStream(stream, { from: revision(since + 1) })) {
+      const event = decodeEvent(recorded);
+      if (isAccountEvent(event)) this.#options.book.fold(accountId, recorded.revision, event);
+    }
+  }
+
+  #observe(event: AccountEvent): void {
+    if (event.type !== 'UsageRecorded' && event.type !== 'CreditsDebited') return;
+    const request = this.#pending.get(event.data.requestId);
+    if (request === undefined) return;
+    request.recorded = true;
+    if (event.type === 'CreditsDebited' || !hasDebit(request)) this.#settled(event.data.requestId);
+  }
+
+  #settled(requestId: RequestId): void {
+    this.#pending.delete(requestId);
+    this.#options.onSettled(requestId);
+    this.#tellIdle();
+  }
+
+  #giveUp(requestId: RequestId, error: unknown): void {
+    this.#pending.delete(requestId);
+    this.#options.onStuck(requestId, error);
+    this.#tellIdle();
+  }
+
+  #tellIdle(): void {
+    if (this.#pending.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
+  #isPending(request: PendingRequest): boolean {
+    return this.#pending.get(request.usage.requestId) === request;
+  }
+
+  async #backOff(attempt: number): Promise<void> {
+    const longest = Math.min(LIMITS.settlementBackoffMs * 2 ** (attempt - 1), LIMITS.settlementBackoffMaxMs);
+    await delay(longest * (0.5 + Math.random() / 2), undefined, { signal: this.#stop.signal });
+  }
+}
+
+function hasDebit({ usage, card }: PendingRequest): boolean {
+  return usage.billable && rateUsage(usage.tokens, usage.lane, card).cost > 0n;
+}

@@ -1,0 +1,30 @@
+import type { AccountEvent } from '../contracts/events.ts';
+import type { AccountId, KeyId } from '../contracts/ids.ts';
+import type { AccountState } from '../ledger/account/account-state.ts';
+
+export interface KeyOwner {
+  readonly accountId: AccountId;
+  readonly keyId: KeyId;
+}
+
+/**
+ * Which account a key belongs to, by the SHA-256 of the key. Made from the balance view; whether the key may still be
+ * used stands in the account's state, so nothing here ever changes once it is added.
+ */
+export class KeyIndex {
+  readonly #owners = new Map<string, KeyOwner>();
+
+  /** @param sha256 hexadecimal */
+  find(sha256: string): KeyOwner | null {
+    return this.#owners.get(sha256) ?? null;
+  }
+
+  addFrom(accountId: AccountId, state: AccountState): void {
+    if (state.type === 'unopened') return;
+    for (const { sha256, keyId } of Object.values(state.keys)) this.#owners.set(sha256, { accountId, keyId });
+  }
+
+  observe(accountId: AccountId, event: AccountEvent): void {
+    if (event.type === 'ApiKeyIssued') this.#owners.set(event.data.sha256, { accountId, keyId: event.data.keyId });
+  }
+}

@@ -1,0 +1,48 @@
+import type { AccountEvent } from '../contracts/events.ts';
+import type { AccountId, Revision } from '../contracts/ids.ts';
+
+export type ColumnType = 'TEXT' | 'INTEGER';
+export type ColumnValue = string | number | bigint | null;
+
+export interface ViewTable {
+  /** `<view>_v<version>` and what the rows are, so that two versions of a view can stand side by side. */
+  readonly name: string;
+  readonly columns: Readonly<Record<string, ColumnType>>;
+  /** How many of the first columns make the primary key. */
+  readonly keyColumns: number;
+}
+
+export interface ViewRow {
+  readonly table: ViewTable;
+  /** In the order of the table's columns. */
+  readonly values: readonly ColumnValue[];
+}
+
+/**
+ * A fold of account events, in memory for admission and as rows for the next start. Each account's part knows the
+ * revision up to which it is folded, so events may come twice (own append, then subscription) and from several places.
+ */
+export interface View {
+  readonly name: string;
+  /** Raised when the fold or the tables change; the rows of another version are not read. */
+  readonly version: number;
+  readonly tables: readonly ViewTable[];
+  revisionOf(accountId: AccountId): Revision;
+  /** Folds an event whose revision follows `revisionOf`. */
+  apply(accountId: AccountId, revision: Revision, event: AccountEvent): void;
+  /** The rows that changed since this was last called, one by one, so that the caller can take them in slices. */
+  takeChanges(): Iterator<ViewRow>;
+  /** Takes back what `takeChanges` gave, in the order of `tables`. @throws Error when a row is not of its form. */
+  restore(table: ViewTable, values: readonly ColumnValue[]): void;
+}
+
+/** A JSON text of a state with bigint amounts, which zod has encoded to strings. */
+export const textOf = (value: ColumnValue | undefined): string => {
+  if (typeof value !== 'string') throw new Error(`expected text in a view's row, got ${typeof value}`);
+  return value;
+};
+
+export const numberOf = (value: ColumnValue | undefined): number => {
+  if (typeof value !== 'number') throw new Error(`expected a number in a view's row, got ${typeof value}`);
+  return value;
+};

@@ -1,0 +1,152 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { CatalogModel } from '../../contracts/catalog.ts';
+import { type Refusal, refusal } from '../../contracts/errors.ts';
+import type { RequestId } from '../../contracts/ids.ts';
+import type { MessageRequest } from '../../contracts/messages.ts';
+import { authenticate, type Caller } from '../authenticate.ts';
+import type { GatewayParts } from '../gateway-parts.ts';
+import { countUpstream } from '../upstream/count-tokens.ts';
+import type { Deployment } from '../upstream/upstream-directory.ts';
+import { asksForFast, type ValidRequest, validateMessageRequest } from '../validate.ts';
+import { findModel } from './model-lifecycle.ts';
+import { holdWorstCase } from './money-gate.ts';
+import { requestSize } from './request-size.ts';
+import { dearestInputClass, inputTokensBound, inputTokensGuess, type RequestSize, worstCase } from './worst-case.ts';
+
+/** A request that may go upstream: its worst case is held. */
+export interface Admitted {
+  readonly type: 'admitted';
+  readonly requestId: RequestId;
+  readonly caller: Caller;
+  readonly valid: ValidRequest<MessageRequest>;
+  readonly model: CatalogModel;
+  readonly deployments: readonly Deployment[];
+  readonly asksForFast: boolean;
+  readonly inputTokensGuess: number;
+  readonly admittedAtMs: number;
+}
+
+export interface IncomingRequest {
+  readonly requestId: RequestId;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: unknown;
+}
+
+interface Candidate extends Omit<Admitted, 'type' | 'admittedAtMs'> {
+  readonly size: RequestSize;
+}
+
+/**
+ * Everything that stands before a request's way upstream, in order: key, body, model, allow-list, rate limit, money.
+ * Only where the worst case by size does not fit, but the exact count may, is there a wait.
+ */
+export function admit(
+  incoming: IncomingRequest,
+  parts: GatewayParts,
+): Admitted | Refusal | Promise<Admitted | Refusal> {
+  const notReady = parts.notReady();
+  if (notReady !== null) return refusal('not_ready', notReady, 1);
+  if (parts.inFlight.isFull) return refusal('gateway_overloaded', 'too many requests are under way', 1);
+  const candidate = candidateOf(incoming, parts);
+  if ('code' in candidate) return candidate;
+  const { size, model } = candidate;
+  const bound = inputTokensBound(size, model.contextWindow);
+  const held = hold(candidate, bound, parts);
+  if (held.type === 'admitted' || !mayFitByCount(candidate, bound, parts)) return held;
+  return admitByCount(candidate, held, parts);
+}
+
+function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Candidate | Refusal {
+  const { requestId, headers } = incoming;
+  const nowMs = parts.clock();
+  const caller = authenticate(headers, parts.projections.accounts, nowMs);
+  if (caller.type === 'refusal') return caller;
+  const valid = validateMessageRequest(incoming.body, headers);
+  if (valid.type === 'refusal') return valid;
+  const fast = asksForFast(valid.request, headers);
+  if (typeof fast !== 'boolean') return fast;
+  const model = findCallable(caller, valid.request.model, parts);
+  if ('code' in model) return model;
+  const deployments = parts.upstreams.deploymentsOf(model);
+  const refused = refuseByDeployments(valid.request, model, deployments);
+  if (refused !== null) return refused;
+  const size = requestSize(valid.request, valid.body.length);
+  const guess = inputTokensGuess(size, model.contextWindow);
+  const limited = parts.rateLimit.take(caller, guess, nowMs);
+  if (limited !== null) return limited;
+  return { requestId, caller, valid, model, deployments, asksForFast: fast, inputTokensGuess: guess, size };
+}
+
+/** The model, where this caller may call it. Shared with count_tokens, which does not pass the money gate. */
+export function findCallable(caller: Caller, id: string, parts: GatewayParts): CatalogModel | Refusal {
+  const model = findModel(parts.projections.catalog.state, id, parts.clock());
+  if ('code' in model) return model;
+  if (caller.account.suspended !== null) return refusal('account_suspended', 'the account is suspended');
+  if (caller.key.models !== null && !caller.key.models.includes(model.id))
+    return refusal('model_not_allowed', `model: the key may not call ${model.id}`);
+  return model;
+}
+
+function refuseByDeployments(
+  request: MessageRequest,
+  model: CatalogModel,
+  deployments: readonly Deployment[],
+): Refusal | null {
+  if (deployments.length === 0)
+    return refusal('upstream_failed', `no upstream of model ${model.id} is configured on this gateway`);
+  const wantsThread = request.thread !== null && request.thread !== undefined;
+  if (wantsThread && deployments.some(({ upstream }) => !upstream.keepsThreads))
+    return refusal(
+      'thread_unsupported',
+      `thread: model ${model.id} does not keep message threads; send the whole history`,
+    );
+  return null;
+}
+
+/** The synchronous step: no other request can come between the look at the money and the hold. */
+function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): Admitted | Refusal {
+  const { caller, requestId, valid } = candidate;
+  const nowMs = parts.clock();
+  const { state: account } = parts.projections.accounts.read(caller.accountId);
+  if (account.type === 'unopened') throw new Error(`${caller.accountId} was authenticated and is not open`);
+  const refused = holdWorstCase(
+    {
+      requestId,
+      accountId: caller.accountId,
+      account,
+      keyId: caller.key.keyId,
+      worst: worstOf(candidate, inputTokens),
+      maxTokens: valid.request.max_tokens,
+      nowMs,
+    },
+    parts.projections.accounts,
+    parts.holds,
+  );
+  if (refused !== null) return refused;
+  const { size: _size, ...admitted } = candidate;
+  return { type: 'admitted', ...admitted, admittedAtMs: nowMs };
+}
+
+const worstOf = ({ model, size, asksForFast, valid }: Candidate, inputTokens: number) =>
+  worstCase(model.rateCard, asksForFast ? 'fast' : 'standard', {
+    inputTokens,
+    inputClass: dearestInputClass(size, model.caching),
+    maxTokens: valid.request.max_tokens,
+  });
+
+/** Whether the request may fit once its input is counted: what it is at least likely to have fits now. */
+function mayFitByCount(candidate: Candidate, bound: number, parts: GatewayParts): boolean {
+  const [first] = candidate.deployments;
+  if (first?.upstream.countsTokens !== true || candidate.inputTokensGuess >= bound) return false;
+  const trial = hold(candidate, candidate.inputTokensGuess, parts);
+  if (trial.type !== 'admitted') return false;
+  parts.holds.release(candidate.requestId);
+  return true;
+}
+
+async function admitByCount(candidate: Candidate, refused: Refusal, parts: GatewayParts): Promise<Admitted | Refusal> {
+  const [first] = candidate.deployments;
+  if (first === undefined) return refused;
+  const counted = await countUpstream(first, candidate.valid);
+  return counted.type === 'counted' ? hold(candidate, counted.inputTokens, parts) : refused;
+}

@@ -1,0 +1,71 @@
+import type { AccountId, KeyId, RequestId } from '../../contracts/ids.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+
+export interface Hold {
+  readonly accountId: AccountId;
+  readonly keyId: KeyId;
+  /** The month of the request's start, whose limits it counts against. */
+  readonly month: string;
+  readonly amount: MicroUsd;
+}
+
+/**
+ * What requests under way could still cost, from admission to the fold of their debit. In memory: a hold cannot
+ * outlive its request, and a restart settles every request that the journal has (rule 7).
+ */
+export class Holds {
+  readonly #holds = new Map<RequestId, Hold>();
+  readonly #sums = new Map<string, bigint>();
+
+  /** Requests that hold something or nothing, but are not settled. */
+  get count(): number {
+    return this.#holds.size;
+  }
+
+  place(requestId: RequestId, hold: Hold): void {
+    if (this.#holds.has(requestId)) throw new Error(`${requestId} holds already`);
+    this.#holds.set(requestId, hold);
+    this.#add(hold, hold.amount);
+  }
+
+  /** Lowers a hold to what the request has cost, once that is known. Never raises it: what was admitted is the bound. */
+  lower(requestId: RequestId, amount: MicroUsd): void {
+    const hold = this.#holds.get(requestId);
+    if (hold === undefined || amount >= hold.amount) return;
+    this.#add(hold, amount - hold.amount);
+    this.#holds.set(requestId, { ...hold, amount });
+  }
+
+  release(requestId: RequestId): void {
+    const hold = this.#holds.get(requestId);
+    if (hold === undefined) return;
+    this.#holds.delete(requestId);
+    this.#add(hold, -hold.amount);
+  }
+
+  ofAccount(accountId: AccountId): MicroUsd {
+    return this.#sum(accountId);
+  }
+
+  ofAccountMonth(accountId: AccountId, month: string): MicroUsd {
+    return this.#sum(`${accountId} ${month}`);
+  }
+
+  ofKeyMonth(accountId: AccountId, keyId: KeyId, month: string): MicroUsd {
+    return this.#sum(`${accountId} ${month} ${keyId}`);
+  }
+
+  #sum(name: string): MicroUsd {
+    return microUsd(this.#sums.get(name) ?? 0n);
+  }
+
+  #add({ accountId, keyId, month }: Hold, amount: bigint): void {
+    if (amount === 0n) return;
+    for (const name of [accountId, `${accountId} ${month}`, `${accountId} ${month} ${keyId}`]) {
+      const sum = (this.#sums.get(name) ?? 0n) + amount;
+      if (sum < 0n) throw new Error(`holds of ${name} fell to ${sum}`);
+      if (sum === 0n) this.#sums.delete(name);
+      else this.#sums.set(name, sum);
+    }
+  }
+}

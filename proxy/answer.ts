@@ -1,0 +1,16 @@
+import type { FastifyReply } from 'fastify';
+import { ERROR_TABLE, errorEnvelope, type Refusal } from '../contracts/errors.ts';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Sends one of our own answers. Every answer carries `request-id`. */
+export function answer(reply: FastifyReply, body: unknown): FastifyReply {
+  return reply.header('request-id', reply.request.id).header('content-type', JSON_TYPE).send(JSON.stringify(body));
+}
+
+/** Sends a refusal in the specification's envelope. */
+export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  if (refusal.retryAfterS !== undefined) void reply.header('retry-after', String(refusal.retryAfterS));
+  void reply.code(ERROR_TABLE[refusal.code].status);
+  return answer(reply, errorEnvelope(refusal.code, refusal.message, reply.request.id));
+}

@@ -1,0 +1,43 @@
+import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Refusal, refusal } from '../contracts/errors.ts';
+import type { AccountId } from '../contracts/ids.ts';
+import type { ApiKey, OpenAccount } from '../ledger/account/account-state.ts';
+import type { AccountViews } from '../projections/account-views.ts';
+
+export const KEY_PREFIX = 'sk-svc-';
+
+/** Whose request it is: a key that may be used now, and its account. */
+export interface Caller {
+  readonly type: 'caller';
+  readonly accountId: AccountId;
+  readonly account: OpenAccount;
+  readonly key: ApiKey;
+}
+
+/**
+ * Finds the caller by `x-api-key` or `Authorization: Bearer`; where both are sent `x-api-key` wins (design, section 5).
+ * Keys are known by their SHA-256 alone.
+ */
+export function authenticate(headers: IncomingHttpHeaders, accounts: AccountViews, nowMs: number): Caller | Refusal {
+  const credential = credentialOf(headers);
+  if (credential === null)
+    return refusal('missing_credential', 'send the service key as x-api-key or as Authorization: Bearer');
+  const owner = credential.startsWith(KEY_PREFIX) ? accounts.keys.find(hash('sha256', credential, 'hex')) : null;
+  if (owner === null) return refusal('invalid_credential', 'the service key is not known');
+  const { state } = accounts.read(owner.accountId);
+  const key = state.type === 'open' ? state.keys[owner.keyId] : undefined;
+  if (state.type !== 'open' || key === undefined) return refusal('invalid_credential', 'the service key is not known');
+  if (key.revokedAtMs !== null) return refusal('invalid_credential', 'the service key is revoked');
+  if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs)
+    return refusal('invalid_credential', 'the service key has expired');
+  return { type: 'caller', accountId: owner.accountId, account: state, key };
+}
+
+const BEARER = /^Bearer +(\S+)$/i;
+
+function credentialOf(headers: IncomingHttpHeaders): string | null {
+  const apiKey = headers['x-api-key'];
+  if (typeof apiKey === 'string' && apiKey !== '') return apiKey;
+  return BEARER.exec(headers.authorization ?? '')?.[1] ?? null;
+}

@@ -1,0 +1,64 @@
+import { fileURLToPath } from 'node:url';
+import type { Configuration } from '../../contracts/configuration.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { type AccountId, accountId, grantId, keyId } from '../../contracts/ids.ts';
+import { newKey } from '../../ledger/account/new-key.ts';
+import { loadCatalog } from '../../ledger/catalog/catalog-state.ts';
+import { publishCatalog } from '../../ledger/catalog/publish-catalog.ts';
+import { readCatalogFile } from '../../ledger/catalog/read-catalog-file.ts';
+import { type CommandContext, recordingOf } from '../../ledger/commands/command-context.ts';
+import { runAccountCommand } from '../../ledger/commands/run-account-command.ts';
+
+const EXAMPLE_CATALOG = fileURLToPath(new URL('../../contracts/example-catalog.yaml', import.meta.url));
+
+/** Publishes the configured catalog, or the example, into a ledger that has none. */
+export async function publishFirstCatalog(
+  context: CommandContext,
+  log: EventLog,
+  configuration: Configuration,
+): Promise<void> {
+  const { version } = await loadCatalog(log);
+  if (version > 0) return;
+  const file = configuration.catalog ?? EXAMPLE_CATALOG;
+  await publishCatalog(log, readCatalogFile(file, Object.keys(configuration.providers)), recordingOf(context));
+}
+
+export interface DemoAccount {
+  readonly accountId: AccountId;
+  /** Shown once. */
+  readonly key: string;
+}
+
+/** Opens the demo account with its key, in a ledger that is empty; null in any other. */
+export async function openDemoAccount(
+  context: CommandContext,
+  log: EventLog,
+  configuration: Configuration,
+): Promise<DemoAccount | null> {
+  if ((await log.headPosition()) !== null) return null;
+  const demo = accountId('acct_demo');
+  const nowMs = context.clock();
+  await runAccountCommand(context, log, demo, {
+    type: 'OpenAccount',
+    accountId: demo,
+    kind: 'personal',
+    email: 'demo@example.com',
+    trial: configuration.trialUsd,
+    trialGrantId: grantId('grant_trial'),
+    nowMs,
+  });
+  const { secret, keyId: issued, sha256, last4 } = newKey();
+  await runAccountCommand(context, log, demo, {
+    type: 'IssueKey',
+    keyId: keyId(issued),
+    name: 'demo',
+    sha256,
+    last4,
+    issuer: 'first run',
+    expiresAtMs: null,
+    models: null,
+    monthlyLimit: null,
+    nowMs,
+  });
+  return { accountId: demo, key: secret };
+}

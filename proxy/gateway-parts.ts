@@ -1,0 +1,21 @@
+import type { Logger } from 'pino';
+import type { Projections } from '../projections/projections.ts';
+import type { Holds } from './admission/holds.ts';
+import type { RateLimit } from './admission/rate-limit.ts';
+import type { InFlight } from './in-flight.ts';
+import type { RelayParts } from './relay/message-relay.ts';
+import type { UpstreamDirectory } from './upstream/upstream-directory.ts';
+
+/** What the routes work with. Built in gateway.ts. */
+export interface GatewayParts {
+  readonly clock: () => number;
+  readonly logger: Logger;
+  readonly projections: Projections;
+  readonly holds: Holds;
+  readonly rateLimit: RateLimit;
+  readonly upstreams: UpstreamDirectory;
+  readonly relay: RelayParts;
+  readonly inFlight: InFlight;
+  /** Why no request can be admitted now; null when it can. */
+  readonly notReady: () => string | null;
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env node
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { ConfigurationError } from '../contracts/configuration.ts';
+import { EventLogError } from '../contracts/event-log.ts';
+import { addAccountCommands } from '../ledger/commands/account-commands.ts';
+import { addCatalogCommands } from '../ledger/commands/catalog-commands.ts';
+import { type CommandContext, CommandError, EXIT } from '../ledger/commands/command-context.ts';
+import { addCreditsCommands } from '../ledger/commands/credits-commands.ts';
+import { addKeyCommands } from '../ledger/commands/key-commands.ts';
+import { addLedgerCommands } from '../ledger/commands/ledger-commands.ts';
+import { addLimitCommands } from '../ledger/commands/limit-commands.ts';
+import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { JournalError } from '../ledger/journal/journal-error.ts';
+import { addAccountListCommand } from '../projections/commands/account-list.ts';
+import { addServeCommand } from './commands/serve-command.ts';
+
+/** The program `gateway`: the one place where adapters are built and the environment is read. */
+const context: CommandContext = {
+  openEventLog: (configuration) => openSqliteEventLog({ path: join(configuration.data, 'ledger.db') }),
+  environment: process.env,
+  clock: Date.now,
+  write: (text) => process.stdout.write(text),
+};
+
+const program = new Command('gateway')
+  .description('a model gateway that bills to the token and can prove it')
+  .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)')
+  .option('--data <folder>', "data folder instead of the configuration's")
+  .option('--json', 'answers for machines')
+  .showHelpAfterError('(--help shows how)')
+  .configureHelp({ showGlobalOptions: true })
+  .addHelpText(
+    'after',
+    '\nExit codes: 0 done, 1 unexpected failure, 2 wrong usage or configuration, 3 refused, 4 data out of reach',
+  )
+  .exitOverride();
+
+addServeCommand(program, context);
+const account = program.command('account').description('accounts');
+addAccountCommands(account, context);
+addAccountListCommand(account, context);
+addCreditsCommands(program.command('credits').description('credits'), context);
+addKeyCommands(program.command('key').description('service keys'), context);
+addLimitCommands(program.command('limit').description('monthly spend limits'), context);
+addCatalogCommands(program.command('catalog').description('models and prices'), context);
+addLedgerCommands(program.command('ledger').description('the ledger, for auditors'), context);
+overrideExits(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}
+
+/** Sub-commands must throw, too, so that this file alone decides how the process ends. */
+function overrideExits(command: Command): void {
+  for (const inner of command.commands) {
+    inner.exitOverride();
+    overrideExits(inner);
+  }
+}
+
+function exitCodeOf(error: unknown): number {
+  // commander has said what is wrong already; help and version are no errors.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
+  if (error instanceof CommandError) return say(error.message, error.exitCode);
+  if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
+  if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);
+  process.stderr.write(`gateway: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return 1;
+}
+
+function say(message: string, exitCode: number): number {
+  process.stderr.write(`gateway: ${message}\n`);
+  return exitCode;
+}

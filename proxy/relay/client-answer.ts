@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http';
+import { ERROR_TABLE, errorEnvelope, type Refusal } from '../../contracts/errors.ts';
+import type { RequestId } from '../../contracts/ids.ts';
+import type { UpstreamHeaders } from '../upstream/upstream.ts';
+
+/**
+ * The client's end of a relayed request: writes bytes as they are given, tells of back-pressure, and is destroyed,
+ * never ended as though complete, when the answer broke off.
+ */
+export class ClientAnswer {
+  readonly #response: ServerResponse;
+  readonly #requestId: RequestId;
+  readonly #deprecation: string | null;
+  #isStream = false;
+
+  constructor(response: ServerResponse, requestId: RequestId, deprecation: string | null) {
+    this.#response = response;
+    this.#requestId = requestId;
+    this.#deprecation = deprecation;
+  }
+
+  /** Whether a head has gone out, or at least been written. */
+  get hasBegun(): boolean {
+    return this.#response.headersSent;
+  }
+
+  /** The answer's own headers are an allow-list; the upstream's credentials, limits and cookies never pass. */
+  begin(status: number, { contentType, contentLength }: UpstreamHeaders, isStream: boolean): void {
+    this.#isStream = isStream;
+    const headers = ['content-type', contentType, ...this.#ownHeaders()];
+    if (contentLength !== null) headers.push('content-length', String(contentLength));
+    this.#response.writeHead(status, headers);
+    // A head without a first piece in the same turn must not wait for it.
+    process.nextTick(() => {
+      if (!this.#response.destroyed) this.#response.flushHeaders();
+    });
+  }
+
+  /** Returns false when the client reads slower than we write; `onDrain` tells when it has caught up. */
+  write(chunk: Buffer): boolean {
+    return this.#response.write(chunk);
+  }
+
+  onDrain(listener: () => void): void {
+    this.#response.on('drain', listener);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  refuse(refusal: Refusal): void {
+    const body = JSON.stringify(errorEnvelope(refusal.code, refusal.message, this.#requestId));
+    const headers = ['content-type', 'application/json; charset=utf-8', ...this.#ownHeaders()];
+    if (refusal.retryAfterS !== undefined) headers.push('retry-after', String(refusal.retryAfterS));
+    headers.push('content-length', String(Buffer.byteLength(body)));
+    this.#response.writeHead(ERROR_TABLE[refusal.code].status, headers);
+    this.#response.end(body);
+  }
+
+  /**
+   * Ends an answer that broke off: a stream gets the protocol's `error` event, then the connection is cut. A clean end
+   * would be taken for a complete answer by clients that only read on.
+   */
+  cut(message: string, isAtEventBoundary: boolean): void {
+    if (!this.#isStream || this.#response.destroyed) {
+      this.#response.destroy();
+      return;
+    }
+    const envelope = JSON.stringify(errorEnvelope('upstream_failed', message, this.#requestId));
+    const event = `${isAtEventBoundary ? '' : '\n\n'}event: error\ndata: ${envelope}\n\n`;
+    this.#response.write(event, () => this.#response.destroy());
+  }
+
+  #ownHeaders(): string[] {
+    const headers = ['request-id', this.#requestId];
+    if (this.#deprecation !== null) headers.push('x-svc-deprecation', this.#deprecation);
+    return headers;
+  }
+}

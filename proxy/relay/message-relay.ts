@@ -1,0 +1,277 @@
+import type { Logger } from 'pino';
+import { type Refusal, refusal } from '../../contracts/errors.ts';
+import type { Outcome } from '../../contracts/events.ts';
+import { type AnswerMeter, createAnswerMeter } from '../meter/answer-meter.ts';
+import { createStreamMeter, type StreamMeter } from '../meter/stream-meter.ts';
+import type { RequestAccounting } from '../request-accounting.ts';
+import type { UpstreamControl, UpstreamError, UpstreamHeaders } from '../upstream/upstream.ts';
+import type { Deployment } from '../upstream/upstream-directory.ts';
+import type { ClientAnswer } from './client-answer.ts';
+import type { Drains } from './drains.ts';
+import { endingOf } from './ending.ts';
+import type { RelayedRequest } from './relayed-request.ts';
+import { UpstreamAttempt } from './upstream-attempt.ts';
+import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus } from './upstream-refusal.ts';
+
+export interface RelayParts {
+  readonly accounting: RequestAccounting;
+  readonly drains: Drains;
+  readonly logger: Logger;
+  readonly clock: () => number;
+  readonly chargeInterrupted: 'none' | 'reported';
+}
+
+/**
+ *            ┌── next deployment ◀─┐
+ *   waiting ─┴─▶ head 200 ─▶ relaying ─▶ ended
+ *      │                        │
+ *      └─▶ head 4xx ─▶ passing  └─▶ (client left) draining ─▶ ended
+ */
+type Phase = 'waiting' | 'relaying' | 'passing' | 'ended';
+
+/**
+ * Takes one admitted request to its upstream and the answer's bytes back to the client, with the meter looking on.
+ * Whatever way it ends, it is accounted for exactly once.
+ */
+export class MessageRelay {
+  readonly #request: RelayedRequest;
+  readonly #client: ClientAnswer;
+  readonly #parts: RelayParts;
+  readonly #onEnded: () => void;
+  #phase: Phase = 'waiting';
+  #attempt: UpstreamAttempt;
+  #control: UpstreamControl | null = null;
+  #meter: StreamMeter | AnswerMeter | null = null;
+  #upstreamRequestId: string | null = null;
+  #pieces: Buffer[] = [];
+  #hasReached = false;
+  #isClientGone = false;
+  #isAccounted = false;
+  #stopDrain: (() => void) | null = null;
+
+  constructor(request: RelayedRequest, client: ClientAnswer, parts: RelayParts, onEnded: () => void) {
+    this.#request = request;
+    this.#client = client;
+    this.#parts = parts;
+    this.#onEnded = onEnded;
+    this.#attempt = new UpstreamAttempt(this, request, 0);
+  }
+
+  start(): void {
+    this.#client.onDrain(() => this.#control?.resume());
+    this.#attempt.send();
+  }
+
+  onStart(control: UpstreamControl): void {
+    this.#hasReached = true;
+    this.#control = control;
+    if (this.#isClientGone) this.#leaveUpstream();
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    this.#upstreamRequestId = headers.requestId;
+    if (status === 200) this.#beginRelaying(headers);
+    else if (isPassedOn(status)) this.#beginPassing(status, headers);
+    else this.#attemptFailed(refusalForStatus(status, headers.retryAfterS), { status });
+  }
+
+  /** Pieces of one turn of the event loop are passed on together: an upstream's chunks need not each cost a write. */
+  onData(piece: Buffer): void {
+    this.#pieces.push(piece);
+    if (this.#pieces.length === 1) queueMicrotask(() => this.#passPieces());
+  }
+
+  onEnd(): void {
+    this.#passPieces();
+    if (this.#phase === 'passing') this.#end();
+    if (this.#phase !== 'relaying' || this.#meter === null) return;
+    this.#meter.end();
+    if (this.#meter.complete || this.#hasErrorEvent()) {
+      this.#account(this.#meter.complete ? this.#completedOutcome() : 'upstream_interrupted');
+      void this.#endDurably();
+    } else this.#breakOff('the upstream ended the answer before it was complete');
+  }
+
+  onError(error: UpstreamError): void {
+    if (this.#phase === 'ended') return;
+    this.#passPieces();
+    if (this.#phase === 'waiting') {
+      this.#attemptFailed(refusalForFailure(error.kind), { error: error.message });
+      return;
+    }
+    if (this.#meter?.complete === true) void this.#endDurably();
+    else if (error.kind === 'aborted' && this.#isClientGone) this.#endAbandoned();
+    else this.#breakOff(`the upstream broke off: ${error.kind}`);
+  }
+
+  /** The client's connection is gone before its answer was complete. */
+  clientLeft(): void {
+    if (this.#phase === 'ended' || this.#isClientGone) return;
+    this.#isClientGone = true;
+    this.#leaveUpstream();
+  }
+
+  /** The gateway stops: what has not ended by now is cut. */
+  cut(): void {
+    if (this.#phase === 'ended') return;
+    this.#breakOff('the gateway is shutting down');
+    this.#control?.abort();
+  }
+
+  get #deployment(): Deployment {
+    return this.#attempt.deployment;
+  }
+
+  #beginRelaying(headers: UpstreamHeaders): void {
+    if (headers.contentEncoding !== null && headers.contentEncoding !== 'identity') {
+      // Only what can be read can be metered; it was asked for unencoded.
+      this.#attemptFailed(refusal('upstream_failed', 'the model did not answer; try again'), {
+        contentEncoding: headers.contentEncoding,
+      });
+      return;
+    }
+    const isStream = headers.contentType.startsWith('text/event-stream');
+    this.#phase = 'relaying';
+    this.#meter = isStream ? createStreamMeter() : createAnswerMeter(headers.contentLength);
+    if (!this.#isClientGone) this.#client.begin(200, headers, isStream);
+  }
+
+  #beginPassing(status: number, headers: UpstreamHeaders): void {
+    this.#phase = 'passing';
+    this.#account('upstream_refused');
+    if (!this.#isClientGone) this.#client.begin(status, headers, false);
+  }
+
+  #passPieces(): void {
+    const pieces = this.#pieces;
+    if (pieces.length === 0) return;
+    this.#pieces = [];
+    if (this.#phase !== 'relaying' && this.#phase !== 'passing') return;
+    const [first] = pieces;
+    const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+    this.#meter?.push(bytes);
+    // What a complete answer costs is in the journal before its last bytes go out.
+    if (this.#meter?.complete === true) this.#account(this.#completedOutcome());
+    if (this.#isClientGone) return;
+    if (!this.#client.write(bytes)) this.#control?.pause();
+  }
+
+  #completedOutcome(): 'completed' | 'client_disconnected' {
+    return this.#isClientGone ? 'client_disconnected' : 'completed';
+  }
+
+  #hasErrorEvent(): boolean {
+    return this.#meter?.kind === 'stream' && this.#meter.errorEvent !== null;
+  }
+
+  #attemptFailed(refused: Refusal, cause: { readonly [name: string]: unknown }): void {
+    const { provider, status } = { provider: this.#deployment.upstream.name, status: cause.status };
+    const { requestId } = this.#request.accounted;
+    const level = typeof status === 'number' && isGatewaysFault(status) ? 'error' : 'warn';
+    this.#parts.logger[level]({ requestId, provider, ...cause }, 'an upstream did not answer');
+    this.#attempt.leave();
+    this.#control = null;
+    const next = this.#attempt.index + 1;
+    if (next < this.#request.deployments.length && !this.#isClientGone) {
+      this.#attempt = new UpstreamAttempt(this, this.#request, next);
+      this.#attempt.send();
+      return;
+    }
+    if (this.#hasReached) this.#account('upstream_refused');
+    else this.#abandon();
+    if (!this.#isClientGone) this.#client.refuse(refused);
+    this.#finish();
+  }
+
+  #breakOff(message: string): void {
+    const isAtBoundary = this.#meter?.kind !== 'stream' || this.#meter.atBoundary;
+    if (this.#phase === 'waiting' && !this.#hasReached) this.#abandon();
+    else this.#account('upstream_interrupted');
+    if (!this.#isClientGone) this.#client.cut(message, isAtBoundary);
+    this.#finish();
+  }
+
+  /** Past the bound of a drain, or where the provider's calls are cancelled: what was seen is charged. */
+  #endAbandoned(): void {
+    this.#account('client_disconnected');
+    this.#finish();
+  }
+
+  #leaveUpstream(): void {
+    if (this.#control === null) return;
+    const { upstream } = this.#deployment;
+    const stop = upstream.onClientDisconnect === 'drain' ? this.#parts.drains.begin(() => this.#abort()) : null;
+    if (stop === null) this.#abort();
+    else {
+      this.#stopDrain = stop;
+      this.#control.resume();
+    }
+  }
+
+  #abort(): void {
+    if (this.#phase === 'ended') return;
+    this.#passPieces();
+    this.#endAbandoned();
+    this.#control?.abort();
+  }
+
+  #abandon(): void {
+    if (this.#isAccounted) return;
+    this.#isAccounted = true;
+    this.#parts.accounting.abandon(this.#request.accounted);
+  }
+
+  #account(outcome: Exclude<Outcome, 'recovered'>): void {
+    if (this.#isAccounted) return;
+    this.#isAccounted = true;
+    const { accounted, model, maxTokens, inputTokensGuess } = this.#request;
+    const seen = this.#meter?.usage ?? null;
+    if (seen !== null && seen.malformed.length > 0)
+      this.#parts.logger.error(
+        { requestId: accounted.requestId, malformed: seen.malformed },
+        'an upstream reported usage that cannot be read',
+      );
+    const ending = endingOf({
+      outcome,
+      upstream: {
+        provider: this.#deployment.upstream.name,
+        model: this.#deployment.model,
+        requestId: this.#upstreamRequestId ?? this.#meter?.messageId ?? null,
+      },
+      seen,
+      isFinal: this.#meter?.complete ?? false,
+      isStream: this.#meter?.kind === 'stream',
+      maxTokens,
+      inputTokensGuess,
+      hasFastLane: model.rateCard.fastMultiplier !== null,
+      chargeInterrupted: this.#parts.chargeInterrupted,
+      nowMs: this.#parts.clock(),
+    });
+    if (ending.source === 'estimated')
+      this.#parts.logger.warn(
+        { requestId: accounted.requestId, outcome },
+        'usage is estimated: the upstream did not report it',
+      );
+    this.#parts.accounting.finish(accounted, ending);
+  }
+
+  /** The end of the answer waits until the request's usage is on disk; its bytes have not waited. */
+  async #endDurably(): Promise<void> {
+    this.#phase = 'ended';
+    await this.#parts.accounting.durable();
+    this.#end();
+  }
+
+  #end(): void {
+    if (!this.#isClientGone) this.#client.end();
+    this.#finish();
+  }
+
+  #finish(): void {
+    this.#phase = 'ended';
+    this.#attempt.leave();
+    this.#stopDrain?.();
+    this.#stopDrain = null;
+    this.#onEnded();
+  }
+}

@@ -1,0 +1,25 @@
+import type { CatalogModel } from '../../contracts/catalog.ts';
+import type { AccountedRequest } from '../request-accounting.ts';
+import type { Deployment } from '../upstream/upstream-directory.ts';
+
+/** An admitted request on its way upstream: what the relay needs to know of it. */
+export interface RelayedRequest {
+  readonly accounted: AccountedRequest;
+  readonly model: CatalogModel;
+  /** The client's bytes. */
+  readonly body: Buffer;
+  readonly maxTokens: number;
+  /** Asked for by body or header. */
+  readonly asksForFast: boolean;
+  /** Whether the body itself has a `speed`. */
+  readonly bodyHasSpeed: boolean;
+  /** The body names the model so. */
+  readonly modelInBody: string;
+  /** What its input is likely to be, in tokens; used only where an upstream reports nothing. */
+  readonly inputTokensGuess: number;
+  readonly version: string | null;
+  readonly beta: string | null;
+  readonly deprecation: string | null;
+  /** Where the model runs, in the order in which to try. At least one. */
+  readonly deployments: readonly Deployment[];
+}

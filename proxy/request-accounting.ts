@@ -1,0 +1,71 @@
+import type { Logger } from 'pino';
+import type { AccountId, RequestId } from '../contracts/ids.ts';
+import { microUsd, mostDebited } from '../contracts/money.ts';
+import type { RateCard } from '../contracts/rate-card.ts';
+import type { Journal } from '../ledger/journal/journal.ts';
+import { rateUsage } from '../ledger/rating.ts';
+import { type Ending, type StartedRequest, usageOf } from '../ledger/settlement/request-record.ts';
+import type { Settlement } from '../ledger/settlement/settlement.ts';
+import type { Holds } from './admission/holds.ts';
+
+/** A request between its hold and its settlement. */
+export interface AccountedRequest {
+  readonly requestId: RequestId;
+  readonly accountId: AccountId;
+  readonly card: RateCard;
+  readonly started: StartedRequest;
+  /** As the journal has it. */
+  readonly startedText: string;
+}
+
+/**
+ * The money side of a request's life: begin before it goes upstream, then finish (however it ended) or abandon (no
+ * upstream has seen it). Journal, holds and settlement are moved together here and nowhere else.
+ */
+export class RequestAccounting {
+  readonly #journal: Journal;
+  readonly #holds: Holds;
+  readonly #settlement: Settlement;
+  readonly #logger: Logger;
+
+  constructor(parts: { journal: Journal; holds: Holds; settlement: Settlement; logger: Logger }) {
+    this.#journal = parts.journal;
+    this.#holds = parts.holds;
+    this.#settlement = parts.settlement;
+    this.#logger = parts.logger;
+  }
+
+  /** @throws JournalError when the journal cannot take it: the request must not go upstream. */
+  begin(requestId: RequestId, accountId: AccountId, card: RateCard, started: StartedRequest): AccountedRequest {
+    const startedText = JSON.stringify(started);
+    this.#journal.begin(requestId, startedText);
+    return { requestId, accountId, card, started, startedText };
+  }
+
+  /** What the request cost is in the journal when this returns; the ledger follows. */
+  finish({ requestId, accountId, card, started, startedText }: AccountedRequest, ending: Ending): void {
+    const cost = ending.billable ? mostDebited(rateUsage(ending.tokens, ending.lane, card).cost) : microUsd(0n);
+    try {
+      this.#journal.finish(requestId, `{"started":${startedText},"ending":${JSON.stringify(ending)}}`);
+    } catch (error) {
+      // The request is settled from memory; only a crash before that would now lose its usage.
+      this.#logger.error({ err: error, requestId }, 'the journal did not take a finished request');
+    }
+    this.#holds.lower(requestId, cost);
+    this.#settlement.submit(accountId, usageOf(requestId, started, ending), card);
+  }
+
+  abandon({ requestId }: AccountedRequest): void {
+    this.#holds.release(requestId);
+    this.#journal.settle([requestId]);
+  }
+
+  /** Resolves when everything that was begun and finished so far is on disk. A failed sync is told, not thrown. */
+  async durable(): Promise<void> {
+    try {
+      await this.#journal.durable();
+    } catch (error) {
+      this.#logger.error({ err: error }, 'the journal was not synced to disk');
+    }
+  }
+}

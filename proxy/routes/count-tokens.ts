@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Refusal, refusal } from '../../contracts/errors.ts';
+import type { CountTokensRequest } from '../../contracts/messages.ts';
+import { findCallable } from '../admission/admit.ts';
+import { deprecationHeader } from '../admission/model-lifecycle.ts';
+import { answer, refuse } from '../answer.ts';
+import { authenticate } from '../authenticate.ts';
+import type { GatewayParts } from '../gateway-parts.ts';
+import { headerOf } from '../header.ts';
+import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus } from '../relay/upstream-refusal.ts';
+import { type CountResult, countUpstream } from '../upstream/count-tokens.ts';
+import type { Deployment } from '../upstream/upstream-directory.ts';
+import { type ValidRequest, validateCountTokens } from '../validate.ts';
+
+/** A token of an estimate: where no upstream of the model counts. */
+const ESTIMATED_BYTES_PER_TOKEN = 4;
+
+/** POST /v1/messages/count_tokens: counts without generating. It costs nothing and does not pass the money gate. */
+export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): void {
+  app.post('/v1/messages/count_tokens', async (request, reply) => {
+    const { headers } = request;
+    const caller = authenticate(headers, parts.projections.accounts, parts.clock());
+    if (caller.type === 'refusal') return refuse(reply, caller);
+    const valid = validateCountTokens(request.body, headers);
+    if (valid.type === 'refusal') return refuse(reply, valid);
+    const model = findCallable(caller, valid.request.model, parts);
+    if ('code' in model) return refuse(reply, model);
+    const limited = parts.rateLimit.take(caller, 0, parts.clock());
+    if (limited !== null) return refuse(reply, limited);
+    const deprecation = deprecationHeader(model, parts.clock());
+    if (deprecation !== null) void reply.header('x-svc-deprecation', deprecation);
+    const counting = parts.upstreams.deploymentsOf(model).filter(({ upstream }) => upstream.countsTokens);
+    if (counting.length === 0) {
+      // An estimate says that it is one; a failed count is never replaced by it.
+      void reply.header('x-svc-token-count', 'estimate');
+      return answer(reply, { input_tokens: Math.ceil(valid.body.length / ESTIMATED_BYTES_PER_TOKEN) });
+    }
+    return sendCount(reply, await countAtFirstThatAnswers(counting, valid, request, parts));
+  });
+}
+
+async function countAtFirstThatAnswers(
+  deployments: readonly Deployment[],
+  { body, request }: ValidRequest<CountTokensRequest>,
+  { headers, id }: FastifyRequest,
+  parts: GatewayParts,
+): Promise<CountResult | Refusal> {
+  const version = headerOf(headers, 'anthropic-version');
+  const beta = headerOf(headers, 'anthropic-beta');
+  let last: Refusal = refusal('upstream_failed', 'the model did not answer; try again');
+  for (const deployment of deployments) {
+    const result = await countUpstream(deployment, { body, request, version, beta });
+    if (result.type === 'counted' || (result.type === 'answered' && isPassedOn(result.status))) return result;
+    const isOurs = result.type === 'answered' && isGatewaysFault(result.status);
+    const cause = result.type === 'answered' ? { status: result.status } : { error: result.error.message };
+    const provider = deployment.upstream.name;
+    parts.logger[isOurs ? 'error' : 'warn']({ requestId: id, provider, ...cause }, 'an upstream did not count');
+    last =
+      result.type === 'answered'
+        ? refusalForStatus(result.status, result.headers.retryAfterS)
+        : refusalForFailure(result.error.kind);
+  }
+  return last;
+}
+
+function sendCount(reply: FastifyReply, result: CountResult | Refusal): FastifyReply {
+  switch (result.type) {
+    case 'refusal':
+      return refuse(reply, result);
+    case 'counted':
+      return answer(reply, { input_tokens: result.inputTokens });
+    case 'answered':
+      return reply
+        .code(result.status)
+        .header('request-id', reply.request.id)
+        .header('content-type', result.headers.contentType)
+        .send(result.body);
+    case 'failed':
+      return refuse(reply, refusalForFailure(result.error.kind));
+    default:
+      return result satisfies never;
+  }
+}

@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify';
+import type { StatusAnswer } from '../../contracts/answers.ts';
+import { callableModels } from '../admission/model-lifecycle.ts';
+import { answer } from '../answer.ts';
+import type { GatewayParts } from '../gateway-parts.ts';
+
+export const SERVICE_NAME = 'model-gateway';
+/** The version of the interface (specification, part Versioning). */
+export const INTERFACE_VERSION = '1.0.0';
+
+/** GET /status (public), /healthz (the process is alive) and /readyz (it can take requests). */
+export function routeHealth(app: FastifyInstance, { projections, clock, notReady }: GatewayParts): void {
+  app.get('/status', (_request, reply) => {
+    const status: StatusAnswer = {
+      name: SERVICE_NAME,
+      version: INTERFACE_VERSION,
+      ok: notReady() === null,
+      models: callableModels(projections.catalog.state, clock()).length,
+    };
+    return answer(reply, status);
+  });
+
+  app.get('/healthz', (_request, reply) => answer(reply, { ok: true }));
+
+  app.get('/readyz', (_request, reply) => {
+    const reason = notReady();
+    if (reason !== null) void reply.code(503);
+    return answer(reply, reason === null ? { ok: true } : { ok: false, reason });
+  });
+}

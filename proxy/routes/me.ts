@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify';
+import { type MeAnswer, microUsdNumber } from '../../contracts/answers.ts';
+import { monthOf } from '../../ledger/account/month.ts';
+import type { SpendAgainstLimit } from '../../projections/spend-limit-view.ts';
+import { spendable } from '../admission/money-gate.ts';
+import { answer, refuse } from '../answer.ts';
+import { authenticate, type Caller } from '../authenticate.ts';
+import type { GatewayParts } from '../gateway-parts.ts';
+
+/** GET /me: what the calling key is, and what it can spend. */
+export function routeMe(app: FastifyInstance, parts: GatewayParts): void {
+  app.get('/me', (request, reply) => {
+    const caller = authenticate(request.headers, parts.projections.accounts, parts.clock());
+    return caller.type === 'refusal' ? refuse(reply, caller) : answer(reply, meOf(caller, parts));
+  });
+}
+
+function meOf({ accountId, account, key }: Caller, { projections, holds, clock }: GatewayParts): MeAnswer {
+  const nowMs = clock();
+  const month = monthOf(nowMs);
+  const { spendLimits } = projections.accounts;
+  return {
+    email: account.email,
+    plan: account.plan,
+    available_credits: microUsdNumber(spendable(account, nowMs)),
+    held_credits: microUsdNumber(holds.ofAccount(accountId)),
+    account: { id: accountId, kind: account.kind },
+    key: {
+      id: key.keyId,
+      name: key.name,
+      last4: key.last4,
+      expires_at: key.expiresAtMs === null ? null : new Date(key.expiresAtMs).toISOString(),
+      models: key.models,
+    },
+    month: {
+      month,
+      account: limitOf(spendLimits.ofAccount(accountId, month)),
+      key: limitOf(spendLimits.ofKey(accountId, key.keyId, month)),
+    },
+  };
+}
+
+const limitOf = ({ limit, spent }: SpendAgainstLimit): { limit: number | null; spent: number } => ({
+  limit: limit === null ? null : microUsdNumber(limit),
+  spent: microUsdNumber(spent),
+});

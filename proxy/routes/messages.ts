@@ -1,0 +1,86 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Refusal } from '../../contracts/errors.ts';
+import { refusal } from '../../contracts/errors.ts';
+import { type RequestId, requestId } from '../../contracts/ids.ts';
+import { JournalError } from '../../ledger/journal/journal-error.ts';
+import { type Admitted, admit } from '../admission/admit.ts';
+import { deprecationHeader } from '../admission/model-lifecycle.ts';
+import { refuse } from '../answer.ts';
+import type { GatewayParts } from '../gateway-parts.ts';
+import { headerOf } from '../header.ts';
+import { ClientAnswer } from '../relay/client-answer.ts';
+import { MessageRelay } from '../relay/message-relay.ts';
+import type { RelayedRequest } from '../relay/relayed-request.ts';
+
+/** POST /v1/messages: admit, then hand the connection to the relay. */
+export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
+  app.post('/v1/messages', (request, reply) => {
+    const admitted = admit({ requestId: requestId(request.id), headers: request.headers, body: request.body }, parts);
+    if (admitted instanceof Promise) return admitted.then((result) => proceed(result, request, reply, parts));
+    return proceed(admitted, request, reply, parts);
+  });
+}
+
+function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: FastifyReply, parts: GatewayParts) {
+  if (admitted.type === 'refusal') return refuse(reply, admitted);
+  const { requestId } = admitted;
+  if (request.raw.socket.destroyed) {
+    // The client left while its input was counted: nothing has gone upstream.
+    parts.holds.release(requestId);
+    reply.hijack();
+    return reply;
+  }
+  const relayed = begin(admitted, request, parts);
+  if ('code' in relayed) return refuse(reply, relayed);
+  reply.hijack();
+  relay(relayed, requestId, reply, parts);
+  return reply;
+}
+
+/** Takes the request's start down; from here on it is accounted for, whatever happens. */
+function begin(admitted: Admitted, { headers }: FastifyRequest, parts: GatewayParts): RelayedRequest | Refusal {
+  const { requestId, caller, valid, model, deployments } = admitted;
+  const [first] = deployments;
+  if (first === undefined) throw new Error(`model ${model.id} was admitted without an upstream`);
+  const { id, version, hash } = model.rateCard;
+  try {
+    const accounted = parts.relay.accounting.begin(requestId, caller.accountId, model.rateCard, {
+      accountId: caller.accountId,
+      accountRevision: parts.projections.accounts.read(caller.accountId).revision,
+      keyId: caller.key.keyId,
+      model: model.id,
+      upstream: { provider: first.upstream.name, model: first.model },
+      startedAt: new Date(admitted.admittedAtMs).toISOString(),
+      rateCard: { id, version, hash },
+    });
+    return {
+      accounted,
+      model,
+      body: valid.body,
+      maxTokens: valid.request.max_tokens,
+      asksForFast: admitted.asksForFast,
+      bodyHasSpeed: Object.hasOwn(valid.request, 'speed'),
+      modelInBody: valid.request.model,
+      inputTokensGuess: admitted.inputTokensGuess,
+      version: headerOf(headers, 'anthropic-version'),
+      beta: headerOf(headers, 'anthropic-beta'),
+      deprecation: deprecationHeader(model, admitted.admittedAtMs),
+      deployments,
+    };
+  } catch (error) {
+    parts.holds.release(requestId);
+    if (!(error instanceof JournalError)) throw error;
+    parts.logger.error({ err: error, requestId }, 'the journal refuses requests');
+    return refusal('gateway_overloaded', 'the gateway cannot take down usage at the moment', 5);
+  }
+}
+
+function relay(request: RelayedRequest, requestId: RequestId, reply: FastifyReply, parts: GatewayParts): void {
+  const { raw } = reply;
+  const client = new ClientAnswer(raw, requestId, request.deprecation);
+  const relay: MessageRelay = new MessageRelay(request, client, parts.relay, () => parts.inFlight.remove(relay));
+  parts.inFlight.add(relay);
+  raw.on('close', () => relay.clientLeft());
+  raw.on('error', () => relay.clientLeft());
+  relay.start();
+}

@@ -1,0 +1,82 @@
+import Fastify, { type FastifyError, type FastifyInstance } from 'fastify';
+import { errorEnvelope, type Refusal, refusal } from '../contracts/errors.ts';
+import { LIMITS } from '../contracts/limits.ts';
+import { refuse } from './answer.ts';
+import type { GatewayParts } from './gateway-parts.ts';
+import { newRequestId } from './request-id.ts';
+import { routeCatalogAndPricing } from './routes/catalog-and-pricing.ts';
+import { routeCountTokens } from './routes/count-tokens.ts';
+import { routeHealth } from './routes/health.ts';
+import { routeMe } from './routes/me.ts';
+import { routeMessages } from './routes/messages.ts';
+import { routeModels } from './routes/models.ts';
+
+/** Longer than the idle time of common load balancers, so that they close first. */
+const KEEP_ALIVE_MS = 75_000;
+
+/** The HTTP server: routes, raw bodies, and the envelope around everything that goes wrong. */
+export function buildServer(parts: GatewayParts): FastifyInstance {
+  const app = Fastify({
+    bodyLimit: LIMITS.requestBodyBytesMax,
+    genReqId: () => newRequestId(parts.clock()),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    http: { maxHeaderSize: LIMITS.requestHeadersBytesMax },
+    routerOptions: { ignoreTrailingSlash: true },
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    clientErrorHandler(error, socket) {
+      answerClientError(error, socket);
+    },
+  });
+  keepBodiesRaw(app);
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const refused = refusalFor(error);
+    if (refused.code === 'internal') parts.logger.error({ err: error, requestId: request.id }, 'a request failed');
+    return refuse(reply, refused);
+  });
+  app.setNotFoundHandler((request, reply) =>
+    refuse(reply, refusal('route_not_found', `there is no ${request.method} ${pathOf(request.url)}`)),
+  );
+  for (const route of [routeMessages, routeCountTokens, routeModels, routeCatalogAndPricing, routeMe, routeHealth])
+    route(app, parts);
+  return app;
+}
+
+/** Bodies are taken as bytes whatever their type says: they are forwarded as they are. */
+function keepBodiesRaw(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+}
+
+const PATH_SHOWN_MAX = 200;
+const pathOf = (url: string): string => (url.split('?')[0] ?? '').slice(0, PATH_SHOWN_MAX);
+
+function refusalFor(error: FastifyError): Refusal {
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return refusal('body_too_large', `the body is longer than ${LIMITS.requestBodyBytesMax} bytes (32 MiB)`);
+  const { statusCode } = error;
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+    return refusal('invalid_request', 'the request cannot be read: its length or encoding is not what its headers say');
+  return refusal('internal', 'the gateway failed; its log has this under the request id');
+}
+
+interface RawSocket {
+  readonly writable: boolean;
+  destroy(): void;
+  end(text: string): void;
+}
+
+/** What is not even HTTP is answered by hand, then the connection is closed. */
+function answerClientError(error: NodeJS.ErrnoException, socket: RawSocket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const message =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? `the headers are longer than ${LIMITS.requestHeadersBytesMax} bytes`
+      : 'the request is not valid HTTP';
+  const body = JSON.stringify(errorEnvelope('invalid_request', message));
+  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}`;
+  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
+}

@@ -1,0 +1,96 @@
+import { LIMITS } from '../../contracts/limits.ts';
+import { countTokensAnswerSchema } from '../../contracts/messages.ts';
+import { editTopLevel } from '../request-body/edit-top-level.ts';
+import type { UpstreamControl, UpstreamError, UpstreamHeaders, UpstreamReceiver } from './upstream.ts';
+import type { Deployment } from './upstream-directory.ts';
+
+export interface CountRequest {
+  readonly body: Buffer;
+  readonly request: { readonly model: string; readonly [field: string]: unknown };
+  readonly version?: string | null;
+  readonly beta?: string | null;
+}
+
+export type CountResult =
+  | { readonly type: 'counted'; readonly inputTokens: number; readonly body: Buffer }
+  | { readonly type: 'answered'; readonly status: number; readonly headers: UpstreamHeaders; readonly body: Buffer }
+  | { readonly type: 'failed'; readonly error: UpstreamError };
+
+/** Fields of a MessageRequest that a count does not take. */
+const NOT_COUNTED = ['max_tokens', 'stream', 'temperature', 'stop_sequences', 'speed', 'metadata'];
+const ANSWER_BYTES_MAX = 1024 * 1024;
+
+/** Asks a deployment how many input tokens a request has. Bounded in time and size; never retried here. */
+export function countUpstream({ upstream, model }: Deployment, count: CountRequest): Promise<CountResult> {
+  const remove = NOT_COUNTED.filter((field) => Object.hasOwn(count.request, field));
+  const isSameModel = model === count.request.model;
+  const body =
+    isSameModel && remove.length === 0
+      ? count.body
+      : editTopLevel(count.body, { set: isSameModel ? {} : { model: JSON.stringify(model) }, remove });
+  const { version = null, beta = null } = count;
+  return new Promise((resolve) => {
+    const receiver = new CountReceiver(resolve);
+    upstream.send({ path: '/v1/messages/count_tokens', body, version, beta }, receiver);
+  });
+}
+
+class CountReceiver implements UpstreamReceiver {
+  readonly #resolve: (result: CountResult) => void;
+  readonly #timer: NodeJS.Timeout;
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+  #status = 0;
+  #headers: UpstreamHeaders | null = null;
+  #control: UpstreamControl | null = null;
+
+  constructor(resolve: (result: CountResult) => void) {
+    this.#resolve = resolve;
+    this.#timer = setTimeout(() => this.#fail({ kind: 'timeout', message: 'no count in time' }), LIMITS.countTokensMs);
+  }
+
+  onStart(control: UpstreamControl): void {
+    this.#control = control;
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onData(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > ANSWER_BYTES_MAX) this.#fail({ kind: 'reset', message: 'the count is longer than 1 MiB' });
+    else this.#pieces.push(chunk);
+  }
+
+  onEnd(): void {
+    clearTimeout(this.#timer);
+    const body = Buffer.concat(this.#pieces);
+    const inputTokens = this.#status === 200 ? readCount(body) : null;
+    if (inputTokens !== null) this.#resolve({ type: 'counted', inputTokens, body });
+    else if (this.#headers !== null && this.#status !== 200)
+      this.#resolve({ type: 'answered', status: this.#status, headers: this.#headers, body });
+    else this.#resolve({ type: 'failed', error: { kind: 'reset', message: 'the answer is not a count' } });
+  }
+
+  onError(error: UpstreamError): void {
+    clearTimeout(this.#timer);
+    this.#resolve({ type: 'failed', error });
+  }
+
+  /** The first result stands: what the call says after that is not heard. */
+  #fail(error: UpstreamError): void {
+    this.onError(error);
+    this.#control?.abort();
+  }
+}
+
+function readCount(body: Buffer): number | null {
+  try {
+    return countTokensAnswerSchema.parse(JSON.parse(body.toString('utf8'))).input_tokens;
+  } catch {
+    // Whatever it is, it is not a count; the caller says so.
+    return null;
+  }
+}

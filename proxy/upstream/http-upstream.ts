@@ -1,0 +1,139 @@
+import { type Dispatcher, errors, Pool } from 'undici';
+import type { ProviderConfiguration } from '../../contracts/configuration.ts';
+import type {
+  Upstream,
+  UpstreamCall,
+  UpstreamControl,
+  UpstreamError,
+  UpstreamHeaders,
+  UpstreamReceiver,
+} from './upstream.ts';
+
+/**
+ * A provider over HTTP, with pooled keep-alive connections. undici's `dispatch` with a raw handler is the cheapest way
+ * there is: no streams, no header objects of ours, chunks as the socket gave them.
+ */
+export class HttpUpstream implements Upstream {
+  readonly name: string;
+  readonly onClientDisconnect: 'drain' | 'cancel';
+  readonly countsTokens: boolean;
+  readonly keepsThreads = true;
+  readonly totalMs: number;
+  readonly #provider: ProviderConfiguration;
+  readonly #pool: Pool;
+  readonly #basePath: string;
+
+  constructor(name: string, provider: ProviderConfiguration) {
+    const { origin, pathname } = new URL(provider.baseUrl);
+    this.name = name;
+    this.onClientDisconnect = provider.onClientDisconnect;
+    this.countsTokens = provider.countTokens;
+    this.totalMs = provider.totalMs;
+    this.#provider = provider;
+    this.#basePath = pathname.replace(/\/+$/, '');
+    this.#pool = new Pool(origin, {
+      connections: provider.connections,
+      // One request at a time on a connection: a slow answer must not stand before another.
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: provider.connectMs },
+      headersTimeout: provider.firstByteMs,
+      bodyTimeout: provider.idleMs,
+    });
+  }
+
+  send(call: UpstreamCall, receiver: UpstreamReceiver): void {
+    const options: Dispatcher.DispatchOptions = {
+      path: this.#basePath + call.path,
+      method: 'POST',
+      headers: this.#headers(call),
+      body: call.body,
+    };
+    this.#pool.dispatch(options, new DispatchReceiver(receiver));
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  #headers({ version, beta }: UpstreamCall): string[] {
+    const { auth, apiKey } = this.#provider;
+    const headers = ['content-type', 'application/json', 'accept-encoding', 'identity'];
+    if (auth === 'bearer') headers.push('authorization', `Bearer ${apiKey}`);
+    else headers.push('x-api-key', apiKey);
+    headers.push('anthropic-version', version ?? this.#provider.version);
+    if (beta !== null) headers.push('anthropic-beta', beta);
+    return headers;
+  }
+}
+
+class DispatchReceiver implements Dispatcher.DispatchHandler {
+  readonly #receiver: UpstreamReceiver;
+  #started = false;
+
+  constructor(receiver: UpstreamReceiver) {
+    this.#receiver = receiver;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#started = true;
+    this.#receiver.onStart(controlOf(controller));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // An informational answer announces another; only the last head counts.
+    if (status >= 200) this.#receiver.onHead(status, readHeaders(headers));
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#receiver.onData(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#receiver.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#receiver.onError(this.#classify(error));
+  }
+
+  #classify(error: Error): UpstreamError {
+    const { message } = error;
+    if (error instanceof Aborted) return { kind: 'aborted', message };
+    if (!this.#started || error instanceof errors.ConnectTimeoutError) return { kind: 'unreached', message };
+    if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError)
+      return { kind: 'timeout', message };
+    return { kind: 'reset', message };
+  }
+}
+
+class Aborted extends Error {
+  override readonly name = 'Aborted';
+}
+
+const controlOf = (controller: Dispatcher.DispatchController): UpstreamControl => ({
+  pause: () => controller.pause(),
+  resume: () => controller.resume(),
+  abort: () => controller.abort(new Aborted('the gateway ended the call')),
+});
+
+function readHeaders(headers: Record<string, string | string[] | undefined>): UpstreamHeaders {
+  const one = (name: string): string | null => {
+    const value = headers[name];
+    return (Array.isArray(value) ? value[0] : value) ?? null;
+  };
+  return {
+    contentType: one('content-type') ?? '',
+    contentLength: wholeNumber(one('content-length')),
+    contentEncoding: one('content-encoding'),
+    requestId: one('request-id') ?? one('x-request-id'),
+    retryAfterS: wholeNumber(one('retry-after')),
+  };
+}
+
+const wholeNumber = (text: string | null): number | null =>
+  text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;

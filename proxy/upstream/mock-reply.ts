@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import type { Message } from '../../contracts/messages.ts';
+
+/**
+ * The canned reply of the mock: the same for the same request, long enough to be seen streaming. A request with tools
+ * is answered with a call of one, and the call's result with text, so that tool loops end.
+ */
+export interface MockRequest {
+  readonly model: string;
+  readonly max_tokens: number;
+  readonly stream?: boolean | null | undefined;
+  readonly speed?: string | null | undefined;
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[];
+  readonly tools?: readonly unknown[] | null | undefined;
+  readonly tool_choice?: { readonly type?: unknown; readonly name?: unknown } | null | undefined;
+}
+
+const WORDS =
+  'This is the canned reply of the mock model. It is the same for the same request, it streams word by word, and it ' +
+  'costs what the catalog says. Every token of it is metered, settled and written to the ledger.';
+
+/** One token is four bytes, for a mock. */
+export const mockTokens = (bytes: number): number => Math.max(1, Math.ceil(bytes / 4));
+
+export function mockReply(request: MockRequest, body: Buffer): Message {
+  const digest = createHash('sha256').update(body).digest('hex');
+  const tool = toolToCall(request);
+  const words = WORDS.split(/(?<= )/).slice(0, request.max_tokens);
+  const text = words.join('').trimEnd();
+  const isCut = tool === null && words.length === request.max_tokens && text.length < WORDS.length;
+  const content: Message['content'] =
+    tool === null
+      ? [{ type: 'text', text }]
+      : [
+          {
+            type: 'tool_use',
+            id: `toolu_mock_${digest.slice(0, 16)}`,
+            name: tool.name,
+            input: sampleOf(tool.input_schema),
+          },
+        ];
+  return {
+    id: `msg_mock_${digest.slice(0, 24)}`,
+    type: 'message',
+    role: 'assistant',
+    model: request.model,
+    content,
+    stop_reason: tool !== null ? 'tool_use' : isCut ? 'max_tokens' : 'end_turn',
+    stop_sequence: null,
+    usage: {
+      input_tokens: mockTokens(body.length),
+      output_tokens: tool === null ? words.length : Math.min(request.max_tokens, 16),
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 0,
+      ...(request.speed === 'fast' ? { service_tier: 'priority' } : {}),
+    },
+  };
+}
+
+interface MockTool {
+  readonly name: string;
+  readonly input_schema: unknown;
+}
+
+function toolToCall({ tools, tool_choice: choice, messages }: MockRequest): MockTool | null {
+  const offered = (tools ?? []).filter(isClientTool);
+  if (offered.length === 0 || choice?.type === 'none') return null;
+  if (choice?.type === 'tool') return offered.find((tool) => tool.name === choice.name) ?? null;
+  return hasToolResult(messages.at(-1)?.content) ? null : (offered[0] ?? null);
+}
+
+const isClientTool = (tool: unknown): tool is MockTool =>
+  tool !== null &&
+  typeof tool === 'object' &&
+  'name' in tool &&
+  typeof tool.name === 'string' &&
+  'input_schema' in tool;
+
+const hasToolResult = (content: unknown): boolean =>
+  Array.isArray(content) && content.some((block) => block?.type === 'tool_result');
+
+const SAMPLE_DEPTH_MAX = 8;
+
+/** An input that a JSON schema accepts, as far as its types tell. */
+function sampleOf(schema: unknown, depth = 0): unknown {
+  if (schema === null || typeof schema !== 'object' || depth > SAMPLE_DEPTH_MAX) return null;
+  const { type, properties, enum: values, items } = schema as { [name: string]: unknown };
+  if (Array.isArray(values) && values.length > 0) return values[0];
+  switch (Array.isArray(type) ? type[0] : type) {
+    case 'string':
+      return 'mock';
+    case 'integer':
+    case 'number':
+      return 1;
+    case 'boolean':
+      return true;
+    case 'array':
+      return items === undefined ? [] : [sampleOf(items, depth + 1)];
+    case 'null':
+      return null;
+    default:
+      return Object.fromEntries(
+        Object.entries(properties ?? {}).map(([name, inner]) => [name, sampleOf(inner, depth + 1)]),
+      );
+  }
+}

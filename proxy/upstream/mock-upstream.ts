@@ -1,0 +1,109 @@
+import { LIMITS } from '../../contracts/limits.ts';
+import type { Message } from '../../contracts/messages.ts';
+import { type MockRequest, mockReply, mockTokens } from './mock-reply.ts';
+import type { Upstream, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from './upstream.ts';
+
+/** The built-in upstream: `svc-mock`, and every model of the example catalog. No network, no money. */
+export class MockUpstream implements Upstream {
+  readonly name = 'mock';
+  readonly onClientDisconnect = 'drain';
+  readonly countsTokens = true;
+  readonly keepsThreads = false;
+  readonly totalMs = LIMITS.requestTotalMs;
+
+  send(call: UpstreamCall, receiver: UpstreamReceiver): void {
+    const request: MockRequest = JSON.parse(call.body.toString('utf8'));
+    if (call.path === '/v1/messages/count_tokens') {
+      play([json({ input_tokens: mockTokens(call.body.length) })], 'application/json', null, receiver);
+      return;
+    }
+    const message = mockReply(request, call.body);
+    if (request.stream === true) play(streamOf(message), 'text/event-stream; charset=utf-8', message.id, receiver);
+    else play([json(message)], 'application/json', message.id, receiver);
+  }
+
+  async close(): Promise<void> {
+    // It holds nothing.
+  }
+}
+
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+/** Plays an answer piece by piece, each in a turn of its own, as a socket would give it. */
+function play(pieces: readonly Buffer[], contentType: string, id: string | null, receiver: UpstreamReceiver): void {
+  let next = -1;
+  let isPaused = false;
+  let isEnded = false;
+  const step = (): void => {
+    if (isPaused || isEnded) return;
+    const piece = pieces[next++];
+    if (next === 0) {
+      const length = pieces.length === 1 ? (pieces[0]?.length ?? 0) : null;
+      const headers: UpstreamHeaders = {
+        contentType,
+        contentLength: length,
+        contentEncoding: null,
+        requestId: id,
+        retryAfterS: null,
+      };
+      receiver.onHead(200, headers);
+    } else if (piece !== undefined) receiver.onData(piece);
+    else {
+      isEnded = true;
+      receiver.onEnd();
+      return;
+    }
+    setImmediate(step);
+  };
+  const resume = (): void => {
+    if (!isPaused) return;
+    isPaused = false;
+    setImmediate(step);
+  };
+  const pause = (): void => {
+    isPaused = true;
+  };
+  const abort = (): void => {
+    if (isEnded) return;
+    isEnded = true;
+    setImmediate(() => receiver.onError({ kind: 'aborted', message: 'the gateway ended the call' }));
+  };
+  setImmediate(() => {
+    receiver.onStart({ pause, resume, abort });
+    step();
+  });
+}
+
+/** The message as a well-formed event stream: what every SDK needs to read it (names, block starts, cumulative usage). */
+function streamOf(message: Message): Buffer[] {
+  const { output_tokens: outputTokens, ...usage } = message.usage;
+  const opening = { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 0 } };
+  const delta = { stop_reason: message.stop_reason, stop_sequence: message.stop_sequence };
+  return [
+    event('message_start', { message: opening }),
+    event('ping', {}),
+    ...message.content.flatMap(blockEvents),
+    event('message_delta', { delta, usage: { output_tokens: outputTokens } }),
+    event('message_stop', {}),
+  ];
+}
+
+function blockEvents(block: Message['content'][number], index: number): Buffer[] {
+  const isText = block.type === 'text';
+  const start = isText ? { type: 'text', text: '' } : { ...block, input: {} };
+  const parts = isText ? String(block.text).split(/(?<= )/) : (JSON.stringify(block.input).match(/.{1,8}/gsu) ?? []);
+  const deltas = parts.map((part) =>
+    event('content_block_delta', {
+      index,
+      delta: isText ? { type: 'text_delta', text: part } : { type: 'input_json_delta', partial_json: part },
+    }),
+  );
+  return [
+    event('content_block_start', { index, content_block: start }),
+    ...deltas,
+    event('content_block_stop', { index }),
+  ];
+}
+
+const event = (type: string, fields: object): Buffer =>
+  Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`);

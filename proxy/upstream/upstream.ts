@@ -1,0 +1,64 @@
+/** One way to reach a provider that speaks the Messages protocol. A port of the relay, implemented over HTTP and by the mock. */
+export interface Upstream {
+  readonly name: string;
+  /** What happens to a call whose client leaves (design, section 5). */
+  readonly onClientDisconnect: 'drain' | 'cancel';
+  /** Whether `count_tokens` is answered. */
+  readonly countsTokens: boolean;
+  /** Whether message threads reach a provider that may keep them. */
+  readonly keepsThreads: boolean;
+  /** The most milliseconds that one call may take. */
+  readonly totalMs: number;
+  /** Starts a call. `onStart` may come before `send` returns, all else later. */
+  send(call: UpstreamCall, receiver: UpstreamReceiver): void;
+  close(): Promise<void>;
+}
+
+export interface UpstreamCall {
+  readonly path: '/v1/messages' | '/v1/messages/count_tokens';
+  readonly body: Buffer;
+  /** As the client sent them; null where it did not. */
+  readonly version: string | null;
+  readonly beta: string | null;
+}
+
+/** Told of one call: start, then head, then data, then end; or an error at any point. Nothing follows end or error. */
+export interface UpstreamReceiver {
+  /** The upstream may have seen the request from here on. */
+  onStart(control: UpstreamControl): void;
+  onHead(status: number, headers: UpstreamHeaders): void;
+  onData(chunk: Buffer): void;
+  onEnd(): void;
+  onError(error: UpstreamError): void;
+}
+
+/** What the relay needs to know of an answer's headers. */
+export interface UpstreamHeaders {
+  readonly contentType: string;
+  /** Null where the length is not announced. */
+  readonly contentLength: number | null;
+  readonly contentEncoding: string | null;
+  /** The upstream's own id of the request. */
+  readonly requestId: string | null;
+  readonly retryAfterS: number | null;
+}
+
+export interface UpstreamControl {
+  pause(): void;
+  resume(): void;
+  /** Ends the call; `onError` with `aborted` follows. */
+  abort(): void;
+}
+
+export type UpstreamErrorKind =
+  /** No connection was made: the upstream has not seen the request. */
+  | 'unreached'
+  /** No answer began, or its next piece did not come, within the time. */
+  | 'timeout'
+  | 'reset'
+  | 'aborted';
+
+export interface UpstreamError {
+  readonly kind: UpstreamErrorKind;
+  readonly message: string;
+}

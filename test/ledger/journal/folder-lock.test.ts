@@ -1,0 +1,29 @@
+import { mkdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { lockFolder } from '../../../ledger/journal/folder-lock.ts';
+import { openJournal } from '../../../ledger/journal/journal.ts';
+import { journalFolder } from './fixtures/journal-folder.ts';
+
+test('a second opener is refused at once with the folder’s name, until the first has closed', async () => {
+  const directory = journalFolder();
+  const { journal } = await openJournal({ directory });
+  const startedMs = performance.now();
+  await expect(openJournal({ directory })).rejects.toThrow(
+    expect.objectContaining({
+      name: 'JournalError',
+      kind: 'in_use',
+      message: `another gateway is using the data folder ${directory}`,
+    }),
+  );
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
+  await journal.close();
+  const { journal: again } = await openJournal({ directory });
+  await again.close();
+});
+
+test('the folder is free again when opening it failed', async () => {
+  const directory = journalFolder();
+  mkdirSync(`${directory}/0000000001.journal`, { recursive: true });
+  await expect(openJournal({ directory })).rejects.toThrow(expect.objectContaining({ kind: 'input_output' }));
+  lockFolder(directory).release();
+});

@@ -1,0 +1,127 @@
+import { closeSync, openSync } from 'node:fs';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { GroupSync } from '../../../ledger/journal/group-sync.ts';
+import { openJournal } from '../../../ledger/journal/journal.ts';
+import { replaceWithFullDevice } from './fixtures/full-device.ts';
+import { journalFolder } from './fixtures/journal-folder.ts';
+import { idOf, startOf } from './fixtures/numbered-requests.ts';
+import { segmentNames } from './fixtures/plain-reader.ts';
+
+/** A group sync over a file of its own; `syncs` counts those that were started. */
+function countedSync(pauseMs: number, backgroundMs: number): { sync: GroupSync; count: { syncs: number } } {
+  const path = `${journalFolder()}-file`;
+  const count = { syncs: 0 };
+  const sync = new GroupSync({
+    fd: openSync(path, 'w'),
+    backgroundMs,
+    pauseMs,
+    beforeSync: () => {
+      count.syncs += 1;
+    },
+    onFailure: (cause) => new Error('failed', { cause }),
+  });
+  onTestFinished(() => sync.close());
+  return { sync, count };
+}
+
+describe('group commit', () => {
+  test('who asks during a sync shares the next one with all others who do', async () => {
+    const { sync, count } = countedSync(1, 60_000);
+    sync.wrote();
+    const first = sync.durable();
+    expect(count.syncs).toBe(1);
+    sync.wrote();
+    const second = sync.durable();
+    sync.wrote();
+    expect(sync.durable()).toBe(second);
+    await first;
+    expect(count.syncs).toBe(1);
+    await second;
+    expect(count.syncs).toBe(2);
+  });
+
+  test('who has written nothing since shares the sync under way, and needs none when there is none', async () => {
+    const { sync, count } = countedSync(1, 60_000);
+    await sync.durable();
+    expect(count.syncs).toBe(0);
+    sync.wrote();
+    const first = sync.durable();
+    expect(sync.durable()).toBe(first);
+    await first;
+    await sync.durable();
+    expect(count.syncs).toBe(1);
+  });
+
+  test('a sync comes by itself soon after a write, and none without one', async () => {
+    const { sync, count } = countedSync(1, 3);
+    sync.wrote();
+    sync.wrote();
+    await vi.waitFor(() => expect(count.syncs).toBe(1), { interval: 1 });
+    await sync.durable();
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(count.syncs).toBe(1);
+  });
+
+  test('syncs that are waited for keep a pause between them', async () => {
+    const { sync, count } = countedSync(20, 60_000);
+    const startedMs = performance.now();
+    for (let write = 0; write < 4; write++) {
+      sync.wrote();
+      await sync.durable();
+    }
+    expect(count.syncs).toBe(4);
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(3 * 19);
+  });
+
+  test('a file is closed only when its sync has ended', async () => {
+    const { sync } = countedSync(1, 60_000);
+    for (let round = 0; round < 20; round++) {
+      sync.wrote();
+      const waiting = sync.durable();
+      sync.moveTo(openSync(`${journalFolder()}-next`, 'w'));
+      // Takes the number of the previous file, if it is free already.
+      const other = openSync('/dev/null', 'w');
+      await waiting;
+      closeSync(other);
+    }
+  });
+});
+
+describe.runIf(process.platform === 'linux')('a sync that fails', () => {
+  test('is told to who waits, and for ever after', async () => {
+    const directory = journalFolder();
+    const { journal } = await openJournal({ directory });
+    journal.begin(idOf(0), startOf(0));
+    replaceWithFullDevice(directory);
+    const isBroken = expect.objectContaining({
+      kind: 'input_output',
+      cause: expect.objectContaining({ code: 'EINVAL' }),
+    });
+    const waiting = journal.durable();
+    await expect(waiting).rejects.toThrow(isBroken);
+    await expect(journal.durable()).rejects.toThrow(isBroken);
+    expect(() => journal.begin(idOf(1), startOf(1))).toThrow(isBroken);
+    expect(journal.writable).toBe(false);
+    await expect(journal.close()).rejects.toThrow(isBroken);
+  });
+
+  test('shows in the journal even when nobody waits', async () => {
+    const directory = journalFolder();
+    const { journal } = await openJournal({ directory });
+    journal.begin(idOf(0), startOf(0));
+    replaceWithFullDevice(directory);
+    await vi.waitFor(() => expect(journal.writable).toBe(false), { interval: 1 });
+    expect(() => journal.begin(idOf(1), startOf(1))).toThrow(expect.objectContaining({ kind: 'input_output' }));
+    await expect(journal.close()).rejects.toThrow(expect.objectContaining({ kind: 'input_output' }));
+  });
+
+  test('forbids a further segment after one that may not be on disk', async () => {
+    const directory = journalFolder();
+    const { journal } = await openJournal({ directory, segmentBytesMax: 1 });
+    journal.begin(idOf(0), startOf(0));
+    replaceWithFullDevice(directory);
+    expect(() => journal.begin(idOf(1), startOf(1))).toThrow(/cannot sync/);
+    expect(segmentNames(directory)).toHaveLength(1);
+    await expect(journal.close()).rejects.toThrow(/cannot sync/);
+  });
+});

@@ -1,0 +1,90 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import { openJournal } from '../../../ledger/journal/journal.ts';
+import { journalFolder } from './fixtures/journal-folder.ts';
+import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
+import { plainRecords, segmentNames } from './fixtures/plain-reader.ts';
+
+describe('segments', () => {
+  test('a segment is closed before a record that would take it past its size', async () => {
+    const directory = journalFolder();
+    const { journal } = await openJournal({ directory, segmentBytesMax: 400 });
+    for (let index = 0; index < 40; index++) journal.begin(idOf(index), startOf(index));
+    const sizes = segmentNames(directory).map((file) => statSync(join(directory, file)).size);
+    expect(sizes.length).toBeGreaterThan(5);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(400);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(journal.bytes);
+    await journal.close();
+  });
+
+  test('a segment goes when it is not in use and everything in it is settled, oldest first', async () => {
+    const directory = journalFolder();
+    const { journal } = await openJournal({ directory, segmentBytesMax: 1 });
+    for (const index of [0, 1, 2, 3]) journal.begin(idOf(index), startOf(index));
+    const names = segmentNames(directory);
+    expect(names).toHaveLength(4);
+    journal.settle([idOf(1), idOf(2)]);
+    expect(journal.bytes).toBeGreaterThan(4 * 60);
+    journal.settle([idOf(0)]);
+    await vi.waitFor(() => expect(segmentNames(directory)[0]).toBe(names[3]), { interval: 1 });
+    journal.settle([idOf(3)]);
+    await journal.close();
+    expect(segmentNames(directory)).not.toContain(names[2]);
+  });
+
+  test('a healthy journal stays at one or two files', async () => {
+    const directory = journalFolder();
+    const { journal } = await openJournal({ directory, segmentBytesMax: 4_096 });
+    for (let index = 0; index < 2_000; index++) {
+      journal.begin(idOf(index), startOf(index));
+      journal.finish(idOf(index), finishedOf(index));
+      if (index >= 5) journal.settle([idOf(index - 5)]);
+      expect(journal.bytes).toBeLessThanOrEqual(2 * 4_096);
+    }
+    await journal.close();
+    expect(segmentNames(directory).length).toBeLessThanOrEqual(2);
+  });
+
+  test('a long request does not keep what was written after it, and is recovered all the same', async () => {
+    const directory = journalFolder();
+    const { journal } = await openJournal({ directory, segmentBytesMax: 4_096 });
+    journal.begin(idOf(0), startOf(0));
+    journal.begin(idOf(1), startOf(1));
+    for (let index = 2; index < 2_000; index++) {
+      journal.begin(idOf(index), startOf(index));
+      journal.finish(idOf(index), finishedOf(index));
+      journal.settle([idOf(index)]);
+      if (index === 1_000) journal.finish(idOf(0), finishedOf(0));
+      expect(journal.bytes).toBeLessThanOrEqual(2 * 4_096);
+    }
+    await journal.close();
+    const { journal: again, recovered } = await openJournal({ directory });
+    expect(recovered).toEqual([
+      { requestId: idOf(0), start: startOf(0), finished: finishedOf(0) },
+      { requestId: idOf(1), start: startOf(1), finished: null },
+    ]);
+    again.settle([idOf(0), idOf(1)]);
+    await again.close();
+  });
+
+  test('a record that has changed on disk is not carried into a later segment', async () => {
+    const directory = journalFolder();
+    const { journal } = await openJournal({ directory, segmentBytesMax: 1_000 });
+    journal.begin(idOf(0), startOf(0));
+    const file = join(directory, segmentNames(directory)[0] ?? '');
+    const bytes = readFileSync(file);
+    bytes[45] = (bytes[45] ?? 0) ^ 1;
+    writeFileSync(file, bytes, { flag: 'r+' });
+    let index = 1;
+    expect(() => {
+      for (; index < 100; index++) {
+        journal.begin(idOf(index), startOf(index));
+        journal.settle([idOf(index)]);
+      }
+    }).toThrow(expect.objectContaining({ kind: 'input_output' }));
+    expect(journal.writable).toBe(false);
+    await expect(journal.close()).rejects.toThrow(expect.objectContaining({ kind: 'input_output' }));
+    expect(plainRecords(directory).filter((record) => record.ids[0] === idOf(0))).toHaveLength(1);
+  });
+});
