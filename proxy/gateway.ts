@@ -43,6 +43,7 @@ export class Gateway {
   readonly #ready: Promise<void>;
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   #fault: string | null = null;
+  #stopping: Promise<void> | null = null;
 
   private constructor(
     options: GatewayOptions,
@@ -136,8 +137,13 @@ export class Gateway {
     this.#options.logger.fatal({ err: error }, this.#fault);
   }
 
-  /** Stops in order; bounded by `shutdownDrainMs` and the flush's own time. Idempotent is not promised: call it once. */
-  async stop(): Promise<void> {
+  /** Stops in order; bounded by `shutdownDrainMs` and the flush's own time. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopInOrder();
+    return this.#stopping;
+  }
+
+  async #stopInOrder(): Promise<void> {
     const { configuration, logger } = this.#options;
     this.#phase = 'stopping';
     const closed = this.#server.close();

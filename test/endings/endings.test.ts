@@ -1,0 +1,413 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { dumpViews } from '../gateway/dump-views.ts';
+import { type PostedMessage, postMessage, recorded, startPost } from '../gateway/post-message.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
+import { failure, hangUp, head, json, raw, reset, silence, stream, wait, write } from '../upstream/answer.ts';
+import { text } from '../upstream/content.ts';
+import { message } from '../upstream/message.ts';
+import { errorEvent, streamEvents } from '../upstream/stream-events.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+
+/** Each way in which a request can end is settled once, as designed (rule 2; design, section 5). */
+let upstream: Upstream;
+let gateway: TestGateway;
+beforeEach(async () => {
+  upstream = await startUpstream();
+});
+afterEach(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+
+const start = async (options: TestGatewayOptions = {}): Promise<void> => {
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, ...options });
+};
+
+const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+const cost = 1_000n * 3_000_000n + 40n * 15_000_000n;
+const events = streamEvents({ tokens, blocks: [text('one ', 'two ', 'three ', 'four')] });
+const [opening = Buffer.alloc(0)] = events;
+const partOfStream = events.slice(0, 5);
+
+interface Me {
+  readonly held_credits: number;
+  readonly available_credits: number;
+}
+
+const me = async (): Promise<Me> => {
+  const answer = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
+  return (await answer.json()) as Me;
+};
+
+const errorOf = async (answer: PostedMessage) => JSON.parse((await answer.rest()).toString('utf8')).error;
+
+/** Waits until the ledger has a number of usages: for endings that the client has no sign of. */
+async function usagesReach(count: number) {
+  await expect.poll(async () => (await recorded(gateway)).usages.length, { interval: 20, timeout: 10_000 }).toBe(count);
+  return recorded(gateway);
+}
+
+async function nothingIsHeld(): Promise<void> {
+  await expect.poll(async () => (await me()).held_credits, { interval: 20 }).toBe(0);
+}
+
+describe('a complete answer', () => {
+  it.each([
+    ['stream', true],
+    ['JSON', false],
+  ])('as %s is charged as reported', async (_form, isStream) => {
+    await start();
+    upstream.answerWith(isStream ? stream(events) : json(message({ tokens })));
+    await (await postMessage(gateway, { stream: isStream })).rest();
+    const { usages, debits } = await recorded(gateway);
+    expect(usages).toMatchObject([{ outcome: 'completed', source: 'reported', billable: true, tokens }]);
+    expect(debits).toMatchObject([{ cost, amount: 3_600n }]);
+    expect(await me()).toMatchObject({ held_credits: 0, available_credits: 1_000_000_000 - 3_600 });
+  });
+
+  it('whose connection breaks after message_stop is complete all the same', async () => {
+    await start();
+    upstream.answerWith([head(), ...events.map(write), reset]);
+    const { body } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(body.equals(Buffer.concat(events))).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed', source: 'reported' }]);
+  });
+
+  it('that reports no usage is charged by estimate and marked', async () => {
+    await start();
+    const { usage: _usage, ...unreported } = message({ tokens });
+    upstream.answerWith(json(unreported));
+    await (await postMessage(gateway)).rest();
+    const { usages, debits } = await recorded(gateway);
+    expect(usages).toMatchObject([{ outcome: 'completed', source: 'estimated', billable: true }]);
+    expect(usages[0]?.tokens.input).toBeGreaterThan(0);
+    expect(debits).toHaveLength(1);
+  });
+});
+
+describe('the client leaves', () => {
+  it('before the answer begins: the upstream is read to its end and charged as reported', async () => {
+    await start();
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([wait(gate.promise), ...stream(events)]);
+    const post = startPost(gateway, { stream: true });
+    post.answered.catch(() => undefined);
+    const seen = await upstream.seen(0);
+    post.leave();
+    gate.resolve();
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ outcome: 'client_disconnected', source: 'reported', tokens }]);
+    expect(debits).toMatchObject([{ cost }]);
+    await seen.over;
+    expect(seen.leftMs).toBeNull();
+    await nothingIsHeld();
+  });
+
+  it('in the middle of a stream: likewise', async () => {
+    await start();
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([head(), ...partOfStream.map(write), wait(gate.promise), ...events.slice(5).map(write)]);
+    const answer = await postMessage(gateway, { stream: true });
+    await answer.next();
+    answer.leave();
+    gate.resolve();
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ outcome: 'client_disconnected', source: 'reported', tokens }]);
+    expect(debits).toMatchObject([{ cost }]);
+  });
+
+  it('past the bound of the drain: the upstream is left, what was seen is charged, marked as estimated', async () => {
+    await start({ settings: { drainMs: 100 } });
+    upstream.answerWith([head(), ...partOfStream.map(write), silence]);
+    const answer = await postMessage(gateway, { stream: true, maxTokens: 50 });
+    await answer.next();
+    answer.leave();
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([
+      { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000 } },
+    ]);
+    expect(usages[0]?.tokens.output).toBeLessThanOrEqual(50);
+    expect(debits).toHaveLength(1);
+    const seen = await upstream.seen(0);
+    await seen.over;
+    expect(seen.leftMs).not.toBeNull();
+    await nothingIsHeld();
+  });
+
+  it('of a provider that cancels: the upstream is left at once', async () => {
+    await start({ provider: { onClientDisconnect: 'cancel' } });
+    upstream.answerWith([head(), ...partOfStream.map(write), silence]);
+    const answer = await postMessage(gateway, { stream: true });
+    await answer.next();
+    answer.leave();
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'client_disconnected', source: 'estimated' }]);
+    const seen = await upstream.seen(0);
+    await seen.over;
+    expect(seen.leftMs).not.toBeNull();
+  });
+
+  it('of a provider that cancels, before the answer: recorded, nothing charged', async () => {
+    await start({ provider: { onClientDisconnect: 'cancel' } });
+    upstream.answerWith([silence]);
+    const post = startPost(gateway, { stream: true });
+    post.answered.catch(() => undefined);
+    await upstream.seen(0);
+    post.leave();
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ outcome: 'client_disconnected', billable: false }]);
+    expect(debits).toHaveLength(0);
+    await nothingIsHeld();
+  });
+
+  it('after the last byte: nothing changes', async () => {
+    await start();
+    upstream.answerWith(stream(events));
+    const answer = await postMessage(gateway, { stream: true });
+    await answer.rest();
+    answer.leave();
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed' }]);
+  });
+});
+
+describe('the upstream fails before the first byte', () => {
+  it.each([400, 404, 413, 422])('with %i: status and body are passed on, nothing is charged', async (status) => {
+    await start();
+    const body = {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: `said by the upstream: ${status}` },
+    };
+    upstream.answerWith(failure(status, body));
+    const answer = await postMessage(gateway, { stream: true });
+    expect(answer.status).toBe(status);
+    expect(JSON.parse((await answer.rest()).toString('utf8'))).toEqual(body);
+    const { usages, debits } = await recorded(gateway);
+    expect(usages).toMatchObject([{ outcome: 'upstream_refused', billable: false, tokens: { input: 0, output: 0 } }]);
+    expect(debits).toHaveLength(0);
+    await nothingIsHeld();
+  });
+
+  it.each([401, 403])('with %i: 502 without detail, for the credential is ours', async (status) => {
+    await start();
+    upstream.answerWith(
+      failure(status, { type: 'error', error: { type: 'authentication_error', message: 'key upstream-secret-key' } }),
+    );
+    const answer = await postMessage(gateway);
+    expect(answer.status).toBe(502);
+    expect(await errorOf(answer)).toEqual({
+      type: 'api_error',
+      message: expect.not.stringContaining('upstream-secret-key'),
+    });
+  });
+
+  it.each([429, 503, 529])('with %i: 529 with a small retry-after', async (status) => {
+    await start();
+    upstream.answerWith(failure(status, undefined, { 'retry-after': '3600' }));
+    const answer = await postMessage(gateway);
+    expect(answer.status).toBe(529);
+    expect(answer.headers['retry-after']).toBe('30');
+    expect(await errorOf(answer)).toMatchObject({ type: 'overloaded_error' });
+  });
+
+  it.each([
+    ['500', failure(500)],
+    ['502', failure(502)],
+    ['a redirect', failure(302)],
+    ['a reset', [reset]],
+    ['a hang-up', [hangUp]],
+    ['bytes that are not HTTP', [raw('garbage\r\n\r\n'), hangUp]],
+    [
+      'an encoding that was not asked for',
+      [head(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }), write('\u001f')],
+    ],
+  ])('with %s: 502, recorded and not charged', async (_how, answerOf) => {
+    await start();
+    upstream.answerWith(answerOf);
+    const answer = await postMessage(gateway, { stream: true });
+    expect(answer.status).toBe(502);
+    expect(await errorOf(answer)).toMatchObject({ type: 'api_error' });
+    const { usages, debits } = await recorded(gateway);
+    expect(usages).toMatchObject([{ outcome: 'upstream_refused', billable: false }]);
+    expect(debits).toHaveLength(0);
+    await nothingIsHeld();
+  });
+
+  it('with silence: 502 when the time for the first byte is over', async () => {
+    await start({ provider: { firstByteMs: 150 } });
+    upstream.answerWith([silence]);
+    const answer = await postMessage(gateway, { stream: true });
+    expect(answer.status).toBe(502);
+    expect((await recorded(gateway)).usages).toMatchObject([{ outcome: 'upstream_refused' }]);
+  });
+
+  it('by not being there: 502, and nothing is recorded, for no upstream has seen the request', async () => {
+    await start();
+    await upstream.close();
+    const answer = await postMessage(gateway);
+    expect(answer.status).toBe(502);
+    expect((await recorded(gateway)).usages).toHaveLength(0);
+    await nothingIsHeld();
+    upstream = await startUpstream();
+  });
+
+  it('at its first place: the next one answers, and the request is recorded once, there', async () => {
+    await start();
+    upstream.answerWith(({ body }) => (body.includes('first-place') ? failure(529) : stream(events)));
+    const answer = await postMessage(gateway, { stream: true, model: 'opal-twice' });
+    expect(answer.status).toBe(200);
+    await answer.rest();
+    const { usages, debits } = await recorded(gateway);
+    expect(usages).toMatchObject([{ outcome: 'completed', upstream: { model: 'second-place' } }]);
+    expect(debits).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(2);
+  });
+
+  it('at all its places: the last failure decides', async () => {
+    await start();
+    upstream.answerWith(({ body }) => (body.includes('first-place') ? failure(500) : failure(529)));
+    const answer = await postMessage(gateway, { model: 'opal-twice' });
+    expect(answer.status).toBe(529);
+    expect((await recorded(gateway)).usages).toHaveLength(1);
+  });
+});
+
+describe('the upstream breaks off in the middle', () => {
+  const broken = [
+    ['a reset', reset],
+    ['a hang-up', hangUp],
+  ] as const;
+
+  it.each(broken)(
+    'of a stream by %s: the client gets the error event and is cut; nothing is charged',
+    async (_how, ending) => {
+      await start();
+      upstream.answerWith([head(), ...partOfStream.map(write), ending]);
+      const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+      expect(isCut).toBe(true);
+      const received = body.toString('utf8');
+      const sent = Buffer.concat(partOfStream).toString('utf8');
+      expect(received.startsWith(sent)).toBe(true);
+      expect(received.slice(sent.length)).toMatch(
+        /^event: error\ndata: \{"type":"error","error":\{"type":"api_error".*\}\n\n$/,
+      );
+      const { usages, debits } = await usagesReach(1);
+      expect(usages).toMatchObject([
+        { outcome: 'upstream_interrupted', source: 'reported', billable: false, tokens: { input: 1_000 } },
+      ]);
+      expect(debits).toHaveLength(0);
+      await nothingIsHeld();
+    },
+  );
+
+  it('of an event: the error event stands by itself', async () => {
+    await start();
+    upstream.answerWith([head(), write(opening), write('event: content_block_delta\nda'), reset]);
+    const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(isCut).toBe(true);
+    expect(body.toString('utf8')).toContain('\n\nevent: error\ndata: ');
+  });
+
+  it('of a JSON answer: the client is cut', async () => {
+    await start();
+    const whole = JSON.stringify(message({ tokens }));
+    upstream.answerWith([
+      head(200, { 'content-type': 'application/json', 'content-length': whole.length }),
+      write(whole.slice(0, 50)),
+      reset,
+    ]);
+    expect((await (await postMessage(gateway)).restOrCut()).isCut).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
+  });
+
+  it('by a clean end without message_stop: that is no complete answer', async () => {
+    await start();
+    upstream.answerWith(stream(partOfStream));
+    const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(isCut).toBe(true);
+    expect(body.toString('utf8')).toContain('event: error');
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted' }]);
+  });
+
+  it('by silence: likewise, when the time between two pieces is over', async () => {
+    await start({ provider: { idleMs: 150 } });
+    upstream.answerWith([head(), ...partOfStream.map(write), silence]);
+    const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(isCut).toBe(true);
+    expect(body.toString('utf8')).toContain('event: error');
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted' }]);
+  });
+
+  it('by the end of its total time: likewise', async () => {
+    await start({ provider: { totalMs: 200 } });
+    upstream.answerWith([head(), ...partOfStream.map(write), silence]);
+    const { isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(isCut).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted' }]);
+  });
+
+  it('is charged as reported where the configuration says so', async () => {
+    await start({ settings: { chargeInterrupted: 'reported' } });
+    upstream.answerWith([head(), ...partOfStream.map(write), reset]);
+    await (await postMessage(gateway, { stream: true })).restOrCut();
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: true }]);
+    expect(debits).toHaveLength(1);
+  });
+
+  it('by its own error event: the event is passed on as it is, and nothing is charged', async () => {
+    await start();
+    const sent = [...partOfStream, errorEvent()];
+    upstream.answerWith(stream(sent));
+    const { body } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(body.equals(Buffer.concat(sent))).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
+  });
+});
+
+describe('the gateway stops', () => {
+  it('after the streams under way have ended, with all of it in the ledger', async () => {
+    await start();
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([head(), ...partOfStream.map(write), wait(gate.promise), ...events.slice(5).map(write)]);
+    const answer = await postMessage(gateway, { stream: true });
+    await answer.next();
+    const stopped = gateway.gateway.stop();
+    await expect(postMessage(gateway)).rejects.toThrow();
+    gate.resolve();
+    await answer.rest();
+    await stopped;
+    await gateway.log.close();
+    gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
+    expect((await recorded(gateway)).usages).toMatchObject([{ outcome: 'completed', tokens }]);
+  });
+
+  it('and cuts what has not ended within its bound', async () => {
+    await start({ settings: { shutdownDrainMs: 100 } });
+    upstream.answerWith([head(), ...partOfStream.map(write), silence]);
+    const answer = await postMessage(gateway, { stream: true });
+    await answer.next();
+    const stopped = gateway.gateway.stop();
+    const { body, isCut } = await answer.restOrCut();
+    expect(isCut).toBe(true);
+    expect(body.toString('utf8')).toContain('shutting down');
+    await stopped;
+    await gateway.log.close();
+    gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
+    expect((await recorded(gateway)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
+  });
+});
+
+it('has identical views after views.db was deleted', async () => {
+  await start();
+  upstream.answerWith(stream(events));
+  for (let index = 0; index < 5; index++) await (await postMessage(gateway, { stream: true })).rest();
+  await recorded(gateway);
+  const before = await me();
+  await gateway.stop();
+  const rows = dumpViews(gateway.data, { remove: true });
+  expect(rows.length).toBeGreaterThan(4);
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
+  expect(await me()).toEqual(before);
+  await gateway.stop();
+  expect(dumpViews(gateway.data, { remove: false })).toEqual(rows);
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
+});

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import {
+  type Answer,
+  countTokens,
+  delay,
+  end,
+  failure,
+  head,
+  json,
+  reset,
+  type Step,
+  silence,
+  write,
+} from './answer.ts';
+import { text } from './content.ts';
+import { jsonOf } from './default-answer.ts';
+import { message } from './message.ts';
+import type { SeenRequest } from './seen-request.ts';
+import { errorEvent, streamEvents } from './stream-events.ts';
+
+const EVENTS_MAX = 100_000;
+const DELAY_MS_MAX = 600_000;
+const tokenCount = z.int().min(0);
+
+/** How to answer, in the request's own `metadata.script`: a load driver decides how each of its requests ends. */
+export const instructionsSchema = z.strictObject({
+  /** Names the request in the record, in the Message's id (`msg_ID`) and in the header `request-id` (`req_ID`). */
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,100}$/)
+    .optional(),
+  tokens: z
+    .strictObject({
+      input: tokenCount,
+      output: tokenCount,
+      cacheRead: tokenCount,
+      cacheWrite5m: tokenCount,
+      cacheWrite1h: tokenCount,
+    })
+    .partial()
+    .default({}),
+  /** Text deltas of a stream. */
+  events: z.int().min(1).max(EVENTS_MAX).default(3),
+  /** Before the answer of a JSON request; before each text delta of a stream. */
+  delayMs: z.number().min(0).max(DELAY_MS_MAX).default(0),
+  /**
+   * `complete`; `reset`, `silent` and `error-event` half way through the text deltas; `reset-before-head` and
+   * `silent-before-head`; `status-NNN`. A JSON answer has no middle and no events: it is reset or silent before its
+   * head, and `error-event` is a status 529.
+   */
+  ending: z
+    .union([
+      z.enum(['complete', 'reset', 'silent', 'error-event', 'reset-before-head', 'silent-before-head']),
+      z.templateLiteral(['status-', z.int().min(400).max(599)]),
+    ])
+    .default('complete'),
+  /** What `usage.service_tier` says. */
+  serviceTier: z.string().default('standard'),
+});
+export type Instructions = z.infer<typeof instructionsSchema>;
+
+const bodySchema = z.looseObject({
+  model: z.string(),
+  stream: z.boolean().nullish(),
+  metadata: z.looseObject({ script: instructionsSchema.prefault({}) }).prefault({}),
+});
+
+export interface Instructed {
+  readonly id: string;
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly instructions: Instructions;
+}
+
+/** What a request asks for; a text that says what is wrong with it otherwise. */
+export function readInstructions({ body, index }: SeenRequest): Instructed | string {
+  const parsed = bodySchema.safeParse(jsonOf(body));
+  if (!parsed.success) return z.prettifyError(parsed.error);
+  const { model, stream, metadata } = parsed.data;
+  return {
+    id: metadata.script.id ?? `${process.pid}_${index}`,
+    model,
+    isStream: stream === true,
+    instructions: metadata.script,
+  };
+}
+
+export function instructedAnswer(path: string, instructed: Instructed): Answer {
+  const { id, instructions, isStream } = instructed;
+  const { ending, tokens, delayMs } = instructions;
+  const pause = delayMs > 0 ? [delay(delayMs)] : [];
+  const headers = { 'request-id': `req_${id}` };
+  if (path.startsWith('/v1/messages/count_tokens')) return countTokens(tokens.input ?? 0);
+  if (ending.startsWith('status-')) return [...pause, ...failure(Number(ending.slice(7)), undefined, headers)];
+  if (ending === 'reset-before-head') return [...pause, reset];
+  if (ending === 'silent-before-head') return [silence];
+  if (isStream) return streamOf(instructed, pause);
+  if (ending === 'reset') return [...pause, reset];
+  if (ending === 'silent') return [silence];
+  if (ending === 'error-event') return [...pause, ...failure(529, undefined, headers)];
+  return [...pause, ...json(message(contentOf(instructed)), { headers })];
+}
+
+function streamOf(instructed: Instructed, pause: readonly Step[]): Answer {
+  const { events, ending } = instructed.instructions;
+  const steps: Step[] = [head(200, { 'content-type': 'text/event-stream', 'request-id': `req_${instructed.id}` })];
+  let deltas = 0;
+  for (const bytes of streamEvents(contentOf(instructed))) {
+    const isDelta = bytes.includes('event: content_block_delta');
+    if (isDelta && ending !== 'complete' && deltas++ >= events / 2) return [...steps, ...brokenOff(ending)];
+    steps.push(...(isDelta ? pause : []), write(bytes));
+  }
+  return ending === 'complete' ? [...steps, end] : [...steps, ...brokenOff(ending)];
+}
+
+function brokenOff(ending: string): Step[] {
+  if (ending === 'reset') return [reset];
+  return ending === 'silent' ? [silence] : [write(errorEvent()), end];
+}
+
+const contentOf = ({ id, model, instructions }: Instructed) => ({
+  id: `msg_${id}`,
+  model,
+  tokens: withoutUndefined(instructions.tokens),
+  serviceTier: instructions.serviceTier,
+  blocks: [text(...Array.from({ length: instructions.events }, (_, index) => `word ${index} `))],
+});
+
+/** An absent count is left to its default; one that is present but undefined would overwrite it. */
+const withoutUndefined = (tokens: Instructions['tokens']): Record<string, number> =>
+  Object.fromEntries(Object.entries(tokens).filter((entry): entry is [string, number] => entry[1] !== undefined));
