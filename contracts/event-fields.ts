@@ -1,14 +1,5 @@
 import { z } from 'zod';
-import {
-  type AccountId,
-  accountId,
-  type GrantId,
-  grantId,
-  type KeyId,
-  keyId,
-  type RequestId,
-  requestId,
-} from './ids.ts';
+import type { AccountId, GrantId, KeyId, RequestId } from './ids.ts';
 import { type MicroUsd, microUsd, type PicoUsd, picoUsd, type Rate, rate } from './money.ts';
 import { TOKEN_CLASSES } from './usage.ts';
 
@@ -19,14 +10,10 @@ import { TOKEN_CLASSES } from './usage.ts';
 const amountText = z.string().regex(/^(0|[1-9]\d{0,29})$/, 'expected a whole amount as a decimal string');
 
 const amountOf = <T extends bigint>(mint: (value: bigint) => T) =>
-  z.codec(
-    amountText,
-    z.custom<T>((value) => typeof value === 'bigint' && value >= 0n),
-    {
-      decode: (text) => mint(BigInt(text)),
-      encode: (value) => value.toString(),
-    },
-  );
+  z.codec(amountText, z.bigint() as unknown as z.ZodType<T, T>, {
+    decode: (text) => mint(BigInt(text)),
+    encode: (value) => value.toString(),
+  });
 
 /** Micro-USD of at least 0; the direction is in the event's or field's name. */
 export const microUsdField = amountOf<MicroUsd>(microUsd);
@@ -36,21 +23,17 @@ export const rateField = amountOf<Rate>(rate);
 /** Micro-USD that may be negative: a balance can be, where an upstream has not respected max_tokens. */
 export const balanceField = z.codec(
   z.string().regex(/^(0|-?[1-9]\d{0,29})$/),
-  z.custom<MicroUsd>((value) => typeof value === 'bigint'),
+  z.bigint() as unknown as z.ZodType<MicroUsd, MicroUsd>,
   { decode: (text) => microUsd(BigInt(text)), encode: (value) => value.toString() },
 );
 
-const branded = <T extends string>(schema: z.ZodString, mint: (text: string) => T) =>
-  z.codec(
-    schema,
-    z.custom<T>((value) => typeof value === 'string'),
-    { decode: mint, encode: (value) => value },
-  );
+/** A brand is a type only, so the text itself is the value: no conversion, in either direction. */
+const branded = <T extends string>(schema: z.ZodString) => schema as unknown as z.ZodType<T, T>;
 
-export const accountIdField = branded<AccountId>(z.string().min(1), accountId);
-export const keyIdField = branded<KeyId>(z.string().min(1), keyId);
-export const grantIdField = branded<GrantId>(z.string().min(1), grantId);
-export const requestIdField = branded<RequestId>(z.string().regex(/^req_[0-9a-f]{32}$/), requestId);
+export const accountIdField = branded<AccountId>(z.string().min(1));
+export const keyIdField = branded<KeyId>(z.string().min(1));
+export const grantIdField = branded<GrantId>(z.string().min(1));
+export const requestIdField = branded<RequestId>(z.string().regex(/^req_[0-9a-f]{32}$/));
 
 /** RFC 3339 in UTC, to the millisecond. */
 export const instantField = z.iso.datetime({ precision: 3 });

@@ -34,7 +34,9 @@ export const LIMITS = Object.freeze({
   countTokensMs: 30 * SECOND_MS,
 
   /** Requests of one account that are settled by one append. */
-  settlementGroupMax: 64,
+  settlementGroupMax: 128,
+  /** How long a finished request waits for others of its account, so that they share an append. */
+  settlementLingerMs: 8,
   /** Settlement appends under way at once, each of another account. */
   settlementAppendsMax: 64,
   /** Tries of one settlement append before it is put back in the queue and the log counts as away. */
@@ -50,6 +52,9 @@ export const LIMITS = Object.freeze({
 
   /** Expired credits are written down only after every request that may still burn them has ended. */
   expiryGraceMs: 2 * HOUR_MS,
+  /** How often that is looked for, and for how many accounts at a time. */
+  expirySweepMs: 10 * MINUTE_MS,
+  expirySweepAccountsMax: 1_000,
   trialMs: 30 * DAY_MS,
 
   /** Bytes that one event may have, and one append together. */

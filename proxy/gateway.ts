@@ -13,6 +13,7 @@ import { Settlement } from '../ledger/settlement/settlement.ts';
 import { Projections } from '../projections/projections.ts';
 import { Holds } from './admission/holds.ts';
 import { UNLIMITED } from './admission/rate-limit.ts';
+import { ExpirySweeper } from './expiry-sweeper.ts';
 import { InFlight } from './in-flight.ts';
 import { Drains } from './relay/drains.ts';
 import { RequestAccounting } from './request-accounting.ts';
@@ -40,6 +41,7 @@ export class Gateway {
   readonly #upstreams: UpstreamDirectory;
   readonly #inFlight = new InFlight(LIMITS.requestsInFlightMax);
   readonly #server: FastifyInstance;
+  readonly #sweeper: ExpirySweeper;
   readonly #ready: Promise<void>;
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   #fault: string | null = null;
@@ -87,6 +89,7 @@ export class Gateway {
         chargeInterrupted: configuration.chargeInterrupted,
       },
     });
+    this.#sweeper = new ExpirySweeper({ log, accounts: projections.accounts, clock, logger });
     this.#ready = this.#becomeReady(recovered);
     // Told through `whenReady` and /readyz; a start that fails must not also end the process by itself.
     this.#ready.catch((error: unknown) => logger.fatal({ err: error }, 'the gateway cannot become ready'));
@@ -107,8 +110,13 @@ export class Gateway {
       onStopped: (error) => gateway?.fail(error),
     });
     gateway = new Gateway(options, opened.journal, projections, opened.recovered);
-    // A copy, because Fastify writes into what it is given.
-    await gateway.#server.listen({ ...configuration.listen });
+    try {
+      // A copy, because Fastify writes into what it is given.
+      await gateway.#server.listen({ ...configuration.listen });
+    } catch (error) {
+      await gateway.stop();
+      throw error;
+    }
     return gateway;
   }
 
@@ -161,6 +169,7 @@ export class Gateway {
     this.#server.server.closeAllConnections();
     await closed;
     await this.#upstreams.close();
+    await this.#sweeper.close();
     await this.#projections.close();
     await this.#journal.close();
   }

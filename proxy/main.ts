@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=64
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { ConfigurationError } from '../contracts/configuration.ts';

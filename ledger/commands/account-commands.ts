@@ -11,6 +11,9 @@ import { accountArgument, usdArgument } from './command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, facts, show, table, withEventLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 
+/** The state that each word leads to. */
+const SUSPENSION = { suspend: 'SuspendAccount', reinstate: 'ReinstateAccount' } as const;
+
 interface OpenOptions {
   readonly kind: 'personal' | 'organization';
   readonly email: string;
@@ -18,7 +21,7 @@ interface OpenOptions {
   readonly trialUsd?: MicroUsd;
 }
 
-/** `gateway account open|show`. (`account list` reads the views and stands in projections/.) */
+/** `gateway account open|show|suspend|reinstate`. (`account list` reads the views and stands in projections/.) */
 export function addAccountCommands(account: Command, context: CommandContext): void {
   account
     .command('open')
@@ -39,6 +42,27 @@ export function addAccountCommands(account: Command, context: CommandContext): v
     .argument('<account>', 'account id', accountArgument)
     .addHelpText('after', '\nExample:\n  gateway account show acct_demo')
     .action(async (id: AccountId, _options: unknown, command: Command) => showAccount(id, command, context));
+
+  addSuspension(account, context, 'suspend', 'refuse all requests of an account (403) until it is reinstated');
+  addSuspension(account, context, 'reinstate', 'take requests of a suspended account again');
+}
+
+function addSuspension(account: Command, context: CommandContext, word: keyof typeof SUSPENSION, what: string): void {
+  account
+    .command(word)
+    .description(what)
+    .argument('<account>', 'account id', accountArgument)
+    .requiredOption('--reason <text>', 'why; it stands in the ledger')
+    .addHelpText('after', `\nExample:\n  gateway account ${word} acct_demo --reason "card disputed"`)
+    .action(async (id: AccountId, { reason }: { readonly reason: string }, command: Command) => {
+      await withEventLog(context, command, async (log) => {
+        await runAccountCommand(context, log, id, { type: SUSPENSION[word], reason });
+        show(context, command, {
+          json: { accountId: id, [word]: reason },
+          text: `${id}: ${word === 'suspend' ? 'suspended' : 'reinstated'}, ${reason}`,
+        });
+      });
+    });
 }
 
 async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: Command, context: CommandContext) {

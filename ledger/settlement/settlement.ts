@@ -39,7 +39,8 @@ interface PendingRequest {
 
 interface AccountLane {
   readonly waiting: PendingRequest[];
-  running: boolean;
+  /** Idle, waiting for more to join, waiting for a place among the appends, or appending. */
+  phase: 'idle' | 'lingering' | 'ready' | 'running';
 }
 
 /**
@@ -95,18 +96,29 @@ export class Settlement {
   #laneOf(accountId: AccountId): AccountLane {
     let lane = this.#lanes.get(accountId);
     if (lane === undefined) {
-      lane = { waiting: [], running: false };
+      lane = { waiting: [], phase: 'idle' };
       this.#lanes.set(accountId, lane);
     }
     return lane;
   }
 
+  /** A group that is full goes at once; any other waits a little, so that what finishes next shares its append. */
   #wake(accountId: AccountId, lane: AccountLane): void {
-    if (lane.running || this.#stop.signal.aborted) return;
-    lane.running = true;
+    if (this.#stop.signal.aborted || lane.phase === 'ready' || lane.phase === 'running') return;
+    if (lane.waiting.length >= LIMITS.settlementGroupMax) this.#makeReady(accountId, lane);
+    else if (lane.phase === 'idle') {
+      lane.phase = 'lingering';
+      setTimeout(() => {
+        if (lane.phase === 'lingering') this.#makeReady(accountId, lane);
+      }, LIMITS.settlementLingerMs);
+    }
+  }
+
+  #makeReady(accountId: AccountId, lane: AccountLane): void {
+    if (this.#stop.signal.aborted) return;
+    lane.phase = 'ready';
     this.#ready.push(accountId);
-    // What finishes in the same turn of the event loop goes into the same group.
-    if (this.#ready.length === 1) setImmediate(() => this.#startReady());
+    this.#startReady();
   }
 
   #startReady(): void {
@@ -124,6 +136,7 @@ export class Settlement {
   /** Settles one group, then gives the place to the next account in the queue. */
   async #runLane(accountId: AccountId): Promise<void> {
     const lane = this.#laneOf(accountId);
+    lane.phase = 'running';
     const group = lane.waiting.splice(0, LIMITS.settlementGroupMax);
     try {
       await this.#settleGroup(accountId, group);
@@ -134,7 +147,7 @@ export class Settlement {
       this.#options.onLogAway(error);
       await delay(LIMITS.settlementBackoffMaxMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     }
-    lane.running = false;
+    lane.phase = 'idle';
     if (lane.waiting.length > 0) this.#wake(accountId, lane);
     else this.#lanes.delete(accountId);
   }
@@ -145,7 +158,11 @@ export class Settlement {
       if (proposed.length === 0) return;
       try {
         const result = await this.#options.log.append(accountStream(accountId), at, proposed);
-        if (result.type === 'appended') return this.#foldOwn(accountId, at, events);
+        if (result.type === 'appended') {
+          this.#foldOwn(accountId, at, events);
+          attempt = 0;
+          continue;
+        }
         await this.#foldNew(accountId, at);
         if (attempt >= LIMITS.settlementAttemptsMax) throw new Error(`${attempt} conflicts in a row on ${accountId}`);
       } catch (error) {
@@ -162,6 +179,7 @@ export class Settlement {
     const recordedAt = new Date(this.#options.clock()).toISOString();
     const events: AccountEvent[] = [];
     const proposed: ProposedEvent[] = [];
+    let bytes = 0;
     let { state } = snapshot;
     for (const { usage, card, ...request } of group) {
       if (!this.#pending.has(usage.requestId) || request.recorded) continue;
@@ -176,6 +194,9 @@ export class Settlement {
         for (const event of decided) state = evolve(state, event);
         events.push(...decided);
         proposed.push(...encoded);
+        bytes += encoded.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
+        // The rest of the group goes with the next append.
+        if (bytes > LIMITS.appendBytesMax / 2) break;
       } catch (error) {
         this.#giveUp(usage.requestId, error);
       }

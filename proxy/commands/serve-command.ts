@@ -3,13 +3,14 @@ import type { Command } from 'commander';
 import pino, { type Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
 import { formatUsd } from '../../contracts/money.ts';
-import { type CommandContext, globalOptions } from '../../ledger/commands/command-context.ts';
-import { Gateway } from '../gateway.ts';
+import { wholeNumberArgument } from '../../ledger/commands/command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, globalOptions } from '../../ledger/commands/command-context.ts';
+import { Gateway, type GatewayOptions } from '../gateway.ts';
 import { type DemoAccount, openDemoAccount, publishFirstCatalog } from './first-run.ts';
 
 interface ServeOptions {
   readonly host?: string;
-  readonly port?: string;
+  readonly port?: number;
 }
 
 /** `gateway serve`: runs until SIGTERM or SIGINT, then stops in order. */
@@ -18,7 +19,7 @@ export function addServeCommand(program: Command, context: CommandContext): void
     .command('serve')
     .description('run the gateway')
     .option('--host <address>', 'listen there instead of where the configuration says')
-    .option('--port <port>', 'likewise; 0 takes any free port')
+    .option('--port <port>', 'likewise; 0 takes any free port', wholeNumberArgument)
     .addHelpText('after', '\nExamples:\n  gateway serve\n  gateway serve --config gateway.yaml --port 8080')
     .action(async (options: ServeOptions, command: Command) => serve(options, command, context));
 }
@@ -39,18 +40,35 @@ async function serve(options: ServeOptions, command: Command, context: CommandCo
   );
   mkdirSync(configuration.data, { recursive: true });
   const log = await context.openEventLog(configuration);
-  const demo = configuration.file === null ? await openDemoAccount(context, log, configuration) : null;
-  await publishFirstCatalog(context, log, configuration);
-  const gateway = await Gateway.start({ configuration, log, logger, clock: context.clock });
-  const stopped = stopOnSignal(gateway, logger);
-  await gateway.whenReady();
-  context.write(
-    json === true
-      ? `${JSON.stringify({ url: gateway.url, data: configuration.data, ...demo })}\n`
-      : banner(gateway.url, configuration, demo),
-  );
-  await stopped;
-  await log.close();
+  try {
+    const demo = configuration.file === null ? await openDemoAccount(context, log, configuration) : null;
+    await publishFirstCatalog(context, log, configuration);
+    const gateway = await startGateway({ configuration, log, logger, clock: context.clock });
+    const stopped = stopOnSignal(gateway, logger);
+    await gateway.whenReady();
+    context.write(
+      json === true
+        ? `${JSON.stringify({ url: gateway.url, data: configuration.data, ...demo })}\n`
+        : banner(gateway.url, configuration, demo),
+    );
+    await stopped;
+  } finally {
+    await log.close();
+  }
+}
+
+async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  try {
+    return await Gateway.start(options);
+  } catch (error) {
+    const { host, port } = options.configuration.listen;
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
+      throw new CommandError(
+        `${host}:${port} is taken; choose another port with --port or listen.port`,
+        EXIT.unavailable,
+      );
+    throw error;
+  }
 }
 
 function withListen(configuration: Configuration, { host, port }: ServeOptions): Configuration {

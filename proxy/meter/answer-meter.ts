@@ -1,5 +1,5 @@
 import { LIMITS } from '../../contracts/limits.ts';
-import { isObject, nothingSeen, type SeenUsage, takeUsage } from './seen-usage.ts';
+import { isObject, type JsonObject, noteMalformed, nothingSeen, type SeenUsage, takeUsage } from './seen-usage.ts';
 
 /** Looks at a JSON answer: keeps its pieces as they are and reads them once, when all are there. */
 export interface AnswerMeter {
@@ -8,7 +8,10 @@ export interface AnswerMeter {
   /** The whole body was seen and is a Message. */
   readonly complete: boolean;
   readonly messageId: string | null;
+  readonly stopReason: string | null;
+  /** The chunk is kept, uncopied, until the body is whole: its memory must not be used again before. */
   push(chunk: Buffer): void;
+  /** No more bytes come: a body without an announced length is whole now. */
   end(): void;
 }
 
@@ -20,12 +23,15 @@ class KeepingAnswerMeter implements AnswerMeter {
   readonly usage = nothingSeen();
   readonly #contentLength: number | null;
   #pieces: Buffer[] = [];
-  #isRead = false;
+  /** The body was read, or is too long for it. */
+  #isDone = false;
   #isComplete = false;
   #messageId: string | null = null;
+  #stopReason: string | null = null;
 
   constructor(contentLength: number | null) {
     this.#contentLength = contentLength;
+    if (contentLength !== null && contentLength > LIMITS.answerBytesMax) this.#giveUp();
   }
 
   get complete(): boolean {
@@ -36,13 +42,15 @@ class KeepingAnswerMeter implements AnswerMeter {
     return this.#messageId;
   }
 
+  get stopReason(): string | null {
+    return this.#stopReason;
+  }
+
   push(chunk: Buffer): void {
-    if (this.#isRead) return;
     this.usage.bytes += chunk.length;
+    if (this.#isDone || chunk.length === 0) return;
     if (this.usage.bytes > LIMITS.answerBytesMax) {
-      this.#isRead = true;
-      this.#pieces = [];
-      this.usage.malformed.push(`an answer of more than ${LIMITS.answerBytesMax} bytes`);
+      this.#giveUp();
       return;
     }
     this.#pieces.push(chunk);
@@ -50,28 +58,47 @@ class KeepingAnswerMeter implements AnswerMeter {
   }
 
   end(): void {
+    // A body that is shorter than announced is cut, not malformed.
     if (this.#contentLength === null || this.usage.bytes >= this.#contentLength) this.#read();
   }
 
-  #read(): void {
-    if (this.#isRead) return;
-    this.#isRead = true;
-    const message = parse(this.#pieces);
+  /** A body that is too long to be kept stays unread. */
+  #giveUp(): void {
+    this.#isDone = true;
     this.#pieces = [];
-    if (!isObject(message) || message.type !== 'message') return;
+    noteMalformed(this.usage, 'body');
+  }
+
+  #read(): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    const value = parse(this.#pieces);
+    this.#pieces = [];
+    if (!isMessage(value)) {
+      noteMalformed(this.usage, 'body');
+      return;
+    }
     this.#isComplete = true;
-    if (typeof message.id === 'string') this.#messageId = message.id;
-    takeUsage(this.usage, message.usage, 'usage');
+    if (typeof value.id === 'string') this.#messageId = value.id;
+    if (typeof value.model === 'string') this.usage.model = value.model;
+    if (typeof value.stop_reason === 'string') this.#stopReason = value.stop_reason;
+    takeUsage(this.usage, value.usage, 'usage');
   }
 }
 
+/** An object of type `message`; clients also take one without a type, and it costs as much. */
+const isMessage = (value: unknown): value is JsonObject =>
+  isObject(value) && (value.type === 'message' || (value.type === undefined && isObject(value.usage)));
+
+/** The value of a JSON text in UTF-8, with or without a byte order mark; undefined where it is none. */
 function parse(pieces: readonly Buffer[]): unknown {
   const [first] = pieces;
   const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  const text = body.toString('utf8');
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
   } catch {
-    // Not a Message: the caller sees that the answer is not complete.
-    return null;
+    // Not a Message, which the caller records.
+    return undefined;
   }
 }

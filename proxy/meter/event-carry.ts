@@ -1,67 +1,65 @@
-/** An event that is longer than this is not one of ours; its rest is skipped, not kept. */
-export const CARRY_BYTES_MAX = 1024 * 1024;
+import { EVENT_BYTES_MAX, IDLE_CARRY_BYTES_MAX } from './limits.ts';
 
 const LF = 0x0a;
-const BOUNDARY = Buffer.from('\n\n');
+const BLANK_LINE = Buffer.from('\n\n');
 const CAPACITY_MIN = 1_024;
+/** So few bytes are copied faster one by one than by a call into native code. */
+const COPIED_BY_HAND_MAX = 16;
 
 /**
  * The beginning of an event whose end has not come yet. It grows by doubling, so that an event in one-byte pieces costs
- * no more than its length.
+ * no more than its length, and keeps no more than the first EVENT_BYTES_MAX bytes.
  */
 export class EventCarry {
   #buffer: Buffer | null = null;
-  #length = 0;
-  #isSkipping = false;
+  #kept = 0;
+  #bytes = 0;
   #endsInLf = false;
 
   get isEmpty(): boolean {
-    return this.#length === 0 && !this.#isSkipping;
+    return this.#bytes === 0;
+  }
+
+  /** Whether the event is longer than what is kept of it. */
+  get isOverlong(): boolean {
+    return this.#bytes > EVENT_BYTES_MAX;
+  }
+
+  /** What is kept of the event: all of it, unless it is overlong. Valid until the next `add`. */
+  get kept(): Buffer {
+    return this.#buffer?.subarray(0, this.#kept) ?? Buffer.alloc(0);
   }
 
   /** Where in the next chunk the event ends, after its blank line; -1 when it does not. */
   endOfEventIn(chunk: Buffer): number {
     if (this.#endsInLf && chunk[0] === LF) return 1;
-    const at = chunk.indexOf(BOUNDARY);
-    return at === -1 ? -1 : at + 2;
+    if (chunk.length < BLANK_LINE.length) return -1;
+    const at = chunk.indexOf(BLANK_LINE);
+    return at === -1 ? -1 : at + BLANK_LINE.length;
   }
 
-  /** Returns false, and keeps nothing of the part, when the event has become too long. */
-  add(part: Buffer): boolean {
-    this.#endsInLf = part.length === 0 ? this.#endsInLf : part[part.length - 1] === LF;
-    if (this.#isSkipping) return true;
-    if (this.#length + part.length > CARRY_BYTES_MAX) return false;
-    this.#reserve(this.#length + part.length).set(part, this.#length);
-    this.#length += part.length;
-    return true;
+  /** Adds the bytes of the chunk from `from` up to `to` (exclusive): at least one. */
+  add(chunk: Buffer, from: number, to: number): void {
+    const added = Math.min(to - from, EVENT_BYTES_MAX - this.#kept);
+    const buffer = this.#reserve(this.#kept + added);
+    if (added > COPIED_BY_HAND_MAX) chunk.copy(buffer, this.#kept, from, from + added);
+    else for (let at = 0; at < added; at++) buffer[this.#kept + at] = chunk[from + at] ?? 0;
+    this.#kept += added;
+    this.#bytes += to - from;
+    this.#endsInLf = chunk[to - 1] === LF;
   }
 
-  /** Skips to the event's end and returns what was kept of it. */
-  startSkipping(): Buffer {
-    const kept = this.#buffer?.subarray(0, this.#length) ?? Buffer.alloc(0);
-    this.#reset();
-    this.#isSkipping = true;
-    return kept;
-  }
-
-  /** The event, and an empty carry; null where it was skipped. Valid until the next `add`. */
-  take(): Buffer | null {
-    const event = this.#isSkipping ? null : (this.#buffer?.subarray(0, this.#length) ?? null);
-    this.#length = 0;
-    this.#isSkipping = false;
+  clear(): void {
+    this.#kept = 0;
+    this.#bytes = 0;
     this.#endsInLf = false;
-    return event;
-  }
-
-  #reset(): void {
-    this.#buffer = null;
-    this.#length = 0;
+    if (this.#buffer !== null && this.#buffer.length > IDLE_CARRY_BYTES_MAX) this.#buffer = null;
   }
 
   #reserve(bytes: number): Buffer {
     if (this.#buffer !== null && this.#buffer.length >= bytes) return this.#buffer;
-    const grown = Buffer.allocUnsafe(Math.max(CAPACITY_MIN, bytes, (this.#buffer?.length ?? 0) * 2));
-    this.#buffer?.copy(grown, 0, 0, this.#length);
+    const grown = Buffer.allocUnsafeSlow(Math.max(CAPACITY_MIN, bytes, (this.#buffer?.length ?? 0) * 2));
+    this.#buffer?.copy(grown, 0, 0, this.#kept);
     this.#buffer = grown;
     return grown;
   }

@@ -1,4 +1,5 @@
 import type { TokenCounts } from '../../contracts/usage.ts';
+import { MALFORMED_MAX } from './limits.ts';
 
 /** What an answer has said about its usage so far. A field is null until it was said: absent is not zero. */
 export interface SeenUsage {
@@ -10,9 +11,11 @@ export interface SeenUsage {
   cacheCreation5mTokens: number | null;
   cacheCreation1hTokens: number | null;
   serviceTier: string | null;
+  /** The model that the answer names. */
+  model: string | null;
   /** Bytes of the answer that the meter has looked at. */
   bytes: number;
-  /** Paths of what was said and cannot be usage; never silently taken for zero. */
+  /** Paths of what was said and cannot be usage, each once, MALFORMED_MAX at most; never silently taken for zero. */
   readonly malformed: string[];
 }
 
@@ -24,6 +27,7 @@ export const nothingSeen = (): SeenUsage => ({
   cacheCreation5mTokens: null,
   cacheCreation1hTokens: null,
   serviceTier: null,
+  model: null,
   bytes: 0,
   malformed: [],
 });
@@ -34,36 +38,23 @@ export const isReported = (seen: SeenUsage): boolean =>
 
 /** Takes over a `usage` object. It is cumulative: the last explicit value of each field wins, null and absent keep it. */
 export function takeUsage(seen: SeenUsage, usage: unknown, path: string): void {
-  if (usage === null || usage === undefined) return;
-  if (!isObject(usage)) {
-    seen.malformed.push(path);
-    return;
-  }
-  const count = (value: unknown, before: number | null, name: string): number | null => {
-    if (value === null || value === undefined) return before;
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-    seen.malformed.push(`${path}.${name}`);
-    return before;
-  };
-  seen.inputTokens = count(usage.input_tokens, seen.inputTokens, 'input_tokens');
-  seen.outputTokens = count(usage.output_tokens, seen.outputTokens, 'output_tokens');
-  seen.cacheReadTokens = count(usage.cache_read_input_tokens, seen.cacheReadTokens, 'cache_read_input_tokens');
-  const creation = 'cache_creation_input_tokens';
-  seen.cacheCreationTokens = count(usage[creation], seen.cacheCreationTokens, creation);
-  const split = usage.cache_creation;
-  if (isObject(split)) {
-    const in5m = split.ephemeral_5m_input_tokens;
-    const in1h = split.ephemeral_1h_input_tokens;
-    seen.cacheCreation5mTokens = count(in5m, seen.cacheCreation5mTokens, 'cache_creation.ephemeral_5m_input_tokens');
-    seen.cacheCreation1hTokens = count(in1h, seen.cacheCreation1hTokens, 'cache_creation.ephemeral_1h_input_tokens');
-  }
-  if (typeof usage.service_tier === 'string') seen.serviceTier = usage.service_tier;
+  const said = objectIn(seen, usage, path);
+  if (said === null) return;
+  seen.inputTokens = count(seen, said.input_tokens, `${path}.input_tokens`) ?? seen.inputTokens;
+  seen.outputTokens = count(seen, said.output_tokens, `${path}.output_tokens`) ?? seen.outputTokens;
+  const read = count(seen, said.cache_read_input_tokens, `${path}.cache_read_input_tokens`);
+  seen.cacheReadTokens = read ?? seen.cacheReadTokens;
+  const written = count(seen, said.cache_creation_input_tokens, `${path}.cache_creation_input_tokens`);
+  seen.cacheCreationTokens = written ?? seen.cacheCreationTokens;
+  takeSplit(seen, said.cache_creation, `${path}.cache_creation`);
+  if (typeof said.service_tier === 'string') seen.serviceTier = said.service_tier;
+  else if (isSaid(said.service_tier)) noteMalformed(seen, `${path}.service_tier`);
 }
 
 /**
  * Tokens by class. `input_tokens` excludes cache tokens in the Messages protocol. Cache writes are split by
  * `cache_creation`; what of the total is not in the split, or all of it without one, is 5-minute. Where the split is
- * more than the total, the split stands: it is the finer of the two statements.
+ * more than the total, the split stands: prices hang on it, and it is the finer of the two statements.
  */
 export function tokenCounts(seen: SeenUsage): TokenCounts {
   const in1h = seen.cacheCreation1hTokens ?? 0;
@@ -78,5 +69,38 @@ export function tokenCounts(seen: SeenUsage): TokenCounts {
   };
 }
 
-export const isObject = (value: unknown): value is { readonly [field: string]: unknown } =>
+/** Records the path of what cannot be usage. */
+export function noteMalformed({ malformed }: SeenUsage, path: string): void {
+  if (malformed.length < MALFORMED_MAX && !malformed.includes(path)) malformed.push(path);
+}
+
+/** The value as an object; null where it was not said, or, which is noted, is something else. */
+export function objectIn(seen: SeenUsage, value: unknown, path: string): JsonObject | null {
+  if (isObject(value)) return value;
+  if (isSaid(value)) noteMalformed(seen, path);
+  return null;
+}
+
+export type JsonObject = { readonly [field: string]: unknown };
+
+export const isObject = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
+
+function takeSplit(seen: SeenUsage, split: unknown, path: string): void {
+  const said = objectIn(seen, split, path);
+  if (said === null) return;
+  const in5m = count(seen, said.ephemeral_5m_input_tokens, `${path}.ephemeral_5m_input_tokens`);
+  const in1h = count(seen, said.ephemeral_1h_input_tokens, `${path}.ephemeral_1h_input_tokens`);
+  seen.cacheCreation5mTokens = in5m ?? seen.cacheCreation5mTokens;
+  seen.cacheCreation1hTokens = in1h ?? seen.cacheCreation1hTokens;
+}
+
+/** A number of tokens; null where none was said, or, which is noted, what was said is no whole number of at least 0. */
+function count(seen: SeenUsage, value: unknown, path: string): number | null {
+  // Adding 0 makes the -0 that JSON can spell a plain 0.
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value + 0;
+  if (isSaid(value)) noteMalformed(seen, path);
+  return null;
+}
+
+const isSaid = (value: unknown): boolean => value !== null && value !== undefined;

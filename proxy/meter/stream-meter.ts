@@ -1,7 +1,11 @@
+import assert from 'node:assert/strict';
 import { EventCarry } from './event-carry.ts';
-import { LineSplitter } from './line-splitter.ts';
-import { isObject, nothingSeen, type SeenUsage, takeUsage } from './seen-usage.ts';
-import { SseEvent } from './sse-event.ts';
+import { EVENT_BYTES_MAX } from './limits.ts';
+import { LineEnds } from './line-ends.ts';
+import { noteMalformed, type SeenUsage } from './seen-usage.ts';
+import { readStreamEvent } from './stream-event.ts';
+import { StreamReading, type UpstreamErrorEvent } from './stream-reading.ts';
+import { type EventRange, findUsageEvents, overlongUsageEvent } from './usage-events.ts';
 
 /**
  * Looks at a stream of the Messages protocol. Deltas are neither parsed nor split into lines: whole chunks are searched
@@ -12,155 +16,125 @@ export interface StreamMeter {
   readonly usage: SeenUsage;
   /** `message_stop` was seen, whole. */
   readonly complete: boolean;
-  /** The upstream's own `error` event, if it sent one. */
-  readonly errorEvent: { readonly type: string; readonly message: string } | null;
+  /** The upstream's own `error` event, if it sent one: the first. */
+  readonly errorEvent: UpstreamErrorEvent | null;
   readonly messageId: string | null;
-  /** The bytes so far end between two events. */
+  /** An event that is appended to the bytes so far cannot run into one that has begun: they end between two events. */
   readonly atBoundary: boolean;
+  /** The chunk is looked at before this returns, and not kept. */
   push(chunk: Buffer): void;
-  /** An event without its blank line is not an event (WHATWG), so there is nothing left to look at. */
+  /** No more bytes come. An event without its blank line is not an event (WHATWG), so there is nothing left to read. */
   end(): void;
 }
 
 export const createStreamMeter = (): StreamMeter => new SearchingStreamMeter();
 
 const LF = 0x0a;
-const CR = 0x0d;
-const BOUNDARY = Buffer.from('\n\n');
-/** Every event that is of interest has one of these words in it; a delta that has one is looked at for nothing. */
-const WORDS = [Buffer.from('message_'), Buffer.from('error')] as const;
-const NAMES = new Set(['message_start', 'message_delta', 'message_stop', 'error']);
+const BLANK_LINE = Buffer.from('\n\n');
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 class SearchingStreamMeter implements StreamMeter {
   readonly kind = 'stream';
-  readonly usage = nothingSeen();
+  readonly #reading = new StreamReading();
+  readonly usage = this.#reading.usage;
+  readonly #lineEnds = new LineEnds();
   readonly #carry = new EventCarry();
-  #complete = false;
-  #errorEvent: StreamMeter['errorEvent'] = null;
-  #messageId: string | null = null;
-  /** Null so long as lines end in LF alone, which is the fast way. */
-  #splitter: LineSplitter | null = null;
+  readonly #found = (bytes: Buffer, event: EventRange): void => this.#read(bytes, event);
+  /** Nothing has ended yet, so that what comes next begins the stream: a byte order mark may stand there. */
+  #isAtStart = true;
+  #hasEnded = false;
 
   get complete(): boolean {
-    return this.#complete;
+    return this.#reading.complete;
   }
 
-  get errorEvent(): StreamMeter['errorEvent'] {
-    return this.#errorEvent;
+  get errorEvent(): UpstreamErrorEvent | null {
+    return this.#reading.errorEvent;
   }
 
   get messageId(): string | null {
-    return this.#messageId;
+    return this.#reading.messageId;
   }
 
   get atBoundary(): boolean {
-    return this.#splitter?.atBoundary ?? this.#carry.isEmpty;
+    return this.#carry.isEmpty || (!this.#carry.isOverlong && isBetweenEvents(this.#withoutMark(this.#carry.kept)));
   }
 
   push(chunk: Buffer): void {
+    assert(!this.#hasEnded, 'no bytes come after the end');
     this.usage.bytes += chunk.length;
-    if (this.#splitter === null && chunk.indexOf(CR) !== -1) this.#splitLinesFromHere();
-    if (this.#splitter !== null) this.#splitter.push(chunk);
-    else this.#search(chunk);
+    const text = this.#lineEnds.toLf(chunk);
+    const start = this.#carry.isEmpty ? 0 : this.#endCarried(text);
+    if (start !== -1) this.#search(text, start);
   }
 
   end(): void {
-    // Nothing: see the interface.
+    this.#hasEnded = true;
   }
 
-  /** A CR cannot stand inside JSON text, so it ends a line: from here on all three line ends are understood. */
-  #splitLinesFromHere(): void {
-    this.#splitter = new LineSplitter(
-      (event) => this.#read(event),
-      (problem) => this.usage.malformed.push(problem),
-    );
-    const carried = this.#carry.take();
-    if (carried !== null) this.#splitter.push(carried);
+  /** Reads the carried event with its end in this chunk. Returns where it ends, or -1 where it does not. */
+  #endCarried(chunk: Buffer): number {
+    const end = this.#carry.endOfEventIn(chunk);
+    if (chunk.length > 0) this.#carry.add(chunk, 0, end === -1 ? chunk.length : end);
+    if (end === -1) return -1;
+    if (this.#carry.isOverlong) this.#noteOverlong(this.#carry.kept);
+    else this.#searchEvents(this.#carry.kept);
+    this.#carry.clear();
+    this.#isAtStart = false;
+    return end;
   }
 
-  #search(chunk: Buffer): void {
-    let start = 0;
-    if (!this.#carry.isEmpty) {
-      start = this.#carry.endOfEventIn(chunk);
-      if (start === -1) {
-        this.#keep(chunk);
-        return;
-      }
-      this.#keep(chunk.subarray(0, start));
-      const carried = this.#carry.take();
-      if (carried !== null) this.#searchEvents(carried, 0, carried.length);
-    }
-    const last = chunk.lastIndexOf(BOUNDARY);
-    if (last >= start) {
-      this.#searchEvents(chunk, start, last + 2);
-      start = last + 2;
-    }
+  /** Searches the events that end in a chunk, from where one begins, and carries what is left. */
+  #search(chunk: Buffer, from: number): void {
+    let start = from;
     // Blank lines between events belong to none.
-    while (start < chunk.length && chunk[start] === LF) start++;
-    if (start < chunk.length) this.#keep(chunk.subarray(start));
-  }
-
-  #keep(part: Buffer): void {
-    if (this.#carry.add(part)) return;
-    const dropped = this.#carry.startSkipping();
-    if (WORDS.some((word) => dropped.includes(word))) this.usage.malformed.push('an event that is too long to be read');
-  }
-
-  /** Looks into whole events only: from the start of one to the blank line after one. */
-  #searchEvents(bytes: Buffer, from: number, to: number): void {
-    for (const word of WORDS) {
-      let at = bytes.indexOf(word, from);
-      while (at !== -1 && at < to) {
-        const before = bytes.lastIndexOf(BOUNDARY, at);
-        const start = before === -1 || before < from ? from : before + 2;
-        const boundary = bytes.indexOf(BOUNDARY, at);
-        const end = boundary === -1 ? to : boundary;
-        this.#readLines(bytes, start, end);
-        at = bytes.indexOf(word, end);
-      }
+    while (chunk[start] === LF) start++;
+    if (start > from) this.#isAtStart = false;
+    const end = endOfLastEvent(chunk);
+    if (end > start) {
+      this.#searchEvents(start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end));
+      this.#isAtStart = false;
+      start = end;
     }
+    if (start < chunk.length) this.#carry.add(chunk, start, chunk.length);
   }
 
-  #readLines(bytes: Buffer, start: number, end: number): void {
-    const event = new SseEvent();
-    for (const line of bytes.toString('utf8', start, end).split('\n')) event.addLine(line);
-    this.#read(event);
+  #searchEvents(events: Buffer): void {
+    findUsageEvents(this.#withoutMark(events), this.#found);
   }
 
-  #read({ name, data }: SseEvent): void {
-    if (data === null || (name !== '' && !NAMES.has(name))) return;
-    const value = parse(data);
-    if (!isObject(value)) {
-      if (name !== '') this.usage.malformed.push(`${name}: its data is not a JSON object`);
+  #read(bytes: Buffer, { from, to }: EventRange): void {
+    if (to - from > EVENT_BYTES_MAX) {
+      this.#noteOverlong(bytes.subarray(from, from + EVENT_BYTES_MAX));
       return;
     }
-    switch (name === '' ? value.type : name) {
-      case 'message_start': {
-        const message = isObject(value.message) ? value.message : {};
-        if (typeof message.id === 'string') this.#messageId = message.id;
-        takeUsage(this.usage, message.usage, 'message_start.message.usage');
-        return;
-      }
-      case 'message_delta':
-        takeUsage(this.usage, value.usage, 'message_delta.usage');
-        return;
-      case 'message_stop':
-        this.#complete = true;
-        return;
-      case 'error': {
-        const error = isObject(value.error) ? value.error : {};
-        this.#errorEvent = { type: String(error.type ?? ''), message: String(error.message ?? '') };
-        return;
-      }
-    }
+    const event = readStreamEvent(bytes.toString('utf8', from, to));
+    if (event !== null) this.#reading.take(event);
+  }
+
+  /** What an overlong event said is lost; where it was about usage, that is told. */
+  #noteOverlong(beginning: Buffer): void {
+    const kind = overlongUsageEvent(this.#withoutMark(beginning));
+    if (kind !== null) noteMalformed(this.usage, `${kind}.data`);
+  }
+
+  #withoutMark(bytes: Buffer): Buffer {
+    if (!this.#isAtStart || bytes[0] !== BYTE_ORDER_MARK[0]) return bytes;
+    const mark = bytes.subarray(0, BYTE_ORDER_MARK.length);
+    return mark.equals(BYTE_ORDER_MARK) ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
   }
 }
 
-function parse(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    // Told as malformed by the caller, where it matters.
-    return null;
-  }
+/** The place after the last blank line; most chunks end with one. */
+function endOfLastEvent(chunk: Buffer): number {
+  const { length } = chunk;
+  if (chunk[length - 1] === LF && chunk[length - 2] === LF) return length;
+  const at = chunk.lastIndexOf(BLANK_LINE);
+  return at === -1 ? 0 : at + BLANK_LINE.length;
+}
+
+/** Whether what follows the last event is no part of one: whole comment lines and nothing else. */
+function isBetweenEvents(carried: Buffer): boolean {
+  const lines = carried.toString('latin1').split('\n');
+  return lines.pop() === '' && lines.every((line) => line === '' || line.startsWith(':'));
 }

@@ -12,6 +12,7 @@ export class ClientAnswer {
   readonly #requestId: RequestId;
   readonly #deprecation: string | null;
   #isStream = false;
+  #isLengthKnown = false;
 
   constructor(response: ServerResponse, requestId: RequestId, deprecation: string | null) {
     this.#response = response;
@@ -19,14 +20,15 @@ export class ClientAnswer {
     this.#deprecation = deprecation;
   }
 
-  /** Whether a head has gone out, or at least been written. */
-  get hasBegun(): boolean {
-    return this.#response.headersSent;
+  /** The client knows from the bytes alone where the answer ends: nothing is left to say at the end. */
+  get isLengthKnown(): boolean {
+    return this.#isLengthKnown;
   }
 
   /** The answer's own headers are an allow-list; the upstream's credentials, limits and cookies never pass. */
   begin(status: number, { contentType, contentLength }: UpstreamHeaders, isStream: boolean): void {
     this.#isStream = isStream;
+    this.#isLengthKnown = contentLength !== null;
     const headers = ['content-type', contentType, ...this.#ownHeaders()];
     if (contentLength !== null) headers.push('content-length', String(contentLength));
     this.#response.writeHead(status, headers);

@@ -88,7 +88,7 @@ export class MessageRelay {
     this.#meter.end();
     if (this.#meter.complete || this.#hasErrorEvent()) {
       this.#account(this.#meter.complete ? this.#completedOutcome() : 'upstream_interrupted');
-      void this.#endDurably();
+      this.#endDurably();
     } else this.#breakOff('the upstream ended the answer before it was complete');
   }
 
@@ -99,7 +99,7 @@ export class MessageRelay {
       this.#attemptFailed(refusalForFailure(error.kind), { error: error.message });
       return;
     }
-    if (this.#meter?.complete === true) void this.#endDurably();
+    if (this.#meter?.complete === true) this.#endDurably();
     else if (error.kind === 'aborted' && this.#isClientGone) this.#endAbandoned();
     else this.#breakOff(`the upstream broke off: ${error.kind}`);
   }
@@ -255,11 +255,11 @@ export class MessageRelay {
     this.#parts.accounting.finish(accounted, ending);
   }
 
-  /** The end of the answer waits until the request's usage is on disk; its bytes have not waited. */
-  async #endDurably(): Promise<void> {
+  /** The end of a stream waits until the request's usage is on disk; its bytes have not waited. */
+  #endDurably(): void {
     this.#phase = 'ended';
-    await this.#parts.accounting.durable();
-    this.#end();
+    if (this.#client.isLengthKnown) this.#end();
+    else void this.#parts.accounting.durable().then(() => this.#end());
   }
 
   #end(): void {

@@ -1,54 +1,73 @@
-import { type Member, scanTopLevel } from './json-scan.ts';
+import assert from 'node:assert/strict';
+import { TopLevelScan } from './json-scan.ts';
 
 export interface TopLevelEdits {
-  /** JSON text by key: replaces the value, or is added in front where the key is not there. */
+  /** JSON text by key: replaces the value, or is added at the end where the key is not there. */
   readonly set?: Readonly<Record<string, string>>;
+  /** Goes with its comma. A key is either set or removed. */
   readonly remove?: readonly string[];
 }
 
 /**
  * Changes members of a JSON object in its bytes; everything else stays as it was, byte for byte. A key that stands
- * twice is changed everywhere. The body is valid JSON with an object on top.
+ * twice is changed everywhere. The body is valid JSON with an object on top; it comes back itself where nothing changes.
  */
 export function editTopLevel(body: Buffer, { set = {}, remove = [] }: TopLevelEdits): Buffer {
-  const { open, members } = scanTopLevel(body);
-  const removed = new Set(remove);
-  const kept = members.filter(({ key }) => !removed.has(key));
-  const added = Object.entries(set).filter(([key]) => !kept.some((member) => member.key === key));
-  const inserted = added.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',');
-  const pieces: Buffer[] = [body.subarray(0, open + 1)];
-  if (inserted !== '') pieces.push(Buffer.from(kept.length > 0 ? `${inserted},` : inserted));
-  const end = members.length === 0 ? open + 1 : (members.at(-1)?.valueEnd ?? open + 1);
-  if (kept.length === members.length) copyMembers(body, open + 1, members, set, pieces);
-  else joinMembers(body, kept, set, pieces);
-  pieces.push(body.subarray(end));
-  return Buffer.concat(pieces);
+  const texts = new Map(Object.entries(set));
+  assert(!remove.some((key) => texts.has(key)), 'a key is either set or removed');
+  return spliced(body, changesOf(body, texts, new Set(remove)));
 }
 
-/** All members stay: their values alone change, and what is between them does not. */
-function copyMembers(
-  body: Buffer,
-  from: number,
-  members: readonly Member[],
-  set: Record<string, string>,
-  pieces: Buffer[],
-): void {
-  let copied = from;
-  for (const { key, valueStart, valueEnd } of members) {
-    const text = Object.hasOwn(set, key) ? set[key] : undefined;
+/** Bytes from `from` up to `to` (exclusive) give way to a text. */
+interface Change {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/**
+ * A member that goes takes the comma before it along, or, where none that stays stands before it, the one after it:
+ *
+ *     { "gone": 1, "also": 2, "kept": 3, "gone": 4, "set": 5 }     with "new" added
+ *       ╰─────────────────────╯        ╰──────────╯        ╰╯╰ ,"new":6
+ */
+function changesOf(body: Buffer, texts: ReadonlyMap<string, string>, removed: ReadonlySet<string>): Change[] {
+  const changes: Change[] = [];
+  const missing = new Map(texts);
+  const scan = new TopLevelScan(body);
+  let hasKept = false;
+  let goneFrom: number | null = null;
+  let end = scan.inside;
+  for (; scan.next(); end = scan.valueEnd) {
+    const { key } = scan;
+    if (removed.has(key)) {
+      if (hasKept) changes.push({ from: end, to: scan.valueEnd, text: '' });
+      else goneFrom ??= scan.keyStart;
+      continue;
+    }
+    if (goneFrom !== null) changes.push({ from: goneFrom, to: scan.keyStart, text: '' });
+    goneFrom = null;
+    hasKept = true;
+    const text = texts.get(key);
     if (text === undefined) continue;
-    pieces.push(body.subarray(copied, valueStart), Buffer.from(text));
-    copied = valueEnd;
+    changes.push({ from: scan.valueStart, to: scan.valueEnd, text });
+    missing.delete(key);
   }
-  pieces.push(body.subarray(copied, members.at(-1)?.valueEnd ?? copied));
+  if (goneFrom !== null) changes.push({ from: goneFrom, to: end, text: '' });
+  const added = Array.from(missing, ([key, text]) => `${JSON.stringify(key)}:${text}`).join(',');
+  if (added !== '') changes.push({ from: end, to: end, text: hasKept ? `,${added}` : added });
+  return changes;
 }
 
-/** Some members go: each that stays keeps its own bytes, with a comma between. */
-function joinMembers(body: Buffer, kept: readonly Member[], set: Record<string, string>, pieces: Buffer[]): void {
-  for (const [index, { key, keyStart, valueStart, valueEnd }] of kept.entries()) {
-    if (index > 0) pieces.push(Buffer.from(','));
-    const text = Object.hasOwn(set, key) ? set[key] : undefined;
-    if (text === undefined) pieces.push(body.subarray(keyStart, valueEnd));
-    else pieces.push(body.subarray(keyStart, valueStart), Buffer.from(text));
+function spliced(body: Buffer, changes: readonly Change[]): Buffer {
+  if (changes.length === 0) return body;
+  const pieces: Buffer[] = [];
+  let copied = 0;
+  for (const { from, to, text } of changes) {
+    if (from > copied) pieces.push(body.subarray(copied, from));
+    if (text !== '') pieces.push(Buffer.from(text));
+    copied = to;
   }
+  pieces.push(body.subarray(copied));
+  return Buffer.concat(pieces);
 }

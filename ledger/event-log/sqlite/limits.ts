@@ -1,26 +1,58 @@
 import assert from 'node:assert/strict';
 import { LIMITS } from '../../../contracts/limits.ts';
+import { APPEND_BOUNDS } from '../append-bounds.ts';
 
-/** Bounds of the embedded log; see also `eventBytesMax` and `appendBytesMax`, which every adapter keeps. */
+const MEBI = 1024 * 1024;
+
+/** Bounds of the embedded log. `Chars` are characters of text in memory, at most two bytes each. */
 export const SQLITE_LIMITS = Object.freeze({
-  eventsPerAppendMax: 4_096,
-  /** Appends that wait for a commit; one more is refused. */
+  /** Appends that have no answer yet, and the text they hold; one more is refused. */
   appendsWaitingMax: 50_000,
-  /** Events and bytes that one transaction takes, so that a commit stays short. */
+  appendsWaitingCharsMax: 64 * MEBI,
+  /** What one transaction takes, so that a commit stays short. */
   groupEventsMax: 4_096,
-  groupBytesMax: 8_000_000,
-  /** Events read by one query. */
+  groupCharsMax: 4 * MEBI,
+  /** A second group is handed over before the first is answered only when it is full. */
+  groupsInFlightMax: 2,
+  /**
+   * Under load, commits start at least this far apart: a commit costs as much CPU as 20 events, so at 5,000 appends/s
+   * groups of ten cost half of what groups of three do. A lone append never waits.
+   */
+  gatherMs: 2,
+  /** The last group's size from which on there is a load to gather. */
+  gatherAppendsMin: 4,
+
+  /** Events and text of one page read; the reader looks at the text after each step. */
   pageEvents: 512,
-  /** Live events that wait for a slow subscriber; beyond, it is fed from the file again. */
-  liveEventsMax: 16_384,
-  /** Waiting for another process's transaction. */
+  pageCharsMax: 4 * MEBI,
+  pageStepEvents: 64,
+  /** Pages asked for and not answered yet. */
+  pagesWaitingMax: 1_000,
+
+  /** This process's latest commits, kept for subscribers; one that is further behind is fed from the file. */
+  recentEventsMax: 8_192,
+  recentCharsMax: 16 * MEBI,
+
+  /** Waiting for another process's transaction, and the longest pause between two looks. */
   busyMs: 5_000,
+  busyPauseMs: 2,
   /** Looking for what another process has written. */
-  pollMs: 100,
-  /** Streams whose last revision the writer remembers. */
+  pollIntervalMs: 100,
+  /** Streams whose head the writer remembers. */
   headsMax: 200_000,
+  /** Pages in the write-ahead log from which on a commit moves them into the file, and the size it is cut to then. */
+  checkpointPages: 4_000,
+  walBytesKept: 64 * MEBI,
 });
 
-assert(SQLITE_LIMITS.eventsPerAppendMax <= SQLITE_LIMITS.groupEventsMax, 'a group holds at least one append');
-assert(LIMITS.appendBytesMax <= SQLITE_LIMITS.groupBytesMax, 'a group holds at least one append');
-assert(SQLITE_LIMITS.pageEvents <= SQLITE_LIMITS.liveEventsMax, 'a slow subscriber falls back to more than a page');
+assert(APPEND_BOUNDS.eventsPerAppendMax <= SQLITE_LIMITS.groupEventsMax, 'a group holds at least one append');
+assert(LIMITS.appendBytesMax <= SQLITE_LIMITS.groupCharsMax, 'a group holds at least one append');
+assert(
+  SQLITE_LIMITS.groupsInFlightMax * SQLITE_LIMITS.groupCharsMax <= SQLITE_LIMITS.appendsWaitingCharsMax,
+  'what waits fills the groups in flight',
+);
+assert(SQLITE_LIMITS.pageEvents <= SQLITE_LIMITS.recentEventsMax, 'one batch for a subscriber fits in what is kept');
+assert(SQLITE_LIMITS.groupEventsMax <= SQLITE_LIMITS.recentEventsMax, 'what one commit wrote can be kept');
+assert(SQLITE_LIMITS.pageEvents % SQLITE_LIMITS.pageStepEvents === 0, 'a page is made of whole steps');
+assert(SQLITE_LIMITS.busyPauseMs < SQLITE_LIMITS.busyMs, 'waiting is more than one look');
+assert(SQLITE_LIMITS.gatherAppendsMin > 1, 'a lone append never waits');

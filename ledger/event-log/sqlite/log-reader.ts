@@ -1,105 +1,123 @@
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
 import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
 import { eventId, type Position, position, revision, type StreamName } from '../../../contracts/ids.ts';
 import { SQLITE_LIMITS } from './limits.ts';
-import { CLOSE, type EventRow, type ReadAnswer, type ReadMessage, type ReadQuery } from './messages.ts';
+import type { LogThread } from './log-thread.ts';
+import type { EventRow, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
 
-type Settle = {
+export type ReaderThread = LogThread<ReadMessage, ReadAnswer>;
+
+export interface EventPage {
+  readonly events: readonly RecordedEvent[];
+  /** Nothing more was in the log in this direction when the page was read. */
+  readonly isEnd: boolean;
+}
+
+interface WaitingRead {
   readonly resolve: (answer: ReadAnswer) => void;
-  readonly reject: (error: Error) => void;
-};
+  readonly reject: (error: EventLogError) => void;
+}
 
-/** The main thread's end of the reader: one page at a time for each caller, who asks for the next when it has used one. */
+/** The main thread's end of the reader. */
 export class LogReader {
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, Settle>();
+  readonly #thread: ReaderThread;
+  readonly #waiting = new Map<number, WaitingRead>();
   #sequence = 0;
-  #isClosed = false;
+  #end: EventLogError | null = null;
 
-  constructor(path: string) {
-    this.#worker = new Worker(new URL('./reader-worker.ts', import.meta.url), {
-      workerData: path,
-    });
-    this.#worker.on('message', (answer: ReadAnswer) => {
-      const settle = this.#waiting.get(answer.sequence);
-      this.#waiting.delete(answer.sequence);
-      settle?.resolve(answer);
-    });
-    this.#worker.on('error', (error) => this.#fail(error));
-    this.#worker.on('exit', () => this.#fail(new Error('the reader has ended')));
+  constructor(thread: ReaderThread) {
+    this.#thread = thread;
+    thread.listen(
+      (answer) => this.#take(answer),
+      (cause) => this.#fail(cause),
+    );
   }
 
-  /** Events in the query's order, at most `limit` of them. @throws EventLogError */
-  async *read(query: Exclude<ReadQuery, { type: 'head' }>): AsyncGenerator<RecordedEvent> {
-    let left = query.limit;
-    for (let page = query; left > 0; ) {
-      const limit = Math.min(left, SQLITE_LIMITS.pageEvents);
-      const events = await this.page({ ...page, limit });
-      yield* events;
-      const last = events.at(-1);
-      if (last === undefined || events.length < limit) return;
-      left -= events.length;
-      page = after(page, last);
+  /** Events in the query's order, at most its limit. @throws EventLogError `unavailable`, `closed` */
+  async *read(query: PageQuery): AsyncGenerator<RecordedEvent, void, undefined> {
+    for await (const { events } of this.pages(query)) for (const event of events) yield event;
+  }
+
+  /** The same page by page; one page is read ahead while the one before it is used. */
+  async *pages(query: PageQuery): AsyncGenerator<EventPage, void, undefined> {
+    let rest: PageQuery | null = query.limit > 0 ? query : null;
+    let ahead = rest === null ? null : this.#page(rest);
+    while (rest !== null && ahead !== null) {
+      const page: EventPage = await ahead;
+      rest = restOf(rest, page);
+      ahead = rest === null ? null : this.#page(rest);
+      // Whoever asks for the next page is told of its failure; whoever has left does not care.
+      ahead?.catch(() => undefined);
+      yield page;
     }
   }
 
-  async page(query: Exclude<ReadQuery, { type: 'head' }>): Promise<RecordedEvent[]> {
-    const answer = await this.#ask(query);
-    if (!('rows' in answer)) throw new EventLogError('unavailable', 'the reader answered something else');
-    return answer.rows.map(eventOf);
-  }
-
+  /** The position of the last event in the file. @throws EventLogError `unavailable`, `closed` */
   async head(): Promise<Position | null> {
     const answer = await this.#ask({ type: 'head' });
-    if (!('head' in answer)) throw new EventLogError('unavailable', 'the reader answered something else');
-    return answer.head === null ? null : position(answer.head);
+    if (answer.type !== 'head') throw unreadable('it answered something else');
+    return answer.position === null ? null : position(answer.position);
   }
 
+  /** Nothing further is read. */
+  refuse(): void {
+    this.#end ??= new EventLogError('closed', 'the event log is closed');
+  }
+
+  /** Pages that were asked for are answered first. */
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    const ended = once(this.#worker, 'exit');
-    this.#worker.postMessage(CLOSE);
-    await ended;
+    this.refuse();
+    await this.#thread.close();
   }
 
-  async #ask(query: ReadQuery): Promise<ReadAnswer> {
-    if (this.#isClosed) throw new EventLogError('closed', 'the event log is closed');
-    const message: ReadMessage = { sequence: ++this.#sequence, query };
+  async #page(query: PageQuery): Promise<EventPage> {
+    const answer = await this.#ask({ ...query, limit: Math.min(query.limit, SQLITE_LIMITS.pageEvents) });
+    if (answer.type !== 'page') throw unreadable('it answered something else');
+    return { events: answer.rows.map(eventOf), isEnd: answer.isEnd };
+  }
+
+  async #ask(query: ReadMessage['query']): Promise<ReadAnswer> {
+    if (this.#end !== null) throw this.#end;
+    if (this.#waiting.size >= SQLITE_LIMITS.pagesWaitingMax)
+      throw unreadable(`${SQLITE_LIMITS.pagesWaitingMax} reads wait already (pagesWaitingMax)`);
+    const sequence = ++this.#sequence;
     const answer = await new Promise<ReadAnswer>((resolve, reject) => {
-      this.#waiting.set(message.sequence, { resolve, reject });
-      this.#worker.postMessage(message);
+      this.#waiting.set(sequence, { resolve, reject });
+      this.#thread.send({ sequence, query });
     });
-    if ('fault' in answer) throw new EventLogError('unavailable', `the log cannot be read: ${answer.fault}`);
+    if (answer.type === 'fault') throw unreadable(answer.message);
     return answer;
   }
 
+  #take(answer: ReadAnswer): void {
+    const read = this.#waiting.get(answer.sequence);
+    this.#waiting.delete(answer.sequence);
+    read?.resolve(answer);
+  }
+
   #fail(cause: Error): void {
-    const kind = this.#isClosed ? 'closed' : 'unavailable';
-    this.#isClosed = true;
-    for (const { reject } of this.#waiting.values())
-      reject(new EventLogError(kind, 'the log cannot be read', { cause }));
+    this.#end ??= unreadable('its reader has ended', { cause });
+    for (const { reject } of this.#waiting.values()) reject(this.#end);
     this.#waiting.clear();
   }
 }
 
-type PageQuery = Exclude<ReadQuery, { type: 'head' }>;
-
-function after(query: PageQuery, last: RecordedEvent): PageQuery {
-  if (query.type === 'all') return { ...query, after: last.position };
-  return {
-    ...query,
-    from: last.revision + (query.type === 'forwards' ? 1 : -1),
-  };
+function restOf(query: PageQuery, { events, isEnd }: EventPage): PageQuery | null {
+  const last = events.at(-1);
+  const limit = query.limit - events.length;
+  if (isEnd || last === undefined || limit <= 0) return null;
+  if (query.type === 'all') return { ...query, after: last.position, limit };
+  return { ...query, from: last.revision + (query.type === 'forwards' ? 1 : -1), limit };
 }
 
 const eventOf = ([at, stream, inStream, id, type, data, metadata]: EventRow): RecordedEvent => ({
-  stream: stream as StreamName,
-  revision: revision(inStream),
-  position: position(at),
   id: eventId(`${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`),
   type,
   data,
   metadata,
+  stream: stream as StreamName,
+  revision: revision(inStream),
+  position: position(at),
 });
+
+const unreadable = (problem: string, options?: ErrorOptions): EventLogError =>
+  new EventLogError('unavailable', `the log cannot be read: ${problem}`, options);

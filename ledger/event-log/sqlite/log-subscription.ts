@@ -1,112 +1,122 @@
 import type { RecordedEvent, SubscribeAllOptions, Subscription } from '../../../contracts/event-log.ts';
-import { SQLITE_LIMITS } from './limits.ts';
 import type { LogReader } from './log-reader.ts';
+import type { RecentEvents } from './recent-events.ts';
+
+interface Feed {
+  readonly reader: LogReader;
+  readonly recent: RecentEvents;
+  /** A batch was handed over. */
+  readonly onDelivered: () => void;
+  readonly onEnded: () => void;
+}
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
 
 /**
- * One subscriber: pages from the file until there are no more, then what this process commits, from memory. Positions
- * have no gaps, so an event that is not the very next one means that another process wrote in between, and the file is
- * read again from the last event delivered.
+ * One subscriber of the whole log: pages from the file until there are no more, then this process's commits from
+ * memory. It pulls, and nothing is queued for it: while its handler is slow it falls out of the recent events, and the
+ * file feeds it again. Each batch begins after the last event delivered, wherever it comes from: no gap, no repeat.
  */
 export class LogSubscription implements Subscription {
-  readonly #reader: LogReader;
+  readonly #feed: Feed;
   readonly #options: SubscribeAllOptions;
-  readonly #onClosed: () => void;
-  readonly #done: Promise<void>;
-  /** Position of the last event delivered; positions begin at 1. */
+  readonly #hasEnded: Promise<void>;
   #delivered: number;
-  /** Position of the last event delivered, or waiting to be. */
-  #accepted: number;
-  #live: RecordedEvent[] = [];
-  /** There is, or may be, something in the file that is neither delivered nor in `#live`. */
-  #isBehind = true;
+  #isLive = false;
   #isClosed = false;
-  #wake: (() => void) | null = null;
+  #waiting: Waiting | null = null;
 
-  constructor(reader: LogReader, options: SubscribeAllOptions, onClosed: () => void) {
-    this.#reader = reader;
+  constructor(feed: Feed, options: SubscribeAllOptions) {
+    this.#feed = feed;
     this.#options = options;
-    this.#onClosed = onClosed;
     this.#delivered = options.after ?? 0;
-    this.#accepted = this.#delivered;
-    this.#done = this.#run();
+    this.#hasEnded = this.#run();
   }
 
-  /** What this process has just committed, in log order. */
-  offer(events: readonly RecordedEvent[]): void {
-    if (this.#isBehind || this.#isClosed) {
-      this.#fallBehind();
-      return;
-    }
-    const isNext = events[0]?.position === this.#accepted + 1;
-    if (!isNext || this.#live.length + events.length > SQLITE_LIMITS.liveEventsMax) {
-      this.#fallBehind();
-      return;
-    }
-    for (const event of events) this.#live.push(event);
-    this.#accepted += events.length;
-    this.#wake?.();
+  /** The position up to which recent events are of no use to it; null while it reads the file. */
+  get livePosition(): number | null {
+    return this.#isLive ? this.#delivered : null;
   }
 
-  /** The file ends at this position now. */
-  offerHead(head: number | null): void {
-    if (head !== null && head > this.#accepted) this.#fallBehind();
+  /** There is something new in the log. */
+  wake(): void {
+    this.#waiting?.resolve();
+    this.#waiting = null;
   }
 
-  /** The file's end could not be read: the subscriber's own read finds out why. */
-  offerFailure(): void {
-    this.#fallBehind();
+  /** The log cannot be read: a subscriber that waits would wait for ever. */
+  fail(error: unknown): void {
+    this.#waiting?.reject(error);
+    this.#waiting = null;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#wake?.();
-    await this.#done;
-  }
-
-  #fallBehind(): void {
-    this.#isBehind = true;
-    this.#wake?.();
+    this.wake();
+    await this.#hasEnded;
   }
 
   async #run(): Promise<void> {
     try {
       while (!this.#isClosed) {
-        if (this.#isBehind) await this.#catchUp();
-        else if (this.#live.length > 0) await this.#deliver(this.#live.splice(0, SQLITE_LIMITS.pageEvents));
-        else
-          await new Promise<void>((resolve) => {
-            this.#wake = resolve;
-          });
+        await this.#readFile();
+        await this.#followRecent();
       }
     } catch (error) {
-      if (!this.#isClosed) this.#options.onStopped?.(error instanceof Error ? error : new Error(String(error)));
-      this.#isClosed = true;
+      if (!this.#isClosed) this.#stop(error instanceof Error ? error : new Error(String(error)));
     } finally {
-      this.#onClosed();
+      this.#isClosed = true;
+      this.#feed.onEnded();
     }
   }
 
-  async #catchUp(): Promise<void> {
-    this.#live = [];
-    // Anything that comes after this line may not be in the page that is read below: it sets the flag again.
-    this.#isBehind = false;
-    const page = await this.#reader.page({
-      type: 'all',
-      after: this.#delivered,
-      limit: SQLITE_LIMITS.pageEvents,
-    });
-    // Offers during the read were judged by a delivered position that is about to move: read once more.
-    const mayHaveMore = page.length > 0 || this.#live.length > 0;
-    this.#live = [];
-    this.#accepted = page.at(-1)?.position ?? this.#delivered;
-    if (mayHaveMore) this.#isBehind = true;
-    if (page.length > 0) await this.#deliver(page);
-    else if (!this.#isBehind && !this.#isClosed) this.#options.onCaughtUp?.();
+  async #readFile(): Promise<void> {
+    this.#isLive = false;
+    const rest = { type: 'all', after: this.#delivered, limit: Number.MAX_SAFE_INTEGER } as const;
+    for await (const { events } of this.#feed.reader.pages(rest)) {
+      if (events.length > 0) await this.#deliver(events);
+      if (this.#isClosed) return;
+    }
+    this.#isLive = true;
+  }
+
+  /** Until something is needed that is in the file only. */
+  async #followRecent(): Promise<void> {
+    let isCaughtUp = false;
+    while (!this.#isClosed) {
+      const events = this.#feed.recent.after(this.#delivered);
+      if (events === null) return;
+      if (events.length > 0) await this.#deliver(events);
+      else if (isCaughtUp) await this.#whenWoken();
+      else {
+        isCaughtUp = true;
+        this.#options.onCaughtUp?.();
+      }
+    }
   }
 
   async #deliver(events: readonly RecordedEvent[]): Promise<void> {
     if (this.#isClosed) return;
     await this.#options.onEvents(events);
     this.#delivered = events.at(-1)?.position ?? this.#delivered;
+    this.#feed.onDelivered();
+  }
+
+  #whenWoken(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+    });
+  }
+
+  #stop(error: Error): void {
+    if (this.#options.onStopped !== undefined) this.#options.onStopped(error);
+    else
+      queueMicrotask(() => {
+        // Nobody listens, and a subscriber that has silently stopped is worse than a process that has.
+        throw error;
+      });
   }
 }

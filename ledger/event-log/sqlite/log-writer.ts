@@ -1,151 +1,143 @@
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
-import {
-  type AppendResult,
-  EventLogError,
-  type ProposedEvent,
-  type RecordedEvent,
-} from '../../../contracts/event-log.ts';
-import { position, type Revision, revision, type StreamName } from '../../../contracts/ids.ts';
-import { LIMITS } from '../../../contracts/limits.ts';
+import assert from 'node:assert/strict';
+import { type AppendResult, EventLogError, type ProposedEvent } from '../../../contracts/event-log.ts';
+import type { Revision, StreamName } from '../../../contracts/ids.ts';
+import { charsOf, refuseAppend } from '../append-bounds.ts';
+import { AppendOutbox, type WaitingAppend } from './append-outbox.ts';
 import { SQLITE_LIMITS } from './limits.ts';
-import { type AppendAnswer, type AppendMessage, CLOSE } from './messages.ts';
+import type { LogThread } from './log-thread.ts';
+import type { AppendedGroup, AppendGroup } from './messages.ts';
+import { type CommittedAppend, outcomesOf } from './outcomes.ts';
 
-interface WaitingAppend {
-  readonly stream: StreamName;
-  readonly events: readonly ProposedEvent[];
-  readonly resolve: (result: AppendResult) => void;
-  readonly reject: (error: EventLogError) => void;
-}
+export type WriterThread = LogThread<AppendGroup, AppendedGroup>;
 
-/** The main thread's end of the writer: never blocks on the disk, and hands appends over once a turn. */
+/**
+ * The main thread's end of the writer. Appends that arrive while a group is being committed make the next group; there
+ * is one message each way for a group. It never blocks on the disk.
+ */
 export class LogWriter {
-  readonly #worker: Worker;
-  readonly #onCommitted: (events: readonly RecordedEvent[]) => void;
-  readonly #waiting = new Map<number, WaitingAppend>();
-  #outbox: AppendMessage[] = [];
-  #sequence = 0;
+  readonly #thread: WriterThread;
+  readonly #onCommitted: (appends: readonly CommittedAppend[]) => void;
+  readonly #outbox = new AppendOutbox();
+  readonly #inFlight: WaitingAppend[][] = [];
+  #waiting = 0;
+  #waitingChars = 0;
+  #sentAtMs = 0;
+  #lastGroupAppends = 0;
+  #immediate: NodeJS.Immediate | null = null;
+  #timer: NodeJS.Timeout | null = null;
   #end: EventLogError | null = null;
+  #onIdle: (() => void) | null = null;
 
-  /** @param onCommitted told of what this process has written, in log order, before the appends resolve */
-  constructor(path: string, onCommitted: (events: readonly RecordedEvent[]) => void) {
+  /** @param onCommitted told of what was written, in log order, before the appends resolve */
+  constructor(thread: WriterThread, onCommitted: (appends: readonly CommittedAppend[]) => void) {
+    this.#thread = thread;
     this.#onCommitted = onCommitted;
-    this.#worker = new Worker(new URL('./writer-worker.ts', import.meta.url), {
-      workerData: path,
-    });
-    this.#worker.on('message', (answers: readonly AppendAnswer[]) => this.#take(answers));
-    this.#worker.on('error', (cause) => this.#fail(cause));
-    this.#worker.on('exit', () => this.#fail(new Error('the writer has ended')));
+    thread.listen(
+      (answer) => this.#take(answer),
+      (cause) => this.#fail(cause),
+    );
   }
 
+  /** As the port's. */
   append(stream: StreamName, expected: Revision, events: readonly ProposedEvent[]): Promise<AppendResult> {
-    const refused = this.#end ?? refuse(events) ?? this.#refuseByQueue();
+    const refused = this.#end ?? refuseAppend(stream, expected, events) ?? this.#refuseByQueue();
     if (refused !== null) return Promise.reject(refused);
-    const fields = events.flatMap(({ id, type, data, metadata }) => [id.replaceAll('-', ''), type, data, metadata]);
-    const message: AppendMessage = [++this.#sequence, stream, expected, ...fields];
+    let chars = 0;
+    for (const event of events) chars += charsOf(event);
+    this.#waiting++;
+    this.#waitingChars += chars;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(message[0], { stream, events, resolve, reject });
-      this.#outbox.push(message);
-      if (this.#outbox.length === 1) queueMicrotask(() => this.#send());
+      this.#outbox.push({ stream, expected, events, chars, resolve, reject });
+      this.#schedule();
     });
   }
 
-  /** Waits for the appends under way. */
-  async close(): Promise<void> {
-    if (this.#end !== null) return;
-    this.#end = new EventLogError('closed', 'the event log is closed');
-    this.#send();
-    const ended = once(this.#worker, 'exit');
-    this.#worker.postMessage(CLOSE);
-    await ended;
+  /** Refuses further appends; resolves when those under way have their answers. */
+  async drain(): Promise<void> {
+    this.#end ??= new EventLogError('closed', 'the event log is closed');
+    if (this.#waiting === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
   }
 
-  #send(): void {
-    if (this.#outbox.length === 0) return;
-    this.#worker.postMessage(this.#outbox);
-    this.#outbox = [];
-  }
-
-  #take(answers: readonly AppendAnswer[]): void {
-    const committed: RecordedEvent[] = [];
-    for (const answer of answers)
-      if (answer[1] === 'appended') committed.push(...this.#recorded(answer[0], answer[2], answer[3]));
-    if (committed.length > 0) this.#onCommitted(committed);
-    for (const answer of answers) {
-      const append = this.#waiting.get(answer[0]);
-      this.#waiting.delete(answer[0]);
-      if (append !== undefined) settle(append, answer);
-    }
-  }
-
-  #recorded(sequence: number, last: number, at: number): RecordedEvent[] {
-    const append = this.#waiting.get(sequence);
-    if (append === undefined) return [];
-    const { stream, events } = append;
-    const before = events.length - 1;
-    return events.map(({ id, type, data, metadata }, index) => ({
-      id,
-      type,
-      data,
-      metadata,
-      stream,
-      revision: revision(last - before + index),
-      position: position(at - before + index),
-    }));
+  /** After `drain`. */
+  close(): Promise<void> {
+    assert(this.#waiting === 0, 'the writer is closed when it is drained');
+    return this.#thread.close();
   }
 
   #refuseByQueue(): EventLogError | null {
-    if (this.#waiting.size < SQLITE_LIMITS.appendsWaitingMax) return null;
-    return new EventLogError(
-      'unavailable',
-      `${SQLITE_LIMITS.appendsWaitingMax} appends wait already (appendsWaitingMax)`,
-    );
+    const { appendsWaitingMax, appendsWaitingCharsMax } = SQLITE_LIMITS;
+    if (this.#waiting >= appendsWaitingMax)
+      return new EventLogError('unavailable', `${appendsWaitingMax} appends wait already (appendsWaitingMax)`);
+    if (this.#waitingChars >= appendsWaitingCharsMax)
+      return new EventLogError('unavailable', `${this.#waitingChars} characters wait (appendsWaitingCharsMax)`);
+    return null;
   }
 
+  #schedule(): void {
+    if (this.#outbox.isEmpty) return;
+    if (this.#inFlight.length > 0) {
+      if (this.#outbox.isFull && this.#inFlight.length < SQLITE_LIMITS.groupsInFlightMax) this.#send();
+      return;
+    }
+    if (this.#outbox.isFull) this.#send();
+    else if (this.#timer === null && this.#immediate === null) this.#sendLater();
+  }
+
+  /** After this turn of the event loop, whose other callbacks may append too; under load, a little later. */
+  #sendLater(): void {
+    const isLoaded = this.#lastGroupAppends >= SQLITE_LIMITS.gatherAppendsMin;
+    const pauseMs = isLoaded ? this.#sentAtMs + SQLITE_LIMITS.gatherMs - performance.now() : 0;
+    if (pauseMs > 0) this.#timer = setTimeout(() => this.#send(), pauseMs);
+    else this.#immediate = setImmediate(() => this.#send());
+  }
+
+  #send(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#immediate !== null) clearImmediate(this.#immediate);
+    this.#timer = null;
+    this.#immediate = null;
+    const { appends, message } = this.#outbox.takeGroup();
+    this.#inFlight.push(appends);
+    this.#lastGroupAppends = appends.length;
+    this.#sentAtMs = performance.now();
+    this.#thread.send(message);
+  }
+
+  #take(answer: AppendedGroup): void {
+    const appends = this.#inFlight.shift();
+    assert(appends !== undefined, 'an answer belongs to a group');
+    for (const { chars } of appends) this.#waitingChars -= chars;
+    this.#waiting -= appends.length;
+    if (answer.type === 'failed') {
+      const error = new EventLogError(answer.kind, `the log was not written: ${answer.message}`);
+      for (const { reject } of appends) reject(error);
+    } else {
+      const { committed, results } = outcomesOf(appends, answer.outcomes);
+      if (committed.length > 0) this.#onCommitted(committed);
+      for (const [index, { resolve }] of appends.entries()) {
+        const result = results[index];
+        assert(result !== undefined, 'each append has its outcome');
+        resolve(result);
+      }
+    }
+    this.#schedule();
+    if (this.#waiting === 0) this.#onIdle?.();
+  }
+
+  /** What was sent may have been written, what was not sent was not. */
   #fail(cause: Error): void {
-    this.#end ??= new EventLogError('unavailable', 'the log cannot be written', { cause });
-    for (const { reject } of this.#waiting.values())
-      reject(
-        new EventLogError('ambiguous', 'the log ended during the append', {
-          cause,
-        }),
-      );
-    this.#waiting.clear();
+    this.#end ??= new EventLogError('unavailable', 'the log cannot be written any more', { cause });
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#immediate !== null) clearImmediate(this.#immediate);
+    const ambiguous = new EventLogError('ambiguous', 'the log ended during the append', { cause });
+    for (const { reject } of this.#inFlight.flat()) reject(ambiguous);
+    const unavailable = new EventLogError('unavailable', 'the log ended before the append', { cause });
+    for (const { reject } of this.#outbox.takeAll()) reject(unavailable);
+    this.#inFlight.length = 0;
+    this.#waiting = 0;
+    this.#onIdle?.();
   }
-}
-
-function settle({ resolve, reject }: WaitingAppend, answer: AppendAnswer): void {
-  switch (answer[1]) {
-    case 'appended':
-    case 'repeated':
-      resolve({
-        type: 'appended',
-        lastRevision: revision(answer[2]),
-        position: position(answer[3]),
-      });
-      return;
-    case 'conflict':
-      resolve({ type: 'conflict', actualRevision: revision(answer[2]) });
-      return;
-    default:
-      reject(new EventLogError(answer[1], `the log was not written: ${answer[2]}`));
-  }
-}
-
-function refuse(events: readonly ProposedEvent[]): EventLogError | null {
-  if (events.length === 0) return new EventLogError('invalid', 'an append has at least one event');
-  if (events.length > SQLITE_LIMITS.eventsPerAppendMax)
-    return new EventLogError(
-      'invalid',
-      `an append has at most ${SQLITE_LIMITS.eventsPerAppendMax} events (eventsPerAppendMax)`,
-    );
-  let bytes = 0;
-  for (const { type, data, metadata } of events) {
-    const size = Buffer.byteLength(data) + Buffer.byteLength(metadata) + type.length;
-    if (size > LIMITS.eventBytesMax)
-      return new EventLogError('invalid', `an event has at most ${LIMITS.eventBytesMax} bytes (eventBytesMax)`);
-    bytes += size;
-  }
-  if (bytes <= LIMITS.appendBytesMax) return null;
-  return new EventLogError('invalid', `an append has at most ${LIMITS.appendBytesMax} bytes (appendBytesMax)`);
 }

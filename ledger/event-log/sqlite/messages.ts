@@ -1,35 +1,63 @@
-/** What crosses between the log's threads. Flat arrays, because each append is copied twice on its way. */
+/**
+ * What crosses between the log's threads. Flat arrays, because each text is copied on its way and each object around
+ * it is copied twice.
+ */
+export interface ThreadData {
+  readonly path: string;
+  readonly busyMs: number;
+}
 
-/** stream, expected revision, then id (32 hexadecimal digits), type, data and metadata of each event. */
-export type AppendMessage = readonly [sequence: number, stream: string, expected: number, ...events: string[]];
+/** The first message of each thread: whether it has the file. */
+export type ThreadOpened =
+  | { readonly type: 'opened' }
+  | { readonly type: 'refused'; readonly kind: 'invalid' | 'unavailable'; readonly message: string };
 
-/** What became of an append. */
-export type AppendAnswer =
-  | readonly [sequence: number, 'appended' | 'repeated', lastRevision: number, position: number]
-  | readonly [sequence: number, 'conflict', actualRevision: number]
-  | readonly [sequence: number, 'unavailable' | 'ambiguous', message: string];
+export const CLOSE = 'close';
 
-export type ReadQuery =
+/**
+ * One transaction's appends, one after the other: expected revision, number of events, stream, and then id, type, data
+ * and metadata of each event. One AppendedGroup answers it; groups are answered in the order they were sent.
+ */
+export type AppendGroup = readonly (string | number)[];
+export const FIELDS_BEFORE_EVENTS = 3;
+export const FIELDS_PER_EVENT = 4;
+
+/** Outcome, revision and position (0 with a conflict) of each append in its turn; or why none of them was written. */
+export type AppendedGroup =
+  | { readonly type: 'committed'; readonly outcomes: readonly number[] }
+  | { readonly type: 'failed'; readonly kind: 'unavailable' | 'ambiguous'; readonly message: string };
+
+export const APPENDED = 0;
+/** A retry of what was written before. */
+export const REPEATED = 1;
+export const CONFLICT = 2;
+export const FIELDS_PER_OUTCOME = 3;
+
+export type PageQuery =
   | {
       readonly type: 'forwards' | 'backwards';
       readonly stream: string;
+      /** Inclusive. */
       readonly from: number;
       readonly limit: number;
     }
-  | { readonly type: 'all'; readonly after: number; readonly limit: number }
-  | { readonly type: 'head' };
+  | {
+      readonly type: 'all';
+      /** Exclusive. */
+      readonly after: number;
+      readonly limit: number;
+    };
 
 export interface ReadMessage {
   readonly sequence: number;
-  readonly query: ReadQuery;
+  readonly query: PageQuery | { readonly type: 'head' };
 }
 
-/** position, stream, revision, id as hexadecimal digits, type, data, metadata */
-export type EventRow = [number, string, number, string, string, string, string];
+/** position, stream, revision, id as 32 hexadecimal digits, type, data, metadata */
+export type EventRow = readonly [number, string, number, string, string, string, string];
 
 export type ReadAnswer =
-  | { readonly sequence: number; readonly rows: EventRow[] }
-  | { readonly sequence: number; readonly head: number | null }
-  | { readonly sequence: number; readonly fault: string };
-
-export const CLOSE = 'close';
+  /** `isEnd`: there was nothing more in this direction; a page may also be short because its events are long. */
+  | { readonly type: 'page'; readonly sequence: number; readonly rows: readonly EventRow[]; readonly isEnd: boolean }
+  | { readonly type: 'head'; readonly sequence: number; readonly position: number | null }
+  | { readonly type: 'fault'; readonly sequence: number; readonly message: string };

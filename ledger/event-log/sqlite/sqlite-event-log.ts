@@ -8,45 +8,58 @@ import type {
   SubscribeAllOptions,
   Subscription,
 } from '../../../contracts/event-log.ts';
-import { type Position, type Revision, revision, type StreamName } from '../../../contracts/ids.ts';
+import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
 import { SQLITE_LIMITS } from './limits.ts';
-import { LogReader } from './log-reader.ts';
-import { LogSubscription } from './log-subscription.ts';
-import { LogWriter } from './log-writer.ts';
-import { prepareFile } from './schema.ts';
+import { LogReader, type ReaderThread } from './log-reader.ts';
+import { LogThread } from './log-thread.ts';
+import { LogWriter, type WriterThread } from './log-writer.ts';
+import { Subscribers } from './subscribers.ts';
 
 export interface SqliteEventLogOptions {
   /** The file; made where it is missing. Its folder must exist. */
   readonly path: string;
+  /** How often it is looked for what other processes have written, while there are subscribers. */
+  readonly pollIntervalMs?: number;
+  /** How long an append waits for another process's transaction before it is `unavailable`. */
+  readonly busyMs?: number;
 }
 
 /**
- * The embedded event log: one SQLite file that any process of this machine may open at the same time.
+ * The embedded event log: one SQLite file (schema.ts) that any process of this machine may open at the same time.
  *
- *   main thread ──appends, once a turn──▶ writer thread ──group commit, WAL, synced──▶ file
- *        ▲  └───────pages─────▶ reader thread ◀──────────────────────────────────────┘
- *        └── subscriptions: own commits from memory, other processes' by polling the file's head
+ *   main thread                                                       writer thread
+ *     append ──▶ outbox ──a group at a time──────────────────────────▶ BEGIN IMMEDIATE, append table, COMMIT ──▶ file
+ *                resolve ◀──outcomes of the group────────────────────── (WAL, synced)                             │
+ *                   └─▶ recent events ─┐                              reader thread                               │
+ *     subscribers ◀────────────────────┴◀──pages, and the head for────  SELECT … LIMIT ◀──────────────────────────┘
+ *     readStream, readAll ◀──────────────── what others have written
  *
- * @throws EventLogError `unavailable` when the file cannot be used.
+ * @throws EventLogError `invalid` for a file of another program or version, or a SQLite that is too old; `unavailable`
+ *   when the file cannot be opened
  */
-export async function openSqliteEventLog({ path }: SqliteEventLogOptions): Promise<EventLog> {
-  prepareFile(path);
-  return new SqliteEventLog(path);
+export async function openSqliteEventLog(options: SqliteEventLogOptions): Promise<EventLog> {
+  const { path, pollIntervalMs = SQLITE_LIMITS.pollIntervalMs, busyMs = SQLITE_LIMITS.busyMs } = options;
+  // The writer makes the file that the reader opens.
+  const writer: WriterThread = await LogThread.open(new URL('./writer-thread.ts', import.meta.url), { path, busyMs });
+  try {
+    const reader: ReaderThread = await LogThread.open(new URL('./reader-thread.ts', import.meta.url), { path, busyMs });
+    return new SqliteEventLog(writer, reader, pollIntervalMs);
+  } catch (fault) {
+    await writer.close();
+    throw fault;
+  }
 }
 
 class SqliteEventLog implements EventLog {
   readonly #writer: LogWriter;
   readonly #reader: LogReader;
-  readonly #subscriptions = new Set<LogSubscription>();
-  #poll: NodeJS.Timeout | null = null;
-  #isPolling = false;
+  readonly #subscribers: Subscribers;
   #closing: Promise<void> | null = null;
 
-  constructor(path: string) {
-    this.#reader = new LogReader(path);
-    this.#writer = new LogWriter(path, (events) => {
-      for (const subscription of this.#subscriptions) subscription.offer(events);
-    });
+  constructor(writer: WriterThread, reader: ReaderThread, pollIntervalMs: number) {
+    this.#reader = new LogReader(reader);
+    this.#subscribers = new Subscribers(this.#reader, pollIntervalMs);
+    this.#writer = new LogWriter(writer, (appends) => this.#subscribers.add(appends));
   }
 
   append(stream: StreamName, expected: Revision, events: readonly ProposedEvent[]): Promise<AppendResult> {
@@ -55,7 +68,7 @@ class SqliteEventLog implements EventLog {
 
   readStream(stream: StreamName, options: ReadStreamOptions = {}): AsyncIterable<RecordedEvent> {
     const { direction = 'forwards', limit = Number.MAX_SAFE_INTEGER } = options;
-    const from = options.from ?? revision(direction === 'forwards' ? 0 : Number.MAX_SAFE_INTEGER);
+    const from = options.from ?? (direction === 'forwards' ? 0 : Number.MAX_SAFE_INTEGER);
     return this.#reader.read({ type: direction, stream, from, limit });
   }
 
@@ -64,13 +77,7 @@ class SqliteEventLog implements EventLog {
   }
 
   subscribeAll(options: SubscribeAllOptions): Subscription {
-    const subscription: LogSubscription = new LogSubscription(this.#reader, options, () => {
-      this.#subscriptions.delete(subscription);
-      this.#pollWhileNeeded();
-    });
-    this.#subscriptions.add(subscription);
-    this.#pollWhileNeeded();
-    return subscription;
+    return this.#subscribers.subscribe(options);
   }
 
   headPosition(): Promise<Position | null> {
@@ -82,32 +89,12 @@ class SqliteEventLog implements EventLog {
     return this.#closing;
   }
 
+  /** The writer is the last to let go of the file: it moves the write-ahead log into it and removes it. */
   async #close(): Promise<void> {
-    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
-    await this.#writer.close();
+    const hasEnded = Promise.all([this.#writer.drain(), this.#subscribers.close()]);
+    this.#reader.refuse();
+    await hasEnded;
     await this.#reader.close();
-  }
-
-  #pollWhileNeeded(): void {
-    if (this.#subscriptions.size > 0)
-      this.#poll ??= setInterval(() => void this.#lookForOthers(), SQLITE_LIMITS.pollMs);
-    else if (this.#poll !== null) {
-      clearInterval(this.#poll);
-      this.#poll = null;
-    }
-  }
-
-  async #lookForOthers(): Promise<void> {
-    if (this.#isPolling) return;
-    this.#isPolling = true;
-    try {
-      const head = await this.#reader.head();
-      for (const subscription of this.#subscriptions) subscription.offerHead(head);
-    } catch {
-      // Each subscription reads by itself and tells of the failure there.
-      for (const subscription of this.#subscriptions) subscription.offerFailure();
-    } finally {
-      this.#isPolling = false;
-    }
+    await this.#writer.close();
   }
 }

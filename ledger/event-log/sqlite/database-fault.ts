@@ -1,0 +1,21 @@
+/** What SQLite's result codes (https://www.sqlite.org/rescode.html) say of a transaction. */
+const SQLITE_BUSY = 5;
+const SQLITE_FULL = 13;
+/** Extended codes carry the plain one in their low byte. */
+const PLAIN_CODE = 0xff;
+
+/** Another connection holds what this one needs. */
+export const isBusy = (fault: unknown): boolean => plainCodeOf(fault) === SQLITE_BUSY;
+
+/**
+ * Whether a COMMIT that failed surely wrote nothing: it never began, or the disk was full before its last page, without
+ * which the rest counts for nothing. A failed sync is not among them: the pages may come back after a crash.
+ */
+export const wroteNothing = (fault: unknown): boolean => isBusy(fault) || plainCodeOf(fault) === SQLITE_FULL;
+
+export const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
+
+function plainCodeOf(fault: unknown): number | null {
+  if (!(fault instanceof Error) || !('errcode' in fault) || typeof fault.errcode !== 'number') return null;
+  return fault.errcode & PLAIN_CODE;
+}

@@ -1,0 +1,31 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { AppendTable } from './append-table.ts';
+import { messageOf, wroteNothing } from './database-fault.ts';
+import type { AppendedGroup, AppendGroup } from './messages.ts';
+import { prepareArrays } from './open-database.ts';
+import { retryWhileBusy } from './retry-while-busy.ts';
+
+/**
+ * Makes one durable transaction of a group of appends. Every failure is an answer, except a ROLLBACK that fails: then
+ * nothing is known of the connection any more, and the thread ends.
+ */
+export function groupCommit(database: DatabaseSync, busyMs: number): (group: AppendGroup) => AppendedGroup {
+  const table = new AppendTable(database);
+  const begin = prepareArrays(database, 'BEGIN IMMEDIATE');
+  const commit = prepareArrays(database, 'COMMIT');
+  return (group) => {
+    let isCommitting = false;
+    try {
+      retryWhileBusy(() => begin.run(), busyMs);
+      const outcomes = table.apply(group, Date.now());
+      isCommitting = true;
+      commit.run();
+      return { type: 'committed', outcomes };
+    } catch (fault) {
+      table.forget();
+      if (database.isTransaction) database.exec('ROLLBACK');
+      const kind = isCommitting && !wroteNothing(fault) ? 'ambiguous' : 'unavailable';
+      return { type: 'failed', kind, message: messageOf(fault) };
+    }
+  };
+}

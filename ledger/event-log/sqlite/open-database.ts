@@ -1,0 +1,104 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { EventLogError } from '../../../contracts/event-log.ts';
+import { isBusy, messageOf } from './database-fault.ts';
+import { SQLITE_LIMITS } from './limits.ts';
+import { retryWhileBusy } from './retry-while-busy.ts';
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+
+/** Earlier ones can corrupt a WAL that one connection writes while another checkpoints it (the "WAL-reset bug"). */
+const SQLITE_VERSION_MIN = [3, 51, 3] as const;
+const FULL = 2;
+
+/**
+ * The connection that appends; makes the file where it is missing. WAL with a sync at each commit, so that what was
+ * answered survives a loss of power. It does not wait for another process's transaction: the caller does.
+ *
+ * @throws EventLogError `invalid` for a file of another program or version, or a SQLite that is too old;
+ *   `unavailable` when the file cannot be opened
+ */
+export function openForAppends(path: string, busyMs: number): DatabaseSync {
+  checkSqliteVersion(process.versions.sqlite ?? '0');
+  return opened(path, () =>
+    retryWhileBusy(() => {
+      const database = new DatabaseSync(path, { timeout: 0 });
+      try {
+        prepareFile(database, path);
+        return database;
+      } catch (fault) {
+        database.close();
+        throw fault;
+      }
+    }, busyMs),
+  );
+}
+
+/** A connection that only reads a file that `openForAppends` has prepared. @throws EventLogError as that one */
+export function openForReads(path: string, busyMs: number): DatabaseSync {
+  return opened(path, () => new DatabaseSync(path, { timeout: busyMs, readOnly: true }));
+}
+
+/** Rows come as arrays, in the order of the columns. */
+export function prepareArrays(database: DatabaseSync, sql: string): StatementSync {
+  const statement = database.prepare(sql);
+  statement.setReturnArrays(true);
+  return statement;
+}
+
+/** @throws EventLogError `invalid` */
+export function checkSqliteVersion(version: string): void {
+  const parts = version.split('.').map(Number);
+  for (const [index, least] of SQLITE_VERSION_MIN.entries()) {
+    const part = parts[index] ?? 0;
+    if (part > least) return;
+    if (part < least)
+      throw new EventLogError(
+        'invalid',
+        `SQLite ${version} can corrupt a log; ${SQLITE_VERSION_MIN.join('.')} or later is needed (Node 24.15 has it)`,
+      );
+  }
+}
+
+function prepareFile(database: DatabaseSync, path: string): void {
+  // Before anything is changed: the file may belong to another program.
+  const isNew = checkOwner(database, path);
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+  if (wordOf(database, 'journal_mode') !== 'wal' || numberOf(database, 'synchronous') !== FULL)
+    throw new EventLogError('invalid', `${path}: there is no write-ahead log here`);
+  if (isNew) createSchema(database, path);
+  database.exec(`PRAGMA wal_autocheckpoint = ${SQLITE_LIMITS.checkpointPages};
+    PRAGMA journal_size_limit = ${SQLITE_LIMITS.walBytesKept}`);
+}
+
+/** Whether there is nothing in the file yet. */
+function checkOwner(database: DatabaseSync, path: string): boolean {
+  const application = numberOf(database, 'application_id');
+  const version = numberOf(database, 'user_version');
+  const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n);
+  if (application === 0 && version === 0 && tables === 0) return true;
+  if (application !== APPLICATION_ID) throw new EventLogError('invalid', `${path} is no event log of this program`);
+  if (version !== SCHEMA_VERSION)
+    throw new EventLogError('invalid', `${path} has version ${version}; this program knows ${SCHEMA_VERSION}`);
+  return false;
+}
+
+function createSchema(database: DatabaseSync, path: string): void {
+  database.exec('BEGIN IMMEDIATE');
+  // Another process may have been first while this one waited for the transaction.
+  if (checkOwner(database, path)) database.exec(SCHEMA);
+  database.exec('COMMIT');
+}
+
+function opened(path: string, open: () => DatabaseSync): DatabaseSync {
+  try {
+    return open();
+  } catch (cause) {
+    if (cause instanceof EventLogError) throw cause;
+    const hint = isBusy(cause) ? ' (another process holds it)' : '';
+    throw new EventLogError('unavailable', `${path}: ${messageOf(cause)}${hint}`, { cause });
+  }
+}
+
+const wordOf = (database: DatabaseSync, pragma: string): unknown =>
+  database.prepare(`PRAGMA ${pragma}`).get()?.[pragma];
+
+const numberOf = (database: DatabaseSync, pragma: string): number => Number(wordOf(database, pragma));

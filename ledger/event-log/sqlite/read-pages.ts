@@ -1,0 +1,57 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { messageOf } from './database-fault.ts';
+import { SQLITE_LIMITS } from './limits.ts';
+import type { EventRow, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
+import { prepareArrays } from './open-database.ts';
+
+const COLUMNS =
+  'event.position, stream.name, event.revision, lower(hex(event.id)), event.type, event.data, event.metadata';
+const FROM = 'FROM event JOIN stream ON stream.id = event.stream_id';
+const IN_STREAM = `${FROM} WHERE event.stream_id = (SELECT id FROM stream WHERE name = ?)`;
+
+/** Answers one page at a time; nothing stays open between two pages, so that a reader who leaves leaves nothing. */
+export function readPages(database: DatabaseSync): (message: ReadMessage) => ReadAnswer {
+  const statements = {
+    forwards: prepareArrays(
+      database,
+      `SELECT ${COLUMNS} ${IN_STREAM} AND event.revision >= ? ORDER BY event.revision LIMIT ?`,
+    ),
+    backwards: prepareArrays(
+      database,
+      `SELECT ${COLUMNS} ${IN_STREAM} AND event.revision <= ? ORDER BY event.revision DESC LIMIT ?`,
+    ),
+    all: prepareArrays(database, `SELECT ${COLUMNS} ${FROM} WHERE event.position > ? ORDER BY event.position LIMIT ?`),
+  };
+  const head = prepareArrays(database, 'SELECT max(position) FROM event');
+  return ({ sequence, query }) => {
+    try {
+      if (query.type !== 'head') return { type: 'page', sequence, ...readPage(statements[query.type], query) };
+      const [position] = head.get() as unknown as [number | null];
+      return { type: 'head', sequence, position };
+    } catch (fault) {
+      return { type: 'fault', sequence, message: messageOf(fault) };
+    }
+  };
+}
+
+/** Step by step, so that long events make a page of fewer of them and never one of a hundred megabytes. */
+function readPage(statement: StatementSync, query: PageQuery): { rows: EventRow[]; isEnd: boolean } {
+  const rows: EventRow[] = [];
+  let chars = 0;
+  while (rows.length < query.limit && chars < SQLITE_LIMITS.pageCharsMax) {
+    const limit = Math.min(query.limit - rows.length, SQLITE_LIMITS.pageStepEvents);
+    const step = statement.all(...placeOf(query, rows.at(-1)), limit) as unknown as EventRow[];
+    for (const row of step) {
+      rows.push(row);
+      chars += row[5].length + row[6].length;
+    }
+    if (step.length < limit) return { rows, isEnd: true };
+  }
+  return { rows, isEnd: false };
+}
+
+function placeOf(query: PageQuery, last: EventRow | undefined): SQLInputValue[] {
+  if (query.type === 'all') return [last?.[0] ?? query.after];
+  const step = query.type === 'forwards' ? 1 : -1;
+  return [query.stream, last === undefined ? query.from : last[2] + step];
+}
