@@ -60,6 +60,8 @@ export interface Refusal {
   readonly message: string;
   /** Whole seconds for the `retry-after` header; small and truthful, because SDKs obey it without a cap. */
   readonly retryAfterS?: number;
+  /** The value of `x-svc-deprecation`, where the refused request named a deprecated model: every answer carries it. */
+  readonly deprecation?: string;
 }
 
 export function refusal(code: ErrorCode, message: string, retryAfterS?: number): Refusal {

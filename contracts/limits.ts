@@ -16,6 +16,8 @@ export const LIMITS = Object.freeze({
   /** A JSON answer of an upstream; a longer one is cut, for it could not be metered. */
   answerBytesMax: 64 * MIB,
   requestHeadersBytesMax: 32 * KIB,
+  /** From a request's first byte to its last. */
+  requestReceiveMs: 5 * MINUTE_MS,
 
   /** Requests between admission and settlement in one proxy. */
   requestsInFlightMax: 20_000,

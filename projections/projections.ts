@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeEvent } from '../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
 import { isAccountEvent } from '../contracts/events.ts';
@@ -92,7 +93,12 @@ export class Projections {
     if (persist) this.#store = ViewStore.open(path, this.accounts.all, this.#position);
     this.#subscription = log.subscribeAll({
       after: this.#position,
-      onEvents: (events) => this.#foldBatch(events),
+      onEvents: async (events) => {
+        // What this process has appended itself is folded by whoever appended it, in this turn of the event loop; what
+        // is folded need not be decoded.
+        if (this.#caughtUp) await nextTurn();
+        this.#foldBatch(events);
+      },
       onCaughtUp: () => {
         this.#caughtUp = true;
         this.#firstCaughtUp.resolve();
@@ -158,7 +164,7 @@ export class Projections {
       const changes = view.takeChanges();
       for (let next = changes.next(); next.done !== true; next = changes.next()) {
         rows.push(next.value);
-        if (rows.length % ROWS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+        if (rows.length % ROWS_PER_TURN === 0) await nextTurn();
       }
     }
     await this.#store.write(rows, this.accounts.all, at);

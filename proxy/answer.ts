@@ -11,6 +11,7 @@ export function answer(reply: FastifyReply, body: unknown): FastifyReply {
 /** Sends a refusal in the specification's envelope. */
 export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
   if (refusal.retryAfterS !== undefined) void reply.header('retry-after', String(refusal.retryAfterS));
+  if (refusal.deprecation !== undefined) void reply.header('x-svc-deprecation', refusal.deprecation);
   void reply.code(ERROR_TABLE[refusal.code].status);
   return answer(reply, errorEnvelope(refusal.code, refusal.message, reply.request.id));
 }

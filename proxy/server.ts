@@ -22,7 +22,10 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: { maxHeaderSize: LIMITS.requestHeadersBytesMax },
     routerOptions: { ignoreTrailingSlash: true },
+    requestTimeout: LIMITS.requestReceiveMs,
     exposeHeadRoutes: false,
+    // A path that cannot be decoded matches no route.
+    frameworkErrors: (error, _request, reply) => refuse(reply, refusalFor(error)),
     return503OnClosing: false,
     clientErrorHandler(error, socket) {
       answerClientError(error, socket);
@@ -42,8 +45,14 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   return app;
 }
 
-/** Bodies are taken as bytes whatever their type says: they are forwarded as they are. */
+const BODY_TYPE = 'application/octet-stream';
+
+/** Bodies are taken as bytes whatever their type says, also where it is none: they are forwarded as they are. */
 function keepBodiesRaw(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.method === 'POST') request.headers['content-type'] = BODY_TYPE;
+    done();
+  });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 }
@@ -62,20 +71,21 @@ function refusalFor(error: FastifyError): Refusal {
 
 interface RawSocket {
   readonly writable: boolean;
+  /** The answer that is under way on it; Node's own mark. */
+  readonly _httpMessage?: { readonly headersSent: boolean } | null;
   destroy(): void;
   end(text: string): void;
 }
 
 /** What is not even HTTP is answered by hand, then the connection is closed. */
 function answerClientError(error: NodeJS.ErrnoException, socket: RawSocket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // Nothing may be written into an answer that is under way.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent === true) {
     socket.destroy();
     return;
   }
   const message =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? `the headers are longer than ${LIMITS.requestHeadersBytesMax} bytes`
-      : 'the request is not valid HTTP';
+    error.code === 'HPE_HEADER_OVERFLOW' ? 'the headers are too long or too many' : 'the request is not valid HTTP';
   const body = JSON.stringify(errorEnvelope('invalid_request', message));
   const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}`;
   socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);

@@ -21,7 +21,19 @@ export interface ValidRequest<T> {
 }
 
 /** Keys that decide what is billed or how the answer is read: a parser upstream must not see others than we do. */
-const DECISIVE_KEYS = ['model', 'max_tokens', 'stream', 'speed', 'messages', 'system', 'tools', 'thread'];
+const DECISIVE_KEYS = [
+  'model',
+  'max_tokens',
+  'stream',
+  'speed',
+  'messages',
+  'system',
+  'tools',
+  'thread',
+  'container',
+  'cache_control',
+  'mcp_servers',
+];
 
 export const validateMessageRequest = (
   body: unknown,

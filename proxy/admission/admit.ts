@@ -3,12 +3,12 @@ import type { CatalogModel } from '../../contracts/catalog.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { MessageRequest } from '../../contracts/messages.ts';
-import { authenticate, type Caller } from '../authenticate.ts';
+import type { Caller } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { asksForFast, type ValidRequest, validateMessageRequest } from '../validate.ts';
-import { findModel } from './model-lifecycle.ts';
+import { findModel, refusedFor } from './model-lifecycle.ts';
 import { holdWorstCase } from './money-gate.ts';
 import { requestSize } from './request-size.ts';
 import { dearestInputClass, inputTokensBound, inputTokensGuess, type RequestSize, worstCase } from './worst-case.ts';
@@ -28,6 +28,7 @@ export interface Admitted {
 
 export interface IncomingRequest {
   readonly requestId: RequestId;
+  readonly caller: Caller;
   readonly headers: IncomingHttpHeaders;
   readonly body: unknown;
 }
@@ -37,7 +38,8 @@ interface Candidate extends Omit<Admitted, 'type' | 'admittedAtMs'> {
 }
 
 /**
- * Everything that stands before a request's way upstream, in order: key, body, model, allow-list, rate limit, money.
+ * Everything that stands between a caller who is known and the way upstream, in order: body, model, allow-list, rate
+ * limit, money.
  * Only where the worst case by size does not fit, but the exact count may, is there a wait.
  */
 export function admit(
@@ -57,10 +59,8 @@ export function admit(
 }
 
 function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Candidate | Refusal {
-  const { requestId, headers } = incoming;
+  const { requestId, caller, headers } = incoming;
   const nowMs = parts.clock();
-  const caller = authenticate(headers, parts.projections.accounts, nowMs);
-  if (caller.type === 'refusal') return caller;
   const valid = validateMessageRequest(incoming.body, headers);
   if (valid.type === 'refusal') return valid;
   const fast = asksForFast(valid.request, headers);
@@ -69,11 +69,11 @@ function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Candidate 
   if ('code' in model) return model;
   const deployments = parts.upstreams.deploymentsOf(model);
   const refused = refuseByDeployments(valid.request, model, deployments);
-  if (refused !== null) return refused;
+  if (refused !== null) return refusedFor(model, nowMs, refused);
   const size = requestSize(valid.request, valid.body.length);
   const guess = inputTokensGuess(size, model.contextWindow);
   const limited = parts.rateLimit.take(caller, guess, nowMs);
-  if (limited !== null) return limited;
+  if (limited !== null) return refusedFor(model, nowMs, limited);
   return { requestId, caller, valid, model, deployments, asksForFast: fast, inputTokensGuess: guess, size };
 }
 
@@ -81,9 +81,11 @@ function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Candidate 
 export function findCallable(caller: Caller, id: string, parts: GatewayParts): CatalogModel | Refusal {
   const model = findModel(parts.projections.catalog.state, id, parts.clock());
   if ('code' in model) return model;
-  if (caller.account.suspended !== null) return refusal('account_suspended', 'the account is suspended');
+  const refused = (code: 'account_suspended' | 'model_not_allowed', message: string): Refusal =>
+    refusedFor(model, parts.clock(), refusal(code, message));
+  if (caller.account.suspended !== null) return refused('account_suspended', 'the account is suspended');
   if (caller.key.models !== null && !caller.key.models.includes(model.id))
-    return refusal('model_not_allowed', `model: the key may not call ${model.id}`);
+    return refused('model_not_allowed', `model: the key may not call ${model.id}`);
   return model;
 }
 
@@ -122,7 +124,7 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
     parts.projections.accounts,
     parts.holds,
   );
-  if (refused !== null) return refused;
+  if (refused !== null) return refusedFor(candidate.model, nowMs, refused);
   const { size: _size, ...admitted } = candidate;
   return { type: 'admitted', ...admitted, admittedAtMs: nowMs };
 }

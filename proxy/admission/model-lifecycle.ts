@@ -25,6 +25,12 @@ export function deprecationHeader(model: CatalogModel, nowMs: number): string | 
   return `sunset=${model.retiresAt.slice(0, 10)}; replacement=${model.replacement}`;
 }
 
+/** A refusal that comes after the model is known: it carries the header as every other answer does. */
+export function refusedFor(model: CatalogModel, nowMs: number, refused: Refusal): Refusal {
+  const deprecation = deprecationHeader(model, nowMs);
+  return deprecation === null ? refused : { ...refused, deprecation };
+}
+
 /** Models that can be called now, in the catalog's order. */
 export const callableModels = (catalog: CatalogState, nowMs: number): CatalogModel[] =>
   [...catalog.models.values()].filter((model) => lifecycleOf(model, nowMs) !== 'retired');

@@ -21,8 +21,8 @@ export function requestSize(request: MessageRequest, bodyBytes: number): Request
     size.cache = longer(size.cache, cacheOf(tool));
     if (isBlock(tool) && tool.type !== 'custom') size.refersToMore = true;
   }
-  // A continued thread and a container bring content that only the upstream has.
-  if (isGiven(request.thread) || isGiven(request.container)) size.refersToMore = true;
+  // A continued thread, a container and a tool server bring content that only the upstream has.
+  if ([request.thread, request.container, request.mcp_servers].some(isGiven)) size.refersToMore = true;
   return size;
 }
 

@@ -52,7 +52,6 @@ export class EventCarry {
   clear(): void {
     this.#kept = 0;
     this.#bytes = 0;
-    this.#endsInLf = false;
     if (this.#buffer !== null && this.#buffer.length > IDLE_CARRY_BYTES_MAX) this.#buffer = null;
   }
 

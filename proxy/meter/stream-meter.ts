@@ -87,9 +87,6 @@ class SearchingStreamMeter implements StreamMeter {
   /** Searches the events that end in a chunk, from where one begins, and carries what is left. */
   #search(chunk: Buffer, from: number): void {
     let start = from;
-    // Blank lines between events belong to none.
-    while (chunk[start] === LF) start++;
-    if (start > from) this.#isAtStart = false;
     const end = endOfLastEvent(chunk);
     if (end > start) {
       this.#searchEvents(start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end));

@@ -16,7 +16,8 @@ export interface EndedRequest {
   readonly isStream: boolean;
   readonly maxTokens: number;
   readonly inputTokensGuess: number;
-  readonly hasFastLane: boolean;
+  /** It asked for the fast lane, and the model has one. */
+  readonly mayRunFast: boolean;
   readonly chargeInterrupted: 'none' | 'reported';
   readonly nowMs: number;
 }
@@ -31,7 +32,7 @@ export function endingOf(request: EndedRequest): Ending {
   return {
     upstream,
     tokens: seen === null ? NO_TOKENS : isReportedWhole ? tokenCounts(seen) : estimate(request, seen),
-    lane: laneOf(seen, request.hasFastLane),
+    lane: laneOf(seen, request.mayRunFast),
     outcome,
     source: seen === null || isReportedWhole || outcome === 'upstream_interrupted' ? 'reported' : 'estimated',
     billable: isBillable(request),
@@ -54,7 +55,10 @@ function estimate(request: EndedRequest, seen: SeenUsage): TokenCounts {
   return { ...reported, input, output };
 }
 
-/** The lane is what the answer says, never what was asked for; a model without a fast lane bills standard prices. */
-function laneOf(seen: SeenUsage | null, hasFastLane: boolean): Lane {
-  return hasFastLane && seen?.serviceTier === 'priority' ? 'fast' : 'standard';
+/**
+ * The fast lane is billed only when the answer says so. A priority that nobody asked for costs standard prices: the
+ * specification doubles requests with `speed: fast`, and only for those does the hold cover it (rule 7).
+ */
+function laneOf(seen: SeenUsage | null, mayRunFast: boolean): Lane {
+  return mayRunFast && seen?.serviceTier === 'priority' ? 'fast' : 'standard';
 }

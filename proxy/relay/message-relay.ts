@@ -243,7 +243,7 @@ export class MessageRelay {
       isStream: this.#meter?.kind === 'stream',
       maxTokens,
       inputTokensGuess,
-      hasFastLane: model.rateCard.fastMultiplier !== null,
+      mayRunFast: this.#request.asksForFast && model.rateCard.fastMultiplier !== null,
       chargeInterrupted: this.#parts.chargeInterrupted,
       nowMs: this.#parts.clock(),
     });

@@ -4,23 +4,22 @@ import type { CountTokensRequest } from '../../contracts/messages.ts';
 import { findCallable } from '../admission/admit.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
 import { answer, refuse } from '../answer.ts';
-import { authenticate } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
 import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus } from '../relay/upstream-refusal.ts';
 import { type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { type ValidRequest, validateCountTokens } from '../validate.ts';
+import { callerOf, knowCaller } from './know-caller.ts';
 
 /** A token of an estimate: where no upstream of the model counts. */
 const ESTIMATED_BYTES_PER_TOKEN = 4;
 
 /** POST /v1/messages/count_tokens: counts without generating. It costs nothing and does not pass the money gate. */
 export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): void {
-  app.post('/v1/messages/count_tokens', async (request, reply) => {
+  app.post('/v1/messages/count_tokens', { onRequest: knowCaller(parts) }, async (request, reply) => {
     const { headers } = request;
-    const caller = authenticate(headers, parts.projections.accounts, parts.clock());
-    if (caller.type === 'refusal') return refuse(reply, caller);
+    const caller = callerOf(request);
     const valid = validateCountTokens(request.body, headers);
     if (valid.type === 'refusal') return refuse(reply, valid);
     const model = findCallable(caller, valid.request.model, parts);

@@ -11,11 +11,16 @@ import { headerOf } from '../header.ts';
 import { ClientAnswer } from '../relay/client-answer.ts';
 import { MessageRelay } from '../relay/message-relay.ts';
 import type { RelayedRequest } from '../relay/relayed-request.ts';
+import { callerOf, knowCaller } from './know-caller.ts';
 
 /** POST /v1/messages: admit, then hand the connection to the relay. */
 export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
-  app.post('/v1/messages', (request, reply) => {
-    const admitted = admit({ requestId: requestId(request.id), headers: request.headers, body: request.body }, parts);
+  app.post('/v1/messages', { onRequest: knowCaller(parts) }, (request, reply) => {
+    const caller = callerOf(request);
+    const admitted = admit(
+      { requestId: requestId(request.id), caller, headers: request.headers, body: request.body },
+      parts,
+    );
     if (admitted instanceof Promise) return admitted.then((result) => proceed(result, request, reply, parts));
     return proceed(admitted, request, reply, parts);
   });

@@ -1,11 +1,15 @@
 /** What SQLite's result codes (https://www.sqlite.org/rescode.html) say of a transaction. */
 const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
+const SQLITE_NOTADB = 26;
 /** Extended codes carry the plain one in their low byte. */
 const PLAIN_CODE = 0xff;
 
 /** Another connection holds what this one needs. */
 export const isBusy = (fault: unknown): boolean => plainCodeOf(fault) === SQLITE_BUSY;
+
+/** The file is something else. */
+export const isNoDatabase = (fault: unknown): boolean => plainCodeOf(fault) === SQLITE_NOTADB;
 
 /**
  * Whether a COMMIT that failed surely wrote nothing: it never began, or the disk was full before its last page, without

@@ -7,7 +7,7 @@ const MEBI = 1024 * 1024;
 /** Bounds of the embedded log. `Chars` are characters of text in memory, at most two bytes each. */
 export const SQLITE_LIMITS = Object.freeze({
   /** Appends that have no answer yet, and the text they hold; one more is refused. */
-  appendsWaitingMax: 50_000,
+  appendsWaitingMax: 20_000,
   appendsWaitingCharsMax: 64 * MEBI,
   /** What one transaction takes, so that a commit stays short. */
   groupEventsMax: 4_096,
@@ -18,7 +18,7 @@ export const SQLITE_LIMITS = Object.freeze({
    * Under load, commits start at least this far apart: a commit costs as much CPU as 20 events, so at 5,000 appends/s
    * groups of ten cost half of what groups of three do. A lone append never waits.
    */
-  gatherMs: 2,
+  gatherMs: 0,
   /** The last group's size from which on there is a load to gather. */
   gatherAppendsMin: 4,
 
@@ -41,7 +41,7 @@ export const SQLITE_LIMITS = Object.freeze({
   /** Streams whose head the writer remembers. */
   headsMax: 200_000,
   /** Pages in the write-ahead log from which on a commit moves them into the file, and the size it is cut to then. */
-  checkpointPages: 4_000,
+  checkpointPages: 4000,
   walBytesKept: 64 * MEBI,
 });
 

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { EventLogError } from '../../../contracts/event-log.ts';
-import { CLOSE, type ThreadData, type ThreadOpened } from './messages.ts';
+import { CLOSE, OPEN, type ThreadData, type ThreadOpened } from './messages.ts';
 
 /** The main thread's end of one of the log's threads. */
 export class LogThread<Message, Answer> {
@@ -8,22 +8,20 @@ export class LogThread<Message, Answer> {
   /** With what ended it. */
   readonly #hasEnded: Promise<Error>;
 
-  /** @throws EventLogError `invalid` or `unavailable`, when the thread cannot have the file */
-  static async open<Message, Answer>(module: URL, data: ThreadData): Promise<LogThread<Message, Answer>> {
-    const worker = new Worker(module, { workerData: data });
-    const hasEnded = endOf(worker);
-    const hasOpened = new Promise<ThreadOpened>((resolve) => worker.once('message', resolve));
-    const opened = await Promise.race([hasOpened, hasEnded]);
-    if (opened instanceof Error)
-      throw new EventLogError('unavailable', 'a thread of the log did not start', { cause: opened });
-    if (opened.type === 'opened') return new LogThread(worker, hasEnded);
-    await hasEnded;
-    throw new EventLogError(opened.kind, opened.message);
+  /** Starts the thread; `open` is the first thing to ask of it. */
+  constructor(module: URL, data: ThreadData) {
+    this.#worker = new Worker(module, { workerData: data });
+    this.#hasEnded = endOf(this.#worker);
   }
 
-  private constructor(worker: Worker, hasEnded: Promise<Error>) {
-    this.#worker = worker;
-    this.#hasEnded = hasEnded;
+  /** @throws EventLogError `invalid` or `unavailable`, when the thread cannot have the file */
+  async open(): Promise<void> {
+    const hasOpened = new Promise<ThreadOpened>((resolve) => this.#worker.once('message', resolve));
+    this.#worker.postMessage(OPEN);
+    const opened = await Promise.race([hasOpened, this.#hasEnded]);
+    if (opened instanceof Error)
+      throw new EventLogError('unavailable', 'a thread of the log did not start', { cause: opened });
+    if (opened.type === 'refused') throw new EventLogError(opened.kind, opened.message);
   }
 
   /** @param onEnded told once: the thread has ended, by `close` or by a fault */

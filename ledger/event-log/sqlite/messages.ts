@@ -7,11 +7,14 @@ export interface ThreadData {
   readonly busyMs: number;
 }
 
-/** The first message of each thread: whether it has the file. */
+/** The first message to a thread, which is then already there. */
+export const OPEN = 'open';
+/** And its answer: whether it has the file. */
 export type ThreadOpened =
   | { readonly type: 'opened' }
   | { readonly type: 'refused'; readonly kind: 'invalid' | 'unavailable'; readonly message: string };
 
+/** The last message to a thread. */
 export const CLOSE = 'close';
 
 /**

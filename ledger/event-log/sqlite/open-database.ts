@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { EventLogError } from '../../../contracts/event-log.ts';
-import { isBusy, messageOf } from './database-fault.ts';
+import { isNoDatabase, messageOf } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
@@ -93,8 +93,8 @@ function opened(path: string, open: () => DatabaseSync): DatabaseSync {
     return open();
   } catch (cause) {
     if (cause instanceof EventLogError) throw cause;
-    const hint = isBusy(cause) ? ' (another process holds it)' : '';
-    throw new EventLogError('unavailable', `${path}: ${messageOf(cause)}${hint}`, { cause });
+    const kind = isNoDatabase(cause) ? 'invalid' : 'unavailable';
+    throw new EventLogError(kind, `${path}: ${messageOf(cause)}`, { cause });
   }
 }
 

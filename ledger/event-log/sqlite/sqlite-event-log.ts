@@ -39,12 +39,15 @@ export interface SqliteEventLogOptions {
  */
 export async function openSqliteEventLog(options: SqliteEventLogOptions): Promise<EventLog> {
   const { path, pollIntervalMs = SQLITE_LIMITS.pollIntervalMs, busyMs = SQLITE_LIMITS.busyMs } = options;
-  // The writer makes the file that the reader opens.
-  const writer: WriterThread = await LogThread.open(new URL('./writer-thread.ts', import.meta.url), { path, busyMs });
+  const writer: WriterThread = new LogThread(new URL('./writer-thread.ts', import.meta.url), { path, busyMs });
+  const reader: ReaderThread = new LogThread(new URL('./reader-thread.ts', import.meta.url), { path, busyMs });
   try {
-    const reader: ReaderThread = await LogThread.open(new URL('./reader-thread.ts', import.meta.url), { path, busyMs });
+    // The writer makes the file that the reader opens.
+    await writer.open();
+    await reader.open();
     return new SqliteEventLog(writer, reader, pollIntervalMs);
   } catch (fault) {
+    await reader.close();
     await writer.close();
     throw fault;
   }

@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { microUsd } from '../../../contracts/money.ts';
+import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { head, json, wait, write } from '../../upstream/answer.ts';
+import { defaultAnswer } from '../../upstream/default-answer.ts';
+import { message } from '../../upstream/message.ts';
+import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
+import { asking, type Callable, get, post, refusalOf } from '../fixtures/call.ts';
+import { type FurtherAccount, openAccount } from '../fixtures/open-account.ts';
+
+/** An upstream that does not count, so that the bound by size alone decides. opal-medium: 3 and 15 micro-USD a token. */
+const NOW = Date.parse('2026-05-31T23:59:59.000Z');
+const TRIAL_MS = 30 * 24 * 60 * 60 * 1_000;
+let nowMs = NOW;
+let upstream: Upstream;
+let gateway: TestGateway;
+beforeAll(async () => {
+  upstream = await startUpstream();
+  const provider = { countTokens: false };
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider, clock: () => nowMs, creditsMicroUsd: 0n });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+
+const send = (caller: Callable, maxTokens: number, more: object = {}) =>
+  post(caller, '/v1/messages', asking('opal-medium', { max_tokens: maxTokens, ...more }));
+const bytesOf = (maxTokens: number) => JSON.stringify(asking('opal-medium', { max_tokens: maxTokens })).length;
+/** What a request can cost, in micro-USD: its bytes and the frame as input, max_tokens as output. */
+const costOf = (maxTokens: number) => 3 * (bytesOf(maxTokens) + 2_048) + 15 * maxTokens;
+const usd = (microUsd: number) => (microUsd / 1e6).toFixed(6).replace(/0{1,4}$/, '');
+const fittingOf = (text: string) => Number(/the largest max_tokens that would pass is (\d+)$/.exec(text)?.[1]);
+const account = (options: Parameters<typeof openAccount>[1]) => openAccount(gateway, { nowMs: NOW, ...options });
+
+/** The largest max_tokens that the refusal of 999 names really passes, and one more does not. */
+async function expectExactAdvice(refused: string, caller: Callable, left: number): Promise<void> {
+  const fitting = fittingOf(refused);
+  expect(fitting).toBeGreaterThanOrEqual(100);
+  expect(costOf(fitting)).toBeLessThanOrEqual(left);
+  expect(fittingOf(refusalOf(await send(caller, fitting + 1), 402))).toBe(fitting);
+  expect((await send(caller, fitting)).status).toBe(200);
+}
+
+describe('the balance', () => {
+  it('refuses what it does not cover, with the figures and with what would pass', async () => {
+    const caller = await account({ credits: 20_000n });
+    const message = refusalOf(await send(caller, 999), 402);
+    expect(message).toBe(
+      `the balance does not cover this request: it could cost ${usd(costOf(999))} USD with max_tokens 999, ` +
+        `0.02 USD is left; the largest max_tokens that would pass is ${fittingOf(message)}`,
+    );
+    await expectExactAdvice(message, caller, 20_000);
+  });
+
+  it('passes a request that could cost all of it, and not one micro-USD less', async () => {
+    expect((await send(await account({ credits: BigInt(costOf(500)) }), 500)).status).toBe(200);
+    refusalOf(await send(await account({ credits: BigInt(costOf(500) - 1) }), 500), 402);
+  });
+
+  it('says so where no max_tokens would pass', async () => {
+    const message = refusalOf(await send(await account({ credits: 100n }), 10), 402);
+    expect(message).toContain('0.0001 USD is left; no max_tokens would pass for this input');
+    expect(refusalOf(await send(await account({}), 1), 402)).toContain('0.00 USD is left');
+  });
+
+  it('is that of the moment: what was granted or debited before counts', async () => {
+    const caller = await account({ credits: BigInt(costOf(500)) });
+    const debited = 25 * 3 + 12 * 15;
+    expect((await send(caller, 500)).status).toBe(200);
+    await gateway.gateway.whenSettled();
+    expect(refusalOf(await send(caller, 500), 402)).toContain(`${usd(costOf(500) - debited)} USD is left`);
+    await caller.grant(BigInt(debited));
+    expect((await send(caller, 500)).status).toBe(200);
+  });
+
+  it('does not count credits past their expiry, by the clock alone', async () => {
+    const caller = await account({});
+    await caller.grant(1_000_000n, NOW + 1_000);
+    nowMs = NOW + 999;
+    expect((await send(caller, 500)).status).toBe(200);
+    nowMs = NOW + 1_000;
+    expect(refusalOf(await send(caller, 500), 402)).toContain('the balance does not cover this request');
+    nowMs = NOW;
+  });
+});
+
+describe('requests under way', () => {
+  it('hold what they could cost: of many at once only as many pass as the balance covers', async () => {
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith((request) => {
+      const [first, ...rest] = json(message({ model: 'opal-medium' }));
+      if (first === undefined) throw new Error(`no answer for request ${request.index}`);
+      return [wait(gate.promise), first, ...rest];
+    });
+    const caller = await account({ credits: BigInt(3 * costOf(500)) });
+    const sent = upstream.requests.length;
+    const answers = Array.from({ length: 12 }, () => send(caller, 500));
+    await upstream.seen(sent + 2);
+    const decided: number[] = [];
+    const all = Promise.all(answers.map((answer) => answer.then(({ status }) => decided.push(status))));
+    await expect.poll(() => decided).toEqual(Array(9).fill(402));
+    const refused = refusalOf(await send(caller, 1), 402);
+    expect(refused).toContain(`0.00 USD is left (${usd(3 * costOf(500))} USD more is held for requests under way)`);
+    expect((await get(caller, '/me')).body).toMatchObject({ held_credits: 3 * costOf(500) });
+    gate.resolve();
+    await all;
+    expect(decided.sort()).toEqual([...Array(3).fill(200), ...Array(9).fill(402)]);
+    expect(upstream.requests.length).toBe(sent + 3);
+    await gateway.gateway.whenSettled();
+    expect((await get(caller, '/me')).body).toMatchObject({ held_credits: 0 });
+    upstream.answerWith(defaultAnswer);
+  });
+
+  it('hold until they are settled, also when their upstream breaks off', async () => {
+    upstream.answerWith([head(), write('event: message_start\n'), { type: 'reset' }]);
+    const credits = costOf(500) + 100;
+    const caller = await account({ credits: BigInt(credits) });
+    await expect(send(caller, 500, { stream: true })).rejects.toThrow();
+    upstream.answerWith(defaultAnswer);
+    await gateway.gateway.whenSettled();
+    expect((await get(caller, '/me')).body).toMatchObject({ held_credits: 0, available_credits: credits });
+    expect((await send(caller, 500, { stream: true })).status).toBe(200);
+  });
+});
+
+describe('monthly limits', () => {
+  const limited = async (limit: bigint): Promise<FurtherAccount> => {
+    const caller = await account({ credits: 1_000_000n });
+    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(limit) }, caller.accountId);
+    return caller;
+  };
+
+  it('of the account refuse what they do not cover, and what would pass passes', async () => {
+    const caller = await limited(20_000n);
+    const message = refusalOf(await send(caller, 999), 402);
+    expect(message).toMatch(/^the account's monthly limit of 0\.02 USD does not cover this request: it could cost /);
+    await expectExactAdvice(message, caller, 20_000);
+  });
+
+  it('of the key refuse what they do not cover, and bind no other key of the account', async () => {
+    const caller = await account({ credits: 1_000_000n, monthlyLimit: 20_000n });
+    const other = await gateway.issueKey({}, caller.accountId);
+    const message = refusalOf(await send(caller, 999), 402);
+    expect(message).toMatch(/^the key's monthly limit of 0\.02 USD does not cover this request: it could cost /);
+    expect((await send({ ...caller, ...other }, 999)).status).toBe(200);
+    await gateway.gateway.whenSettled();
+    await expectExactAdvice(message, caller, 20_000);
+  });
+
+  it('count what was debited in this month (UTC) and start again with the next', async () => {
+    const caller = await limited(BigInt(costOf(500)));
+    expect((await send(caller, 500)).status).toBe(200);
+    await gateway.gateway.whenSettled();
+    refusalOf(await send(caller, 500), 402);
+    nowMs = NOW + 1_000;
+    expect((await send(caller, 500)).status).toBe(200);
+    await gateway.gateway.whenSettled();
+    expect((await get(caller, '/me')).body).toMatchObject({ month: { month: '2026-06', account: { spent: 255 } } });
+    nowMs = NOW;
+    refusalOf(await send(caller, 500), 402);
+  });
+
+  it('of nothing let nothing pass', async () => {
+    expect(refusalOf(await send(await limited(0n), 1), 402)).toContain('no max_tokens would pass');
+  });
+});
+
+describe('the trial', () => {
+  it('ends 30 days after the account was opened, to the millisecond, by the clock alone', async () => {
+    const caller = await account({ trial: 5_000_000n });
+    nowMs = NOW + TRIAL_MS - 1;
+    expect((await send(caller, 500)).status).toBe(200);
+    await gateway.gateway.whenSettled();
+    nowMs = NOW + TRIAL_MS;
+    expect(refusalOf(await send(caller, 500), 402)).toMatch(
+      /^the trial credits have expired and no others are left: buy credits or choose a plan; it could cost .* 0\.00 USD is left/,
+    );
+    await caller.grant(1_000n);
+    expect(refusalOf(await send(caller, 500), 402)).toMatch(/^the balance does not cover this request: /);
+    await caller.grant(1_000_000n);
+    expect((await send(caller, 500)).status).toBe(200);
+    nowMs = NOW;
+  });
+});
+
+describe('without any credits', () => {
+  it.each(['/me', '/v1/models', '/v1/models/opal-medium'])('GET %s answers', async (path) => {
+    expect((await get(gateway, path)).status).toBe(200);
+  });
+
+  it('count_tokens answers', async () => {
+    expect((await post(gateway, '/v1/messages/count_tokens', asking('opal-medium'))).status).toBe(200);
+  });
+
+  it.each([false, true])('svc-mock answers and debits nothing (stream: %s)', async (stream) => {
+    expect((await post(gateway, '/v1/messages', asking('svc-mock', { stream }))).status).toBe(200);
+    const events = await gateway.events();
+    expect(events.at(-1)).toMatchObject({ type: 'UsageRecorded', data: { model: 'svc-mock' } });
+    expect(events.filter(({ type }) => type === 'CreditsDebited')).toEqual([]);
+  });
+
+  it('svc-mock answers under a limit of nothing, too', async () => {
+    const caller = await account({ monthlyLimit: 0n });
+    expect((await post(caller, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+  });
+
+  it('svc-mock answers under a limit that was set below what is already spent', async () => {
+    const caller = await account({ credits: 1_000_000n });
+    expect((await send(caller, 500)).status).toBe(200);
+    await gateway.gateway.whenSettled();
+    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(1n) }, caller.accountId);
+    refusalOf(await send(caller, 1), 402);
+    expect((await post(caller, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+  });
+
+  it('every other model is a 402, and nothing is sent, held or recorded', async () => {
+    const sent = upstream.requests.length;
+    const caller = await account({});
+    for (const model of ['opal-medium', 'opal-fast', 'opal-old'])
+      refusalOf(await post(caller, '/v1/messages', asking(model, { max_tokens: 1 })), 402);
+    expect(upstream.requests.length).toBe(sent);
+    expect((await get(caller, '/me')).body).toMatchObject({ held_credits: 0 });
+    expect((await gateway.events(caller.accountId)).map(({ type }) => type)).toEqual(['AccountOpened', 'ApiKeyIssued']);
+  });
+});
+
+describe('the fast lane', () => {
+  it('holds twice as much, where it is asked for', async () => {
+    const body = asking('opal-fast', { max_tokens: 100, speed: 'fast' });
+    const cost = 2 * (3 * (JSON.stringify(body).length + 2_048) + 15 * 100);
+    refusalOf(await post(await account({ credits: BigInt(cost - 1) }), '/v1/messages', body), 402);
+    expect((await post(await account({ credits: BigInt(cost) }), '/v1/messages', body)).status).toBe(200);
+  });
+
+  // `service_tier: auto` lets a provider use priority capacity that nobody asked for; the lane is then fast, the hold not.
+  it('never debits more than is there: an upstream that serves fast unasked is debited twice the hold today', async () => {
+    const body = asking('opal-fast', { max_tokens: 100 });
+    const bytes = JSON.stringify(body).length;
+    const cost = 3 * (bytes + 2_048) + 15 * 100;
+    const caller = await account({ credits: BigInt(cost) });
+    upstream.answerWith(json(message({ tokens: { input: bytes + 2_048, output: 100 }, serviceTier: 'priority' })));
+    expect((await post(caller, '/v1/messages', body)).status).toBe(200);
+    upstream.answerWith(defaultAnswer);
+    const debits = (await gateway.events(caller.accountId)).flatMap((event) =>
+      event.type === 'CreditsDebited' ? [event.data] : [],
+    );
+    expect(debits).toMatchObject([{ uncovered: 0n }]);
+  });
+});

@@ -1,0 +1,228 @@
+import { once } from 'node:events';
+import { performance } from 'node:perf_hooks';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { hangUp, head, wait, write } from '../upstream/answer.ts';
+import { defaultAnswer } from '../upstream/default-answer.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { asking, get, messageOf, post } from './fixtures/call.ts';
+import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from './fixtures/raw-socket.ts';
+
+/** Connections that no client would make on purpose. After each: nothing is held or recorded, and the gateway serves on. */
+let upstream: Upstream;
+let gateway: TestGateway;
+/** How many requests the test has had served, and what was there before it. */
+let served = 0;
+let before = { usages: 0, sent: 0 };
+beforeAll(async () => {
+  upstream = await startUpstream();
+  gateway = await startTestGateway({ upstreamUrl: upstream.url });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+
+const usages = async () => (await gateway.events()).filter(({ type }) => type === 'UsageRecorded').length;
+
+beforeEach(async () => {
+  served = 0;
+  before = { usages: await usages(), sent: upstream.requests.length };
+});
+
+afterEach(async () => {
+  expect(await usages()).toBe(before.usages + served);
+  expect(upstream.requests.length).toBe(before.sent + served);
+  expect((await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
+  expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
+});
+
+const GOOD = JSON.stringify(asking('opal-medium'));
+const MIB = 1024 * 1024;
+const good = (...headers: string[]) => requestText(gateway.key, GOOD, headers);
+
+describe('what is not HTTP', () => {
+  it.each([
+    ['garbage', 'hello gateway\r\n\r\n'],
+    ['a TLS handshake', Buffer.from('16030100c8010000c403', 'hex')],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.0\r\n'],
+    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a method that is none', 'FETCH / HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['a version that is none', 'GET / HTTP/9.9\r\nhost: x\r\n\r\n'],
+    ['a header without a name', 'GET / HTTP/1.1\r\n: x\r\n\r\n'],
+    ['a header with a line end in its name', 'GET / HTTP/1.1\r\nhost: x\r\nx y\nz: 1\r\n\r\n'],
+    ['a length that is no number', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ten\r\n\r\n'],
+    ['a negative length', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n'],
+    ['two lengths that differ', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx'],
+    [
+      'a length beside chunks',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a chunk without a size', 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
+    ['no host', 'GET /me HTTP/1.1\r\nconnection: close\r\n\r\n'],
+  ])('is answered with a 400 and closed: %s', async (_title, bytes) => {
+    const answer = await sendRaw(gateway.url, bytes);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    if (_title !== 'no host') messageOf(lastBodyOf(answer), 400);
+  });
+
+  it('is refused as headers that are too long', async () => {
+    const answer = await sendRaw(
+      gateway.url,
+      `GET /me HTTP/1.1\r\nhost: x\r\nx-filler: ${'x'.repeat(64 * 1024)}\r\n\r\n`,
+    );
+    expect(messageOf(lastBodyOf(answer), 400)).toBe('the headers are too long or too many');
+  });
+
+  it('is refused as more headers than the runtime takes', async () => {
+    const fillers = Array.from({ length: 2_500 }, (_, index) => `x-${index}: 1`);
+    messageOf(lastBodyOf(await sendRaw(gateway.url, good(...fillers, 'connection: close'))), 400);
+  });
+});
+
+describe('a request that breaks off', () => {
+  it.each([
+    ['in its first line', 20],
+    ['in its headers', 60],
+    ['before its body', -GOOD.length],
+    ['one byte before its end', -1],
+  ])('is forgotten when its client leaves: %s', async (_title, end) => {
+    const socket = await openSocket(gateway.url);
+    socket.on('error', () => undefined);
+    socket.end(good().slice(0, end));
+    socket.resume();
+    await once(socket, 'close');
+  });
+
+  it('is forgotten when its connection is reset', async () => {
+    const socket = await openSocket(gateway.url);
+    const cut = requestText(gateway.key, `{"model":"${'x'.repeat(4 * MIB)}"`, []).slice(0, -9);
+    await new Promise((resolve) => socket.write(cut, resolve));
+    socket.resetAndDestroy();
+  });
+});
+
+describe('one connection', () => {
+  it('serves pipelined requests in their order', async () => {
+    const bad = requestText(gateway.key, '{}', []);
+    const answers = await sendRaw(gateway.url, good() + bad + good() + bad + good('connection: close'));
+    expect(statusesOf(answers)).toEqual(['200', '400', '200', '400', '200']);
+    served += 3;
+  });
+
+  it('serves a request after one that was refused for its body', async () => {
+    const answers = await sendRaw(gateway.url, requestText(gateway.key, '{', []) + good('connection: close'));
+    expect(statusesOf(answers)).toEqual(['400', '200']);
+    served++;
+  });
+
+  // The answer to what is not HTTP is written to the socket by hand, also where an answer is under way on it.
+  it('does not get an error into the answer under way when garbage follows its request: it gets one today', async () => {
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([head(), write('event: ping\ndata: {"type":"ping"}\n\n'), wait(gate.promise), hangUp]);
+    const socket = await openSocket(gateway.url);
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece) => pieces.push(piece));
+    socket.write(requestText(gateway.key, JSON.stringify(asking('opal-medium', { stream: true })), []));
+    await once(socket, 'data');
+    socket.write('garbage\r\n\r\n');
+    await once(socket, 'close');
+    gate.resolve();
+    upstream.answerWith(defaultAnswer);
+    served++;
+    await expect.poll(usages).toBe(before.usages + served);
+    expect(statusesOf(Buffer.concat(pieces).toString())).toEqual(['200']);
+  });
+
+  it('serves a body that comes byte by byte', async () => {
+    const socket = await openSocket(gateway.url);
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece) => pieces.push(piece));
+    for (const byte of Buffer.from(good('connection: close'))) socket.write(Uint8Array.of(byte));
+    await once(socket, 'close');
+    expect(statusesOf(Buffer.concat(pieces).toString())).toEqual(['200']);
+    served++;
+  });
+
+  it('serves others while a body does not come', async () => {
+    const socket = await openSocket(gateway.url);
+    socket.write(good('connection: close').slice(0, -10));
+    expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
+    await gateway.gateway.whenSettled();
+    expect((await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
+    const closed = once(socket.resume(), 'close');
+    socket.write(GOOD.slice(-10));
+    await closed;
+    served += 2;
+  });
+
+  it('takes a body in chunks, with extensions and trailers', async () => {
+    const chunks = [GOOD.slice(0, 10), GOOD.slice(10)].map((part) => `${part.length.toString(16)};x=y\r\n${part}\r\n`);
+    const head = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n`;
+    const answer = await sendRaw(gateway.url, `${head}${chunks.join('')}0\r\nx-trailer: 1\r\n\r\n`);
+    expect(statusesOf(answer)).toEqual(['200']);
+    served++;
+  });
+
+  it('answers 404 in the envelope for a path with dots', async () => {
+    const answer = await sendRaw(
+      gateway.url,
+      'GET /v1/messages/../../etc/passwd HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
+    );
+    expect(messageOf(lastBodyOf(answer), 404)).toBe('there is no GET /v1/messages/../../etc/passwd');
+  });
+
+  it('does not go on as another protocol', async () => {
+    const upgrade = 'GET /me HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n';
+    expect(statusesOf(await sendRaw(gateway.url, upgrade))).toEqual(['401']);
+  });
+
+  it('refuses CONNECT and absolute addresses of others', async () => {
+    const absolute =
+      'GET http://elsewhere.example/secret HTTP/1.1\r\nhost: elsewhere.example\r\nconnection: close\r\n\r\n';
+    expect(statusesOf(await sendRaw(gateway.url, absolute))).toEqual(['404']);
+    expect(
+      statusesOf(await sendRaw(gateway.url, 'CONNECT elsewhere:443 HTTP/1.1\r\nhost: elsewhere\r\n\r\n')),
+    ).not.toContain('200');
+  });
+});
+
+describe('a body over 32 MiB', () => {
+  const LIMIT = 'the body is longer than 33554432 bytes (32 MiB)';
+  const filled = (bytes: number) => {
+    const frame = `${GOOD.slice(0, -1)},"filler":""}`;
+    return frame.replace('""', `"${'x'.repeat(bytes - frame.length)}"`);
+  };
+
+  it('is refused by its length alone, before it is sent', async () => {
+    const began = performance.now();
+    const head = requestText(gateway.key, '', []).replace('content-length: 0', `content-length: ${33 * MIB}`);
+    const socket = await openSocket(gateway.url);
+    const answered = once(socket, 'data');
+    socket.write(head);
+    const [answer] = await answered;
+    expect(messageOf(lastBodyOf(String(answer)), 400)).toBe(LIMIT);
+    expect(performance.now() - began).toBeLessThan(1_000);
+    socket.destroy();
+  });
+
+  it('is refused when it comes in chunks', async () => {
+    const head = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\ntransfer-encoding: chunked\r\n\r\n`;
+    const chunk = Buffer.concat([Buffer.from(`${MIB.toString(16)}\r\n`), Buffer.alloc(MIB, 'x'), Buffer.from('\r\n')]);
+    const answer = await sendRaw(
+      gateway.url,
+      Buffer.concat([Buffer.from(head), ...Array(33).fill(chunk), Buffer.from('0\r\n\r\n')]),
+    );
+    expect(messageOf(lastBodyOf(answer), 400)).toBe(LIMIT);
+  });
+
+  it('is refused from the first byte too many on', async () => {
+    const answered = await post(gateway, '/v1/messages', filled(32 * MIB + 1));
+    expect(messageOf(answered.text, 400)).toBe(LIMIT);
+  });
+
+  it('passes with the last byte that fits', async () => {
+    expect((await post(gateway, '/v1/messages', filled(32 * MIB))).status).toBe(200);
+    served++;
+  });
+});

@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isReported, nothingSeen, takeUsage, tokenCounts } from '../../../proxy/meter/seen-usage.ts';
+
+const seenFrom = (...usages: readonly unknown[]) => {
+  const seen = nothingSeen();
+  for (const usage of usages) takeUsage(seen, usage, 'usage');
+  return seen;
+};
+
+const split = (in5m: number | null, in1h: number | null) => ({
+  ephemeral_5m_input_tokens: in5m,
+  ephemeral_1h_input_tokens: in1h,
+});
+
+describe('token counts', () => {
+  it('keep cache tokens apart from input tokens', () => {
+    const seen = seenFrom({ input_tokens: 10, output_tokens: 2, cache_read_input_tokens: 500 });
+    expect(tokenCounts(seen)).toEqual({ input: 10, output: 2, cacheRead: 500, cacheWrite5m: 0, cacheWrite1h: 0 });
+  });
+
+  it('are none where nothing was said', () => {
+    const none = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+    expect(tokenCounts(nothingSeen())).toEqual(none);
+  });
+
+  it.each([
+    { what: 'no split: all is 5-minute', total: 90, cache: null, in5m: 90, in1h: 0 },
+    { what: 'a whole split', total: 90, cache: split(50, 40), in5m: 50, in1h: 40 },
+    { what: 'a split that lacks some: the rest is 5-minute', total: 90, cache: split(20, 40), in5m: 50, in1h: 40 },
+    { what: 'only the 1-hour part', total: 90, cache: split(null, 40), in5m: 50, in1h: 40 },
+    { what: 'a split above the total: the split stands', total: 10, cache: split(20, 40), in5m: 20, in1h: 40 },
+    { what: 'a split without a total', total: null, cache: split(20, 40), in5m: 20, in1h: 40 },
+  ])('of cache writes, with $what', ({ total, cache, in5m, in1h }) => {
+    const counts = tokenCounts(seenFrom({ cache_creation_input_tokens: total, cache_creation: cache }));
+    expect(counts).toMatchObject({ cacheWrite5m: in5m, cacheWrite1h: in1h });
+  });
+
+  it('of cache writes add up to the greater of the total and the split', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.nat(), fc.nat(), (total, in5m, in1h) => {
+        const seen = seenFrom({ cache_creation_input_tokens: total, cache_creation: split(in5m, in1h) });
+        const { cacheWrite5m, cacheWrite1h } = tokenCounts(seen);
+        expect(cacheWrite5m + cacheWrite1h).toBe(Math.max(total, in5m + in1h));
+        expect(cacheWrite1h).toBe(in1h);
+      }),
+    );
+  });
+});
+
+describe('usage', () => {
+  it('is reported once input and output were said and nothing is malformed', () => {
+    expect(isReported(seenFrom({ input_tokens: 1 }))).toBe(false);
+    expect(isReported(seenFrom({ input_tokens: 1 }, { output_tokens: 0 }))).toBe(true);
+    expect(isReported(seenFrom({ input_tokens: 1, output_tokens: 1, cache_read_input_tokens: -1 }))).toBe(false);
+  });
+
+  it.each([-1, 0.5, '3', true, [], {}, 2 ** 53])('does not take %j for a number of tokens', (value) => {
+    const seen = seenFrom({ input_tokens: 5 }, { input_tokens: value });
+    expect(seen.inputTokens).toBe(5);
+    expect(seen.malformed).toEqual(['usage.input_tokens']);
+  });
+
+  it('names a part that has another shape than it should', () => {
+    expect(seenFrom('none').malformed).toEqual(['usage']);
+    expect(seenFrom({ cache_creation: 3, service_tier: 1 }).malformed).toEqual([
+      'usage.cache_creation',
+      'usage.service_tier',
+    ]);
+  });
+});

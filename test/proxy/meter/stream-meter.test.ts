@@ -1,0 +1,189 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ERROR_MESSAGE_MAX, EVENT_BYTES_MAX, MALFORMED_MAX } from '../../../proxy/meter/limits.ts';
+import { createStreamMeter, type StreamMeter } from '../../../proxy/meter/stream-meter.ts';
+import { chunkSizes, chunksOf, streamBytes } from './arbitrary-stream.ts';
+import { type ReferenceReading, readStream } from './reference.ts';
+import { deltaEvent, event, messageStream, STOP_EVENT, startEvent, usageEvent } from './streams.ts';
+
+const RUNS = 400;
+
+function metered(bytes: Buffer | string, sizes: readonly number[] = [Number.MAX_SAFE_INTEGER]): StreamMeter {
+  const meter = createStreamMeter();
+  for (const chunk of chunksOf(Buffer.from(bytes), sizes)) meter.push(chunk);
+  return meter;
+}
+
+/** What the meter has read, in the shape of the reference. */
+function readingOf(meter: StreamMeter): ReferenceReading {
+  const { malformed, bytes: _, ...said } = meter.usage;
+  const fields = Object.fromEntries(
+    Object.entries(said).filter((field): field is [string, number] => field[1] !== null),
+  );
+  const { complete, errorEvent: error, messageId: id, atBoundary } = meter;
+  return { fields, malformed: [...malformed], complete, error, id, atBoundary };
+}
+
+describe('the stream meter, held against a plain reading of the whole stream', () => {
+  it('reads the same from any stream, cut into any chunks, with any line ends', () => {
+    fc.assert(
+      fc.property(streamBytes, chunkSizes, (bytes, sizes) => {
+        const meter = metered(bytes, sizes);
+        expect(readingOf(meter)).toEqual(readStream(bytes));
+        expect(meter.usage.bytes).toBe(bytes.length);
+      }),
+      { numRuns: RUNS * 4 },
+    );
+  });
+
+  it('knows after every byte what the whole events before it have said, and no more', () => {
+    fc.assert(
+      fc.property(streamBytes, (bytes) => {
+        const meter = createStreamMeter();
+        for (let length = 1; length <= bytes.length; length++) {
+          meter.push(bytes.subarray(length - 1, length));
+          if (length % 7 === 0 || length > bytes.length - 3)
+            expect(readingOf(meter)).toEqual(readStream(bytes.subarray(0, length)));
+        }
+      }),
+      { numRuns: RUNS / 8 },
+    );
+  });
+
+  it('reads the same from a stream that is cut off at any byte', () => {
+    const bytes = Buffer.from(messageStream([deltaEvent('a "message_delta" event: error \n\n é漢'), deltaEvent('b')]));
+    for (let length = 0; length <= bytes.length; length++) {
+      const cut = bytes.subarray(0, length);
+      const meter = metered(cut);
+      expect(readingOf(meter)).toEqual(readStream(cut));
+      expect(meter.complete).toBe(length === bytes.length);
+    }
+  });
+
+  it('never changes the bytes that it looks at', () => {
+    fc.assert(
+      fc.property(streamBytes, chunkSizes, (bytes, sizes) => {
+        const chunks = chunksOf(bytes, sizes);
+        const meter = createStreamMeter();
+        for (const chunk of chunks) meter.push(chunk);
+        expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
+      }),
+      { numRuns: RUNS / 4 },
+    );
+  });
+});
+
+describe('usage in a stream', () => {
+  it('is cumulative: the last explicit value of each field stands, null and absence keep it', () => {
+    const { usage } = metered(
+      startEvent({ input_tokens: 10, output_tokens: 1, cache_read_input_tokens: 5, service_tier: 'priority' }) +
+        usageEvent({ output_tokens: 7, cache_read_input_tokens: null }) +
+        usageEvent({ output_tokens: 9, input_tokens: 11, service_tier: null }),
+    );
+    expect(usage).toMatchObject({ inputTokens: 11, outputTokens: 9, cacheReadTokens: 5, serviceTier: 'priority' });
+    expect(usage.cacheCreationTokens).toBeNull();
+  });
+
+  it('takes an explicit zero for what it is', () => {
+    expect(metered(startEvent({ input_tokens: 10 }) + usageEvent({ input_tokens: 0 })).usage.inputTokens).toBe(0);
+  });
+
+  it('names what cannot be usage and keeps it out', () => {
+    const { usage } = metered(startEvent({ input_tokens: 10, output_tokens: -1 }) + usageEvent({ output_tokens: '9' }));
+    expect(usage.outputTokens).toBeNull();
+    expect(usage.malformed).toEqual(['message_start.message.usage.output_tokens', 'message_delta.usage.output_tokens']);
+  });
+
+  it('records each fault once, however often it comes', () => {
+    const stream = Array.from({ length: MALFORMED_MAX * 4 }, () => usageEvent({ output_tokens: 0.5 })).join('');
+    expect(metered(stream).usage.malformed).toEqual(['message_delta.usage.output_tokens']);
+  });
+
+  it('is found where a delta speaks of the protocol itself', () => {
+    const spoken = deltaEvent(`event: message_stop\n\nevent: error\ndata: ${STOP_EVENT}"message_delta" error`);
+    const meter = metered(startEvent({ input_tokens: 3 }) + spoken.repeat(3) + usageEvent({ output_tokens: 4 }));
+    expect(meter.usage).toMatchObject({ inputTokens: 3, outputTokens: 4, malformed: [] });
+    expect(meter).toMatchObject({ complete: false, errorEvent: null });
+  });
+});
+
+describe("the stream's end", () => {
+  it('is complete with message_stop and its blank line, not before', () => {
+    const stream = messageStream([deltaEvent('hi')]);
+    expect(metered(stream).complete).toBe(true);
+    expect(metered(stream.slice(0, -1)).complete).toBe(false);
+  });
+
+  it('takes no bytes after it', () => {
+    const meter = metered(messageStream([]));
+    meter.end();
+    expect(() => meter.push(Buffer.from('x'))).toThrow('no bytes come after the end');
+  });
+
+  it("keeps the upstream's first error, with a bound on its message", () => {
+    const error = { type: 'overloaded_error', message: 'x'.repeat(ERROR_MESSAGE_MAX + 1) };
+    const second = event('error', { type: 'error', error: { type: 'api_error', message: 'second' } });
+    const { errorEvent } = metered(event('error', { type: 'error', error }) + second);
+    expect(errorEvent).toEqual({ type: 'overloaded_error', message: 'x'.repeat(ERROR_MESSAGE_MAX) });
+  });
+
+  it('is between two events after whole comment lines, and not after a part of anything', () => {
+    const start = startEvent({});
+    expect(metered('').atBoundary).toBe(true);
+    expect(metered(`${start}: ping\n`).atBoundary).toBe(true);
+    expect(metered(`${start}: pi`).atBoundary).toBe(false);
+    expect(metered(`${start}event: ping\n`).atBoundary).toBe(false);
+    expect(metered(`${start.replaceAll('\n', '\r')}`).atBoundary).toBe(true);
+    expect(metered(`${start}data: ${'x'.repeat(EVENT_BYTES_MAX)}\n`).atBoundary).toBe(false);
+  });
+});
+
+describe('an event of more bytes than are kept', () => {
+  const long = 'x'.repeat(EVENT_BYTES_MAX);
+  const sizes = [[Number.MAX_SAFE_INTEGER], [65_536], [999]];
+
+  it('is passed over when it is none of ours, even where it speaks of errors', () => {
+    const block = event('content_block_start', {
+      type: 'content_block_start',
+      kind: 'error',
+      error: `message_ ${long}`,
+    });
+    for (const size of sizes) {
+      const meter = metered(startEvent({ input_tokens: 3 }) + block + usageEvent({ output_tokens: 4 }), size);
+      expect(meter.usage).toMatchObject({ inputTokens: 3, outputTokens: 4, malformed: [] });
+      expect(meter.atBoundary).toBe(true);
+    }
+  });
+
+  it('is told as malformed when it is one of ours, by its name or by its type', () => {
+    const data = `data: {"type":"message_delta","usage":{"output_tokens":9},"more":"${long}"}\n\n`;
+    for (const stream of [`event: message_delta\n${data}`, `: comment\n${data}`, `\ufeff${data}`])
+      for (const size of sizes) {
+        const meter = metered(stream + STOP_EVENT, size);
+        expect(meter.usage).toMatchObject({ outputTokens: null, malformed: ['message_delta.data'] });
+        expect(meter.complete).toBe(true);
+      }
+  });
+
+  it('is still read at exactly the bound', () => {
+    const head = 'event: message_delta\ndata: {"usage":{"output_tokens":9},"more":"';
+    const fill = EVENT_BYTES_MAX - head.length - '"}\n\n'.length;
+    for (const size of sizes) {
+      const read = metered(`${STOP_EVENT}${head}${long.slice(0, fill)}"}\n\n`, size);
+      expect(read.usage).toMatchObject({ outputTokens: 9, malformed: [] });
+      const passedOver = metered(`${STOP_EVENT}${head}${long.slice(0, fill + 1)}"}\n\n`, size);
+      expect(passedOver.usage).toMatchObject({ outputTokens: null, malformed: ['message_delta.data'] });
+    }
+  });
+
+  it('costs no more than its length in one-byte chunks', () => {
+    const meter = createStreamMeter();
+    meter.push(Buffer.from('data: '));
+    const byte = Buffer.from('x');
+    // Work that grew with the square of this would run into the time limit of the test by far.
+    for (let sent = 0; sent < 5 * EVENT_BYTES_MAX; sent++) meter.push(byte);
+    meter.push(Buffer.from(`\n\n${messageStream([])}`));
+    expect(meter.usage).toMatchObject({ inputTokens: 10, outputTokens: 20, malformed: [] });
+    expect(meter.complete).toBe(true);
+  });
+});

@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { exceedsDepth } from '../../../proxy/request-body/json-scan.ts';
+import { body, textOf } from './arbitrary-body.ts';
+
+const exceeds = (text: string, depthMax: number): boolean => exceedsDepth(Buffer.from(text), depthMax);
+
+function depthOf(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+describe('the depth of a body', () => {
+  it('is what the parsed value has', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(0, 2), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        const depth = depthOf(value);
+        expect(exceeds(text, depth)).toBe(false);
+        expect(exceeds(text, depth - 1)).toBe(depth > 0);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('counts no bracket in a string, however the string is escaped', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('[', '{', '"', '\\', 'x'.repeat(47), ']')), (parts) => {
+        const text = JSON.stringify([parts.join('')]);
+        expect(exceeds(text, 1)).toBe(false);
+        expect(exceeds(`${text.slice(0, -1)},[]]`, 1)).toBe(true);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is bounded for bodies that no parser should see', () => {
+    expect(exceeds('['.repeat(513), 512)).toBe(true);
+    expect(exceeds(`${'['.repeat(512)}${']'.repeat(512)}`, 512)).toBe(false);
+    expect(exceeds(`${'{"a":['.repeat(1_000_000)}`, 512)).toBe(true);
+  });
+
+  it.each(['', '"', '"\\', `"${'x'.repeat(47)}\\`, '"abc[[[[', ']]]]'])('of %j, which is no JSON, ends', (text) => {
+    expect(exceeds(text, 2)).toBe(false);
+  });
+});
+
+describe('a body as the tests spell it', () => {
+  it('is JSON', () => {
+    fc.assert(fc.property(body, (spelled) => typeof JSON.parse(textOf(spelled)) === 'object'));
+  });
+});

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { countTokensAnswerSchema } from '../../../contracts/messages.ts';
+import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { countTokens, failure, json, reset } from '../../upstream/answer.ts';
+import { defaultAnswer } from '../../upstream/default-answer.ts';
+import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
+import { asking, post, refusalOf } from '../fixtures/call.ts';
+
+const PATH = '/v1/messages/count_tokens';
+const ASKED = { model: 'opal-medium', messages: [{ role: 'user', content: 'hello' }] };
+const logLines: string[] = [];
+let upstream: Upstream;
+let gateway: TestGateway;
+beforeAll(async () => {
+  upstream = await startUpstream();
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, logLines });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+beforeEach(() => upstream.answerWith(defaultAnswer));
+
+const count = (more: object = {}, headers: Readonly<Record<string, string>> = {}) =>
+  post(gateway, PATH, { ...ASKED, ...more }, headers);
+
+describe('POST /v1/messages/count_tokens', () => {
+  it("gives the upstream's count, not marked as an estimate", async () => {
+    upstream.answerWith(countTokens(4_711));
+    const answered = await count();
+    expect(countTokensAnswerSchema.parse(answered.body)).toEqual({ input_tokens: 4_711 });
+    expect(answered.status).toBe(200);
+    expect(answered.headers).not.toHaveProperty('x-svc-token-count');
+    expect(answered.headers['request-id']).toMatch(/^req_/);
+  });
+
+  it("forwards the caller's bytes with the upstream's credential and the caller's version and betas", async () => {
+    const body = `{ "model":"opal-medium", "messages":[{"role":"user","content":"h\\u00e9llo"}] , "next": [1.0] }`;
+    const seen = upstream.seen(upstream.requests.length);
+    const betas = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'token-counting-2024-11-01,next' };
+    await post(gateway, `${PATH}?beta=true`, body, betas);
+    const { body: bytes, headers, path } = await seen;
+    expect([bytes.toString(), path]).toEqual([body, PATH]);
+    expect(headers).toMatchObject({ ...betas, 'x-api-key': 'upstream-secret-key' });
+    expect(JSON.stringify(headers)).not.toContain(gateway.key);
+  });
+
+  it('names the model as the upstream calls it and leaves out what a count does not take', async () => {
+    const seen = upstream.seen(upstream.requests.length);
+    expect((await count(asking('opal-renamed', { stream: true, temperature: 1, top_k: 5 }))).status).toBe(200);
+    expect(JSON.parse((await seen).body.toString())).toEqual({ ...ASKED, model: 'name-upstream', top_k: 5 });
+  });
+
+  it('charges, holds and records nothing', async () => {
+    const before = await gateway.log.headPosition();
+    for (let index = 0; index < 3; index++) expect((await count()).status).toBe(200);
+    await gateway.gateway.whenSettled();
+    expect(await gateway.log.headPosition()).toBe(before);
+  });
+
+  it('counts for the free model', async () => {
+    const answered = await count({ model: 'svc-mock' });
+    expect(countTokensAnswerSchema.parse(answered.body).input_tokens).toBeGreaterThan(0);
+    expect(answered.headers).not.toHaveProperty('x-svc-token-count');
+  });
+});
+
+describe('an upstream that does not count', () => {
+  it.each([400, 404, 413, 422])('passes its %s on, status and body', async (status) => {
+    const body = { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long' }, more: 1 };
+    upstream.answerWith(failure(status, body, { 'set-cookie': 'a=b', 'x-ratelimit-limit': '1' }));
+    const answered = await count();
+    expect([answered.status, answered.body]).toEqual([status, body]);
+    expect(answered.headers['request-id']).toMatch(/^req_[0-9a-f]{32}$/);
+    expect(answered.headers).not.toHaveProperty('set-cookie');
+    expect(answered.headers).not.toHaveProperty('x-ratelimit-limit');
+  });
+
+  it.each([401, 403])(
+    "says %s: it is the gateway's fault, without detail to the caller, with an error in the log",
+    async (status) => {
+      upstream.answerWith(failure(status, { error: { message: 'invalid key upstream-secret-key of org 7' } }));
+      logLines.length = 0;
+      const answered = await count();
+      expect(refusalOf(answered, 502)).toBe('the gateway could not reach the model; its operator has been told');
+      const told = logLines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50);
+      expect(told).toMatchObject([{ status, provider: 'test', requestId: answered.headers['request-id'] }]);
+    },
+  );
+
+  it.each([
+    ['429', failure(429), 529],
+    ['503', failure(503), 529],
+    ['529', failure(529), 529],
+    ['500', failure(500), 502],
+    ['a redirect', failure(302, {}, { location: 'https://elsewhere.example' }), 502],
+    ['nothing and resets', [reset], 502],
+    ['a page', json('<html>', { headers: { 'content-type': 'text/html' } }), 502],
+    ['a count that is none', json({ input_tokens: '12' }), 502],
+    ['a count without end', json(`{"input_tokens":${'1'.repeat(2 * 1024 * 1024)}}`), 502],
+  ] as const)('says %s', async (_title, answer, status) => {
+    upstream.answerWith(answer);
+    const answered = await count();
+    refusalOf(answered, status);
+    expect(answered.headers['retry-after']).toBe(status === 529 ? '2' : undefined);
+    expect(answered.text).not.toContain('input_tokens');
+  });
+
+  it.each([
+    ['7', '7'],
+    ['86400', '30'],
+    ['0', '1'],
+    ['soon', '2'],
+  ])('says retry-after %s, which becomes %s', async (said, told) => {
+    upstream.answerWith(failure(429, {}, { 'retry-after': said }));
+    expect((await count()).headers['retry-after']).toBe(told);
+  });
+
+  it('has a second place that is asked next', async () => {
+    upstream.answerWith((request) => (request.body.includes('first-place') ? failure(529) : countTokens(12)));
+    const sent = upstream.requests.length;
+    expect((await count({ model: 'opal-twice' })).body).toEqual({ input_tokens: 12 });
+    expect(upstream.requests.length).toBe(sent + 2);
+  });
+
+  it('says 400 at the first place: the second is not asked', async () => {
+    upstream.answerWith(failure(400));
+    const sent = upstream.requests.length;
+    expect((await count({ model: 'opal-twice' })).status).toBe(400);
+    expect(upstream.requests.length).toBe(sent + 1);
+  });
+});
+
+describe('a provider that is configured not to count', () => {
+  it('is not asked: the answer is an estimate that says so', async () => {
+    const estimating = await startTestGateway({ upstreamUrl: upstream.url, provider: { countTokens: false } });
+    const sent = upstream.requests.length;
+    const answered = await post(estimating, PATH, ASKED);
+    expect(answered.status).toBe(200);
+    expect(countTokensAnswerSchema.parse(answered.body)).toEqual({
+      input_tokens: Math.ceil(JSON.stringify(ASKED).length / 4),
+    });
+    expect(answered.headers['x-svc-token-count']).toBe('estimate');
+    expect(upstream.requests.length).toBe(sent);
+    await estimating.stop();
+  });
+});

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { modelListSchema, modelSchema } from '../../../contracts/answers.ts';
+import { startTestGateway, TEST_CATALOG, type TestGateway } from '../../gateway/start-gateway.ts';
+import { get, refusalOf } from '../fixtures/call.ts';
+
+const LONGEST = 'x'.repeat(128);
+const further = (id: string, more: object = {}) => ({ ...TEST_CATALOG.models[1], id, ...more });
+const ODD_IDS = ['vendor/opal-large:free', 'opal.large_2', LONGEST, 'Upper-Case'];
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  const models = [
+    ...TEST_CATALOG.models,
+    ...ODD_IDS.map((id) => further(id)),
+    further('opal-noted', { note: 'a word to the caller', family: 'granite', context_window: 12_345 }),
+  ];
+  gateway = await startTestGateway({ upstreamUrl: 'http://127.0.0.1:9', catalog: { models } });
+});
+afterAll(() => gateway.stop());
+
+describe('GET /v1/models', () => {
+  it('lists active and deprecated models in the order of the catalog, on one page', async () => {
+    const answered = await get(gateway, '/v1/models');
+    const list = modelListSchema.parse(answered.body);
+    const ids = ['svc-mock', 'opal-medium', 'opal-fast', 'opal-renamed', 'opal-twice', 'opal-old', 'opal-automatic'];
+    expect(list.data.map(({ id }) => id)).toEqual([...ids, ...ODD_IDS, 'opal-noted']);
+    expect([list.has_more, list.first_id, list.last_id]).toEqual([false, 'svc-mock', 'opal-noted']);
+    expect(answered.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(answered.headers['request-id']).toMatch(/^req_/);
+  });
+
+  it.each(['?limit=1', '?beta=true', '?after_id=opal-noted', '?lifecycle%5B%5D=active'])(
+    'gives the same whatever is asked beside it: %s',
+    async (query) => {
+      expect((await get(gateway, `/v1/models${query}`)).body).toEqual((await get(gateway, '/v1/models')).body);
+    },
+  );
+});
+
+describe('GET /v1/models/{id}', () => {
+  it('gives an active model', async () => {
+    expect((await get(gateway, '/v1/models/opal-noted')).body).toEqual({
+      id: 'opal-noted',
+      type: 'model',
+      display_name: 'opal-medium',
+      family: 'granite',
+      status: 'active',
+      context_window: 12_345,
+      note: 'a word to the caller',
+    });
+  });
+
+  it('gives a deprecated model with its date and replacement', async () => {
+    expect(modelSchema.parse((await get(gateway, '/v1/models/opal-old')).body)).toMatchObject({
+      status: 'deprecated',
+      retiresAt: '2099-12-31T00:00:00.000Z',
+      replacement: 'opal-medium',
+    });
+  });
+
+  it('gives what the list has, for each', async () => {
+    const { data } = modelListSchema.parse((await get(gateway, '/v1/models')).body);
+    for (const model of data)
+      expect((await get(gateway, `/v1/models/${encodeURIComponent(model.id)}`)).body).toEqual(model);
+  });
+
+  it.each([
+    'vendor%2Fopal-large%3Afree',
+    'vendor/opal-large:free',
+    '%6f%70%61%6c-medium',
+    'opal-medium?beta=true',
+    'opal-medium/',
+  ])('reads the id as SDKs write it: %s', async (path) => {
+    const { body } = await get(gateway, `/v1/models/${path}`);
+    expect(modelSchema.parse(body).id).toBe(path.includes('large') ? 'vendor/opal-large:free' : 'opal-medium');
+  });
+
+  it('is a 404 for what is not there', async () => {
+    expect(refusalOf(await get(gateway, '/v1/models/a%2Fb%20c'), 404)).toBe('model: there is no model "a/b c"');
+    refusalOf(await get(gateway, '/v1/models/__proto__'), 404);
+    refusalOf(await get(gateway, '/v1/models/OPAL-MEDIUM'), 404);
+  });
+});
