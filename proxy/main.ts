@@ -36,6 +36,12 @@ const program = new Command('gateway')
   )
   .exitOverride();
 
+// A reader that has seen enough (`gateway ledger events … | head`) ends the program; that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit();
+  throw error;
+});
+
 addServeCommand(program, context);
 const account = program.command('account').description('accounts');
 addAccountCommands(account, context);

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { CONTENDERS, type Contender } from './contenders/contender.ts';
+import { direct } from './contenders/direct.ts';
+import { startNginx } from './contenders/nginx.ts';
+import { type Ours, startOurs } from './contenders/ours.ts';
+import { startPortkey } from './contenders/portkey.ts';
+import { profileReport } from './cpu-profile.ts';
+import { type Figure, figureFor, figureOf } from './figures.ts';
+import { judge } from './goals.ts';
+import { median } from './load/latencies.ts';
+import { LoadGenerator } from './load-generator.ts';
+import { type Bench, measure, type Sample, warmUp } from './measure.ts';
+import type { Options } from './options.ts';
+import type { Processes } from './processes.ts';
+import { goalsReport, workloadReport } from './report.ts';
+import { WORKLOADS, type WorkloadName } from './workloads.ts';
+
+/** Below this many times ours, direct says that the load or the upstream was the limit. */
+const DIRECT_TO_OURS_LEAST = 4;
+/** Cores that other work may take before the figures are called doubtful. */
+const OTHERS_SHARE_MOST = 0.25;
+
+/** Starts the contenders, measures them workload by workload, and prints figures, goals and doubts. */
+export async function runBench(options: Options, processes: Processes): Promise<void> {
+  const startedMs = Date.now();
+  const upstream = processes.fork('upstream', new URL('fast-upstream/main.ts', import.meta.url));
+  const [{ port: upstreamPort }] = await once(upstream, 'message');
+  const bench: Bench = { load: new LoadGenerator(processes), upstreamPid: upstream.pid ?? 0, options };
+  const { contenders, ours } = await startContenders(processes, upstreamPort, options);
+  say(`node ${process.version}, ${cpus().length} cores (${cpus()[0]?.model}), requests of ${options.body} size`);
+  say(`${options.rounds} rounds of ${options.windowMs} ms, ${options.warmUpMs} ms of warm-up for Node contenders\n`);
+  const samples: Sample[] = [];
+  const figures: Figure[] = [];
+  for (const workload of options.workloads) {
+    const measured = await runWorkload(bench, contenders, workload);
+    samples.push(...measured);
+    figures.push(...figuresOf(measured));
+    if (measured.length > 0) say(workloadReport(figures, workload));
+  }
+  const judgements = judge(figures);
+  say(goalsReport(judgements));
+  for (const doubt of doubtsOf(figures, samples)) say(`doubtful: ${doubt}`);
+  say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
+  if (options.jsonFile !== null)
+    writeFileSync(options.jsonFile, `${JSON.stringify({ options, figures, judgements, samples }, null, 2)}\n`);
+  if (options.profile && ours !== null) {
+    await processes.stop('ours');
+    say(profileReport(ours.profileFolder));
+  }
+}
+
+async function startContenders(
+  processes: Processes,
+  upstreamPort: number,
+  options: Options,
+): Promise<{ contenders: Contender[]; ours: Ours | null }> {
+  const contenders: Contender[] = [];
+  let ours: Ours | null = null;
+  for (const name of options.contenders) {
+    if (name === 'direct') contenders.push(direct(upstreamPort));
+    if (name === 'portkey') contenders.push(await startPortkey(processes, upstreamPort));
+    if (name === 'ours') {
+      ours = await startOurs(processes, upstreamPort, options);
+      contenders.push(ours);
+    }
+    if (name !== 'nginx') continue;
+    const nginx = await startNginx(processes, upstreamPort);
+    if (nginx === null) say('nginx is not installed (apt-get install nginx): going on without it');
+    else contenders.push(nginx);
+  }
+  return { contenders, ours };
+}
+
+async function runWorkload(bench: Bench, contenders: readonly Contender[], name: WorkloadName): Promise<Sample[]> {
+  const without: readonly string[] = WORKLOADS[name].without;
+  const taking = contenders.filter((contender) => !without.includes(contender.name));
+  for (const contender of taking) if (contender.needsWarmUp) await warmUp(bench, contender, name);
+  const samples: Sample[] = [];
+  for (let round = 0; round < bench.options.rounds; round++) {
+    // Each round begins with another one: what changes on the machine meanwhile meets all of them.
+    const first = taking.length === 0 ? 0 : round % taking.length;
+    for (const contender of [...taking.slice(first), ...taking.slice(0, first)])
+      samples.push(await measure(bench, contender, name, round));
+  }
+  return samples;
+}
+
+function figuresOf(samples: readonly Sample[]): Figure[] {
+  return [...Map.groupBy(samples, ({ contender }) => contender).values()]
+    .map(figureOf)
+    .toSorted((a, b) => order(a) - order(b));
+}
+
+const order = ({ contender }: Figure): number => CONTENDERS.indexOf(contender);
+
+/** What the reader should know before believing the figures. */
+function doubtsOf(figures: readonly Figure[], samples: readonly Sample[]): string[] {
+  const doubts: string[] = [];
+  const ours = figureFor(figures, 'json', 'ours');
+  const upper = figureFor(figures, 'json', 'direct');
+  if (ours !== null && upper !== null && upper.requestsPerS < DIRECT_TO_OURS_LEAST * ours.requestsPerS)
+    doubts.push(
+      `direct is only ${(upper.requestsPerS / ours.requestsPerS).toFixed(1)}x ours in requests/s: the load may be the limit of requests/s (not of CPU per request)`,
+    );
+  for (const { workload, contender, loadShare, upstreamShare } of samples)
+    if (contender === 'ours' && Math.max(loadShare, upstreamShare) > 0.9)
+      doubts.push(`${workload}: the load generator or the upstream used a whole core while ours was measured`);
+  const others = median(samples.map(({ othersShare }) => othersShare));
+  if (others > OTHERS_SHARE_MOST) doubts.push(`other work on this machine took ${others.toFixed(1)} cores meanwhile`);
+  return [...new Set(doubts)];
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

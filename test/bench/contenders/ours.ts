@@ -1,0 +1,133 @@
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { MODELS } from '../fast-upstream/answers.ts';
+import type { Processes } from '../processes.ts';
+import type { Contender } from './contender.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const PROBE = fileURLToPath(new URL('../event-loop-probe.ts', import.meta.url));
+/** Callers that pay, so that not every request is a line of one account's stream. */
+const ACCOUNTS = 4;
+const READY_MS_MAX = 30_000;
+
+export interface Ours extends Contender {
+  readonly process: ChildProcess;
+  /** What the event-loop probe writes on SIGUSR2. */
+  readonly probeFile: string;
+  /** Where `--cpu-prof` leaves its profiles when the process has ended. */
+  readonly profileFolder: string;
+  /** How many events its ledger holds. */
+  eventsInLedger(): number;
+}
+
+/**
+ * The gateway as its users run it: `gateway serve` with a provider, priced models and accounts with credits, durable
+ * billing on. Whatever of its command line changes is changed here.
+ */
+export async function startOurs(
+  processes: Processes,
+  upstreamPort: number,
+  options: { readonly profile: boolean },
+): Promise<Ours> {
+  const data = join(processes.folder, 'ours');
+  const profileFolder = join(processes.folder, 'profiles');
+  const probeFile = join(processes.folder, 'event-loop.json');
+  mkdirSync(data);
+  const configuration = join(processes.folder, 'gateway.json');
+  const catalog = join(processes.folder, 'catalog.json');
+  writeFileSync(configuration, JSON.stringify(configurationOf(data, catalog, upstreamPort)));
+  writeFileSync(catalog, JSON.stringify({ models: Object.values(MODELS).map(modelOf) }));
+  const keys = Array.from({ length: ACCOUNTS }, (_, index) => openAccount(data, index));
+  const child = processes.spawn(
+    'ours',
+    [
+      process.execPath,
+      // As `npm start` and the program's first line have it.
+      '--max-semi-space-size=64',
+      '--import',
+      PROBE,
+      ...(options.profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
+      join(ROOT, 'proxy/main.ts'),
+      '--config',
+      configuration,
+      '--json',
+      'serve',
+    ],
+    { environment: { BENCH_KEY: 'bench', EVENT_LOOP_PROBE_FILE: probeFile, NODE_ENV: 'production' }, stdout: 'pipe' },
+  );
+  const url = await readyUrl(child, processes);
+  return {
+    name: 'ours',
+    port: Number(new URL(url).port),
+    headers: keys.map((key) => ({ 'x-api-key': key })),
+    pids: [child.pid ?? 0],
+    needsWarmUp: true,
+    process: child,
+    probeFile,
+    profileFolder,
+    eventsInLedger: () => countEvents(join(data, 'ledger.db')),
+  };
+}
+
+const configurationOf = (data: string, catalog: string, upstreamPort: number) => ({
+  listen: { host: '127.0.0.1', port: 0 },
+  data,
+  catalog,
+  providers: {
+    bench: { protocol: 'messages', baseUrl: `http://127.0.0.1:${upstreamPort}`, apiKeyEnv: 'BENCH_KEY' },
+  },
+});
+
+const modelOf = (id: string) => ({
+  id,
+  display_name: id,
+  family: 'opal',
+  label: id,
+  group: 'Bench',
+  context_window: 200_000,
+  price: { input: '3.00', output: '15.00' },
+  upstreams: [{ provider: 'bench', model: id }],
+});
+
+/** An account with credits for any number of requests; its key. */
+function openAccount(data: string, index: number): string {
+  const id = `acct_bench${index}`;
+  gateway(data, 'account', 'open', '--kind', 'personal', '--email', `bench${index}@example.com`, '--id', id);
+  gateway(data, 'credits', 'grant', id, '--usd', '1000000');
+  const { key } = JSON.parse(gateway(data, 'key', 'issue', id));
+  return String(key);
+}
+
+function gateway(data: string, ...command: string[]): string {
+  const program = [join(ROOT, 'proxy/main.ts'), ...command, '--data', data, '--json'];
+  return execFileSync(process.execPath, program, { encoding: 'utf8', timeout: READY_MS_MAX, stdio: 'pipe' });
+}
+
+/** @throws Error with the end of the log when the gateway ends, or is not ready within 30 s. */
+async function readyUrl(child: ChildProcess, processes: Processes): Promise<string> {
+  if (child.stdout === null) throw new Error('the gateway was started with a pipe for its output');
+  const lines = createInterface(child.stdout);
+  const first = await Promise.race([
+    once(lines, 'line').then(([line]) => String(line)),
+    once(child, 'exit').then(() => null),
+    setTimeout(READY_MS_MAX, null, { ref: false }),
+  ]);
+  if (first === null) throw new Error(`the gateway did not start:\n${processes.logTail('ours')}`);
+  return String(JSON.parse(first).url);
+}
+
+function countEvents(file: string): number {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    // Positions have no gaps.
+    return Number(database.prepare('SELECT max(position) AS events FROM event').get()?.events ?? 0);
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import type { ContenderName } from './contenders/contender.ts';
+import type { Figure } from './figures.ts';
+import { judge } from './goals.ts';
+import type { WorkloadName } from './workloads.ts';
+
+const figure = (workload: WorkloadName, contender: ContenderName, values: Partial<Figure>): Figure => ({
+  workload,
+  contender,
+  requestsPerS: Number.NaN,
+  eventsPerS: Number.NaN,
+  cpuUsPerRequest: Number.NaN,
+  cpuUsPerEvent: Number.NaN,
+  p50Us: Number.NaN,
+  p99Us: Number.NaN,
+  rssBytes: 0,
+  ledgerEventsPerS: Number.NaN,
+  loopDelayP50Ms: Number.NaN,
+  loopDelayP99Ms: Number.NaN,
+  ...values,
+});
+
+const judged = (title: string, ...figures: Figure[]) => judge(figures).find((judgement) => judgement.title === title);
+
+test('a ratio at its limit is reached, above it falls short and says by how much', () => {
+  const title = 'JSON: CPU per request, ours to nginx';
+  const nginx = figure('json', 'nginx', { cpuUsPerRequest: 20 });
+  expect(judged(title, nginx, figure('json', 'ours', { cpuUsPerRequest: 150 }))).toEqual({
+    title,
+    goal: 'at most 7.5x',
+    measured: '7.5x',
+    verdict: 'reached',
+    by: null,
+  });
+  expect(judged(title, nginx, figure('json', 'ours', { cpuUsPerRequest: 180 }))).toMatchObject({
+    measured: '9x',
+    verdict: 'fell short',
+    by: '20%',
+  });
+});
+
+test('a least ratio falls short below its limit', () => {
+  const title = 'JSON: requests/s, ours to Portkey';
+  const portkey = figure('json', 'portkey', { requestsPerS: 1000 });
+  expect(judged(title, portkey, figure('json', 'ours', { requestsPerS: 6000 }))?.verdict).toBe('reached');
+  expect(judged(title, portkey, figure('json', 'ours', { requestsPerS: 3000 }))).toMatchObject({
+    verdict: 'fell short',
+    by: '50%',
+  });
+});
+
+test('added latency is what is above direct', () => {
+  const figures = [
+    figure('latency-json', 'direct', { p50Us: 50 }),
+    figure('latency-json', 'nginx', { p50Us: 150 }),
+    figure('latency-json', 'portkey', { p50Us: 850 }),
+    figure('latency-json', 'ours', { p50Us: 450 }),
+  ];
+  expect(judged('JSON: added latency p50, ours to nginx', ...figures)).toMatchObject({
+    measured: '4x',
+    verdict: 'fell short',
+  });
+  expect(judged('JSON: added latency p50, ours to Portkey', ...figures)).toMatchObject({
+    measured: '0.5x',
+    verdict: 'reached',
+  });
+});
+
+test('the ledger must hold its rate and leave the event loop free', () => {
+  const ours = (ledgerEventsPerS: number, loopDelayP99Ms: number) =>
+    figure('ledger', 'ours', { ledgerEventsPerS, loopDelayP99Ms });
+  const [rate, delay] = ['ledger: events/s appended while serving', 'ledger: event-loop delay p99'];
+  expect([rate, delay].map((title) => judged(title, ours(4_999, 2))?.verdict)).toEqual(['reached', 'reached']);
+  expect([rate, delay].map((title) => judged(title, ours(4_000, 8))?.verdict)).toEqual(['fell short', 'fell short']);
+});
+
+test('the goals are those of the README', () => {
+  expect(judge([]).map(({ title, goal }) => `${title}: ${goal}`)).toEqual([
+    'JSON: CPU per request, ours to nginx: at most 7.5x',
+    'JSON: requests/s, ours to Portkey: at least 6x',
+    'burst: CPU per event, ours to nginx: at most 2.5x',
+    'burst: CPU per event, Portkey to ours: at least 8x',
+    'paced: CPU per event, ours to nginx: at most 2.3x',
+    'paced: CPU per event, Portkey to ours: at least 2x',
+    'JSON: added latency p50, ours to nginx: at most 3x',
+    'JSON: added latency p50, ours to Portkey: at most 0.5x',
+    'first byte: added latency p50, ours to nginx: at most 3x',
+    'first byte: added latency p50, ours to Portkey: at most 0.5x',
+    'ledger: events/s appended while serving: at least 4950/s',
+    'ledger: event-loop delay p99: at most 5 ms',
+  ]);
+});
+
+test('what was not measured is not judged', () => {
+  expect(new Set(judge([]).map(({ verdict }) => verdict))).toEqual(new Set(['not measured']));
+  expect(judged('burst: CPU per event, ours to nginx', figure('burst', 'ours', { cpuUsPerEvent: 1 }))?.verdict).toBe(
+    'not measured',
+  );
+});

@@ -1,0 +1,133 @@
+import type { ContenderName } from './contenders/contender.ts';
+import { addedP50Us, type Figure, type Figures, figureFor } from './figures.ts';
+import { EVENTS_PER_BILLED_REQUEST, LEDGER_REQUESTS_PER_S, type WorkloadName } from './workloads.ts';
+
+interface Goal {
+  readonly title: string;
+  /** `most`: the value must not be above the limit; `least`: not below it. */
+  readonly bound: 'most' | 'least';
+  readonly limit: number;
+  readonly unit: string;
+  /** Null where what it compares was not measured. */
+  value(figures: Figures): number | null;
+}
+
+export interface Judgement {
+  readonly title: string;
+  /** Such as "at most 7.5x". */
+  readonly goal: string;
+  /** Such as "5.1x"; null where it was not measured. */
+  readonly measured: string | null;
+  readonly verdict: 'reached' | 'fell short' | 'not measured';
+  /** By how much of the limit it fell short, such as "12%"; null unless it did. */
+  readonly by: string | null;
+}
+
+const EVENTS_PER_S = LEDGER_REQUESTS_PER_S * EVENTS_PER_BILLED_REQUEST;
+/** The last hundredth of the ledger's rate is the clock's, not the gateway's. */
+const EVENTS_PER_S_LEAST = EVENTS_PER_S * 0.99;
+
+const GOALS: readonly Goal[] = [
+  {
+    title: 'JSON: CPU per request, ours to nginx',
+    bound: 'most',
+    limit: 7.5,
+    unit: 'x',
+    value: ratio('json', 'cpuUsPerRequest', 'ours', 'nginx'),
+  },
+  {
+    title: 'JSON: requests/s, ours to Portkey',
+    bound: 'least',
+    limit: 6,
+    unit: 'x',
+    value: ratio('json', 'requestsPerS', 'ours', 'portkey'),
+  },
+  {
+    title: 'burst: CPU per event, ours to nginx',
+    bound: 'most',
+    limit: 2.5,
+    unit: 'x',
+    value: ratio('burst', 'cpuUsPerEvent', 'ours', 'nginx'),
+  },
+  {
+    title: 'burst: CPU per event, Portkey to ours',
+    bound: 'least',
+    limit: 8,
+    unit: 'x',
+    value: ratio('burst', 'cpuUsPerEvent', 'portkey', 'ours'),
+  },
+  {
+    title: 'paced: CPU per event, ours to nginx',
+    bound: 'most',
+    limit: 2.3,
+    unit: 'x',
+    value: ratio('paced', 'cpuUsPerEvent', 'ours', 'nginx'),
+  },
+  {
+    title: 'paced: CPU per event, Portkey to ours',
+    bound: 'least',
+    limit: 2,
+    unit: 'x',
+    value: ratio('paced', 'cpuUsPerEvent', 'portkey', 'ours'),
+  },
+  ...addedLatency('latency-json', 'JSON'),
+  ...addedLatency('latency-stream', 'first byte'),
+  {
+    title: 'ledger: events/s appended while serving',
+    bound: 'least',
+    limit: EVENTS_PER_S_LEAST,
+    unit: '/s',
+    value: (figures) => figureFor(figures, 'ledger', 'ours')?.ledgerEventsPerS ?? null,
+  },
+  {
+    title: 'ledger: event-loop delay p99',
+    bound: 'most',
+    limit: 5,
+    unit: ' ms',
+    value: (figures) => figureFor(figures, 'ledger', 'ours')?.loopDelayP99Ms ?? null,
+  },
+];
+
+/** Each goal with what was measured and whether that reaches it. */
+export const judge = (figures: Figures): Judgement[] => GOALS.map((goal) => judgementOf(goal, figures));
+
+function judgementOf({ title, bound, limit, unit, value }: Goal, figures: Figures): Judgement {
+  const goal = `at ${bound} ${rounded(limit)}${unit}`;
+  const measured = value(figures);
+  if (measured === null || Number.isNaN(measured))
+    return { title, goal, measured: null, verdict: 'not measured', by: null };
+  const text = `${rounded(measured)}${unit}`;
+  const isReached = bound === 'most' ? measured <= limit : measured >= limit;
+  if (isReached) return { title, goal, measured: text, verdict: 'reached', by: null };
+  const by = `${Math.max(1, Math.round((Math.abs(measured - limit) / limit) * 100))}%`;
+  return { title, goal, measured: text, verdict: 'fell short', by };
+}
+
+type RatioField = 'cpuUsPerRequest' | 'cpuUsPerEvent' | 'requestsPerS';
+
+function ratio(workload: WorkloadName, field: RatioField, over: ContenderName, under: ContenderName) {
+  return (figures: Figures): number | null => {
+    const value = (name: ContenderName): Figure[RatioField] | undefined => figureFor(figures, workload, name)?.[field];
+    const [above, below] = [value(over), value(under)];
+    return above === undefined || below === undefined ? null : above / below;
+  };
+}
+
+function addedLatency(workload: WorkloadName, what: string): Goal[] {
+  const against = (other: ContenderName) => (figures: Figures) => {
+    const [ours, others] = [addedP50Us(figures, workload, 'ours'), addedP50Us(figures, workload, other)];
+    return ours === null || others === null ? null : ours / others;
+  };
+  return [
+    { title: `${what}: added latency p50, ours to nginx`, bound: 'most', limit: 3, unit: 'x', value: against('nginx') },
+    {
+      title: `${what}: added latency p50, ours to Portkey`,
+      bound: 'most',
+      limit: 0.5,
+      unit: 'x',
+      value: against('portkey'),
+    },
+  ];
+}
+
+const rounded = (value: number): string => (value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3))));

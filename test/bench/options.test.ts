@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { readOptions } from './options.ts';
+
+test('without options everything is measured in three rounds', () => {
+  expect(readOptions([])).toMatchObject({
+    workloads: ['json', 'burst', 'paced', 'latency-json', 'latency-stream', 'ledger'],
+    contenders: ['direct', 'nginx', 'portkey', 'ours'],
+    rounds: 3,
+    body: 'small',
+    jsonFile: null,
+  });
+});
+
+test('lists are taken in the order of all, and rounds stand above those of --quick', () => {
+  const options = readOptions(['--quick', '--only', 'burst,json', '--contenders', 'ours, nginx', '--rounds', '2']);
+  expect(options).toMatchObject({ workloads: ['json', 'burst'], contenders: ['nginx', 'ours'], rounds: 2 });
+  expect(options.windowMs).toBeLessThan(readOptions([]).windowMs);
+});
+
+test.each([
+  ['--only', 'jason'],
+  ['--contenders', 'apache'],
+  ['--rounds', '0'],
+  ['--rounds', '21'],
+  ['--fast', ''],
+])('refuses %s %s', (option, value) => {
+  expect(() => readOptions([option, value])).toThrow();
+});

@@ -1,0 +1,68 @@
+import { parseArgs } from 'node:util';
+import { CONTENDERS, type ContenderName } from './contenders/contender.ts';
+import { WORKLOADS, type WorkloadName } from './workloads.ts';
+
+export interface Options {
+  readonly workloads: readonly WorkloadName[];
+  readonly contenders: readonly ContenderName[];
+  readonly rounds: number;
+  readonly warmUpMs: number;
+  /** Load before each window, so that the caches and the connections are those of the contender measured. */
+  readonly settleMs: number;
+  readonly windowMs: number;
+  readonly body: 'small' | 'large';
+  readonly profile: boolean;
+  /** Where the figures go as JSON; null for nowhere. */
+  readonly jsonFile: string | null;
+}
+
+export const USAGE = `npm run bench -- [options]
+  --quick              one short round (about a minute): a smoke test, its figures are rough
+  --only LIST          ${Object.keys(WORKLOADS).join(',')}
+  --contenders LIST    ${CONTENDERS.join(',')}
+  --rounds N           interleaved rounds (3)
+  --large              requests of 20 KB instead of 1 KB
+  --profile            run ours with --cpu-prof and print where its time goes
+  --json FILE          write the figures as JSON`;
+
+const ROUNDS_MAX = 20;
+const FULL = { rounds: 3, warmUpMs: 8_000, settleMs: 700, windowMs: 3_000 };
+const QUICK = { rounds: 1, warmUpMs: 2_500, settleMs: 300, windowMs: 1_200 };
+
+/** @throws Error with the usage for options that are not there. */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      contenders: { type: 'string' },
+      rounds: { type: 'string' },
+      large: { type: 'boolean', default: false },
+      profile: { type: 'boolean', default: false },
+      json: { type: 'string' },
+    },
+  });
+  const times = values.quick ? QUICK : FULL;
+  const rounds = values.rounds === undefined ? times.rounds : Number(values.rounds);
+  if (!Number.isInteger(rounds) || rounds < 1 || rounds > ROUNDS_MAX)
+    throw new Error(`--rounds: expected 1 to ${ROUNDS_MAX}\n\n${USAGE}`);
+  return {
+    ...times,
+    rounds,
+    workloads: chosen('--only', values.only, Object.keys(WORKLOADS) as WorkloadName[]),
+    contenders: chosen('--contenders', values.contenders, CONTENDERS),
+    body: values.large ? 'large' : 'small',
+    profile: values.profile,
+    jsonFile: values.json ?? null,
+  };
+}
+
+/** The named ones in the order of all. */
+function chosen<T extends string>(option: string, list: string | undefined, all: readonly T[]): readonly T[] {
+  if (list === undefined) return all;
+  const names = list.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !all.some((known) => known === name));
+  if (unknown.length > 0) throw new Error(`${option}: there is no ${unknown.join(', ')}\n\n${USAGE}`);
+  return all.filter((name) => names.includes(name));
+}

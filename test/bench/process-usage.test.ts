@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { childrenOf, cpuOfMachine, cpuOfStat, rssOfStatus, usageOf } from './process-usage.ts';
+
+test('adds user and system time, whatever the name of the process', () => {
+  const fields = Array.from({ length: 50 }, (_, index) => String(index + 3));
+  const stat = `7 (odd) name 1 2) ${fields.join(' ')}`;
+  expect(cpuOfStat(stat)).toBe((14 + 15) * 10_000);
+  expect(() => cpuOfStat('7 (short) S')).toThrow('no CPU times');
+});
+
+test('the machine has used what was neither idle nor interrupts', () => {
+  expect(cpuOfMachine('cpu  1 20 300 4000 5 6 7 50000 0 0\ncpu0 9 9 9 9 9 9 9 9 9 9\n')).toBe(
+    (1 + 20 + 300 + 50_000) * 10_000,
+  );
+});
+
+test('reads resident memory in bytes', () => {
+  expect(rssOfStatus('Name:\tnode\nVmRSS:\t   1000 kB\n')).toBe(1_024_000);
+  expect(() => rssOfStatus('Name:\tzombie\n')).toThrow('VmRSS');
+});
+
+test('what this process burns shows in its usage', () => {
+  const before = usageOf([process.pid]);
+  const cpuBefore = process.cpuUsage();
+  let burned = 0;
+  while (burned < 100_000) {
+    const { user, system } = process.cpuUsage(cpuBefore);
+    burned = user + system;
+  }
+  const used = usageOf([process.pid]).cpuUs - before.cpuUs;
+  // Two ticks of 10 ms at either end.
+  expect(used).toBeGreaterThanOrEqual(80_000);
+  expect(before.rssBytes).toBeGreaterThan(10_000_000);
+});
+
+test('no processes have used nothing', () => {
+  expect(usageOf([])).toEqual({ cpuUs: 0, rssBytes: 0 });
+});
+
+test('finds the children of a process', async () => {
+  const child = spawn('sleep', ['30']);
+  onTestFinished(() => void child.kill());
+  await once(child, 'spawn');
+  expect(childrenOf(process.pid)).toContain(child.pid);
+});

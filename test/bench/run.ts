@@ -1,0 +1,17 @@
+import { runBench } from './bench-run.ts';
+import { readOptions } from './options.ts';
+import { Processes } from './processes.ts';
+
+/** `npm run bench`: the contenders side by side, in interleaved rounds, against the goals (README.md). */
+try {
+  const options = readOptions(process.argv.slice(2));
+  const processes = new Processes();
+  try {
+    await runBench(options, processes);
+  } finally {
+    await processes.stopAll();
+  }
+} catch (error) {
+  process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
