@@ -78,10 +78,7 @@ function skipSpace(body: Buffer, from: number): number {
 /** Most strings are short; for these a loop costs less than a call into native code, which is what long ones want. */
 const SHORT_STRING_BYTES = 48;
 
-/**
- * The place after a string's closing quote; the bytes' end where it has none. Long strings have a function of their own:
- * with their loops in here the compiler makes the loops around the calls more than twice as slow.
- */
+/** The place after a string's closing quote; the bytes' end where it has none. */
 function skipString(body: Buffer, open: number): number {
   let at = open + 1;
   for (const byHand = Math.min(at + SHORT_STRING_BYTES, body.length); at < byHand; at++) {
@@ -128,7 +125,8 @@ function skipNested(body: Buffer, start: number, depthMax: number): number {
   for (let at = start; at < body.length; ) {
     const byte = body[at] ?? 0;
     if (byte === QUOTE) {
-      at = skipString(body, at);
+      // Told that this is a small integer, the compiler makes the loop twice as fast; no body has 2^31 bytes.
+      at = skipString(body, at) | 0;
       continue;
     }
     at++;

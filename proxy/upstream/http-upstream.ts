@@ -121,6 +121,9 @@ const controlOf = (controller: Dispatcher.DispatchController): UpstreamControl =
   abort: () => controller.abort(new Aborted('the gateway ended the call')),
 });
 
+/** It is kept in the journal and the ledger, so its length is not the upstream's to choose. */
+const REQUEST_ID_CHARS_MAX = 200;
+
 function readHeaders(headers: Record<string, string | string[] | undefined>): UpstreamHeaders {
   const one = (name: string): string | null => {
     const value = headers[name];
@@ -130,7 +133,7 @@ function readHeaders(headers: Record<string, string | string[] | undefined>): Up
     contentType: one('content-type') ?? '',
     contentLength: wholeNumber(one('content-length')),
     contentEncoding: one('content-encoding'),
-    requestId: one('request-id') ?? one('x-request-id'),
+    requestId: (one('request-id') ?? one('x-request-id'))?.slice(0, REQUEST_ID_CHARS_MAX) ?? null,
     retryAfterS: wholeNumber(one('retry-after')),
   };
 }

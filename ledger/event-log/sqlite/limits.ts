@@ -18,7 +18,7 @@ export const SQLITE_LIMITS = Object.freeze({
    * Under load, commits start at least this far apart: a commit costs as much CPU as 20 events, so at 5,000 appends/s
    * groups of ten cost half of what groups of three do. A lone append never waits.
    */
-  gatherMs: 0,
+  gatherMs: 2,
   /** The last group's size from which on there is a load to gather. */
   gatherAppendsMin: 4,
 
@@ -41,7 +41,7 @@ export const SQLITE_LIMITS = Object.freeze({
   /** Streams whose head the writer remembers. */
   headsMax: 200_000,
   /** Pages in the write-ahead log from which on a commit moves them into the file, and the size it is cut to then. */
-  checkpointPages: 4000,
+  checkpointPages: 4_000,
   walBytesKept: 64 * MEBI,
 });
 

@@ -114,6 +114,14 @@ describe("the stream's end", () => {
     expect(metered(stream.slice(0, -1)).complete).toBe(false);
   });
 
+  it('is seen behind a byte order mark at the start of the stream, and behind none that comes later', () => {
+    const marked = Buffer.from(`\ufeffdata: {"type":"message_stop"}\n\n`);
+    expect(metered(marked).complete).toBe(true);
+    const meter = createStreamMeter();
+    for (const chunk of [Buffer.from(startEvent({})), marked, marked]) meter.push(chunk);
+    expect(meter.complete).toBe(false);
+  });
+
   it('takes no bytes after it', () => {
     const meter = metered(messageStream([]));
     meter.end();
