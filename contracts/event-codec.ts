@@ -50,16 +50,18 @@ function encodeData(event: DomainEvent): unknown {
 
 /** Reads a stored event. @throws UnreadableEventError with the stream, revision and fault. */
 export function decodeEvent(recorded: RecordedEvent): DomainEvent {
+  // An event of a newer program may look readable and mean something else.
+  decodeMetadata(recorded);
   if (!isEventType(recorded.type)) throw unreadable(recorded, `unknown type ${JSON.stringify(recorded.type)}`);
   const schema: z.ZodType = EVENT_SCHEMAS[recorded.type];
-  const result = schema.safeParse(parseJson(recorded));
+  const result = schema.safeParse(parseJson(recorded, 'data'));
   if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
   return { type: recorded.type, data: result.data } as DomainEvent;
 }
 
 /** Reads what stands beside a stored event. @throws UnreadableEventError also for a schema version of a newer program. */
 export function decodeMetadata(recorded: RecordedEvent): EventMetadata {
-  const result = eventMetadataSchema.safeParse(JSON.parse(recorded.metadata));
+  const result = eventMetadataSchema.safeParse(parseJson(recorded, 'metadata'));
   if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
   if (result.data.schemaVersion > SCHEMA_VERSION)
     throw unreadable(
@@ -71,11 +73,11 @@ export function decodeMetadata(recorded: RecordedEvent): EventMetadata {
 
 const isEventType = (type: string): type is EventType => Object.hasOwn(EVENT_SCHEMAS, type);
 
-function parseJson(recorded: RecordedEvent): unknown {
+function parseJson(recorded: RecordedEvent, part: 'data' | 'metadata'): unknown {
   try {
-    return JSON.parse(recorded.data);
+    return JSON.parse(recorded[part]);
   } catch (cause) {
-    throw unreadable(recorded, 'its data is not JSON', { cause });
+    throw unreadable(recorded, `its ${part} is not JSON`, { cause });
   }
 }
 

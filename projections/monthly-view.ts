@@ -78,16 +78,8 @@ export class MonthlyView implements View {
   *takeChanges(): Generator<ViewRow> {
     const changed = this.#changed;
     this.#changed = new Set();
-    for (const id of changed) {
-      const entry = this.#entryOf(id);
-      const keys = entry.changed ?? [];
-      entry.changed = null;
-      for (const key of keys) {
-        const line = entry.lines.get(key);
-        if (line !== undefined) yield { table: ROWS, values: valuesOf(id, line) };
-      }
-      yield { table: REVISIONS, values: [id, entry.revision] };
-    }
+    // An account's rows are made in one go: its revision must not be newer than its lines.
+    for (const id of changed) yield* this.#changedRows(id);
   }
 
   restore(table: ViewTable, values: readonly ColumnValue[]): void {
@@ -97,6 +89,19 @@ export class MonthlyView implements View {
       const line = lineOf(values);
       entry.lines.set(keyOf(line), line);
     }
+  }
+
+  #changedRows(id: AccountId): ViewRow[] {
+    const entry = this.#entryOf(id);
+    const keys = entry.changed ?? [];
+    entry.changed = null;
+    const rows: ViewRow[] = [];
+    for (const key of keys) {
+      const line = entry.lines.get(key);
+      if (line !== undefined) rows.push({ table: ROWS, values: valuesOf(id, line) });
+    }
+    rows.push({ table: REVISIONS, values: [id, entry.revision] });
+    return rows;
   }
 
   #entryOf(id: AccountId): Entry {

@@ -31,7 +31,11 @@ export class Projections {
   readonly accounts = new AccountViews();
   readonly catalog = new CatalogView();
   readonly #options: ProjectionsOptions;
-  readonly #waiters: { readonly at: Position; readonly resolve: () => void }[] = [];
+  readonly #waiters: {
+    readonly at: Position;
+    readonly resolve: () => void;
+    readonly reject: (error: Error) => void;
+  }[] = [];
   readonly #firstCaughtUp = Promise.withResolvers<void>();
   #store: ViewStore | null = null;
   #subscription: Subscription | null = null;
@@ -40,7 +44,7 @@ export class Projections {
   #flushTimer: NodeJS.Timeout | null = null;
   #flushing: Promise<void> | null = null;
   #caughtUp = false;
-  #stopped = false;
+  #stopped: Error | null = null;
 
   private constructor(options: ProjectionsOptions) {
     this.#options = options;
@@ -56,7 +60,7 @@ export class Projections {
 
   /** Whether the views hold everything that the log held when they were started, and still follow it. */
   get caughtUp(): boolean {
-    return this.#caughtUp && !this.#stopped;
+    return this.#caughtUp && this.#stopped === null;
   }
 
   /** The position of the last event that was folded from the log. */
@@ -69,10 +73,11 @@ export class Projections {
     return this.#firstCaughtUp.promise;
   }
 
-  /** Resolves when the event at a position is in the views. */
+  /** Resolves when the event at a position is in the views. @throws Error when the projections stop before. */
   whenAt(at: Position): Promise<void> {
     if (this.#position !== null && this.#position >= at) return Promise.resolve();
-    return new Promise((resolve) => this.#waiters.push({ at, resolve }));
+    if (this.#stopped !== null) return Promise.reject(this.#stopped);
+    return new Promise((resolve, reject) => this.#waiters.push({ at, resolve, reject }));
   }
 
   async close(): Promise<void> {
@@ -80,7 +85,7 @@ export class Projections {
     if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
     this.#flushTimer = null;
     await this.#flushing;
-    if (!this.#stopped) await this.#flush();
+    if (this.#stopped === null) await this.#flush();
     await this.#store?.close();
   }
 
@@ -147,7 +152,7 @@ export class Projections {
         .catch((error: unknown) => this.#stop(error instanceof Error ? error : new Error(String(error))))
         .finally(() => {
           this.#flushing = null;
-          if (this.#position !== this.#flushedPosition && !this.#stopped) this.#scheduleFlush();
+          if (this.#position !== this.#flushedPosition && this.#stopped === null) this.#scheduleFlush();
         });
     }, LIMITS.viewFlushMs);
   }
@@ -172,8 +177,9 @@ export class Projections {
   }
 
   #stop(error: Error): void {
-    if (this.#stopped) return;
-    this.#stopped = true;
+    if (this.#stopped !== null) return;
+    this.#stopped = error;
+    for (const { reject } of this.#waiters.splice(0)) reject(error);
     this.#firstCaughtUp.reject(error);
     this.#options.onStopped(error);
   }

@@ -33,6 +33,7 @@ export class ViewStore {
   static open(path: string, views: readonly View[], from: Position | null): ViewStore {
     const database = new DatabaseSync(path, { timeout: 5_000 });
     database.exec(SCHEMA);
+    if (from === null) database.exec('DELETE FROM checkpoint');
     for (const view of views)
       for (const table of view.tables) {
         database.exec(createTable(table));

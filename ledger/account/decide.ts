@@ -85,7 +85,7 @@ function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): D
 
 function issueKey(command: CommandOf<'IssueKey'>, state: OpenAccount): Decision {
   const { keyId, name, sha256, last4, issuer, expiresAtMs, models, monthlyLimit, nowMs } = command;
-  if (state.keys[keyId] !== undefined) return commandRefused('key_exists', `key ${keyId} was already issued`);
+  if (Object.hasOwn(state.keys, keyId)) return commandRefused('key_exists', `key ${keyId} was already issued`);
   if (expiresAtMs !== null && expiresAtMs <= nowMs)
     return commandRefused('invalid_period', 'expiresAt: must be in the future');
   const expiresAt = instantOrNull(expiresAtMs);
@@ -96,7 +96,7 @@ function issueKey(command: CommandOf<'IssueKey'>, state: OpenAccount): Decision 
 }
 
 function revokeKey({ keyId, nowMs }: CommandOf<'RevokeKey'>, state: OpenAccount): Decision {
-  const key = state.keys[keyId];
+  const key = Object.hasOwn(state.keys, keyId) ? state.keys[keyId] : undefined;
   if (key === undefined) return commandRefused('key_not_found', `the account has no key ${keyId}`);
   if (key.revokedAtMs !== null)
     return commandRefused('key_already_revoked', `key ${keyId} was revoked at ${instant(key.revokedAtMs)}`);
@@ -108,7 +108,7 @@ function setSpendLimit({ keyId, limit }: CommandOf<'SetSpendLimit'>, state: Open
     if (state.spend.accountLimit === limit) return [];
     return [{ type: 'SpendLimitSet', data: { scope: 'account', keyId: null, limit } }];
   }
-  if (state.keys[keyId] === undefined) return commandRefused('key_not_found', `the account has no key ${keyId}`);
+  if (!Object.hasOwn(state.keys, keyId)) return commandRefused('key_not_found', `the account has no key ${keyId}`);
   if ((state.spend.keyLimits[keyId] ?? null) === limit) return [];
   return [{ type: 'SpendLimitSet', data: { scope: 'key', keyId, limit } }];
 }

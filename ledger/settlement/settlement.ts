@@ -122,7 +122,11 @@ export class Settlement {
   }
 
   #startReady(): void {
-    while (this.#ready.length > 0 && this.#appendsUnderWay < LIMITS.settlementAppendsMax) {
+    while (
+      !this.#stop.signal.aborted &&
+      this.#ready.length > 0 &&
+      this.#appendsUnderWay < LIMITS.settlementAppendsMax
+    ) {
       const accountId = this.#ready.shift();
       if (accountId === undefined) return;
       this.#appendsUnderWay++;
@@ -154,6 +158,7 @@ export class Settlement {
 
   async #settleGroup(accountId: AccountId, group: readonly PendingRequest[]): Promise<void> {
     for (let attempt = 1; ; attempt++) {
+      this.#stop.signal.throwIfAborted();
       const { events, proposed, at } = this.#decideGroup(accountId, group);
       if (proposed.length === 0) return;
       try {

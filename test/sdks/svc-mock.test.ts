@@ -106,6 +106,16 @@ describe.each([
   });
 });
 
+it('says in the words of the current SDK that the mock keeps no message threads', async () => {
+  const answer = await fetch(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': gateway.key },
+    body: JSON.stringify({ model: 'svc-mock', ...hello, thread: { type: 'create' } }),
+  });
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ error: { details: { error_code: 'thread_unsupported_request' } } });
+});
+
 it('lets the tool runner of the current SDK fall back from message threads to the whole history', async () => {
   const client = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
   const ran: unknown[] = [];

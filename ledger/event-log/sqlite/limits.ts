@@ -15,8 +15,8 @@ export const SQLITE_LIMITS = Object.freeze({
   /** A second group is handed over before the first is answered only when it is full. */
   groupsInFlightMax: 2,
   /**
-   * Under load, commits start at least this far apart: a commit costs as much CPU as 20 events, so at 5,000 appends/s
-   * groups of ten cost half of what groups of three do. A lone append never waits.
+   * Under load, commits start at least this far apart. A commit costs as much CPU as 20 events: measured, 51 µs an event
+   * in transactions of 2, 14 in 8, 9 in 16, 6.5 in 32. A lone append never waits.
    */
   gatherMs: 2,
   /** The last group's size from which on there is a load to gather. */

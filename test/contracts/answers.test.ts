@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest';
+import { microUsdNumber, modelSchema } from '../../contracts/answers.ts';
+
+describe('micro-USD as a JSON number', () => {
+  test.each([0n, 1n, -1n, 9_007_199_254_740_991n])('%d is exact', (amount) => {
+    expect(BigInt(microUsdNumber(amount))).toBe(amount);
+  });
+
+  test.each([9_007_199_254_740_992n, -9_007_199_254_740_993n])(
+    '%d is refused, for a reader would round it',
+    (amount) => {
+      expect(() => microUsdNumber(amount)).toThrow(RangeError);
+    },
+  );
+});
+
+describe('an entry of the model list', () => {
+  const model = {
+    id: 'opal-medium',
+    type: 'model',
+    display_name: 'Opal Medium',
+    family: 'opal',
+    status: 'deprecated',
+    context_window: 1000,
+    retiresAt: '2027-03-31T00:00:00.000Z',
+    replacement: 'opal-large',
+    note: 'x',
+  };
+
+  test('has the fields of the specification', () => {
+    expect(modelSchema.parse(model)).toEqual(model);
+  });
+
+  test.each([{ status: 'retired' }, { family: 'mine' }, { type: 'text' }, { price: '1' }])(
+    'is not one with %j',
+    (change) => {
+      expect(modelSchema.safeParse({ ...model, ...change }).success).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { type Configuration, ConfigurationError, readConfiguration } from '../../contracts/configuration.ts';
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'configuration-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const provider = { protocol: 'messages', baseUrl: 'http://127.0.0.1:9', apiKeyEnv: 'UPSTREAM_KEY' };
+const SECRET = 'upstream-credential';
+
+function fileOf(text: string): string {
+  const file = join(folder, 'gateway.yaml');
+  writeFileSync(file, text);
+  return file;
+}
+const read = (
+  settings: unknown,
+  environment: Record<string, string> | null = { UPSTREAM_KEY: SECRET },
+): Configuration => readConfiguration({ file: fileOf(stringify(settings)), environment });
+
+function faultsOf(action: () => unknown): readonly string[] {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe('a configuration', () => {
+  test('has a default for everything', () => {
+    const configuration = readConfiguration({ file: null, environment: {} });
+    expect(configuration).toMatchObject({
+      file: null,
+      listen: { host: '127.0.0.1', port: 8787 },
+      eventLog: { kind: 'sqlite' },
+      providers: {},
+      trialUsd: 5_000_000n,
+      chargeInterrupted: 'none',
+      logLevel: 'info',
+      data: resolve('.data'),
+    });
+    expect(configuration).not.toHaveProperty('catalog');
+  });
+
+  test('may be an empty file', () => {
+    expect(readConfiguration({ file: fileOf(''), environment: {} }).listen.port).toBe(8787);
+  });
+
+  test('may be JSON', () => {
+    const file = fileOf(JSON.stringify({ listen: { port: 0 }, trialUsd: '0.000001' }));
+    expect(readConfiguration({ file, environment: {} })).toMatchObject({ listen: { port: 0 }, trialUsd: 1n });
+  });
+
+  test('takes paths relative to its own file, not to the working directory', () => {
+    expect(read({ data: 'ledger', catalog: '../models.yaml' })).toMatchObject({
+      data: join(folder, 'ledger'),
+      catalog: resolve(folder, '../models.yaml'),
+    });
+    expect(read({ data: '/var/lib/gateway' }).data).toBe('/var/lib/gateway');
+  });
+
+  test('takes a data folder that is given beside it before its own, relative to the working directory', () => {
+    const file = fileOf('data: ledger');
+    expect(readConfiguration({ file, data: 'elsewhere', environment: {} }).data).toBe(resolve('elsewhere'));
+  });
+
+  test('is frozen, all the way down', () => {
+    const configuration = read({ providers: { main: provider } });
+    const open: string[] = [];
+    const walk = (value: unknown, path: string): void => {
+      if (value === null || typeof value !== 'object') return;
+      if (!Object.isFrozen(value)) open.push(path);
+      for (const [name, inner] of Object.entries(value)) walk(inner, `${path}.${name}`);
+    };
+    walk(configuration, 'configuration');
+    expect(open).toEqual([]);
+    expect(() => Object.assign(configuration.listen, { port: 1 })).toThrow(TypeError);
+  });
+});
+
+describe('the credential of a provider', () => {
+  test('comes from the environment', () => {
+    expect(read({ providers: { main: provider } }).providers.main).toMatchObject({
+      apiKey: SECRET,
+      auth: 'x-api-key',
+      countTokens: true,
+      onClientDisconnect: 'drain',
+    });
+  });
+
+  test.each([{}, { UPSTREAM_KEY: '' }])('must be set: %j', (environment) => {
+    expect(faultsOf(() => read({ providers: { main: provider } }, environment))).toEqual([
+      'providers.main.apiKeyEnv: the environment variable UPSTREAM_KEY is not set',
+    ]);
+  });
+
+  test('is not needed by a command that calls no provider', () => {
+    expect(read({ providers: { main: provider } }, null).providers.main?.apiKey).toBe('');
+  });
+
+  test('is missing for each provider at once', () => {
+    const second = { ...provider, apiKeyEnv: 'OTHER_KEY' };
+    expect(faultsOf(() => read({ providers: { main: provider, spare: second } }, {}))).toEqual([
+      'providers.main.apiKeyEnv: the environment variable UPSTREAM_KEY is not set',
+      'providers.spare.apiKeyEnv: the environment variable OTHER_KEY is not set',
+    ]);
+  });
+
+  test('has no place in the file, and a fault does not repeat it', () => {
+    const faults = faultsOf(() => read({ providers: { main: { ...provider, apiKey: SECRET } } }));
+    expect(faults).toEqual(['providers.main: has no setting named "apiKey"']);
+  });
+});
+
+describe('a fault', () => {
+  test.each([
+    [{ listen: { port: 70_000 } }, 'listen.port: must be at most 65535'],
+    [{ listen: { port: '8787' } }, 'listen.port: expected a number'],
+    [{ listen: { hots: 'x' } }, 'listen: has no setting named "hots"'],
+    [{ listne: {} }, 'has no setting named "listne"'],
+    [{ data: '' }, 'data: must not be empty'],
+    [{ eventLog: { kind: 'kafka' } }, 'eventLog.kind: expected "sqlite"'],
+    [{ trialUsd: 5 }, 'trialUsd: expected a string'],
+    [{ trialUsd: '5 USD' }, 'trialUsd: expected USD as a string such as "5.00"'],
+    [{ chargeInterrupted: 'all' }, 'chargeInterrupted: expected one of "none", "reported"'],
+    [{ drainMs: 0 }, 'drainMs: must be at least 1'],
+    [{ drainMs: 120_001 }, 'drainMs: must be at most 120000'],
+    [{ logLevel: 'loud' }, 'logLevel: expected one of "fatal", "error", "warn", "info", "debug", "trace", "silent"'],
+    [{ providers: { main: { ...provider, protocol: 'chat' } } }, 'providers.main.protocol: expected "messages"'],
+    [
+      { providers: { main: { ...provider, baseUrl: 'ftp://x' } } },
+      'providers.main.baseUrl: expected an http or https URL',
+    ],
+    [
+      { providers: { main: { ...provider, apiKeyEnv: 'sk-123' } } },
+      'providers.main.apiKeyEnv: expected the name of an environment variable',
+    ],
+    [{ providers: { main: { ...provider, idleMs: 1.5 } } }, 'providers.main.idleMs: expected a whole number'],
+    [{ providers: { mock: provider } }, 'providers.mock: is built in; choose another name'],
+  ])('of %j is told with its path', (settings, fault) => {
+    expect(faultsOf(() => read(settings))).toEqual([fault]);
+  });
+
+  test('is told together with all others', () => {
+    const faults = faultsOf(() =>
+      read({ listen: { port: -1 }, trialUsd: 'x', logLevel: 7, providers: { main: { ...provider, auth: 'basic' } } }),
+    );
+    expect(faults).toEqual([
+      'listen.port: must be at least 0',
+      'providers.main.auth: expected one of "x-api-key", "bearer"',
+      'trialUsd: expected USD as a string such as "5.00"',
+      'logLevel: expected one of "fatal", "error", "warn", "info", "debug", "trace", "silent"',
+    ]);
+  });
+
+  test('names the file it is in', () => {
+    expect(() => read({ data: 7 })).toThrow(`${join(folder, 'gateway.yaml')}:\n  data: expected a string`);
+  });
+
+  test('of a file that is not YAML, or is missing, is told in the same way', () => {
+    expect(faultsOf(() => readConfiguration({ file: fileOf('a: [1'), environment: {} }))).toHaveLength(1);
+    expect(faultsOf(() => readConfiguration({ file: join(folder, 'none.yaml'), environment: {} }))[0]).toMatch(
+      /ENOENT/,
+    );
+  });
+});

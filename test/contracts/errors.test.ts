@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { ERROR_TABLE, type ErrorCode, type ErrorEntry, errorEnvelope, refusal } from '../../contracts/errors.ts';
+
+/** The specification's table (part Errors), and 410, whose type the design decides (section 5). */
+const TYPE_OF_STATUS: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  410: 'not_found_error',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  502: 'api_error',
+  529: 'overloaded_error',
+};
+const entries = Object.entries(ERROR_TABLE) as [ErrorCode, ErrorEntry][];
+
+describe('the error table', () => {
+  test.each(entries)('%s has the error.type of its status', (_code, { status, type }) => {
+    expect(type).toBe(TYPE_OF_STATUS[status]);
+  });
+
+  test('has a code for each status of the specification', () => {
+    const statuses = new Set(entries.map(([, { status }]) => String(status)));
+    expect([...statuses].sort()).toEqual(Object.keys(TYPE_OF_STATUS));
+  });
+
+  test('asks for a retry of 529, and of no refusal that the caller must cure', () => {
+    for (const [code, { status, canRetry }] of entries) {
+      if (status === 529 || status === 429) expect(canRetry, code).toBe(true);
+      if (status < 429) expect(canRetry, code).toBe(false);
+    }
+  });
+
+  test('says of each code when it happens, in words of its own', () => {
+    const words = entries.map(([, { when }]) => when);
+    expect(words.every((when) => when.length > 10)).toBe(true);
+    expect(new Set(words).size).toBe(words.length);
+  });
+});
+
+describe('the envelope', () => {
+  test.each(entries)('of %s is the specification’s', (code, { type }) => {
+    const { error, ...envelope } = errorEnvelope(code, 'why');
+    expect(envelope).toEqual({ type: 'error' });
+    expect({ type: error.type, message: error.message }).toEqual({ type, message: 'why' });
+  });
+
+  test('of a retired model is a not_found_error with 410', () => {
+    expect(ERROR_TABLE.model_retired).toMatchObject({ status: 410, type: 'not_found_error' });
+  });
+
+  test('carries the request id where there is one', () => {
+    expect(errorEnvelope('internal', 'x', 'req_1')).toEqual({
+      type: 'error',
+      error: { type: 'api_error', message: 'x' },
+      request_id: 'req_1',
+    });
+  });
+
+  test('carries details for threads, which SDKs are steered by, and for nothing else', () => {
+    expect(errorEnvelope('thread_unsupported', 'x').error.details).toEqual({
+      error_code: 'thread_unsupported_request',
+    });
+    for (const [code] of entries)
+      if (code !== 'thread_unsupported') expect(errorEnvelope(code, 'x').error).not.toHaveProperty('details');
+  });
+});
+
+test('a refusal has a retry-after only where one was given', () => {
+  expect(refusal('rate_limited', 'slow down', 3)).toEqual({
+    type: 'refusal',
+    code: 'rate_limited',
+    message: 'slow down',
+    retryAfterS: 3,
+  });
+  expect(refusal('internal', 'x')).not.toHaveProperty('retryAfterS');
+});

@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { decodeEvent, decodeMetadata, encodeEvents, UnreadableEventError } from '../../contracts/event-codec.ts';
+import type { ProposedEvent, RecordedEvent } from '../../contracts/event-log.ts';
+import { type DomainEvent, EVENT_SCHEMAS, isAccountEvent } from '../../contracts/events.ts';
+import { accountId, accountStream, commandId, eventIdOf, position, revision } from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
+import { EXAMPLE_EVENTS, exampleOf } from './example-events.ts';
+
+const RECORDING = {
+  commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'),
+  actor: 'operator',
+  recordedAt: '2026-11-05T10:20:31.001Z',
+};
+const PLACE = { stream: accountStream(accountId('acme')), revision: revision(41), position: position(1000) };
+const recorded = (proposed: ProposedEvent, change: Partial<RecordedEvent> = {}): RecordedEvent => ({
+  ...proposed,
+  ...PLACE,
+  ...change,
+});
+function encodeOne(event: DomainEvent): ProposedEvent {
+  const [proposed] = encodeEvents([event], RECORDING);
+  if (proposed === undefined) throw new Error('nothing was encoded');
+  return proposed;
+}
+
+describe('an event', () => {
+  test('of each type has an example here', () => {
+    expect(EXAMPLE_EVENTS.map(({ type }) => type).sort()).toEqual(Object.keys(EVENT_SCHEMAS).sort());
+  });
+
+  test.each(EXAMPLE_EVENTS.map((event) => [event.type, event] as const))(
+    '%s is read back as it was',
+    (_type, event) => {
+      expect(decodeEvent(recorded(encodeOne(event)))).toEqual(event);
+    },
+  );
+
+  test('has its amounts as decimal strings in the stored JSON, and no JSON number beyond what a float holds', () => {
+    const data: unknown = JSON.parse(encodeOne(exampleOf('CreditsDebited')).data);
+    expect(data).toMatchObject({
+      cost: '24217500000',
+      carryBefore: '999999',
+      amount: '24218',
+      balanceAfter: '-218',
+      monthToDateAfter: '9007199254740993',
+      lines: [{ rate: '6000000', cost: '6000000000', tokens: 1000 }, {}, {}, {}],
+      grants: [{ grantId: 'grant-1', amount: '24000' }],
+    });
+  });
+
+  test('has an id made of its command and index, and metadata that says who, why and when', () => {
+    const proposed = encodeEvents([exampleOf('UsageRecorded'), exampleOf('CreditsDebited')], RECORDING);
+    expect(proposed.map(({ id }) => id)).toEqual([0, 1].map((index) => eventIdOf(RECORDING.commandId, index)));
+    for (const event of proposed) expect(decodeMetadata(recorded(event))).toEqual({ schemaVersion: 1, ...RECORDING });
+  });
+
+  test.each([
+    { ...exampleOf('AccountSuspended'), data: { reason: '' } },
+    { ...exampleOf('CreditsExpired'), data: { ...exampleOf('CreditsExpired').data, amount: microUsd(-1n) } },
+    { ...exampleOf('ApiKeyRevoked'), data: { ...exampleOf('ApiKeyRevoked').data, revokedAt: '2026-11-05' } },
+    { ...exampleOf('MemberAdded'), data: { ...exampleOf('MemberAdded').data, secret: 'x' } },
+  ])('that breaks its own schema is not encoded (%#)', (event) => {
+    expect(() => encodeEvents([event], RECORDING)).toThrow();
+  });
+
+  test('belongs to an account or does not', () => {
+    const others = EXAMPLE_EVENTS.filter((event) => !isAccountEvent(event)).map(({ type }) => type);
+    expect(others).toEqual(['CatalogPublished', 'LedgerSealed']);
+  });
+});
+
+describe('a stored event that cannot be read', () => {
+  const granted = encodeOne(exampleOf('CreditsGranted'));
+  const debited = encodeOne(exampleOf('CreditsDebited'));
+  const withData = (proposed: ProposedEvent, change: object): RecordedEvent =>
+    recorded(proposed, { data: JSON.stringify({ ...JSON.parse(proposed.data), ...change }) });
+  const withVersion = (schemaVersion: unknown): RecordedEvent =>
+    recorded(granted, { metadata: JSON.stringify({ ...JSON.parse(granted.metadata), schemaVersion }) });
+  const where = /^account-acme revision 41 \(/;
+
+  test.each([
+    ['an unknown type', recorded(granted, { type: 'CreditsConjured' }), /unknown type "CreditsConjured"/],
+    ['a type of the prototype', recorded(granted, { type: 'constructor' }), /unknown type "constructor"/],
+    ['no JSON', recorded(granted, { data: '{"grantId":' }), /its data is not JSON/],
+    ['a missing field', withData(granted, { grantId: undefined }), /grantId: required/],
+    ['an amount as a number', withData(granted, { amount: 5_000_000 }), /amount: /],
+    ['a negative amount', withData(granted, { amount: '-1' }), /amount: expected a whole amount/],
+    ['a fractional amount', withData(granted, { amount: '1.5' }), /amount: expected a whole amount/],
+    ['an amount with leading zeros', withData(granted, { amount: '007' }), /amount: expected a whole amount/],
+    ['an unknown field', withData(granted, { surprise: 1 }), /surprise/],
+    ['a month that there is not', withData(debited, { month: '2026-13' }), /month: /],
+    ['an instant in local time', withData(granted, { effectiveAt: '2026-11-05T10:20:30.456+01:00' }), /effectiveAt: /],
+  ])('for %s names its stream and revision', (_what, event, problem) => {
+    expect(() => decodeEvent(event)).toThrow(UnreadableEventError);
+    expect(() => decodeEvent(event)).toThrow(where);
+    expect(() => decodeEvent(event)).toThrow(problem);
+  });
+
+  test('for a schema version of a newer program names its stream and revision', () => {
+    expect(() => decodeMetadata(withVersion(2))).toThrow(UnreadableEventError);
+    expect(() => decodeMetadata(withVersion(2))).toThrow(where);
+    expect(() => decodeMetadata(withVersion(2))).toThrow(/schema version 2 is newer than this program's 1/);
+  });
+
+  test.each([0, '1', null])('for schema version %j names its stream and revision', (schemaVersion) => {
+    expect(() => decodeMetadata(withVersion(schemaVersion))).toThrow(UnreadableEventError);
+    expect(() => decodeMetadata(withVersion(schemaVersion))).toThrow(where);
+  });
+
+  test('for metadata that is not JSON names its stream and revision', () => {
+    const event = recorded(granted, { metadata: 'no JSON' });
+    expect(() => decodeMetadata(event)).toThrow(UnreadableEventError);
+    expect(() => decodeMetadata(event)).toThrow(where);
+  });
+
+  test('is refused by its newer schema version before its data are folded, though they look readable', () => {
+    expect(() => decodeEvent(withVersion(2))).toThrow(UnreadableEventError);
+    expect(() => decodeEvent(withVersion(2))).toThrow(/schema version 2/);
+  });
+});
+
+/**
+ * What version 1 has written stays readable for ever. A line is only ever added to this file, for a new type or a new
+ * form of one; when a line turns red, the program has lost the ability to read ledgers that exist.
+ */
+describe('the golden events of version 1', () => {
+  const lines = readFileSync(new URL('./golden/events-v1.ndjson', import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n');
+  const stored = lines.map((line): RecordedEvent => ({ ...JSON.parse(line), ...PLACE }));
+
+  test('hold an example of every type that there is', () => {
+    const types = new Set(stored.map(({ type }) => type));
+    expect(Object.keys(EVENT_SCHEMAS).filter((type) => !types.has(type))).toEqual([]);
+  });
+
+  test.each(stored.map((event) => [event.type, event] as const))(
+    '%s is decoded and encoded to the same bytes',
+    (_, event) => {
+      const { schemaVersion: _version, ...recording } = decodeMetadata(event);
+      const [again] = encodeEvents([decodeEvent(event)], { ...recording, commandId: commandId(recording.commandId) });
+      expect(again).toEqual({ id: event.id, type: event.type, data: event.data, metadata: event.metadata });
+    },
+  );
+
+  test('mean what they meant: amounts are the same integers', () => {
+    expect(stored.map(decodeEvent)).toEqual(EXAMPLE_EVENTS);
+  });
+});

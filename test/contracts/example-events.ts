@@ -1,0 +1,214 @@
+import type { CatalogModel } from '../../contracts/catalog.ts';
+import type { DomainEvent, EventType } from '../../contracts/events.ts';
+import { accountId, grantId, keyId, requestId } from '../../contracts/ids.ts';
+import { microUsd, picoUsd, rate } from '../../contracts/money.ts';
+import { rateCard } from '../../contracts/rate-card.ts';
+
+/** One example of each event, with every optional part filled in at least once across them. */
+
+const REQUEST = requestId('req_019a5b3c00007000800000000000000a');
+const KEY = keyId('key_0123456789abcdef');
+const GRANT = grantId('grant-1');
+const SHA256 = 'a3'.repeat(32);
+const AT = '2026-11-05T10:20:30.456Z';
+const LATER = '2026-12-05T10:20:30.456Z';
+const CARD = rateCard(
+  'opal-medium',
+  2,
+  {
+    input: rate(3_000_000n),
+    output: rate(15_000_000n),
+    cacheRead: rate(300_000n),
+    cacheWrite5m: rate(3_750_000n),
+    cacheWrite1h: rate(6_000_000n),
+  },
+  2,
+);
+const MODEL: CatalogModel = {
+  id: 'opal-medium',
+  displayName: 'Opal Medium',
+  family: 'opal',
+  label: 'Opal Medium',
+  group: 'Opal',
+  note: 'Größe: medium',
+  contextWindow: 1_000_000,
+  caching: 'explicit',
+  showcase: true,
+  status: 'deprecated',
+  retiresAt: '2027-03-31T00:00:00.000Z',
+  replacement: 'opal-large',
+  lanes: ['standard', 'fast'],
+  free: false,
+  upstreams: [{ provider: 'mock', model: 'opal-medium' }],
+  rateCard: CARD,
+};
+const payment = { attemptId: 'attempt-1', providerId: 'pay_1', amount: microUsd(20_000_000n) };
+
+const ACCOUNT: DomainEvent[] = [
+  {
+    type: 'AccountOpened',
+    data: { accountId: accountId('acme'), kind: 'organization', email: 'owner@example.com', openedAt: AT },
+  },
+  { type: 'MemberAdded', data: { email: 'dev@example.com', role: 'member' } },
+  { type: 'MemberRoleChanged', data: { email: 'dev@example.com', role: 'admin' } },
+  { type: 'MemberRemoved', data: { email: 'dev@example.com' } },
+  {
+    type: 'ApiKeyIssued',
+    data: {
+      keyId: KEY,
+      name: 'ci',
+      sha256: SHA256,
+      last4: 'wxyz',
+      issuer: 'owner@example.com',
+      expiresAt: LATER,
+      models: ['opal-medium', 'svc-mock'],
+      monthlyLimit: microUsd(10_000_000n),
+    },
+  },
+  { type: 'ApiKeyRevoked', data: { keyId: KEY, revokedAt: AT } },
+  { type: 'PlanChanged', data: { plan: 'team' } },
+  {
+    type: 'CreditsGranted',
+    data: {
+      grantId: GRANT,
+      source: 'trial',
+      amount: microUsd(5_000_000n),
+      costBasis: microUsd(0n),
+      priority: 0,
+      effectiveAt: AT,
+      expiresAt: LATER,
+    },
+  },
+  { type: 'CreditsExpired', data: { grantId: GRANT, amount: microUsd(1_234n), expiredAt: LATER } },
+  { type: 'GrantRevoked', data: { grantId: GRANT, amount: microUsd(1n), cause: 'dispute' } },
+];
+
+const USAGE: DomainEvent[] = [
+  {
+    type: 'UsageRecorded',
+    data: {
+      requestId: REQUEST,
+      keyId: KEY,
+      model: 'opal-medium',
+      upstream: { provider: 'mock', model: 'opal-medium', requestId: null },
+      tokens: { input: 1000, output: 7, cacheRead: 30_000, cacheWrite5m: 1, cacheWrite1h: 0 },
+      lane: 'fast',
+      outcome: 'completed',
+      source: 'reported',
+      billable: true,
+      startedAt: AT,
+      finishedAt: '2026-11-05T10:20:31.000Z',
+      rateCard: { id: CARD.id, version: CARD.version, hash: CARD.hash },
+    },
+  },
+  {
+    type: 'CreditsDebited',
+    data: {
+      requestId: REQUEST,
+      keyId: KEY,
+      model: 'opal-medium',
+      lane: 'fast',
+      cost: picoUsd(24_217_500_000n),
+      carryBefore: picoUsd(999_999n),
+      carryAfter: picoUsd(499_999n),
+      amount: microUsd(24_218n),
+      lines: [
+        { tokenClass: 'input', tokens: 1000, rate: rate(6_000_000n), cost: picoUsd(6_000_000_000n) },
+        { tokenClass: 'output', tokens: 7, rate: rate(30_000_000n), cost: picoUsd(210_000_000n) },
+        { tokenClass: 'cacheRead', tokens: 30_000, rate: rate(600_000n), cost: picoUsd(18_000_000_000n) },
+        { tokenClass: 'cacheWrite5m', tokens: 1, rate: rate(7_500_000n), cost: picoUsd(7_500_000n) },
+      ],
+      grants: [{ grantId: GRANT, amount: microUsd(24_000n) }],
+      uncovered: microUsd(218n),
+      balanceAfter: microUsd(-218n),
+      month: '2026-11',
+      monthToDateAfter: microUsd(9_007_199_254_740_993n),
+      keyMonthToDateAfter: microUsd(24_218n),
+    },
+  },
+  {
+    type: 'DebitReversed',
+    data: {
+      requestId: REQUEST,
+      keyId: KEY,
+      amount: microUsd(24_218n),
+      grants: [{ grantId: GRANT, amount: microUsd(24_000n) }],
+      uncovered: microUsd(218n),
+      month: '2026-11',
+      reason: 'upstream reported twice',
+      actor: 'operator',
+    },
+  },
+  {
+    type: 'CreditsLeased',
+    data: { proxy: 'proxy-1', leaseId: 'lease-1', amount: microUsd(500_000n), expiresAt: LATER },
+  },
+  { type: 'LeaseReleased', data: { proxy: 'proxy-1', leaseId: 'lease-1', amount: microUsd(0n) } },
+  { type: 'SpendLimitSet', data: { scope: 'key', keyId: KEY, limit: microUsd(0n) } },
+  {
+    type: 'SpendThresholdCrossed',
+    data: {
+      scope: 'account',
+      keyId: null,
+      month: '2026-11',
+      thresholdPercent: 80,
+      limit: microUsd(10_000_000n),
+      spent: microUsd(8_000_001n),
+    },
+  },
+];
+
+const MONEY: DomainEvent[] = [
+  {
+    type: 'AutoReloadConfigured',
+    data: { enabled: true, threshold: microUsd(5_000_000n), target: microUsd(20_000_000n), monthlyCap: null },
+  },
+  { type: 'AutoReloadStarted', data: { attemptId: 'attempt-1', amount: microUsd(15_000_000n) } },
+  { type: 'AutoReloadSkipped', data: { reason: 'monthly cap' } },
+  { type: 'AutoReloadPaused', data: { reason: 'three declines' } },
+  { type: 'PaymentSucceeded', data: payment },
+  {
+    type: 'PaymentFailed',
+    data: { attemptId: 'attempt-2', providerId: null, amount: microUsd(1n), declineCode: 'insufficient_funds' },
+  },
+  { type: 'PaymentActionRequired', data: payment },
+  { type: 'PaymentRefunded', data: payment },
+  { type: 'PaymentDisputed', data: payment },
+  { type: 'AccountSuspended', data: { reason: 'payment disputed' } },
+  { type: 'AccountReinstated', data: { reason: 'dispute won' } },
+  {
+    type: 'StatementClosed',
+    data: {
+      month: '2026-11',
+      firstRevision: 0,
+      lastRevision: 41,
+      opening: microUsd(-5n),
+      granted: microUsd(5_000_000n),
+      debited: microUsd(24_218n),
+      reversed: microUsd(0n),
+      expired: microUsd(1_234n),
+      closing: microUsd(4_974_543n),
+    },
+  },
+  { type: 'CatalogPublished', data: { version: 3, hash: SHA256, publishedAt: AT, models: [MODEL] } },
+  {
+    type: 'LedgerSealed',
+    data: {
+      firstPosition: 0,
+      lastPosition: 99,
+      count: 100,
+      merkleRoot: SHA256,
+      previousSeal: null,
+      signature: 'c2lnbmF0dXJl',
+    },
+  },
+];
+
+export const EXAMPLE_EVENTS: readonly DomainEvent[] = [...ACCOUNT, ...USAGE, ...MONEY];
+
+/** The example of a type. @throws Error when there is none. */
+export function exampleOf<T extends EventType>(type: T): Extract<DomainEvent, { type: T }> {
+  const example = EXAMPLE_EVENTS.find((event): event is Extract<DomainEvent, { type: T }> => event.type === type);
+  if (example === undefined) throw new Error(`no example of ${type}`);
+  return example;
+}

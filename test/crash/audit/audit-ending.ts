@@ -1,0 +1,108 @@
+import type { ModelPrices } from '../crash-catalog.ts';
+import type { SentRequest } from '../post-planned.ts';
+import { TOKEN_CLASSES, type Tokens, type UsageData } from './stored-event.ts';
+import type { RecordedRequest } from './upstream-record.ts';
+
+export interface EndingEvidence {
+  /** The upstream's word on what it was asked and what it answered. */
+  readonly seen: RecordedRequest;
+  /** The client's word on what it heard. */
+  readonly sent: SentRequest;
+  readonly usage: UsageData;
+  readonly prices: ModelPrices;
+  /** When a gateway was killed, in ms since 1970. */
+  readonly killsMs: readonly number[];
+}
+
+const NONE: Tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+
+/** What is wrong with the record of a request that the upstream saw: its outcome, tokens, lane and whether it is charged. */
+export function auditEnding(evidence: EndingEvidence): string[] {
+  const { usage, sent, seen, prices } = evidence;
+  const faults = usage.outcome === 'recovered' ? auditRecovered(evidence) : auditHeard(evidence);
+  // Fast where it was asked for, the model has it and the answer says so; without any answer there is no lane to tell.
+  const isFast = sent.planned.asksForFast && prices.hasFastLane && seen.script.serviceTier === 'priority';
+  const lane = isFast && hasTokens(usage.tokens) ? 'fast' : 'standard';
+  if (usage.lane !== lane) faults.push(`lane ${usage.lane}, should be ${lane}`);
+  if (usage.outcome === 'client_disconnected' && !sent.left) faults.push('its client never left');
+  return faults.map((fault) => `${usage.requestId} (${seen.id}, ${describe(evidence)}): ${fault}`);
+}
+
+const describe = ({ seen, sent, usage }: EndingEvidence): string =>
+  `${seen.stream ? 'stream' : 'JSON'} ${seen.script.ending}, client heard ${sent.heard}${sent.left ? ' and left' : ''}, recorded as ${usage.outcome}`;
+
+/** Nothing was seen of it: only a kill within its life explains that, and only where its client heard no end either. */
+function auditRecovered({ usage, sent, killsMs }: EndingEvidence): string[] {
+  const faults = [...sameTokens(usage, NONE), ...notCharged(usage)];
+  if (sent.heard !== 'nothing') faults.push('its client heard the end, so the journal had its usage');
+  const [from, to] = [Date.parse(usage.startedAt), Date.parse(usage.finishedAt)];
+  if (!killsMs.some((atMs) => from <= atMs && atMs <= to)) faults.push('no gateway was killed in its life');
+  return faults;
+}
+
+function auditHeard(evidence: EndingEvidence): string[] {
+  const { seen, usage, sent } = evidence;
+  const { ending } = seen.script;
+  if (sent.heard === 'complete' && usage.outcome !== 'completed') return ['its client has the complete answer'];
+  if (ending === 'complete') return auditComplete(evidence);
+  if (ending.startsWith('status-') || ending === 'reset-before-head') return auditRefused(usage);
+  if (ending === 'silent' && seen.stream) return auditSilentStream(evidence);
+  if (ending.startsWith('silent')) return [...outcomeIn(usage, ['client_disconnected']), ...nothingSeen(usage)];
+  if (!seen.stream) return auditRefused(usage);
+  return auditBrokenStream(evidence);
+}
+
+/** The whole answer came: what it reported is charged, to the token. */
+function auditComplete({ seen, usage }: EndingEvidence): string[] {
+  const faults = [
+    ...outcomeIn(usage, ['completed', 'client_disconnected']),
+    ...sameTokens(usage, seen.script.tokens),
+    ...namesUpstream(usage, seen),
+  ];
+  if (!usage.billable) faults.push('is not charged');
+  if (usage.source !== 'reported') faults.push(`its source is ${usage.source}`);
+  return faults;
+}
+
+const auditRefused = (usage: UsageData): string[] => [...outcomeIn(usage, ['upstream_refused']), ...nothingSeen(usage)];
+
+/** Its beginning has said the input; the client left, and past the drain's time the output is estimated. */
+function auditSilentStream({ seen, usage, sent }: EndingEvidence): string[] {
+  const faults = [...outcomeIn(usage, ['client_disconnected']), ...namesUpstream(usage, seen)];
+  const { output } = usage.tokens;
+  if (output < 1 || output > sent.planned.maxTokens) faults.push(`estimates ${output} output tokens`);
+  faults.push(...sameTokens(usage, { ...seen.script.tokens, output }));
+  if (!usage.billable) faults.push('is not charged for what was seen');
+  if (usage.source !== 'estimated') faults.push(`its source is ${usage.source}`);
+  return faults;
+}
+
+/** The upstream broke it off: what message_start said is recorded and not charged. A reset may take even that along. */
+function auditBrokenStream({ seen, usage }: EndingEvidence): string[] {
+  const started = { ...seen.script.tokens, output: 1 };
+  if (seen.script.ending === 'reset' && !hasTokens(usage.tokens))
+    return [...outcomeIn(usage, ['upstream_interrupted', 'upstream_refused']), ...notCharged(usage)];
+  return [
+    ...outcomeIn(usage, ['upstream_interrupted']),
+    ...sameTokens(usage, started),
+    ...notCharged(usage),
+    ...namesUpstream(usage, seen),
+  ];
+}
+
+const nothingSeen = (usage: UsageData): string[] => [...sameTokens(usage, NONE), ...notCharged(usage)];
+
+const notCharged = ({ billable }: UsageData): string[] => (billable ? ['is charged'] : []);
+
+const outcomeIn = ({ outcome }: UsageData, allowed: readonly string[]): string[] =>
+  allowed.includes(outcome) ? [] : [`should be recorded as ${allowed.join(' or ')}`];
+
+const sameTokens = ({ tokens }: UsageData, expected: Tokens): string[] =>
+  TOKEN_CLASSES.filter((name) => tokens[name] !== expected[name]).map(
+    (name) => `${tokens[name]} ${name} tokens, should be ${expected[name]}`,
+  );
+
+const hasTokens = (tokens: Tokens): boolean => TOKEN_CLASSES.some((name) => tokens[name] > 0);
+
+const namesUpstream = ({ upstream }: UsageData, { id }: RecordedRequest): string[] =>
+  upstream.requestId === `req_${id}` ? [] : [`names the upstream's request ${upstream.requestId}, should be req_${id}`];

@@ -1,0 +1,63 @@
+import type { ModelPrices } from '../crash-catalog.ts';
+import type { SentRequest } from '../post-planned.ts';
+import { auditEnding } from './audit-ending.ts';
+import type { UsageData } from './stored-event.ts';
+import type { RecordedRequest } from './upstream-record.ts';
+
+export interface RequestEvidence {
+  readonly sent: readonly SentRequest[];
+  readonly seen: readonly RecordedRequest[];
+  /** Of all accounts. */
+  readonly usages: readonly UsageData[];
+  readonly prices: ReadonlyMap<string, ModelPrices>;
+  readonly killsMs: readonly number[];
+}
+
+/** Refusals that no request of the run has earned. */
+const UNEARNED = new Set(['authentication_error', 'billing_error', 'permission_error']);
+
+/**
+ * Joins what the clients sent, what the upstream saw and what the ledger recorded. A key and a model together were used
+ * by one request only, so the join holds even where the gateway died before any answer.
+ */
+export function auditRequests({ sent, seen, usages, prices, killsMs }: RequestEvidence): string[] {
+  const faults: string[] = [];
+  const usagesOf = Map.groupBy(usages, slotOf);
+  const seenOf = Map.groupBy(seen, ({ id }) => id);
+  for (const request of sent) {
+    const { planned } = request;
+    const slot = slotOf({ keyId: request.keyId, model: planned.model });
+    const recorded = usagesOf.get(slot) ?? [];
+    usagesOf.delete(slot);
+    const atUpstream = seenOf.get(planned.id) ?? [];
+    seenOf.delete(planned.id);
+    if (request.errorType !== null && UNEARNED.has(request.errorType))
+      faults.push(`${planned.id}: refused with ${request.status} ${request.errorType}`);
+    const [usage] = recorded;
+    const [first] = atUpstream;
+    if (recorded.length > 1) faults.push(`${planned.id}: ${recorded.length} UsageRecorded`);
+    if (atUpstream.length > 1) faults.push(`${planned.id}: reached the upstream ${atUpstream.length} times`);
+    if (first === undefined) faults.push(...auditUnseen(request, usage));
+    else if (usage === undefined) faults.push(`${planned.id}: the upstream saw it, and no UsageRecorded is there`);
+    else {
+      const card = prices.get(planned.model);
+      if (card === undefined) faults.push(`${planned.id}: model ${planned.model} has no price`);
+      else faults.push(...auditEnding({ seen: first, sent: request, usage, prices: card, killsMs }));
+    }
+  }
+  for (const usage of [...usagesOf.values()].flat()) faults.push(`${usage.requestId}: recorded, and nobody sent it`);
+  for (const id of seenOf.keys()) faults.push(`${id}: the upstream saw it, and nobody sent it`);
+  return faults;
+}
+
+/** What never reached the upstream is not charged, and no client can have an answer from it. */
+function auditUnseen({ planned, heard }: SentRequest, usage: UsageData | undefined): string[] {
+  const faults = heard === 'complete' ? [`${planned.id}: answered, and the upstream never saw it`] : [];
+  if (usage === undefined) return faults;
+  if (usage.billable) faults.push(`${planned.id}: charged, and the upstream never saw it`);
+  if (usage.outcome !== 'recovered' && usage.outcome !== 'upstream_refused')
+    faults.push(`${planned.id}: recorded as ${usage.outcome}, and the upstream never saw it`);
+  return faults;
+}
+
+const slotOf = ({ keyId, model }: { readonly keyId: string; readonly model: string }): string => `${keyId} ${model}`;

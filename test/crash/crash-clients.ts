@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { planRequest } from './planned-request.ts';
+import { type ClientKey, postPlanned, type SentRequest } from './post-planned.ts';
+import { RequestSlots } from './request-slots.ts';
+import type { SeededRandom } from './seeded-random.ts';
+
+export interface CrashClientsOptions {
+  readonly random: SeededRandom;
+  /** To begin with; each is used by CLIENTS_PER_KEY clients at once. */
+  readonly keys: readonly ClientKey[];
+  readonly models: readonly string[];
+}
+
+const CLIENTS_PER_KEY = 3;
+/** After a refused connection or a gateway that is not ready yet. */
+const RETRY_MS = 15;
+/** Clients with fewer slots left than this get one more key at the next stop of the gateway. */
+const SLOTS_LEFT_MIN = 120;
+
+/**
+ * Clients that send one request after the other, each over a connection of its own, for as long as the run lasts;
+ * whatever gateway is up gets them.
+ */
+export class CrashClients {
+  readonly sent: SentRequest[] = [];
+  readonly #slots: readonly RequestSlots[];
+  readonly #running: Promise<unknown>;
+  #url: string | null = null;
+  #urlWanted = Promise.withResolvers<void>();
+  #isStopping = false;
+  #requests = 0;
+
+  constructor({ random, keys, models }: CrashClientsOptions) {
+    this.#slots = keys.map((key) => new RequestSlots(key, models));
+    const clients = this.#slots.flatMap((slots) =>
+      Array.from({ length: CLIENTS_PER_KEY }, () => this.#run(slots, random.fork())),
+    );
+    this.#running = Promise.all(clients);
+    // Told by `stop`.
+    this.#running.catch(() => undefined);
+  }
+
+  /** Where the gateway is now; null while there is none. */
+  useGateway(url: string | null): void {
+    // Where there was none already, clients wait for the same promise.
+    if (url === null && this.#url !== null) this.#urlWanted = Promise.withResolvers();
+    if (url !== null) this.#urlWanted.resolve();
+    this.#url = url;
+  }
+
+  /** Issues further keys where they will be needed soon. Called while no gateway is up: the next one knows them. */
+  async refillKeys(issueKey: (accountId: string) => Promise<ClientKey>): Promise<void> {
+    for (const slots of this.#slots) if (slots.left < SLOTS_LEFT_MIN) slots.addKey(await issueKey(slots.accountId));
+  }
+
+  /** Lets every client finish what it is at. @throws Error when one of them failed. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#urlWanted.resolve();
+    await this.#running;
+  }
+
+  async #run(slots: RequestSlots, random: SeededRandom): Promise<void> {
+    while (!this.#isStopping) {
+      await this.#urlWanted.promise;
+      const url = this.#url;
+      const slot = url === null ? null : slots.take();
+      if (url === null || slot === null) {
+        // No gateway, or no slot left before the next key.
+        await delay(RETRY_MS);
+        continue;
+      }
+      const planned = planRequest(random, `r${this.#requests++}`, slot.model);
+      const sent = await postPlanned(url, slot.key, planned);
+      this.sent.push(sent);
+      if (sent.status === null || sent.errorType === 'overloaded_error') await delay(RETRY_MS);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { removeFolder } from './audit-run.ts';
+import { crashRun } from './crash-run.ts';
+
+const KILLS = 6;
+const SEED = 20_261_121;
+const RUN_MS_MAX = 90_000;
+
+let folder: string | null = null;
+afterEach(() => {
+  if (folder !== null) removeFolder(folder);
+  folder = null;
+});
+
+it(`loses nothing, charges nothing twice and rebuilds the same views through ${KILLS} kills under load`, {
+  timeout: RUN_MS_MAX,
+}, async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-crash-'));
+  const audit = await crashRun({ folder, seed: SEED, kills: KILLS, secondsBetween: 0.4 });
+  expect(audit.faults).toEqual([]);
+  // The run has met what it is for: requests whose gateway died, and debits among all ways to end.
+  expect(audit.outcomes.recovered).toBeGreaterThan(0);
+  expect(audit.outcomes).toMatchObject({
+    completed: expect.any(Number),
+    client_disconnected: expect.any(Number),
+    upstream_interrupted: expect.any(Number),
+    upstream_refused: expect.any(Number),
+  });
+  expect(audit.debits).toBeGreaterThan(100);
+});

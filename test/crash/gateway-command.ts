@@ -1,0 +1,18 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export const GATEWAY_PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
+export const UPSTREAM_PROGRAM = fileURLToPath(new URL('../upstream/main.ts', import.meta.url));
+
+const COMMAND_MS_MAX = 30_000;
+const OUTPUT_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Runs one command of the gateway program with --json and returns what it printed. @throws Error when it fails. */
+export async function gatewayCommand(data: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [GATEWAY_PROGRAM, '--data', data, '--json', ...args], {
+    timeout: COMMAND_MS_MAX,
+    maxBuffer: OUTPUT_BYTES_MAX,
+  });
+  return stdout;
+}

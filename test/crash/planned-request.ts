@@ -1,0 +1,94 @@
+import type { SeededRandom } from './seeded-random.ts';
+
+export interface PlannedTokens {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite5m: number;
+  readonly cacheWrite1h: number;
+}
+
+/** One request of a client, with what its upstream is told to do and when the client leaves. */
+export interface PlannedRequest {
+  /** Names it in the upstream's record. */
+  readonly id: string;
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly maxTokens: number;
+  readonly asksForFast: boolean;
+  readonly script: {
+    readonly id: string;
+    readonly tokens: PlannedTokens;
+    readonly events: number;
+    readonly delayMs: number;
+    readonly ending: string;
+    readonly serviceTier: string;
+  };
+  /** After it was sent; null stays to the end. */
+  readonly leaveAfterMs: number | null;
+}
+
+const ENDINGS = [
+  ['complete', 62],
+  ['reset', 7],
+  ['reset-before-head', 4],
+  ['error-event', 7],
+  ['silent', 6],
+  ['silent-before-head', 3],
+  ['status-500', 4],
+  ['status-529', 3],
+  ['status-400', 4],
+] as const;
+
+const OUTPUT_TOKENS_MAX = 900;
+
+/** Draws a request. The upstream keeps to `max_tokens`, as rule 7 of the design supposes. */
+export function planRequest(random: SeededRandom, id: string, model: string): PlannedRequest {
+  const output = random.whole(1, OUTPUT_TOKENS_MAX);
+  const ending = random.weighted(ENDINGS);
+  const caches = random.chance(0.4);
+  const tokens: PlannedTokens = {
+    input: random.whole(1, 3_000),
+    output,
+    cacheRead: caches ? random.whole(0, 5_000) : 0,
+    cacheWrite5m: caches ? random.whole(0, 2_000) : 0,
+    cacheWrite1h: caches ? random.whole(0, 1_000) : 0,
+  };
+  return {
+    id,
+    model,
+    isStream: random.chance(0.65),
+    maxTokens: output + random.whole(0, 200),
+    asksForFast: random.chance(0.45),
+    script: {
+      id,
+      tokens,
+      // With two or more there is a middle to break off in.
+      events: random.whole(2, 12),
+      delayMs: random.chance(0.6) ? 0 : random.whole(1, 15),
+      ending,
+      serviceTier: random.chance(0.5) ? 'priority' : 'standard',
+    },
+    leaveAfterMs: leaveAfterMs(random, ending),
+  };
+}
+
+/** A silent upstream is always left, or the client would wait for ever. */
+function leaveAfterMs(random: SeededRandom, ending: string): number | null {
+  if (ending.startsWith('silent')) return random.whole(20, 250);
+  return random.chance(0.12) ? random.whole(0, 60) : null;
+}
+
+/** The request's body. Cache control is asked for where the upstream will report cache writes. */
+export function bodyOf({ model, maxTokens, isStream, asksForFast, script }: PlannedRequest): string {
+  const writesCache = script.tokens.cacheWrite5m + script.tokens.cacheWrite1h > 0;
+  const cache = writesCache ? { cache_control: { type: 'ephemeral', ttl: '1h' } } : {};
+  return JSON.stringify({
+    model,
+    max_tokens: maxTokens,
+    stream: isStream,
+    ...(asksForFast ? { speed: 'fast' } : {}),
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hello', ...cache }] }],
+    metadata: { script },
+  });
+}

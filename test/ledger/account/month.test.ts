@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { monthOf, nextMonthStartMs } from '../../../ledger/account/month.ts';
+
+describe('the month of an instant', () => {
+  test.each([
+    ['2026-11-01T00:00:00.000Z', '2026-11'],
+    ['2026-11-30T23:59:59.999Z', '2026-11'],
+    ['2026-12-01T00:00:00.000Z', '2026-12'],
+    ['2026-12-31T23:59:59.999Z', '2026-12'],
+    ['2027-01-01T00:00:00.000Z', '2027-01'],
+    ['2028-02-29T00:00:00.000Z', '2028-02'],
+    ['2028-02-29T23:59:59.999Z', '2028-02'],
+    ['2028-03-01T00:00:00.000Z', '2028-03'],
+    ['2027-02-28T23:59:59.999Z', '2027-02'],
+    ['2027-03-28T01:30:00.000Z', '2027-03'],
+    ['0999-05-01T00:00:00.000Z', '0999-05'],
+  ])('%s is %s, in UTC', (instant, month) => {
+    expect(monthOf(Date.parse(instant))).toBe(month);
+  });
+
+  test('is what the instant says in RFC 3339', () => {
+    fc.assert(
+      fc.property(fc.date({ min: new Date(0), max: new Date('9999-12-31'), noInvalidDate: true }), (date) => {
+        expect(monthOf(date.getTime())).toBe(date.toISOString().slice(0, 7));
+      }),
+    );
+  });
+});
+
+describe('the start of the next month', () => {
+  test.each([
+    ['2026-11-05T10:00:00.000Z', '2026-12-01T00:00:00.000Z'],
+    ['2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z'],
+    ['2028-01-31T12:00:00.000Z', '2028-02-01T00:00:00.000Z'],
+    ['2028-02-29T12:00:00.000Z', '2028-03-01T00:00:00.000Z'],
+    ['2026-12-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z'],
+  ])('after %s is %s', (instant, next) => {
+    expect(new Date(nextMonthStartMs(Date.parse(instant))).toISOString()).toBe(next);
+  });
+
+  test('is the first instant of another month: no gap, no overlap', () => {
+    fc.assert(
+      fc.property(fc.date({ min: new Date(0), max: new Date('9999-11-30'), noInvalidDate: true }), (date) => {
+        const next = nextMonthStartMs(date.getTime());
+        expect(monthOf(next - 1)).toBe(monthOf(date.getTime()));
+        expect(monthOf(next)).not.toBe(monthOf(date.getTime()));
+      }),
+    );
+  });
+});

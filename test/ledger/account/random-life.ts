@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import type { AccountEvent, EventData } from '../../../contracts/events.ts';
+import { grantId } from '../../../contracts/ids.ts';
+import { microUsd, rate } from '../../../contracts/money.ts';
+import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
+import { type AccountState, INITIAL_ACCOUNT } from '../../../ledger/account/account-state.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { decide } from '../../../ledger/account/decide.ts';
+import { evolve } from '../../../ledger/account/evolve.ts';
+import { ACCOUNT, KEY, OTHER_KEY, usageOf } from './example-account.ts';
+
+/** Random lives of an account: commands in the order of time, decided and folded one after another. */
+
+/** Pico-USD per token: small enough for many costs below one micro-USD, uneven enough for a carry after nearly all. */
+export const PRICE = { input: 2_345_660n, output: 14_999_999n, hasFast: true } as const;
+const rates = ratesFrom(rate(PRICE.input), rate(PRICE.output));
+if (rates === null) throw new Error('the price cannot be billed');
+export const PRICE_CARD = rateCard('opal-medium', 1, rates, 2);
+
+/** Just before a year's end, so that short lives cross months. */
+const BIRTH_MS = Date.UTC(2026, 11, 28);
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const tokens = fc.record({
+  input: fc.nat({ max: 60 }),
+  output: fc.nat({ max: 20 }),
+  cacheRead: fc.nat({ max: 9 }),
+  cacheWrite5m: fc.nat({ max: 3 }),
+  cacheWrite1h: fc.nat({ max: 3 }),
+});
+const key = fc.constantFrom(KEY, OTHER_KEY);
+const amount = fc.integer({ min: 0, max: 900 });
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: fc.constant('usage'),
+      tokens,
+      key,
+      lane: fc.constantFrom('standard', 'standard', 'fast'),
+      billable: fc.constantFrom(true, true, true, true, false),
+      durationMs: fc.nat({ max: HOUR_MS }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('grant'),
+      amount,
+      priority: fc.nat({ max: 2 }),
+      free: fc.boolean(),
+      startsInMs: fc.constantFrom(0, 0, DAY_MS),
+      lastsMs: fc.option(fc.oneof(fc.integer({ min: 1, max: 9 * DAY_MS }), fc.integer({ min: 1, max: 2 * HOUR_MS }))),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('expire') }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('revoke'), which: fc.nat(), part: fc.nat({ max: 100 }) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('limit'), key: fc.option(key), limit: fc.option(amount) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('suspension'), lift: fc.boolean() }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+export type TimedStep = { readonly step: Step; readonly afterMs: number };
+
+export const lives = fc.array(
+  fc.record({ step, afterMs: fc.oneof(fc.nat({ max: HOUR_MS }), fc.nat({ max: 2 * DAY_MS })) }),
+  { maxLength: 40, size: 'max' },
+);
+
+/** The events of a life. Commands that are refused leave none. */
+export function live(steps: readonly TimedStep[]): AccountEvent[] {
+  const events: AccountEvent[] = [];
+  let state: AccountState = INITIAL_ACCOUNT;
+  const take = (decided: readonly AccountEvent[]): void => {
+    for (const event of decided) state = evolve(state, event);
+    events.push(...decided);
+  };
+  const run = (command: AccountCommand): void => {
+    const decision = decide(command, state);
+    if (!('type' in decision)) take(decision);
+  };
+  let nowMs = BIRTH_MS;
+  run(birth);
+  for (const keyId of [KEY, OTHER_KEY]) run({ ...issue, keyId, nowMs });
+  for (const [index, { step: next, afterMs }] of steps.entries()) {
+    nowMs += afterMs;
+    if (next.type === 'revoke') take(revocation(state, next));
+    else run(commandOf(next, index, nowMs));
+  }
+  return events;
+}
+
+const birth: AccountCommand = {
+  type: 'OpenAccount',
+  accountId: ACCOUNT,
+  kind: 'personal',
+  email: 'owner@example.com',
+  trial: microUsd(500n),
+  trialGrantId: grantId('trial'),
+  nowMs: BIRTH_MS,
+};
+const issue = {
+  type: 'IssueKey',
+  name: 'ci',
+  sha256: 'a3'.repeat(32),
+  last4: 'wxyz',
+  issuer: 'owner@example.com',
+  expiresAtMs: null,
+  models: null,
+  monthlyLimit: microUsd(300n),
+} as const;
+
+function commandOf(next: Exclude<Step, { type: 'revoke' }>, index: number, nowMs: number): AccountCommand {
+  switch (next.type) {
+    case 'usage': {
+      const { id, version, hash } = PRICE_CARD;
+      const usage = usageOf(index, 0, {
+        tokens: next.tokens,
+        keyId: next.key,
+        lane: next.lane === 'fast' ? 'fast' : 'standard',
+        billable: next.billable,
+        startedAt: new Date(nowMs - next.durationMs).toISOString(),
+        finishedAt: new Date(nowMs).toISOString(),
+        rateCard: { id, version, hash },
+      });
+      return { type: 'RecordUsage', usage, card: PRICE_CARD };
+    }
+    case 'grant': {
+      const granted = microUsd(BigInt(next.amount));
+      const effectiveAtMs = nowMs + next.startsInMs;
+      return {
+        type: 'GrantCredits',
+        grantId: grantId(`g${index}`),
+        source: 'purchase',
+        amount: granted,
+        costBasis: next.free ? microUsd(0n) : granted,
+        priority: next.priority,
+        effectiveAtMs,
+        expiresAtMs: next.lastsMs === null ? null : effectiveAtMs + next.lastsMs,
+      };
+    }
+    case 'expire':
+      return { type: 'ExpireCredits', nowMs };
+    case 'limit':
+      return {
+        type: 'SetSpendLimit',
+        keyId: next.key,
+        limit: next.limit === null ? null : microUsd(BigInt(next.limit)),
+      };
+    case 'suspension':
+      return next.lift ? { type: 'ReinstateAccount', reason: 'x' } : { type: 'SuspendAccount', reason: 'x' };
+    default:
+      throw new Error(`no command for ${JSON.stringify(next satisfies never)}`);
+  }
+}
+
+/** No command revokes a grant yet, but the fold knows the event: a part of what one grant still holds. */
+function revocation(state: AccountState, { which, part }: Extract<Step, { type: 'revoke' }>): AccountEvent[] {
+  if (state.type === 'unopened') return [];
+  const grant = state.grants[which % Math.max(1, state.grants.length)];
+  if (grant === undefined) return [];
+  const data: EventData<'GrantRevoked'> = {
+    grantId: grant.grantId,
+    amount: microUsd((grant.remaining * BigInt(part)) / 100n),
+    cause: 'administration',
+  };
+  return [{ type: 'GrantRevoked', data }];
+}

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { ConfigurationError } from '../../../contracts/configuration.ts';
+import { readCatalogFile } from '../../../ledger/catalog/read-catalog-file.ts';
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'catalog-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const model = {
+  id: 'opal-medium',
+  display_name: 'Opal Medium',
+  family: 'opal',
+  label: 'Opal',
+  group: 'Opal',
+  context_window: 1000,
+  price: { input: '3.00', output: '15.00' },
+  upstreams: [
+    { provider: 'mock', model: 'x' },
+    { provider: 'main', model: 'y' },
+  ],
+};
+function fileOf(text: string): string {
+  const file = join(folder, 'catalog.yaml');
+  writeFileSync(file, text);
+  return file;
+}
+function faultsOf(action: () => unknown): readonly string[] {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe('a catalog file', () => {
+  test('is read with the providers of the configuration, of which mock is always one', () => {
+    const file = fileOf(stringify({ models: [model] }));
+    expect(readCatalogFile(file, ['main']).models[0]?.upstreams).toEqual(model.upstreams);
+  });
+
+  test('that names a provider which is not configured is told the path', () => {
+    const file = fileOf(stringify({ models: [model] }));
+    expect(faultsOf(() => readCatalogFile(file, ['spare']))).toEqual([
+      'models.0.upstreams.1.provider: the configuration has no provider "main"',
+    ]);
+  });
+
+  test('is read without looking at providers where none are given', () => {
+    expect(faultsOf(() => readCatalogFile(fileOf(stringify({ models: [model] })), null))).toEqual([]);
+  });
+
+  test('that is wrong is told the file and every path', () => {
+    const file = fileOf(
+      stringify({
+        models: [
+          { ...model, price: undefined, family: 'x' },
+          { ...model, label: '' },
+        ],
+      }),
+    );
+    const faults = faultsOf(() => readCatalogFile(file, ['main']));
+    expect(faults.map((fault) => fault.split(':')[0])).toEqual(
+      expect.arrayContaining(['models.0.family', 'models.1.label']),
+    );
+    expect(() => readCatalogFile(file, ['main'])).toThrow(`${file}:\n  models.0.family`);
+  });
+
+  test('that is missing, or not YAML, is told in the same way', () => {
+    expect(faultsOf(() => readCatalogFile(join(folder, 'none.yaml'), null))[0]).toMatch(/ENOENT/);
+    expect(faultsOf(() => readCatalogFile(fileOf('models: ['), null))).toHaveLength(1);
+  });
+});

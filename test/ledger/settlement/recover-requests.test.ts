@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { revision } from '../../../contracts/ids.ts';
+import { recordUsage } from '../../../ledger/account/record-usage.ts';
+import type { RecoveredRequest } from '../../../ledger/journal/journal.ts';
+import { examineRecovered } from '../../../ledger/settlement/recover-requests.ts';
+import { CARD, requestOf, usageOf } from '../account/example-account.ts';
+import { finishedText, startText } from './journal-texts.ts';
+import { account, foldInto, settledElsewhere, settlementScene } from './settlement-scene.ts';
+
+const A = account(0);
+const B = account(1);
+const NOW = Date.parse('2026-11-07T00:00:00.000Z');
+/** The stream of each account has three events before any request. */
+const KNOWN = revision(2);
+
+const begun = (number: number, known = KNOWN, of = A): RecoveredRequest => ({
+  requestId: requestOf(number),
+  start: startText(of, known, usageOf(number, 3)),
+  finished: null,
+});
+const ended = (number: number, known = KNOWN, of = A): RecoveredRequest => ({
+  requestId: requestOf(number),
+  start: startText(of, known, usageOf(number, 3)),
+  finished: finishedText(of, known, usageOf(number, 3)),
+});
+
+async function sceneWith(...settled: readonly number[]) {
+  const scene = await settlementScene(2);
+  for (const number of settled) {
+    const { state } = scene.book.read(A);
+    if (state.type === 'unopened') throw new Error('not open');
+    settledElsewhere(scene, A, recordUsage(state, usageOf(number, 3), CARD), usageOf(number, 3));
+    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
+  }
+  return scene;
+}
+
+describe('a request that the journal still holds', () => {
+  test('and that had ended is to be settled with the usage that was seen', async () => {
+    const { log } = await sceneWith();
+    expect(await examineRecovered(log, [ended(1)], NOW)).toEqual({
+      unsettled: [{ accountId: A, usage: usageOf(1, 3) }],
+      recorded: [],
+    });
+  });
+
+  test('and that had not ended is recorded as recovered, and not charged', async () => {
+    const { log } = await sceneWith();
+    const { unsettled } = await examineRecovered(log, [begun(1)], NOW);
+    expect(unsettled).toEqual([
+      {
+        accountId: A,
+        usage: usageOf(1, 0, {
+          outcome: 'recovered',
+          source: 'estimated',
+          billable: false,
+          finishedAt: '2026-11-07T00:00:00.000Z',
+        }),
+      },
+    ]);
+  });
+
+  test('and whose start is damaged is settled from its end alone', async () => {
+    const { log } = await sceneWith();
+    const request: RecoveredRequest = { ...ended(1), start: null, finished: finishedText(A, KNOWN, usageOf(1, 3)) };
+    expect((await examineRecovered(log, [request], NOW)).unsettled).toEqual([{ accountId: A, usage: usageOf(1, 3) }]);
+  });
+
+  test.each([ended(1), begun(1)])('and that the ledger has is not settled again (%#)', async (request) => {
+    const { log } = await sceneWith(1);
+    expect(await examineRecovered(log, [request], NOW)).toEqual({ unsettled: [], recorded: [requestOf(1)] });
+  });
+
+  test('is looked for from the revision on that its account had when it began', async () => {
+    const { log } = await sceneWith(1, 2);
+    // Request 2 began when request 1 (revisions 3 and 4) was known.
+    expect(await examineRecovered(log, [ended(2, revision(4))], NOW)).toEqual({
+      unsettled: [],
+      recorded: [requestOf(2)],
+    });
+  });
+
+  test('is looked for from the lowest of the revisions, where an account has several', async () => {
+    const { log } = await sceneWith(1, 2);
+    const found = await examineRecovered(log, [ended(3, revision(6)), ended(1), ended(2, revision(4))], NOW);
+    expect(found.unsettled.map(({ usage }) => usage.requestId)).toEqual([requestOf(3)]);
+    expect(found.recorded).toEqual([requestOf(1), requestOf(2)]);
+  });
+
+  test('is looked for in its own account only', async () => {
+    const { log } = await sceneWith(1);
+    const found = await examineRecovered(log, [ended(1), ended(2, KNOWN, B), begun(3, KNOWN, B)], NOW);
+    expect(found.recorded).toEqual([requestOf(1)]);
+    expect(found.unsettled.map(({ accountId, usage }) => [accountId, usage.requestId])).toEqual([
+      [B, requestOf(2)],
+      [B, requestOf(3)],
+    ]);
+  });
+
+  test('of an account without events is to be settled, and found out later', async () => {
+    const { log } = await sceneWith();
+    const found = await examineRecovered(log, [ended(1, revision(-1), account(7))], NOW);
+    expect(found.unsettled).toHaveLength(1);
+  });
+
+  test.each<[string, RecoveredRequest]>([
+    ['has no JSON', { ...begun(1), start: '{' } as RecoveredRequest],
+    ['lacks a field', { ...begun(1), start: '{"accountId":"a0"}' } as RecoveredRequest],
+    ['has an end of another form', { ...ended(1), finished: '{"started":{},"ending":{}}' } as RecoveredRequest],
+  ])('and whose text %s stops the start: it is not passed over', async (_what, request) => {
+    const { log } = await sceneWith();
+    await expect(examineRecovered(log, [ended(2), request], NOW)).rejects.toThrow();
+  });
+
+  test('none: nothing is read', async () => {
+    const { log } = await sceneWith();
+    expect(await examineRecovered(log, [], NOW)).toEqual({ unsettled: [], recorded: [] });
+  });
+});

@@ -1,0 +1,259 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { accountStream } from '../../../contracts/ids.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
+import { rateCard } from '../../../contracts/rate-card.ts';
+import { recordUsage } from '../../../ledger/account/record-usage.ts';
+import { CARD, requestOf, usageOf } from '../account/example-account.ts';
+import { waitedMs } from './prompt-delays.ts';
+import {
+  account,
+  billed,
+  bookEqualsLog,
+  eventsOf,
+  foldInto,
+  foreignGrant,
+  nextFaults,
+  once,
+  type SettlementScene,
+  settledElsewhere,
+  settlementScene,
+  submit,
+  usages,
+} from './settlement-scene.ts';
+import { passing, turns, until } from './turns.ts';
+
+vi.mock('node:timers/promises', () => import('./prompt-delays.ts'));
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  waitedMs.length = 0;
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const A = account(0);
+const B = account(1);
+
+function decided(scene: SettlementScene, of: typeof A, usage: ReturnType<typeof usageOf>) {
+  const { state } = scene.book.read(of);
+  if (state.type === 'unopened') throw new Error('not open');
+  return recordUsage(state, usage, CARD);
+}
+
+describe('a finished request', () => {
+  test('is told as settled once, when its usage and debit are in the ledger and in the book', async () => {
+    const scene = await settlementScene(1);
+    const told: unknown[] = [];
+    scene.book.onFolded((_, event) => told.push(event.type));
+    submit(scene, A, usageOf(1, 3));
+    expect([scene.settlement.pending, scene.settled]).toEqual([1, []]);
+    await passing(scene.settlement.idle());
+    expect(billed(scene)).toEqual(once([usageOf(1, 3)]));
+    expect(scene.settled).toEqual([requestOf(1)]);
+    expect(scene.settlement.pending).toBe(0);
+    expect(told).toEqual(['UsageRecorded', 'CreditsDebited']);
+    expect(await bookEqualsLog(scene, A)).toBe(true);
+  });
+
+  test('that is not charged is settled by its usage alone', async () => {
+    const scene = await settlementScene(1);
+    submit(scene, A, usageOf(1, 3, { billable: false }), usageOf(2, 0));
+    await passing(scene.settlement.idle());
+    expect(billed(scene)).toEqual(
+      new Map([
+        [requestOf(1), '1/0'],
+        [requestOf(2), '1/0'],
+      ]),
+    );
+    expect(scene.settled).toEqual([requestOf(1), requestOf(2)]);
+  });
+
+  test('that is submitted twice is settled once', async () => {
+    const scene = await settlementScene(1);
+    submit(scene, A, usageOf(1, 3), usageOf(1, 3));
+    await turns(1);
+    submit(scene, A, usageOf(1, 3));
+    await passing(scene.settlement.idle());
+    expect(billed(scene)).toEqual(once([usageOf(1, 3)]));
+    expect(scene.settled).toEqual([requestOf(1)]);
+  });
+
+  test('that the subscription brings before its append starts needs none', async () => {
+    const scene = await settlementScene(1);
+    submit(scene, A, usageOf(1, 3));
+    settledElsewhere(scene, A, decided(scene, A, usageOf(1, 3)), usageOf(1, 3));
+    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
+    await passing(scene.settlement.idle());
+    await turns();
+    expect(scene.log.appends).toBe(0);
+    expect(scene.settled).toEqual([requestOf(1)]);
+  });
+
+  test('is not settled by its usage alone where a debit belongs to it', async () => {
+    const scene = await settlementScene(1);
+    submit(scene, A, usageOf(1, 3));
+    settledElsewhere(scene, A, decided(scene, A, usageOf(1, 3)), usageOf(1, 3));
+    const [usage, debit] = scene.log.events.slice(-2);
+    if (usage === undefined || debit === undefined) throw new Error('not written');
+    foldInto(scene.book, usage);
+    await turns();
+    expect([scene.settled, scene.log.appends]).toEqual([[], 0]);
+    foldInto(scene.book, debit);
+    expect(scene.settled).toEqual([requestOf(1)]);
+  });
+});
+
+describe('requests of one account', () => {
+  test('that finish together are settled by one append, each on the state that the one before leaves', async () => {
+    const scene = await settlementScene(1);
+    const all = usages(1, 20);
+    submit(scene, A, ...all);
+    await passing(scene.settlement.idle());
+    expect(scene.log.appends).toBe(1);
+    expect(billed(scene)).toEqual(once(all));
+    const balances = eventsOf(scene, A).flatMap((event) =>
+      event.type === 'CreditsDebited' ? [event.data.balanceAfter] : [],
+    );
+    let balance = 1_000_000n;
+    expect(balances).toEqual(all.map(({ tokens }) => (balance -= BigInt(tokens.output))));
+  });
+
+  test('that finish a little later share the append, until its account has waited long enough', async () => {
+    const scene = await settlementScene(1);
+    submit(scene, A, usageOf(1, 1));
+    await turns(LIMITS.settlementLingerMs - 1);
+    submit(scene, A, usageOf(2, 1));
+    expect(scene.log.appends).toBe(0);
+    await turns(1);
+    expect(scene.log.appends).toBe(1);
+    submit(scene, A, usageOf(3, 1));
+    await passing(scene.settlement.idle());
+    expect(scene.log.appends).toBe(2);
+    expect(billed(scene)).toEqual(once(usages(1, 3)));
+  });
+
+  test('that fill a group do not wait', async () => {
+    const scene = await settlementScene(1);
+    submit(scene, A, ...usages(1, LIMITS.settlementGroupMax));
+    expect(scene.log.appends).toBe(1);
+    await passing(scene.settlement.idle());
+    expect(scene.log.appends).toBe(1);
+  });
+
+  test('that would be too much for one append are settled by several', async () => {
+    const scene = await settlementScene(1);
+    const model = 'm'.repeat(LIMITS.appendBytesMax / 20);
+    const all = usages(1, 24).map((usage) => ({ ...usage, model }));
+    const sizes: number[] = [];
+    scene.log.faults = (_stream, events) => {
+      sizes.push(
+        events.reduce((sum, { data, metadata }) => sum + Buffer.byteLength(data) + Buffer.byteLength(metadata), 0),
+      );
+      return { type: 'none' };
+    };
+    submit(scene, A, ...all);
+    await passing(scene.settlement.idle());
+    expect(sizes.length).toBeGreaterThan(1);
+    for (const size of sizes) expect(size).toBeLessThan(LIMITS.appendBytesMax);
+    expect(billed(scene)).toEqual(once(all));
+    expect(scene.settled).toEqual(all.map(({ requestId }) => requestId));
+  });
+
+  test('are settled in groups of a bounded number, in the order in which they finished', async () => {
+    const scene = await settlementScene(1);
+    const all = usages(1, 2 * LIMITS.settlementGroupMax + 1);
+    submit(scene, A, ...all);
+    await passing(scene.settlement.idle());
+    expect(scene.log.appends).toBe(3);
+    expect(scene.settled).toEqual(all.map(({ requestId }) => requestId));
+  });
+
+  test('are never in two appends at a time', async () => {
+    const scene = await settlementScene(1);
+    const gate = Promise.withResolvers<void>();
+    nextFaults(scene, { type: 'stall', until: gate.promise });
+    submit(scene, A, usageOf(1, 1));
+    await turns();
+    submit(scene, A, usageOf(2, 1));
+    await turns();
+    expect(scene.log.appends).toBe(1);
+    gate.resolve();
+    await passing(scene.settlement.idle());
+    expect([scene.log.appends, scene.log.underWayMax]).toEqual([2, 1]);
+  });
+});
+
+describe('other accounts', () => {
+  test('are not held up by one whose append stalls', async () => {
+    const scene = await settlementScene(2);
+    const gate = Promise.withResolvers<void>();
+    scene.log.faults = (stream) =>
+      stream === accountStream(A) ? { type: 'stall', until: gate.promise } : { type: 'none' };
+    submit(scene, A, usageOf(1, 1));
+    submit(scene, B, usageOf(2, 1));
+    await until(() => scene.settled.length === 1);
+    expect(scene.settled).toEqual([requestOf(2)]);
+    gate.resolve();
+    await passing(scene.settlement.idle());
+  });
+
+  test('are not held up by one that conflicts without end', async () => {
+    const scene = await settlementScene(2);
+    let foreign = 0;
+    let conflicts = true;
+    scene.log.faults = (stream) =>
+      conflicts && stream === accountStream(A)
+        ? { type: 'precede', events: foreignGrant(++foreign) }
+        : { type: 'none' };
+    submit(scene, A, usageOf(1, 1));
+    submit(scene, B, ...usages(2, 100));
+    await until(() => scene.settled.length === 100);
+    expect(scene.settled).not.toContain(requestOf(1));
+    conflicts = false;
+    await passing(scene.settlement.idle());
+    expect(billed(scene)).toEqual(once([usageOf(1, 1), ...usages(2, 100)]));
+  });
+
+  test('share a bounded number of appends, and none is forgotten', async () => {
+    const count = 3 * LIMITS.settlementAppendsMax + 5;
+    const scene = await settlementScene(count);
+    const gate = Promise.withResolvers<void>();
+    scene.log.faults = () => ({ type: 'stall', until: gate.promise });
+    const all = usages(1, count);
+    for (const [number, usage] of all.entries()) submit(scene, account(number), usage);
+    await turns();
+    expect([scene.log.appends, scene.log.underWayMax]).toEqual([
+      LIMITS.settlementAppendsMax,
+      LIMITS.settlementAppendsMax,
+    ]);
+    gate.resolve();
+    await passing(scene.settlement.idle());
+    expect(scene.log.underWayMax).toBe(LIMITS.settlementAppendsMax);
+    expect(billed(scene)).toEqual(once(all));
+  });
+});
+
+describe('a request that cannot be decided', () => {
+  test('is told as stuck, and does not hold up the others', async () => {
+    const scene = await settlementScene(1);
+    submit(scene, A, usageOf(1, 1));
+    scene.settlement.submit(A, usageOf(2, 1), rateCard('other', 1, CARD.rates, null));
+    submit(scene, A, usageOf(3, -1), usageOf(4, 1));
+    submit(scene, account(9), usageOf(5, 1));
+    await passing(scene.settlement.idle());
+    expect(scene.stuck.map(({ requestId }) => requestId).sort()).toEqual([requestOf(2), requestOf(3), requestOf(5)]);
+    expect(scene.stuck.map(({ error }) => String(error))).toEqual([
+      expect.stringMatching(/names rate card/),
+      expect.stringMatching(/tokens must be a whole number/),
+      expect.stringMatching(/account a9 was never opened/),
+    ]);
+    expect(scene.settled).toEqual([requestOf(1), requestOf(4)]);
+    expect(billed(scene)).toEqual(once([usageOf(1, 1), usageOf(4, 1)]));
+    expect(scene.away).toEqual([]);
+  });
+});
+
+test('idle resolves at once where nothing is pending', async () => {
+  const scene = await settlementScene(0);
+  await expect(scene.settlement.idle()).resolves.toBeUndefined();
+});

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { revision } from '../../contracts/ids.ts';
+import { AccountViews } from '../../projections/account-views.ts';
+import { ACCOUNT, granted, keyIssued, opened } from '../ledger/account/example-account.ts';
+import { exampleLives, foldAll, foldFrom } from './example-ledger.ts';
+
+const LIFE = [opened, granted('g', 7), keyIssued()];
+
+describe('the views of all accounts', () => {
+  test('fold each event once, however often and from wherever it comes', () => {
+    const [once, often] = [new AccountViews(), new AccountViews()];
+    const all = exampleLives(3);
+    foldAll(once, all);
+    for (const [id, events] of all)
+      for (let upTo = 1; upTo <= events.length; upTo += 4) foldFrom(often, id, events.slice(0, upTo), 0);
+    foldAll(often, all);
+    for (const [id, events] of all) {
+      expect(often.read(id)).toEqual(once.read(id));
+      expect(often.read(id).revision).toBe(events.length - 1);
+      for (const month of ['2026-12', '2027-01', '2027-02']) {
+        expect(often.monthly.linesOf(id, month)).toEqual(once.monthly.linesOf(id, month));
+        expect(often.spendLimits.ofAccount(id, month)).toEqual(once.spendLimits.ofAccount(id, month));
+      }
+    }
+  });
+
+  test('tell each event once', () => {
+    const views = new AccountViews();
+    const told: string[] = [];
+    views.onFolded((id, event) => told.push(`${id} ${event.type}`));
+    foldFrom(views, ACCOUNT, LIFE, 0);
+    foldFrom(views, ACCOUNT, LIFE, 0);
+    expect(told).toEqual(['acme AccountOpened', 'acme CreditsGranted', 'acme ApiKeyIssued']);
+  });
+
+  test('tell an event when it is in the views', () => {
+    const views = new AccountViews();
+    const seen: number[] = [];
+    views.onFolded((id) => seen.push(views.read(id).revision));
+    foldFrom(views, ACCOUNT, LIFE, 0);
+    expect(seen).toEqual([0, 1, 2]);
+  });
+
+  test('do not fold over a gap: what is left out would never be billed', () => {
+    const views = new AccountViews();
+    expect(() => views.fold(ACCOUNT, revision(1), opened)).toThrow(/revision 1 of account acme follows -1/);
+    foldFrom(views, ACCOUNT, LIFE.slice(0, 1), 0);
+    expect(() => views.fold(ACCOUNT, revision(2), keyIssued())).toThrow(/revision 2 of account acme follows 0/);
+    expect(views.read(ACCOUNT).revision).toBe(0);
+  });
+
+  test('know what they have folded', () => {
+    const views = new AccountViews();
+    expect(views.hasFolded(ACCOUNT, revision(0))).toBe(false);
+    foldFrom(views, ACCOUNT, LIFE.slice(0, 2), 0);
+    expect([0, 1, 2].map((at) => views.hasFolded(ACCOUNT, revision(at)))).toEqual([true, true, false]);
+  });
+
+  test('fold into each view what it lacks, where one of them is ahead', () => {
+    const views = new AccountViews();
+    views.balance.apply(ACCOUNT, revision(0), opened);
+    expect(views.hasFolded(ACCOUNT, revision(0))).toBe(false);
+    foldFrom(views, ACCOUNT, LIFE, 0);
+    expect(views.all.map((view) => view.revisionOf(ACCOUNT))).toEqual([2, 2, 2]);
+  });
+
+  test('keep accounts apart', () => {
+    const all = exampleLives(3);
+    const together = new AccountViews();
+    foldAll(together, all);
+    for (const [id, events] of all) {
+      const alone = new AccountViews();
+      foldFrom(alone, id, events, 0);
+      expect(together.read(id)).toEqual(alone.read(id));
+      expect(together.monthly.linesOf(id, '2027-01')).toEqual(alone.monthly.linesOf(id, '2027-01'));
+    }
+  });
+});

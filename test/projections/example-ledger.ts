@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { onTestFinished } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { type AccountId, accountId, accountStream, commandId, revision } from '../../contracts/ids.ts';
+import type { AccountViews } from '../../projections/account-views.ts';
+import { live, lives } from '../ledger/account/random-life.ts';
+import type { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+
+/** Lives of a few accounts, the same in every run, with keys of their own. */
+export function exampleLives(count: number): Map<AccountId, AccountEvent[]> {
+  const steps = fc.sample(
+    lives.filter((life) => life.length > 15),
+    { seed: 20_261_105, numRuns: count },
+  );
+  return new Map(
+    steps.map((life, number) => [accountId(`a${number}`), live(life).map((event) => ownedBy(number, event))]),
+  );
+}
+
+function ownedBy(number: number, event: AccountEvent): AccountEvent {
+  if (event.type === 'AccountOpened') return { ...event, data: { ...event.data, accountId: accountId(`a${number}`) } };
+  if (event.type !== 'ApiKeyIssued') return event;
+  const sha256 = `${number}${event.data.keyId.at(-1) === 'a' ? 'a' : 'b'}`.repeat(32);
+  return { ...event, data: { ...event.data, sha256 } };
+}
+
+export function foldAll(views: AccountViews, of: ReadonlyMap<AccountId, readonly AccountEvent[]>): void {
+  for (const [id, events] of of) foldFrom(views, id, events, 0);
+}
+
+export function foldFrom(views: AccountViews, id: AccountId, events: readonly AccountEvent[], first: number): void {
+  for (const [index, event] of events.slice(first).entries()) views.fold(id, revision(first + index), event);
+}
+
+let commands = 0;
+/** Writes events to an account's stream as somebody else would. */
+export function writeTo(log: MemoryEventLog, id: AccountId, events: readonly AccountEvent[]): void {
+  const uuid = commandId(`019a5b3c-7777-7000-8000-${(++commands).toString(16).padStart(8, '0')}0000`);
+  log.write(
+    accountStream(id),
+    encodeEvents(events, { commandId: uuid, actor: 'test', recordedAt: '2026-11-05T10:00:00.000Z' }),
+  );
+}
+
+/** The lives on the log, interleaved, from each account's n-th event to before its m-th. */
+export function writeLives(
+  log: MemoryEventLog,
+  of: ReadonlyMap<AccountId, readonly AccountEvent[]>,
+  from: number,
+  to: number,
+) {
+  for (let index = from; index < to; index += 3)
+    for (const [id, events] of of) {
+      const slice = events.slice(index, Math.min(index + 3, to));
+      if (slice.length > 0) writeTo(log, id, slice);
+    }
+}
+
+/** A file of its own in a folder that goes away with the test. */
+export function viewsFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'views-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'views.db');
+}
+
+/** Every row of every table of a file, checkpoint and all, as text. */
+export function dump(path: string): string[] {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).all();
+    return tables.flatMap(({ name }) =>
+      database
+        .prepare(`SELECT * FROM ${String(name)}`)
+        .all()
+        .map((row) => `${String(name)} ${JSON.stringify(row)}`)
+        .sort(),
+    );
+  } finally {
+    database.close();
+  }
+}
+
+export function execute(path: string, sql: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+}
