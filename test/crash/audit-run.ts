@@ -45,14 +45,12 @@ export async function auditRun({ site, last, url, sent, killsMs, keys, start }: 
   const seenByKeys = new Map<ClientKey, MeSeen>();
   for (const key of keys) seenByKeys.set(key, await meOnceSettled(url, key));
   await stopInOrder(last);
-  const books: AccountBooks[] = [];
-  for (const accountId of site.accountIds) {
-    const events = readStoredEvents(await gatewayCommand(site.data, 'ledger', 'events', accountId));
-    const own = accountBooks(accountId, events, site.catalog.prices);
-    books.push(own);
-    faults.push(...own.faults.map((fault) => `${accountId}: ${fault}`));
-    faults.push(...auditShown(own, await gatewayCommand(site.data, 'account', 'show', accountId)));
-    for (const [key, me] of seenByKeys) if (key.accountId === accountId) faults.push(...auditMe(own, key.keyId, me));
+  const audited = await Promise.all(site.accountIds.map((accountId) => auditAccount(site, accountId)));
+  const books = audited.map(({ own }) => own);
+  faults.push(...audited.flatMap((one) => one.faults));
+  for (const [key, me] of seenByKeys) {
+    const own = books.find(({ accountId }) => accountId === key.accountId);
+    if (own !== undefined) faults.push(...auditMe(own, key.keyId, me));
   }
   faults.push(...auditViewRows(join(site.data, 'views.db'), books));
   faults.push(...(await auditRebuild(site, start)));
@@ -70,6 +68,13 @@ export async function auditRun({ site, last, url, sent, killsMs, keys, start }: 
     debits: books.reduce((sum, own) => sum + own.debits.length, 0),
     debitedMicroUsd: books.reduce((sum, own) => sum + own.debited, 0n),
   };
+}
+
+async function auditAccount(site: CrashSite, accountId: string): Promise<{ own: AccountBooks; faults: string[] }> {
+  const events = readStoredEvents(await gatewayCommand(site.data, 'ledger', 'events', accountId));
+  const own = accountBooks(accountId, events, site.catalog.prices);
+  const shown = auditShown(own, await gatewayCommand(site.data, 'account', 'show', accountId));
+  return { own, faults: [...own.faults.map((fault) => `${accountId}: ${fault}`), ...shown] };
 }
 
 /** What /me says once nothing is held any more; what it says at the end of the time where something still is. */

@@ -10,6 +10,15 @@ export interface StartedProcess {
   readonly ended: Promise<number | null>;
 }
 
+/** However this process ends, its children do not outlive it. */
+const living = new Set<ChildProcess>();
+process.once('exit', killStarted);
+
+/** `kill -9` to every process that was started here and lives. For a test whose time ran out in the middle of a run. */
+export function killStarted(): void {
+  for (const child of living) child.kill('SIGKILL');
+}
+
 const START_MS_MAX = 30_000;
 const END_MS_MAX = 45_000;
 
@@ -22,11 +31,9 @@ export function startProcess(
     stdio: ['ignore', 'pipe', options.stderrFd],
     env: { ...process.env, ...options.environment },
   });
-  // However this process ends, its children do not outlive it.
-  const killAlong = (): void => void child.kill('SIGKILL');
-  process.once('exit', killAlong);
+  living.add(child);
   const ended = once(child, 'exit').then(([code]) => {
-    process.off('exit', killAlong);
+    living.delete(child);
     return typeof code === 'number' ? code : null;
   });
   const firstLine = readFirstLine(child, args);

@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { removeFolder } from './audit-run.ts';
+import { killStarted } from './child-process.ts';
 import { crashRun } from './crash-run.ts';
 
-const KILLS = 6;
+const KILLS = 5;
 const SEED = 20_261_121;
 const RUN_MS_MAX = 90_000;
 
 let folder: string | null = null;
 afterEach(() => {
+  killStarted();
   if (folder !== null) removeFolder(folder);
   folder = null;
 });

@@ -9,8 +9,8 @@ import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream } from '../upstream/upstream.ts';
 import { debitsIn, readStoredEvents, usagesIn } from './audit/stored-event.ts';
 import { removeFolder } from './audit-run.ts';
-import { killAtOnce, type StartedProcess, stopInOrder } from './child-process.ts';
-import { type CrashSite, layOutSite } from './crash-site.ts';
+import { killAtOnce, killStarted, stopInOrder } from './child-process.ts';
+import { layOutSite } from './crash-site.ts';
 import { gatewayCommand } from './gateway-command.ts';
 import type { ClientKey } from './post-planned.ts';
 
@@ -57,7 +57,10 @@ const stages: readonly Stage[] = [
 ];
 
 let close = async (): Promise<void> => undefined;
-afterEach(() => close());
+afterEach(async () => {
+  killStarted();
+  await close();
+});
 
 it('one kill finds requests at every stage: what a client has in whole is charged, all else is recorded and is not', {
   timeout: 60_000,
@@ -66,33 +69,27 @@ it('one kill finds requests at every stage: what a client has in whole is charge
   const upstream = await startUpstream({
     script: ({ body }) => stages.find(({ model }) => body.includes(`"${model}"`))?.answer ?? [silence],
   });
-  const started: { site: CrashSite | null; gateway: StartedProcess | null } = { site: null, gateway: null };
+  const site = await layOutSite(folder, [ACCOUNT], upstream.url);
   close = async () => {
-    if (started.gateway !== null) await killAtOnce(started.gateway);
-    await started.site?.close();
+    await site.close();
     await upstream.close();
     removeFolder(folder);
   };
-  const site = await layOutSite(folder, [ACCOUNT], upstream.url);
-  started.site = site;
   const key = await site.issueKey(ACCOUNT);
   const first = site.startGateway();
-  started.gateway = first;
   const { url } = await first.firstLine;
 
   const reached = stages.map((stage) => reach(url, key, stage));
   for (const index of stages.keys()) await upstream.seen(index);
-  // The last answers come together with the kill: nothing of the gateway's waits for the upstream's end.
   await Promise.all(reached);
+  // The upstream has ended none of its answers, and will not: what is charged now was in the journal before.
   await killAtOnce(first);
 
   // Killed once more as soon as it is up: what it has recovered it must not recover twice.
   const second = site.startGateway();
-  started.gateway = second;
   await second.firstLine;
   await killAtOnce(second);
   const third = site.startGateway();
-  started.gateway = third;
   await third.firstLine;
   await stopInOrder(third);
 

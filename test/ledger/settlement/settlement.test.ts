@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { accountStream } from '../../../contracts/ids.ts';
+import { decodeMetadata } from '../../../contracts/event-codec.ts';
+import { accountStream, commandOfRequest, eventIdOf } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { rateCard } from '../../../contracts/rate-card.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
-import { CARD, requestOf, usageOf } from '../account/example-account.ts';
+import { CARD, KEY, requestOf, usageOf } from '../account/example-account.ts';
 import { waitedMs } from './prompt-delays.ts';
 import {
   account,
@@ -53,6 +54,23 @@ describe('a finished request', () => {
     expect(scene.settlement.pending).toBe(0);
     expect(told).toEqual(['UsageRecorded', 'CreditsDebited']);
     expect(await bookEqualsLog(scene, A)).toBe(true);
+  });
+
+  test('has events whose ids and metadata come from the request, so that any writer would make the same', async () => {
+    const scene = await settlementScene(1);
+    submit(scene, A, ...usages(1, 2));
+    await passing(scene.settlement.idle());
+    const written = scene.log.events.slice(-4);
+    const commands = [1, 1, 2, 2].map((number) => commandOfRequest(requestOf(number)));
+    expect(written.map(({ id }) => id)).toEqual(commands.map((command, index) => eventIdOf(command, index % 2)));
+    expect(written.map((event) => decodeMetadata(event))).toEqual(
+      commands.map((command) => ({
+        schemaVersion: 1,
+        commandId: command,
+        actor: KEY,
+        recordedAt: '2026-11-06T12:00:02.000Z',
+      })),
+    );
   });
 
   test('that is not charged is settled by its usage alone', async () => {

@@ -1,0 +1,203 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { runForJson, runProgram, serve, stop } from './run-program.ts';
+
+/** The program as an operator uses it: real processes, beside a running gateway and without one. */
+const EXAMPLE = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
+
+describe('without a running gateway', () => {
+  const data = temporaryFolder();
+  const run = (...args: string[]) => runProgram(...args, '--data', data);
+  const json = (...args: string[]) => runForJson(...args, '--data', data);
+
+  it('opens an account, grants credits, issues a key, sets limits, and shows all of it', async () => {
+    const opened = await json('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+    expect(opened).toMatchObject({ accountId: 'acct_ada', kind: 'personal', trialMicroUsd: '5000000' });
+    expect(await json('credits', 'grant', 'acct_ada', '--usd', '12.50')).toMatchObject({ amountMicroUsd: '12500000' });
+    const { key, keyId } = await json(
+      'key',
+      'issue',
+      'acct_ada',
+      '--name',
+      'laptop',
+      '--monthly-limit-usd',
+      '3',
+      '--models',
+      'svc-mock',
+    );
+    expect(key).toMatch(/^sk-svc-[\w-]{43}$/);
+    await json('limit', 'set', 'acct_ada', '--usd', '100');
+    expect(await json('account', 'show', 'acct_ada')).toMatchObject({
+      availableMicroUsd: '17500000',
+      grants: [{ source: 'trial' }, { source: 'purchase', remaining: '12500000' }],
+      spend: { accountLimit: '100000000', keyLimits: { [String(keyId)]: '3000000' } },
+    });
+    const keys = JSON.stringify(await json('key', 'list', 'acct_ada'));
+    expect(keys).toContain(String(keyId));
+    expect(keys).not.toContain('sha256');
+    const shown = await run('account', 'show', 'acct_ada');
+    expect(shown.stdout).toMatch(/available\s+17\.50 USD/);
+    expect(shown.stdout).toContain('laptop');
+    expect((await run('account', 'list')).stdout).toMatch(/acct_ada .*17\.50/);
+  });
+
+  it('prints the stream as it is stored, one event a line', async () => {
+    const { stdout } = await run('--json', 'ledger', 'events', 'acct_ada');
+    const events = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events.map(({ type }) => type)).toEqual([
+      'AccountOpened',
+      'CreditsGranted',
+      'CreditsGranted',
+      'ApiKeyIssued',
+      'SpendLimitSet',
+    ]);
+    expect(events.map(({ revision }) => revision)).toEqual([0, 1, 2, 3, 4]);
+    const { stdout: part } = await run('ledger', 'events', 'acct_ada', '--from', '3', '--limit', '1');
+    expect(part).toContain('ApiKeyIssued');
+    expect(part).not.toContain('SpendLimitSet');
+  });
+
+  it('publishes a catalog, says what changes, and does not publish the same again', async () => {
+    expect((await run('catalog', 'publish', EXAMPLE)).stdout).toContain('published catalog version 1');
+    expect((await run('catalog', 'publish', EXAMPLE)).stdout).toContain('nothing changes');
+    expect((await run('catalog', 'show')).stdout).toMatch(/opal-medium .*3\.00/);
+  });
+
+  it('suspends and reinstates an account, and revokes a key', async () => {
+    await json('account', 'suspend', 'acct_ada', '--reason', 'card disputed');
+    expect(await json('account', 'show', 'acct_ada')).toMatchObject({ suspended: 'card disputed' });
+    await json('account', 'reinstate', 'acct_ada', '--reason', 'dispute lost');
+    const { keyId } = await json('key', 'issue', 'acct_ada');
+    await json('key', 'revoke', 'acct_ada', String(keyId));
+    expect((await run('key', 'list', 'acct_ada')).stdout).toMatch(/revoked \d{4}/);
+  });
+
+  it.each([
+    ['2: an unknown command', ['frobnicate'], 2, /unknown command/],
+    ['2: an amount that is none', ['credits', 'grant', 'acct_ada', '--usd', '1.2345678'], 2, /--usd.*six decimals/s],
+    ['2: neither of two options', ['limit', 'set', 'acct_ada'], 2, /--usd <amount> and --none/],
+    [
+      '2: a configuration that is not there',
+      ['account', 'show', 'acct_ada', '--config', '/no/such.yaml'],
+      2,
+      /no such file/,
+    ],
+    ['2: a catalog with faults', ['catalog', 'publish', join(data, 'bad.yaml')], 2, /models\.0\.price: required/],
+    [
+      '3: an account that exists',
+      ['account', 'open', '--email', 'a@example.com', '--id', 'acct_ada'],
+      3,
+      /is open since/,
+    ],
+    ['3: an account that does not', ['credits', 'grant', 'acct_none', '--usd', '1'], 3, /no such account/],
+    ['4: a data folder that is not there', ['account', 'list', '--data', '/no/such/folder'], 4, /unable to open/],
+  ])('ends with %s', async (_what, args, exitCode, said) => {
+    writeFileSync(
+      join(data, 'bad.yaml'),
+      'models: [{ id: x, display_name: X, family: open, label: X, group: G, context_window: 10 }]',
+    );
+    const result = await runProgram('--data', data, ...args);
+    expect(result).toMatchObject({ exitCode, stdout: '' });
+    expect(result.stderr).toMatch(said);
+    expect(result.stderr).not.toMatch(/\n {4}at /);
+  });
+
+  it.each([
+    [[]],
+    [['account']],
+    [['account', 'open']],
+    [['credits', 'grant']],
+    [['key', 'issue']],
+    [['limit', 'set']],
+    [['catalog', 'publish']],
+    [['ledger', 'events']],
+    [['serve']],
+  ])('has help, with examples on what can be run: %j', async (command) => {
+    const { exitCode, stdout } = await runProgram(...command, '--help');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('Usage: gateway');
+    if (command.length === 2 || command[0] === 'serve') expect(stdout).toContain('Example');
+  });
+});
+
+describe('beside a running gateway', () => {
+  const data = temporaryFolder();
+  let running: Awaited<ReturnType<typeof serve>>;
+  beforeAll(async () => {
+    running = await serve('--data', data);
+  });
+  afterAll(() => stop(running.child));
+  const json = (...args: string[]) => runForJson(...args, '--data', data);
+  const get = async (path: string, key = running.ready.key ?? '') =>
+    (await fetch(running.ready.url + path, { headers: { 'x-api-key': key } })) as Response;
+  const post = (key: string, model = 'opal-medium') =>
+    fetch(`${running.ready.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': key },
+      body: JSON.stringify({ model, max_tokens: 64, messages: [{ role: 'user', content: 'hello' }] }),
+    });
+
+  it('the first run has opened a demo account, with a key that works and is shown this once', async () => {
+    expect(running.ready.key).toMatch(/^sk-svc-/);
+    expect((await post(running.ready.key ?? '')).status).toBe(200);
+    await expect
+      .poll(async () => ((await (await get('/me')).json()) as { available_credits: number }).available_credits)
+      .toBeLessThan(5_000_000);
+  });
+
+  it('what is granted, limited and revoked is seen within a second', async () => {
+    const { key, keyId } = await json('key', 'issue', 'acct_demo');
+    await expect.poll(async () => (await post(String(key))).status, { timeout: 1_000, interval: 20 }).toBe(200);
+    await json('limit', 'set', 'acct_demo', '--key', String(keyId), '--usd', '0.000001');
+    await expect.poll(async () => (await post(String(key))).status, { timeout: 1_000, interval: 20 }).toBe(402);
+    await json('key', 'revoke', 'acct_demo', String(keyId));
+    await expect.poll(async () => (await post(String(key))).status, { timeout: 1_000, interval: 20 }).toBe(401);
+    await json('credits', 'grant', 'acct_demo', '--usd', '1000');
+    await expect
+      .poll(async () => ((await (await get('/me')).json()) as { available_credits: number }).available_credits, {
+        timeout: 1_000,
+        interval: 20,
+      })
+      .toBeGreaterThan(1_000_000_000);
+  });
+
+  it('a catalog that is published is taken up without a restart', async () => {
+    const file = join(data, 'next.yaml');
+    writeFileSync(
+      file,
+      'models: [{ id: only, display_name: Only, family: open, label: Only, group: G, context_window: 1000, price: { input: "1.00", output: "2.00" }, upstreams: [{ provider: mock, model: only }] }]',
+    );
+    await json('catalog', 'publish', file);
+    await expect
+      .poll(async () => ((await (await get('/catalog')).json()) as { models: unknown[] }).models.length, {
+        timeout: 1_000,
+        interval: 20,
+      })
+      .toBe(1);
+    expect(await (await get('/pricing')).json()).toMatchObject({
+      version: 2,
+      models: [{ id: 'only', usd: { input: '1.00', cache_write_1h: '2.00' } }],
+    });
+    expect((await post(running.ready.key ?? '', 'opal-medium')).status).toBe(404);
+    expect((await post(running.ready.key ?? '', 'only')).status).toBe(200);
+  });
+
+  it('a second gateway on the same data is refused, and a taken port is told', async () => {
+    const second = await runProgram('serve', '--data', data, '--port', '0');
+    expect(second).toMatchObject({ exitCode: 4, stderr: expect.stringContaining(data) });
+    const { port } = new URL(running.ready.url);
+    const taken = await runProgram('serve', '--data', temporaryFolder(), '--port', port);
+    expect(taken).toMatchObject({ exitCode: 4, stderr: expect.stringContaining(`${port} is taken`) });
+  });
+
+  it('SIGTERM ends it in order, and the next start says where its data is and shows no key', async () => {
+    expect(await stop(running.child)).toBe(0);
+    running = await serve('--data', data);
+    expect(running.ready).toEqual({ url: expect.stringMatching(/^http:/), data });
+  });
+});

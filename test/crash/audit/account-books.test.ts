@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import type { ModelPrices } from '../crash-catalog.ts';
+import { accountBooks } from './account-books.ts';
+import type { DebitData, StoredEvent, UsageData } from './stored-event.ts';
+
+/** An account that was written by hand: what the auditor must find right, and what it must not let pass. */
+const prices: ReadonlyMap<string, ModelPrices> = new Map([
+  [
+    'opal-x',
+    {
+      input: 3_000_020n,
+      output: 15_000_007n,
+      cacheRead: 300_002n,
+      cacheWrite5m: 3_750_025n,
+      cacheWrite1h: 6_000_040n,
+      hasFastLane: true,
+    },
+  ],
+]);
+
+const usage = (requestId: string, more: Partial<UsageData> = {}): UsageData => ({
+  requestId,
+  keyId: 'key_1',
+  model: 'opal-x',
+  upstream: { requestId: `up_${requestId}` },
+  tokens: { input: 10, output: 2, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 },
+  lane: 'standard',
+  outcome: 'completed',
+  source: 'reported',
+  billable: true,
+  startedAt: '2026-11-21T10:00:00.000Z',
+  finishedAt: '2026-11-21T10:00:01.000Z',
+  ...more,
+});
+
+/** 10 x 3.00002 + 2 x 15.000007 micro-USD are 60.000214; the second one is in the fast lane and costs twice that. */
+const first: DebitData = {
+  requestId: 'a',
+  keyId: 'key_1',
+  cost: '60000214',
+  carryBefore: '0',
+  carryAfter: '214',
+  amount: '60',
+  lines: [
+    { tokenClass: 'input', tokens: 10, rate: '3000020', cost: '30000200' },
+    { tokenClass: 'output', tokens: 2, rate: '15000007', cost: '30000014' },
+  ],
+  grants: [{ grantId: 'g1', amount: '60' }],
+  uncovered: '0',
+  balanceAfter: '1040',
+  month: '2026-11',
+  monthToDateAfter: '60',
+  keyMonthToDateAfter: '60',
+};
+const second: DebitData = {
+  ...first,
+  requestId: 'b',
+  cost: '120000428',
+  carryBefore: '214',
+  carryAfter: '642',
+  amount: '120',
+  lines: [
+    { tokenClass: 'input', tokens: 10, rate: '6000040', cost: '60000400' },
+    { tokenClass: 'output', tokens: 2, rate: '30000014', cost: '60000028' },
+  ],
+  grants: [
+    { grantId: 'g1', amount: '40' },
+    { grantId: 'g2', amount: '80' },
+  ],
+  balanceAfter: '920',
+  monthToDateAfter: '180',
+  keyMonthToDateAfter: '180',
+};
+
+const grant = (grantId: string, amount: string, priority: number): object => ({
+  grantId,
+  amount,
+  costBasis: '0',
+  priority,
+  effectiveAt: '2026-11-01T00:00:00.000Z',
+  expiresAt: null,
+});
+
+type Written = readonly [type: string, data: object];
+const WRITTEN: readonly Written[] = [
+  ['CreditsGranted', grant('g2', '1000', 2)],
+  ['CreditsGranted', grant('g1', '100', 1)],
+  ['UsageRecorded', usage('a')],
+  ['CreditsDebited', first],
+  ['UsageRecorded', usage('b', { lane: 'fast' })],
+  ['CreditsDebited', second],
+  ['UsageRecorded', usage('c', { outcome: 'upstream_interrupted', billable: false })],
+];
+
+const stored = (written: readonly Written[]): StoredEvent[] =>
+  written.map(([type, data], revision) => ({ revision, position: revision + 1, id: `id_${revision}`, type, data }));
+
+const faultsOf = (events: readonly StoredEvent[]): readonly string[] => accountBooks('acct_x', events, prices).faults;
+
+const withDebit = (change: Partial<DebitData>): StoredEvent[] =>
+  stored(WRITTEN.map(([type, data]) => [type, data === second ? { ...second, ...change } : data]));
+
+it('finds an account right that is right', () => {
+  const books = accountBooks('acct_x', stored(WRITTEN), prices);
+  expect(books.faults).toEqual([]);
+  expect(books).toMatchObject({ granted: 1_100n, debited: 180n, exact: 180_000_642n, carry: 642n, revision: 6 });
+});
+
+describe('tells of a debit', () => {
+  it.each<[string, Partial<DebitData>]>([
+    ['cost', { cost: '120000429' }],
+    ['carry before', { carryBefore: '0' }],
+    ['carry after', { carryAfter: '428' }],
+    ['amount', { amount: '121' }],
+    ['lines', { lines: first.lines }],
+    ['grants', { grants: [{ grantId: 'g2', amount: '120' }] }],
+    ['uncovered', { uncovered: '1' }],
+    ['balance after', { balanceAfter: '921' }],
+    ['month', { month: '2026-10' }],
+    ['key', { keyId: 'key_2' }],
+    ['month to date', { monthToDateAfter: '120' }],
+    ["key's month to date", { keyMonthToDateAfter: '120' }],
+  ])('whose %s is wrong', (what, change) => {
+    expect(faultsOf(withDebit(change))).toEqual([expect.stringContaining(`b: ${what} is `)]);
+  });
+
+  it('that is missing', () => {
+    expect(faultsOf(stored(WRITTEN.filter(([, data]) => data !== second)))).toEqual([
+      'b: charged for, and without a debit',
+    ]);
+  });
+
+  it('that stands twice', () => {
+    const twice = WRITTEN.flatMap((one) => (one[1] === second ? [one, one] : [one]));
+    expect(faultsOf(stored(twice))).toContain('b: 2 debit events');
+  });
+
+  it('for an ending that is not charged', () => {
+    const charged: Written = ['CreditsDebited', { ...second, requestId: 'c' }];
+    expect(faultsOf(stored([...WRITTEN, charged]))).toContain('c: debited, and its ending is not charged');
+  });
+});
+
+it('tells of a usage that stands twice', () => {
+  const last = WRITTEN.at(-1);
+  expect(faultsOf(stored(last === undefined ? WRITTEN : [...WRITTEN, last]))).toEqual(['c: 2 usage events']);
+});
+
+it('tells of a revision that is missing, and of an event id that stands twice', () => {
+  const events = stored(WRITTEN);
+  expect(faultsOf(events.map((event) => (event.revision === 6 ? { ...event, revision: 7 } : event)))).toEqual([
+    'revision 7 follows 5',
+  ]);
+  expect(faultsOf(events.map((event) => (event.revision === 6 ? { ...event, id: 'id_0' } : event)))).toEqual([
+    'event id id_0 stands twice',
+  ]);
+});
