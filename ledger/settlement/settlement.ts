@@ -56,6 +56,8 @@ export class Settlement {
   readonly #options: SettlementOptions;
   readonly #lanes = new Map<AccountId, AccountLane>();
   readonly #pending = new Map<RequestId, PendingRequest>();
+  /** Lanes whose groups may still grow. */
+  readonly #lingering: [AccountId, AccountLane][] = [];
   /** Accounts with work that wait for one of the appends under way to end. */
   readonly #ready: AccountId[] = [];
   readonly #idleWaiters: (() => void)[] = [];
@@ -102,23 +104,31 @@ export class Settlement {
     return lane;
   }
 
-  /** A group that is full goes at once; any other waits a little, so that what finishes next shares its append. */
+  /**
+   * A group that is full goes at once; any other waits a little, so that what finishes next shares its append. All
+   * accounts wait for the same instant, so that their appends share a commit of the log.
+   */
   #wake(accountId: AccountId, lane: AccountLane): void {
     if (this.#stop.signal.aborted || lane.phase === 'ready' || lane.phase === 'running') return;
-    if (lane.waiting.length >= LIMITS.settlementGroupMax) this.#makeReady(accountId, lane);
-    else if (lane.phase === 'idle') {
+    if (lane.waiting.length >= LIMITS.settlementGroupMax) {
+      this.#makeReady(accountId, lane);
+      this.#startReady();
+    } else if (lane.phase === 'idle') {
       lane.phase = 'lingering';
-      setTimeout(() => {
-        if (lane.phase === 'lingering') this.#makeReady(accountId, lane);
-      }, LIMITS.settlementLingerMs);
+      this.#lingering.push([accountId, lane]);
+      if (this.#lingering.length === 1) setTimeout(() => this.#endLinger(), LIMITS.settlementLingerMs);
     }
   }
 
+  #endLinger(): void {
+    for (const [accountId, lane] of this.#lingering.splice(0))
+      if (lane.phase === 'lingering') this.#makeReady(accountId, lane);
+    this.#startReady();
+  }
+
   #makeReady(accountId: AccountId, lane: AccountLane): void {
-    if (this.#stop.signal.aborted) return;
     lane.phase = 'ready';
     this.#ready.push(accountId);
-    this.#startReady();
   }
 
   #startReady(): void {

@@ -217,6 +217,21 @@ describe('the file of the views', () => {
     expect(dump(path)).toContain(`checkpoint {"view":"balance","version":1,"position":${head(log)}}`);
   });
 
+  test('spares a restart the events that it holds already', async () => {
+    const path = viewsFile();
+    const log = logOf(0, 9);
+    const first = await start(log, path);
+    await passing(first.projections.whenCaughtUp());
+    await first.close();
+    const at = head(log);
+    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
+    const subscribe = vi.spyOn(log, 'subscribeAll');
+    const { projections } = await start(log, path);
+    expect(subscribe.mock.calls.map(([{ after }]) => after)).toEqual([at]);
+    await passing(projections.whenCaughtUp());
+    expect(projections.position).toBe(head(log));
+  });
+
   test('is left alone by a reader beside a running gateway', async () => {
     const path = viewsFile();
     const log = logOf();

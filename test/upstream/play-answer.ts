@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Answer, Step } from './answer.ts';
 import type { Recording } from './seen-request.ts';
@@ -26,9 +25,7 @@ async function play(step: Step, response: ServerResponse, recording: Recording):
       await untilWritten((done) => response.write(step.bytes, done), recording);
       return false;
     case 'raw':
-      recording.wrote(step.bytes.length);
-      await untilWritten((done) => socketOf(response).write(step.bytes, done), recording);
-      return false;
+      return await writeRaw(step.bytes, response, recording);
     case 'wait':
       await Promise.race([step.until, recording.whenGone]);
       return false;
@@ -43,11 +40,12 @@ async function play(step: Step, response: ServerResponse, recording: Recording):
       return true;
     case 'reset':
       recording.ended();
-      socketOf(response).resetAndDestroy();
+      // Where the client has left in this very turn there is nothing to reset any more.
+      response.socket?.resetAndDestroy();
       return true;
     case 'hangUp':
       recording.ended();
-      socketOf(response).destroySoon();
+      response.socket?.destroySoon();
       return true;
     default:
       return step satisfies never;
@@ -74,7 +72,10 @@ function onlyAborted(error: unknown): void {
   if (!(error instanceof Error && error.name === 'AbortError')) throw error;
 }
 
-function socketOf(response: ServerResponse): Socket {
-  if (response.socket === null) throw new Error('the connection is gone');
-  return response.socket;
+/** Whether the answer is over: the client has left in this very turn. */
+async function writeRaw(bytes: Uint8Array, { socket }: ServerResponse, recording: Recording): Promise<boolean> {
+  if (socket === null) return true;
+  recording.wrote(bytes.length);
+  await untilWritten((done) => socket.write(bytes, done), recording);
+  return false;
 }
