@@ -7,6 +7,7 @@ import { newRequestId } from './request-id.ts';
 import { routeCatalogAndPricing } from './routes/catalog-and-pricing.ts';
 import { routeCountTokens } from './routes/count-tokens.ts';
 import { routeHealth } from './routes/health.ts';
+import { addCallerToRequests } from './routes/know-caller.ts';
 import { routeMe } from './routes/me.ts';
 import { routeMessages } from './routes/messages.ts';
 import { routeModels } from './routes/models.ts';
@@ -32,6 +33,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     },
   });
   keepBodiesRaw(app);
+  addCallerToRequests(app);
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const refused = refusalFor(error);
     if (refused.code === 'internal') parts.logger.error({ err: error, requestId: request.id }, 'a request failed');

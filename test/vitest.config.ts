@@ -6,6 +6,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/bench/portkey/**', 'node_modules/**'],
     pool: 'forks',
+    globalSetup: ['test/temporary-folders.ts'],
     testTimeout: 20_000,
     hookTimeout: 20_000,
   },

@@ -7,7 +7,7 @@ import { usableCredits } from '../account/grants.ts';
 import { loadAccount } from '../account/load-account.ts';
 import { monthOf } from '../account/month.ts';
 import { monthOfSpend } from '../account/spend.ts';
-import { accountArgument, usdArgument } from './command-arguments.ts';
+import { accountArgument, emailArgument, usdArgument } from './command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, facts, show, table, withEventLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 
@@ -26,7 +26,7 @@ export function addAccountCommands(account: Command, context: CommandContext): v
   account
     .command('open')
     .description('open an account with trial credits, valid for 30 days')
-    .requiredOption('--email <address>', "the owner's e-mail")
+    .requiredOption('--email <address>', "the owner's e-mail", emailArgument)
     .addOption(new Option('--kind <kind>', 'what it is').choices(['personal', 'organization']).default('personal'))
     .option('--id <account>', 'an id of your own; made up otherwise', accountArgument)
     .option('--trial-usd <amount>', "trial credits in USD instead of the configuration's; 0 for none", usdArgument)

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { z } from 'zod';
 import { ACCOUNT_ID_PATTERN, type AccountId, accountId } from '../../contracts/ids.ts';
 import { type MicroUsd, parseUsd } from '../../contracts/money.ts';
 
@@ -6,6 +7,14 @@ import { type MicroUsd, parseUsd } from '../../contracts/money.ts';
 export function accountArgument(text: string): AccountId {
   if (!ACCOUNT_ID_PATTERN.test(text)) throw new InvalidArgumentError('expected an account id such as acct_1a2b3c');
   return accountId(text);
+}
+
+const emailSchema = z.email();
+
+export function emailArgument(text: string): string {
+  const email = emailSchema.safeParse(text);
+  if (!email.success) throw new InvalidArgumentError('expected an e-mail address such as ada@example.com');
+  return email.data;
 }
 
 export function usdArgument(text: string): MicroUsd {

@@ -1,9 +1,19 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../answer.ts';
 import { authenticate, type Caller } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 
-const callers = new WeakMap<FastifyRequest, Caller>();
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by `knowCaller`, on the routes that have it. */
+    caller: Caller | null;
+  }
+}
+
+/** Gives every request its place for the caller, so that all have one shape. */
+export function addCallerToRequests(app: FastifyInstance): void {
+  app.decorateRequest('caller', null);
+}
 
 /** Finds the caller from the headers alone, so that nobody unknown makes the gateway read a body. */
 export function knowCaller({ projections, clock }: GatewayParts) {
@@ -13,14 +23,14 @@ export function knowCaller({ projections, clock }: GatewayParts) {
       refuse(reply, caller);
       return;
     }
-    callers.set(request, caller);
+    request.caller = caller;
     done();
   };
 }
 
 /** The caller that `knowCaller` found. */
 export function callerOf(request: FastifyRequest): Caller {
-  const caller = callers.get(request);
-  if (caller === undefined) throw new Error(`${request.url} was routed without a caller`);
+  const { caller } = request;
+  if (caller === null) throw new Error(`${request.url} was routed without a caller`);
   return caller;
 }

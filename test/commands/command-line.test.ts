@@ -80,6 +80,7 @@ describe('without a running gateway', () => {
   it.each([
     ['2: an unknown command', ['frobnicate'], 2, /unknown command/],
     ['2: an amount that is none', ['credits', 'grant', 'acct_ada', '--usd', '1.2345678'], 2, /--usd.*six decimals/s],
+    ['2: an e-mail that is none', ['account', 'open', '--email', 'a@b.c'], 2, /--email.*e-mail address/s],
     ['2: neither of two options', ['limit', 'set', 'acct_ada'], 2, /--usd <amount> and --none/],
     [
       '2: a configuration that is not there',

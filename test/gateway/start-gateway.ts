@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
@@ -56,10 +56,6 @@ export interface TestGateway {
 
 const ACCOUNT = accountId('acct_test');
 const KEY_OF_DATA = new Map<string, string>();
-const folders: string[] = [];
-process.on('exit', () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
 
 const model = (id: string, more: object = {}) => ({
   id,
@@ -147,9 +143,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
 }
 
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
-  folders.push(folder);
-  return folder;
+  return mkdtempSync(join(tmpdir(), 'gateway-'));
 }
 
 function writeConfiguration(data: string, { upstreamUrl, settings, provider, catalog }: TestGatewayOptions): string {
