@@ -35,6 +35,8 @@ interface PendingRequest {
   readonly card: RateCard;
   /** Seen in the ledger: what is left is to see its debit, too, where it has one. */
   recorded: boolean;
+  /** Whether a debit belongs to it; null until it is decided. */
+  hasDebit: boolean | null;
 }
 
 interface AccountLane {
@@ -77,7 +79,7 @@ export class Settlement {
   /** Takes over a finished request, which the journal already holds. A second submission of one is ignored. */
   submit(accountId: AccountId, usage: UsageRecorded, card: RateCard): void {
     if (this.#pending.has(usage.requestId)) return;
-    const request: PendingRequest = { accountId, usage, card, recorded: false };
+    const request: PendingRequest = { accountId, usage, card, recorded: false, hasDebit: null };
     this.#pending.set(usage.requestId, request);
     const lane = this.#laneOf(accountId);
     lane.waiting.push(request);
@@ -196,11 +198,13 @@ export class Settlement {
     const proposed: ProposedEvent[] = [];
     let bytes = 0;
     let { state } = snapshot;
-    for (const { usage, card, ...request } of group) {
-      if (!this.#pending.has(usage.requestId) || request.recorded) continue;
+    for (const request of group) {
+      const { usage, card } = request;
+      if (!this.#isPending(request) || request.recorded) continue;
       try {
         if (state.type === 'unopened') throw new Error(`account ${accountId} was never opened`);
         const decided = recordUsage(state, usage, card);
+        request.hasDebit = decided.some(({ type }) => type === 'CreditsDebited');
         const encoded = encodeEvents(decided, {
           commandId: commandOfRequest(usage.requestId),
           actor: usage.keyId,
@@ -237,7 +241,8 @@ export class Settlement {
     const request = this.#pending.get(event.data.requestId);
     if (request === undefined) return;
     request.recorded = true;
-    if (event.type === 'CreditsDebited' || !hasDebit(request)) this.#settled(event.data.requestId);
+    if (event.type === 'CreditsDebited' || !(request.hasDebit ?? hasDebit(request)))
+      this.#settled(event.data.requestId);
   }
 
   #settled(requestId: RequestId): void {
@@ -266,6 +271,7 @@ export class Settlement {
   }
 }
 
+/** For a request that the ledger had before it was decided here. */
 function hasDebit({ usage, card }: PendingRequest): boolean {
   return usage.billable && rateUsage(usage.tokens, usage.lane, card).cost > 0n;
 }

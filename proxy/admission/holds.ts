@@ -9,12 +9,18 @@ export interface Hold {
   readonly amount: MicroUsd;
 }
 
+/** A hold and the names of the sums that it counts in. */
+interface PlacedHold {
+  amount: bigint;
+  readonly sums: readonly [account: string, month: string, key: string];
+}
+
 /**
  * What requests under way could still cost, from admission to the fold of their debit. In memory: a hold cannot
  * outlive its request, and a restart settles every request that the journal has (rule 7).
  */
 export class Holds {
-  readonly #holds = new Map<RequestId, Hold>();
+  readonly #holds = new Map<RequestId, PlacedHold>();
   readonly #sums = new Map<string, bigint>();
 
   /** Requests that hold something or nothing, but are not settled. */
@@ -22,25 +28,25 @@ export class Holds {
     return this.#holds.size;
   }
 
-  place(requestId: RequestId, hold: Hold): void {
+  place(requestId: RequestId, { accountId, keyId, month, amount }: Hold): void {
     if (this.#holds.has(requestId)) throw new Error(`${requestId} holds already`);
-    this.#holds.set(requestId, hold);
-    this.#add(hold, hold.amount);
+    const ofMonth = `${accountId} ${month}`;
+    const placed: PlacedHold = { amount: 0n, sums: [accountId, ofMonth, `${ofMonth} ${keyId}`] };
+    this.#holds.set(requestId, placed);
+    this.#change(placed, amount);
   }
 
   /** Lowers a hold to what the request has cost, once that is known. Never raises it: what was admitted is the bound. */
   lower(requestId: RequestId, amount: MicroUsd): void {
     const hold = this.#holds.get(requestId);
-    if (hold === undefined || amount >= hold.amount) return;
-    this.#add(hold, amount - hold.amount);
-    this.#holds.set(requestId, { ...hold, amount });
+    if (hold !== undefined && amount < hold.amount) this.#change(hold, amount);
   }
 
   release(requestId: RequestId): void {
     const hold = this.#holds.get(requestId);
     if (hold === undefined) return;
     this.#holds.delete(requestId);
-    this.#add(hold, -hold.amount);
+    this.#change(hold, 0n);
   }
 
   ofAccount(accountId: AccountId): MicroUsd {
@@ -59,10 +65,12 @@ export class Holds {
     return microUsd(this.#sums.get(name) ?? 0n);
   }
 
-  #add({ accountId, keyId, month }: Hold, amount: bigint): void {
-    if (amount === 0n) return;
-    for (const name of [accountId, `${accountId} ${month}`, `${accountId} ${month} ${keyId}`]) {
-      const sum = (this.#sums.get(name) ?? 0n) + amount;
+  #change(hold: PlacedHold, amount: bigint): void {
+    const difference = amount - hold.amount;
+    hold.amount = amount;
+    if (difference === 0n) return;
+    for (const name of hold.sums) {
+      const sum = (this.#sums.get(name) ?? 0n) + difference;
       if (sum < 0n) throw new Error(`holds of ${name} fell to ${sum}`);
       if (sum === 0n) this.#sums.delete(name);
       else this.#sums.set(name, sum);

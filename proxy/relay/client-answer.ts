@@ -38,13 +38,13 @@ export class ClientAnswer {
     });
   }
 
-  /** Returns false when the client reads slower than we write; `onDrain` tells when it has caught up. */
+  /** Returns false when the client reads slower than we write; `onceDrained` tells when it has caught up. */
   write(chunk: Buffer): boolean {
     return this.#response.write(chunk);
   }
 
-  onDrain(listener: () => void): void {
-    this.#response.on('drain', listener);
+  onceDrained(listener: () => void): void {
+    this.#response.once('drain', listener);
   }
 
   end(): void {

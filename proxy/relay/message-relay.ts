@@ -58,7 +58,6 @@ export class MessageRelay {
   }
 
   start(): void {
-    this.#client.onDrain(() => this.#control?.resume());
     this.#attempt.send();
   }
 
@@ -153,7 +152,9 @@ export class MessageRelay {
     // What a complete answer costs is in the journal before its last bytes go out.
     if (this.#meter?.complete === true) this.#account(this.#completedOutcome());
     if (this.#isClientGone) return;
-    if (!this.#client.write(bytes)) this.#control?.pause();
+    if (this.#client.write(bytes)) return;
+    this.#control?.pause();
+    this.#client.onceDrained(() => this.#control?.resume());
   }
 
   #completedOutcome(): 'completed' | 'client_disconnected' {
