@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { dumpViews } from '../gateway/dump-views.ts';
 import { type PostedMessage, postMessage, recorded, startPost } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
 import { failure, hangUp, head, json, raw, reset, silence, stream, wait, write } from '../upstream/answer.ts';
@@ -394,20 +393,4 @@ describe('the gateway stops', () => {
     gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
     expect((await recorded(gateway)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
   });
-});
-
-it('has identical views after views.db was deleted', async () => {
-  await start();
-  upstream.answerWith(stream(events));
-  for (let index = 0; index < 5; index++) await (await postMessage(gateway, { stream: true })).rest();
-  await recorded(gateway);
-  const before = await me();
-  await gateway.stop();
-  const rows = dumpViews(gateway.data, { remove: true });
-  expect(rows.length).toBeGreaterThan(4);
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
-  expect(await me()).toEqual(before);
-  await gateway.stop();
-  expect(dumpViews(gateway.data, { remove: false })).toEqual(rows);
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
 });
