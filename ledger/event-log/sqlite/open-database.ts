@@ -60,7 +60,7 @@ export function checkSqliteVersion(version: string): void {
 
 function prepareFile(database: DatabaseSync, path: string): void {
   // Before anything is changed: the file may belong to another program.
-  const isNew = checkOwner(database, path);
+  const isNew = inSnapshot(database, () => checkOwner(database, path));
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
   if (wordOf(database, 'journal_mode') !== 'wal' || numberOf(database, 'synchronous') !== FULL)
     throw new EventLogError('invalid', `${path}: there is no write-ahead log here`);
@@ -79,6 +79,16 @@ function checkOwner(database: DatabaseSync, path: string): boolean {
   if (version !== SCHEMA_VERSION)
     throw new EventLogError('invalid', `${path} has version ${version}; this program knows ${SCHEMA_VERSION}`);
   return false;
+}
+
+/** All that is read sees the file at one instant: another process may be making it just now. */
+function inSnapshot<T>(database: DatabaseSync, read: () => T): T {
+  database.exec('BEGIN');
+  try {
+    return read();
+  } finally {
+    database.exec('ROLLBACK');
+  }
 }
 
 function createSchema(database: DatabaseSync, path: string): void {
