@@ -199,6 +199,7 @@ describe('an event that cannot be folded', () => {
     await until(() => stopped.length > 0);
     await turns();
     expect(ends).toEqual(['stopped']);
+    await expect(projections.whenAt(position(head(log) + 100))).rejects.toThrow(/CreditsConjured/);
   });
 });
 

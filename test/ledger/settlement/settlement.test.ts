@@ -202,6 +202,17 @@ describe('requests of one account', () => {
 });
 
 describe('other accounts', () => {
+  test('that finish in the meantime are appended at the same instant, so that the log commits them together', async () => {
+    const scene = await settlementScene(2);
+    submit(scene, A, usageOf(1, 1));
+    await turns(LIMITS.settlementLingerMs - 1);
+    submit(scene, B, usageOf(2, 1));
+    expect(scene.log.appends).toBe(0);
+    await turns(1);
+    expect([scene.log.appends, scene.log.underWayMax]).toEqual([2, 2]);
+    await passing(scene.settlement.idle());
+  });
+
   test('are not held up by one whose append stalls', async () => {
     const scene = await settlementScene(2);
     const gate = Promise.withResolvers<void>();
