@@ -46,9 +46,6 @@ export function uuidV7(nowMs: number, random: Uint8Array): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`;
 }
 
-/** The time in a UUIDv7, in milliseconds since 1970. */
-export const timeOfUuidV7 = (uuid: string): number => Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
-
 export const requestIdFromUuid = (uuid: string): RequestId => requestId(`req_${uuid.replaceAll('-', '')}`);
 
 /** The command that settles a request carries the request's own UUID: settling it twice is the same command. */

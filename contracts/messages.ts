@@ -84,4 +84,3 @@ export const messageSchema = z.looseObject({
 export type Message = z.infer<typeof messageSchema>;
 
 export const countTokensAnswerSchema = z.looseObject({ input_tokens: tokenCount });
-export type CountTokensAnswer = z.infer<typeof countTokensAnswerSchema>;

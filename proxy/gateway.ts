@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { Configuration } from '../contracts/configuration.ts';
 import type { EventLog } from '../contracts/event-log.ts';
 import { LIMITS } from '../contracts/limits.ts';
+import { rateCardOf } from '../ledger/catalog/catalog-state.ts';
 import { type Journal, openJournal, type RecoveredRequest } from '../ledger/journal/journal.ts';
 import { examineRecovered } from '../ledger/settlement/recover-requests.ts';
 import { Settlement } from '../ledger/settlement/settlement.ts';
@@ -186,10 +187,10 @@ export class Gateway {
     const { log, logger, clock } = this.#options;
     const { unsettled, recorded } = await examineRecovered(log, recovered, clock());
     this.#journal.settle(recorded);
-    const { cards } = this.#projections.catalog.state;
+    const catalog = this.#projections.catalog.state;
     for (const { accountId, usage } of unsettled) {
-      const card = cards.get(usage.rateCard.hash);
-      if (card === undefined)
+      const card = rateCardOf(catalog, usage.rateCard);
+      if (card === null)
         throw new Error(`${usage.requestId} names rate card ${usage.rateCard.hash}, which the catalog never had`);
       this.#settlement.submit(accountId, usage, card);
     }

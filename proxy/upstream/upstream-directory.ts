@@ -19,10 +19,6 @@ export class UpstreamDirectory {
     this.#upstreams = new Map([new MockUpstream(), ...configured].map((upstream) => [upstream.name, upstream]));
   }
 
-  get names(): string[] {
-    return [...this.#upstreams.keys()];
-  }
-
   /** Where a model runs, in the order in which to try; providers that this gateway does not know are left out. */
   deploymentsOf(model: CatalogModel): Deployment[] {
     return model.upstreams.flatMap(({ provider, model: name }) => {

@@ -10,7 +10,6 @@ import {
   commandOfRequest,
   eventIdOf,
   requestIdFromUuid,
-  timeOfUuidV7,
   uuidV7,
 } from '../../contracts/ids.ts';
 
@@ -24,7 +23,7 @@ describe('uuidV7', () => {
       fc.property(times, randoms, (nowMs, random) => {
         const uuid = uuidV7(nowMs, random);
         expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-        expect(timeOfUuidV7(uuid)).toBe(nowMs);
+        expect(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16)).toBe(nowMs);
       }),
     );
   });

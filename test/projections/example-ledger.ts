@@ -70,7 +70,7 @@ export function viewsFile(): string {
 
 /** Every row of every table of a file, checkpoint and all, as text. */
 export function dump(path: string): string[] {
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   try {
     const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).all();
     return tables.flatMap(({ name }) =>
@@ -86,7 +86,7 @@ export function dump(path: string): string[] {
 }
 
 export function execute(path: string, sql: string): void {
-  const database = new DatabaseSync(path);
+  const database = new DatabaseSync(path, { timeout: 5_000 });
   database.exec(sql);
   database.close();
 }

@@ -34,6 +34,7 @@ afterEach(() => {
 
 const A = account(0);
 const B = account(1);
+const C = account(2);
 
 function decided(scene: SettlementScene, of: typeof A, usage: ReturnType<typeof usageOf>) {
   const { state } = scene.book.read(of);
@@ -203,14 +204,19 @@ describe('requests of one account', () => {
 
 describe('other accounts', () => {
   test('that finish in the meantime are appended at the same instant, so that the log commits them together', async () => {
-    const scene = await settlementScene(2);
+    const scene = await settlementScene(3);
     submit(scene, A, usageOf(1, 1));
     await turns(LIMITS.settlementLingerMs - 1);
     submit(scene, B, usageOf(2, 1));
     expect(scene.log.appends).toBe(0);
     await turns(1);
     expect([scene.log.appends, scene.log.underWayMax]).toEqual([2, 2]);
+    // Whoever comes after that waits for the whole time again.
+    submit(scene, C, usageOf(3, 1));
+    await turns(LIMITS.settlementLingerMs - 1);
+    expect(scene.log.appends).toBe(2);
     await passing(scene.settlement.idle());
+    expect(scene.log.appends).toBe(3);
   });
 
   test('are not held up by one whose append stalls', async () => {
