@@ -183,11 +183,21 @@ export class Settlement {
         await this.#foldNew(accountId, at);
         if (attempt >= LIMITS.settlementAttemptsMax) throw new Error(`${attempt} conflicts in a row on ${accountId}`);
       } catch (error) {
+        if (error instanceof EventLogError && error.kind === 'invalid')
+          return this.#settleOneByOne(accountId, group, error);
         const canRetry = error instanceof EventLogError && error.canRetry;
         if (!canRetry || attempt >= LIMITS.settlementAttemptsMax) throw error;
         await this.#backOff(attempt);
       }
     }
+  }
+
+  /** The log will never take this append as it is: the requests that it would take are told from those that are stuck. */
+  async #settleOneByOne(accountId: AccountId, group: readonly PendingRequest[], error: EventLogError): Promise<void> {
+    const pending = group.filter((request) => this.#isPending(request));
+    const [only, ...others] = pending;
+    if (only !== undefined && others.length === 0) this.#giveUp(only.usage.requestId, error);
+    else for (const request of pending) await this.#settleGroup(accountId, [request]);
   }
 
   /** Decides each request that is still pending on the state that the one before it leaves. */

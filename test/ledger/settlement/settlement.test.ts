@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { decodeMetadata } from '../../../contracts/event-codec.ts';
+import { EventLogError } from '../../../contracts/event-log.ts';
 import { accountStream, commandOfRequest, eventIdOf } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { rateCard } from '../../../contracts/rate-card.ts';
@@ -269,6 +270,22 @@ describe('other accounts', () => {
 });
 
 describe('a request that cannot be decided', () => {
+  test('or that the log will never take, is told as stuck; those of its group that it takes are settled', async () => {
+    const scene = await settlementScene(1);
+    const append = scene.log.append.bind(scene.log);
+    scene.log.append = (stream, expected, events) => {
+      const isTooLong = events.some(({ data }) => data.includes(requestOf(2)));
+      return isTooLong
+        ? Promise.reject(new EventLogError('invalid', 'over the limits'))
+        : append(stream, expected, events);
+    };
+    submit(scene, A, usageOf(1, 1), usageOf(2, 1), usageOf(3, 1));
+    await passing(scene.settlement.idle());
+    expect(scene.stuck.map(({ requestId }) => requestId)).toEqual([requestOf(2)]);
+    expect(scene.settled).toEqual([requestOf(1), requestOf(3)]);
+    expect(billed(scene)).toEqual(once([usageOf(1, 1), usageOf(3, 1)]));
+  });
+
   test('is told as stuck, and does not hold up the others', async () => {
     const scene = await settlementScene(1);
     submit(scene, A, usageOf(1, 1));
