@@ -9,6 +9,8 @@ import { type MicroUsd, parseUsd } from './money.ts';
 const milliseconds = (max: number) => z.int().min(1).max(max);
 const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http or https URL' });
 
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable');
+
 const usd = z.string().transform((text, context): MicroUsd => {
   const amount = parseUsd(text);
   if (amount !== null) return amount;
@@ -21,7 +23,7 @@ const providerSchema = z.strictObject({
   /** Where `/v1/messages` is appended. */
   baseUrl: httpUrl,
   /** The environment variable that holds the provider's credential. */
-  apiKeyEnv: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable'),
+  apiKeyEnv: variable,
   /** The header that carries the credential. */
   auth: z.enum(['x-api-key', 'bearer']).default('x-api-key'),
   /** Sent when the client sends no `anthropic-version`. */
@@ -36,13 +38,77 @@ const providerSchema = z.strictObject({
   totalMs: milliseconds(LIMITS.requestTotalMs).default(LIMITS.requestTotalMs),
 });
 
+const address = z.strictObject({ host: z.string().min(1).default('127.0.0.1'), port: z.int().min(0).max(65_535) });
+
+const eventLogSchema = z.discriminatedUnion(
+  'kind',
+  [
+    /** `ledger.db` in the data folder; for one proxy. */
+    z.strictObject({ kind: z.literal('sqlite') }),
+    /** EventStoreDB or KurrentDB; for any number of proxies. The string is given as it is, or by a variable's name. */
+    z.strictObject({
+      kind: z.literal('eventstoredb'),
+      /** `esdb://…` or `esdb+discover://…`: hosts, TLS, credentials and node preference, all in one. */
+      connectionString: z.string().min(1).optional(),
+      connectionStringEnv: variable.optional(),
+    }),
+  ],
+  { error: 'expected "sqlite" or "eventstoredb"' },
+);
+
+const kafkaSchema = z.strictObject({
+  brokers: z.array(z.string().regex(/^[^\s:]+:\d+$/, 'expected host:port')).min(1),
+  /** The topic of the feed; also the name under which the relay keeps its checkpoint. */
+  topic: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,200}$/)
+    .default('ledger'),
+  /** Of a topic that the relay creates. Fixed for ever: another number would break the order within an account. */
+  partitions: z.int().min(1).max(1_000).default(12),
+  /** Of a topic that the relay creates; -1 takes the cluster's own default. */
+  replicationFactor: z.int().min(-1).max(10).default(-1),
+  compression: z.enum(['none', 'gzip']).default('gzip'),
+  ssl: z.boolean().default(false),
+  sasl: z
+    .strictObject({
+      mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']),
+      username: z.string().min(1),
+      passwordEnv: variable,
+    })
+    .optional(),
+});
+
 const configurationSchema = z.strictObject({
   listen: z
     .strictObject({ host: z.string().min(1).default('127.0.0.1'), port: z.int().min(0).max(65_535).default(8787) })
     .prefault({}),
   /** The data folder: ledger, views and journal. Relative to the configuration file. */
   data: z.string().min(1).default('.data'),
-  eventLog: z.strictObject({ kind: z.literal('sqlite') }).default({ kind: 'sqlite' }),
+  eventLog: eventLogSchema.default({ kind: 'sqlite' }),
+  /** The feed of the ledger's events for others, and for views where `projections.source` says so. */
+  kafka: kafkaSchema.optional(),
+  projections: z
+    .strictObject({
+      /** Where the views are fed from: the event log, or its feed in Kafka. */
+      source: z.enum(['log', 'kafka']).default('log'),
+      /** How long requests are admitted by views that nothing feeds any more (rule 10). */
+      maxAgeMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.viewsAgeMs),
+    })
+    .prefault({}),
+  journal: z
+    .strictObject({
+      /** Usage that waits for the event log; past it requests are refused (rule 10). */
+      maxBytes: z
+        .int()
+        .min(64 * 1024 ** 2)
+        .max(1e12)
+        .default(512 * 1024 ** 2),
+    })
+    .prefault({}),
+  /** Several proxies on one log: how long a proxy may admit under a lease before it renews it. */
+  leases: z.strictObject({ slackMs: milliseconds(86_400_000).default(LIMITS.leaseSlackMs) }).prefault({}),
+  /** Where `gateway serve` and `gateway relay` answer GET /metrics; absent is nowhere. Not for the public. */
+  metrics: z.strictObject({ serve: address.optional(), relay: address.optional() }).prefault({}),
   /** A catalog file that is published at start when the ledger has no catalog. Relative to the configuration file. */
   catalog: z.string().min(1).optional(),
   providers: z
@@ -63,10 +129,19 @@ const configurationSchema = z.strictObject({
 
 type Parsed = z.infer<typeof configurationSchema>;
 export type ProviderConfiguration = z.infer<typeof providerSchema> & { readonly apiKey: string };
-export interface Configuration extends Omit<Parsed, 'providers'> {
+export type EventLogConfiguration =
+  | { readonly kind: 'sqlite' }
+  | { readonly kind: 'eventstoredb'; readonly connectionString: string };
+export interface KafkaConfiguration extends Omit<z.infer<typeof kafkaSchema>, 'sasl'> {
+  readonly sasl: { readonly mechanism: string; readonly username: string; readonly password: string } | null;
+}
+export interface Configuration extends Omit<Parsed, 'providers' | 'eventLog' | 'kafka'> {
   /** The file that was read; null where there is none and everything has its default. */
   readonly file: string | null;
   readonly providers: Readonly<Record<string, ProviderConfiguration>>;
+  readonly eventLog: EventLogConfiguration;
+  /** Null where none is configured. */
+  readonly kafka: KafkaConfiguration | null;
 }
 
 /** What is wrong with a configuration: all faults together, each with its path. */
@@ -85,8 +160,10 @@ export interface ConfigurationSource {
   readonly file: string | null;
   /** Stands above the file's `data`. */
   readonly data?: string | undefined;
-  /** Where the providers' credentials are; null for commands that call no provider, which need none. */
-  readonly environment: Readonly<Record<string, string | undefined>> | null;
+  /** Where credentials are. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** False for commands that call no provider, which need no provider's credential. */
+  readonly callsProviders: boolean;
 }
 
 /** Reads the configuration once; the result is frozen. @throws ConfigurationError with every fault. */
@@ -97,7 +174,12 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
     reportInput: true,
   });
   if (!result.success) throw new ConfigurationError(name, fieldFaults(result.error).map(describeFault));
-  const { providers, faults } = withCredentials(result.data.providers, source.environment);
+  const faults: string[] = [];
+  const providers = withCredentials(result.data.providers, source, faults);
+  const eventLog = withConnectionString(result.data.eventLog, source, faults);
+  const kafka = withPassword(result.data.kafka, source, faults);
+  if (result.data.projections.source === 'kafka' && kafka === null)
+    faults.push('projections.source: kafka needs the section kafka');
   if (faults.length > 0) throw new ConfigurationError(name, faults);
   return deepFreeze({
     ...result.data,
@@ -105,6 +187,8 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
     data: source.data === undefined ? resolve(base, result.data.data) : resolve(source.data),
     ...(result.data.catalog === undefined ? {} : { catalog: resolve(base, result.data.catalog) }),
     providers,
+    eventLog,
+    kafka,
   });
 }
 
@@ -116,16 +200,53 @@ function readFile(file: string): unknown {
   }
 }
 
-function withCredentials(parsed: Parsed['providers'], environment: ConfigurationSource['environment']) {
-  const faults: string[] = [];
+function withCredentials(parsed: Parsed['providers'], source: ConfigurationSource, faults: string[]) {
   const providers: Record<string, ProviderConfiguration> = {};
   for (const [name, provider] of Object.entries(parsed)) {
-    const apiKey = environment?.[provider.apiKeyEnv] ?? '';
-    if (environment !== null && apiKey === '')
-      faults.push(`providers.${name}.apiKeyEnv: the environment variable ${provider.apiKeyEnv} is not set`);
+    const apiKey = source.callsProviders
+      ? fromEnvironment(provider.apiKeyEnv, `providers.${name}.apiKeyEnv`, source, faults)
+      : '';
     providers[name] = { ...provider, apiKey };
   }
-  return { providers, faults };
+  return providers;
+}
+
+function withConnectionString(
+  parsed: Parsed['eventLog'],
+  source: ConfigurationSource,
+  faults: string[],
+): EventLogConfiguration {
+  if (parsed.kind === 'sqlite') return parsed;
+  const { connectionString, connectionStringEnv } = parsed;
+  if ((connectionString === undefined) === (connectionStringEnv === undefined))
+    faults.push('eventLog: needs either connectionString or connectionStringEnv');
+  const text =
+    connectionString ??
+    fromEnvironment(
+      connectionStringEnv ?? '',
+      'eventLog.connectionStringEnv',
+      source,
+      connectionStringEnv === undefined ? [] : faults,
+    );
+  return { kind: 'eventstoredb', connectionString: text };
+}
+
+function withPassword(
+  parsed: Parsed['kafka'],
+  source: ConfigurationSource,
+  faults: string[],
+): KafkaConfiguration | null {
+  if (parsed === undefined) return null;
+  const { sasl, ...rest } = parsed;
+  if (sasl === undefined) return { ...rest, sasl: null };
+  const password = fromEnvironment(sasl.passwordEnv, 'kafka.sasl.passwordEnv', source, faults);
+  return { ...rest, sasl: { mechanism: sasl.mechanism, username: sasl.username, password } };
+}
+
+function fromEnvironment(name: string, path: string, source: ConfigurationSource, faults: string[]): string {
+  const value = source.environment[name] ?? '';
+  if (value === '') faults.push(`${path}: the environment variable ${name} is not set`);
+  return value;
 }
 
 function deepFreeze<T>(value: T): T {

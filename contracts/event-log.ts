@@ -84,6 +84,8 @@ export interface SubscribeAllOptions {
   readonly onEvents: (events: readonly RecordedEvent[]) => void | Promise<void>;
   /** Called each time everything that was in the log has been handed over; the first time marks the end of catch-up. */
   readonly onCaughtUp?: () => void;
+  /** Called each time the log is lost from sight; the subscription resumes by itself, and `onCaughtUp` tells when. */
+  readonly onDropped?: (error: Error) => void;
   /** Called at most once, with what ended the subscription. Not called after `close`. */
   readonly onStopped?: (error: Error) => void;
 }

@@ -7,9 +7,11 @@ import {
   instantField,
   keyIdField,
   laneField,
+  leaseIdField,
   microUsdField,
   monthField,
   picoUsdField,
+  proxyIdField,
   rateCardRefField,
   rateField,
   requestIdField,
@@ -108,9 +110,24 @@ const accountEvents = {
     month: monthField,
     monthToDateAfter: microUsdField,
     keyMonthToDateAfter: microUsdField,
+    /** The lease that the request was admitted under and that shrinks by the amount; absent where one proxy has all. */
+    leaseId: leaseIdField.optional(),
   }),
-  CreditsLeased: z.strictObject({ proxy: text, leaseId: text, amount: microUsdField, expiresAt: instantField }),
-  LeaseReleased: z.strictObject({ proxy: text, leaseId: text, amount: microUsdField }),
+  /**
+   * A proxy may admit requests against this much more of the account's free credit. A lease that is there already grows
+   * by the amount (0 only renews it) and has the new expiry. Requests under a lease have ended when it expires.
+   */
+  CreditsLeased: z.strictObject({
+    proxy: proxyIdField,
+    leaseId: leaseIdField,
+    /** The key whose monthly limit the lease counts against, too; null for keys without a limit. */
+    keyId: keyIdField.nullable(),
+    amount: microUsdField,
+    /** Exclusive. From then on the credit is free again, whatever became of the proxy. */
+    expiresAt: instantField,
+  }),
+  /** What a proxy gives back of a lease, or what an expired lease had left. */
+  LeaseReleased: z.strictObject({ proxy: proxyIdField, leaseId: leaseIdField, amount: microUsdField }),
   DebitReversed: z.strictObject({
     requestId: requestIdField,
     keyId: keyIdField,
@@ -190,7 +207,25 @@ const sealEvents = {
   }),
 } as const;
 
-export const EVENT_SCHEMAS = { ...accountEvents, ...catalogEvents, ...sealEvents } as const;
+/**
+ * The relay's own stream: who may publish, and how far it has come. Appended at an expected revision, so that of two
+ * relays one is fenced: its next append conflicts, and it stops.
+ */
+const relayEvents = {
+  /** A relay is the active one from here to `until`; `epoch` is one more than the claim's before. */
+  RelayClaimed: z.strictObject({ relay: text, epoch: z.int().min(1), until: instantField }),
+  /** Everything up to and with `position` is acknowledged by Kafka. Renews the claim. */
+  RelayCheckpointed: z.strictObject({
+    relay: text,
+    epoch: z.int().min(1),
+    position: z.int().min(0),
+    until: instantField,
+  }),
+  /** The relay has stopped in order: another need not wait for `until`. */
+  RelayReleased: z.strictObject({ relay: text, epoch: z.int().min(1) }),
+} as const;
+
+export const EVENT_SCHEMAS = { ...accountEvents, ...catalogEvents, ...sealEvents, ...relayEvents } as const;
 
 type EventsOf<Schemas extends Record<string, z.ZodType>> = {
   [T in keyof Schemas & string]: { readonly type: T; readonly data: z.infer<Schemas[T]> };
@@ -202,7 +237,9 @@ export type AccountEvent = EventsOf<typeof accountEvents>;
 export type CatalogEvent = EventsOf<typeof catalogEvents>;
 /** Events of the stream `seals`. */
 export type SealEvent = EventsOf<typeof sealEvents>;
-export type DomainEvent = AccountEvent | CatalogEvent | SealEvent;
+/** Events of a stream `relay-<feed>`. */
+export type RelayEvent = EventsOf<typeof relayEvents>;
+export type DomainEvent = AccountEvent | CatalogEvent | SealEvent | RelayEvent;
 export type EventType = DomainEvent['type'];
 export type EventData<T extends EventType> = Extract<DomainEvent, { type: T }>['data'];
 

@@ -6,6 +6,9 @@ export type GrantId = string & { readonly __brand: 'GrantId' };
 export type RequestId = string & { readonly __brand: 'RequestId' };
 /** A UUIDv7 in its usual form, from which the ids of the events that a command causes are made. */
 export type CommandId = string & { readonly __brand: 'CommandId' };
+export type LeaseId = string & { readonly __brand: 'LeaseId' };
+/** A proxy of the fleet: made once for a data folder and kept in it. */
+export type ProxyId = string & { readonly __brand: 'ProxyId' };
 export type EventId = string & { readonly __brand: 'EventId' };
 /** `category-id`, or a category alone where there is one stream of it (`catalog`, `seals`). */
 export type StreamName = string & { readonly __brand: 'StreamName' };
@@ -20,6 +23,8 @@ export const accountId = (text: string): AccountId => text as AccountId;
 export const keyId = (text: string): KeyId => text as KeyId;
 export const grantId = (text: string): GrantId => text as GrantId;
 export const requestId = (text: string): RequestId => text as RequestId;
+export const leaseId = (text: string): LeaseId => text as LeaseId;
+export const proxyId = (text: string): ProxyId => text as ProxyId;
 export const commandId = (text: string): CommandId => text as CommandId;
 export const eventId = (text: string): EventId => text as EventId;
 export const revision = (value: number): Revision => value as Revision;
@@ -29,9 +34,14 @@ export const position = (value: number): Position => value as Position;
 export const ACCOUNT_ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 export const CATALOG_STREAM = 'catalog' as StreamName;
+/** Where the relay of a feed keeps its claim and its checkpoint. */
+export const relayStream = (feed: string): StreamName => `relay-${feed}` as StreamName;
 export const accountStream = (id: AccountId): StreamName => `account-${id}` as StreamName;
 
 const ACCOUNT_STREAM_PREFIX = 'account-';
+
+/** The categories of the ledger's own streams: what is not of one of them is somebody else's. */
+export const LEDGER_CATEGORIES = ['account', 'catalog', 'seals', 'relay'] as const;
 
 /** The account that a stream belongs to; null when it is not an account's stream. */
 export function accountOfStream(stream: StreamName): AccountId | null {

@@ -59,6 +59,11 @@ export const LIMITS = Object.freeze({
   expirySweepAccountsMax: 1_000,
   trialMs: 30 * DAY_MS,
 
+  /** How long a proxy serves from views that the log no longer feeds (rule 10). */
+  viewsAgeMs: 5 * MINUTE_MS,
+  /** A lease outlasts the longest request by this much at least: the time in which a proxy admits under it. */
+  leaseSlackMs: 10 * MINUTE_MS,
+
   /** Bytes that one event may have, and one append together. */
   eventBytesMax: 256 * KIB,
   appendBytesMax: 1_000_000,
@@ -72,5 +77,6 @@ assert(
   LIMITS.idleMs <= LIMITS.requestTotalMs && LIMITS.firstByteMs <= LIMITS.requestTotalMs,
   'the total bounds the parts',
 );
+assert(LIMITS.viewsAgeMs < LIMITS.leaseSlackMs, 'a proxy that serves without the log still has its leases');
 assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');
 assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');

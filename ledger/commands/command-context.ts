@@ -40,7 +40,7 @@ export const globalOptions = (command: Command): GlobalOptions => command.optsWi
 export function configurationOf(context: CommandContext, command: Command): Configuration {
   const { config, data } = globalOptions(command);
   const file = config ?? context.environment.GATEWAY_CONFIG ?? null;
-  return readConfiguration({ file, data, environment: null });
+  return readConfiguration({ file, data, environment: context.environment, callsProviders: false });
 }
 
 /** Opens the log for one piece of work and closes it whatever happens. */

@@ -31,6 +31,7 @@ async function serve(options: ServeOptions, command: Command, context: CommandCo
       file: config ?? context.environment.GATEWAY_CONFIG ?? null,
       data,
       environment: context.environment,
+      callsProviders: true,
     }),
     options,
   );

@@ -21,8 +21,9 @@ function fileOf(text: string): string {
 }
 const read = (
   settings: unknown,
-  environment: Record<string, string> | null = { UPSTREAM_KEY: SECRET },
-): Configuration => readConfiguration({ file: fileOf(stringify(settings)), environment });
+  environment: Record<string, string> = { UPSTREAM_KEY: SECRET },
+  callsProviders = true,
+): Configuration => readConfiguration({ file: fileOf(stringify(settings)), environment, callsProviders });
 
 function faultsOf(action: () => unknown): readonly string[] {
   try {
@@ -36,7 +37,7 @@ function faultsOf(action: () => unknown): readonly string[] {
 
 describe('a configuration', () => {
   test('has a default for everything', () => {
-    const configuration = readConfiguration({ file: null, environment: {} });
+    const configuration = readConfiguration({ file: null, environment: {}, callsProviders: true });
     expect(configuration).toMatchObject({
       file: null,
       listen: { host: '127.0.0.1', port: 8787 },
@@ -51,12 +52,15 @@ describe('a configuration', () => {
   });
 
   test('may be an empty file', () => {
-    expect(readConfiguration({ file: fileOf(''), environment: {} }).listen.port).toBe(8787);
+    expect(readConfiguration({ file: fileOf(''), environment: {}, callsProviders: true }).listen.port).toBe(8787);
   });
 
   test('may be JSON', () => {
     const file = fileOf(JSON.stringify({ listen: { port: 0 }, trialUsd: '0.000001' }));
-    expect(readConfiguration({ file, environment: {} })).toMatchObject({ listen: { port: 0 }, trialUsd: 1n });
+    expect(readConfiguration({ file, environment: {}, callsProviders: true })).toMatchObject({
+      listen: { port: 0 },
+      trialUsd: 1n,
+    });
   });
 
   test('takes paths relative to its own file, not to the working directory', () => {
@@ -69,7 +73,9 @@ describe('a configuration', () => {
 
   test('takes a data folder that is given beside it before its own, relative to the working directory', () => {
     const file = fileOf('data: ledger');
-    expect(readConfiguration({ file, data: 'elsewhere', environment: {} }).data).toBe(resolve('elsewhere'));
+    expect(readConfiguration({ file, data: 'elsewhere', environment: {}, callsProviders: true }).data).toBe(
+      resolve('elsewhere'),
+    );
   });
 
   test('is frozen, all the way down', () => {
@@ -103,7 +109,7 @@ describe('the credential of a provider', () => {
   });
 
   test('is not needed by a command that calls no provider', () => {
-    expect(read({ providers: { main: provider } }, null).providers.main?.apiKey).toBe('');
+    expect(read({ providers: { main: provider } }, {}, false).providers.main?.apiKey).toBe('');
   });
 
   test('is missing for each provider at once', () => {
@@ -127,7 +133,7 @@ describe('a fault', () => {
     [{ listen: { hots: 'x' } }, 'listen: has no setting named "hots"'],
     [{ listne: {} }, 'has no setting named "listne"'],
     [{ data: '' }, 'data: must not be empty'],
-    [{ eventLog: { kind: 'kafka' } }, 'eventLog.kind: expected "sqlite"'],
+    [{ eventLog: { kind: 'kafka' } }, 'eventLog.kind: expected "sqlite" or "eventstoredb"'],
     [{ trialUsd: 5 }, 'trialUsd: expected a string'],
     [{ trialUsd: '5 USD' }, 'trialUsd: expected USD as a string such as "5.00"'],
     [{ chargeInterrupted: 'all' }, 'chargeInterrupted: expected one of "none", "reported"'],
@@ -166,9 +172,11 @@ describe('a fault', () => {
   });
 
   test('of a file that is not YAML, or is missing, is told in the same way', () => {
-    expect(faultsOf(() => readConfiguration({ file: fileOf('a: [1'), environment: {} }))).toHaveLength(1);
-    expect(faultsOf(() => readConfiguration({ file: join(folder, 'none.yaml'), environment: {} }))[0]).toMatch(
-      /ENOENT/,
-    );
+    expect(
+      faultsOf(() => readConfiguration({ file: fileOf('a: [1'), environment: {}, callsProviders: true })),
+    ).toHaveLength(1);
+    expect(
+      faultsOf(() => readConfiguration({ file: join(folder, 'none.yaml'), environment: {}, callsProviders: true }))[0],
+    ).toMatch(/ENOENT/);
   });
 });

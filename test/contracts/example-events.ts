@@ -1,6 +1,6 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import type { DomainEvent, EventType } from '../../contracts/events.ts';
-import { accountId, grantId, keyId, requestId } from '../../contracts/ids.ts';
+import { accountId, grantId, keyId, leaseId, proxyId, requestId } from '../../contracts/ids.ts';
 import { microUsd, picoUsd, rate } from '../../contracts/money.ts';
 import { rateCard } from '../../contracts/rate-card.ts';
 
@@ -9,8 +9,11 @@ import { rateCard } from '../../contracts/rate-card.ts';
 const REQUEST = requestId('req_019a5b3c00007000800000000000000a');
 const KEY = keyId('key_0123456789abcdef');
 const GRANT = grantId('grant-1');
+const PROXY = proxyId('proxy-1');
+const LEASE = leaseId('lease-1');
 const SHA256 = 'a3'.repeat(32);
 const AT = '2026-11-05T10:20:30.456Z';
+const UNTIL = '2026-11-05T10:21:00.000Z';
 const LATER = '2026-12-05T10:20:30.456Z';
 const CARD = rateCard(
   'opal-medium',
@@ -141,9 +144,9 @@ const USAGE: DomainEvent[] = [
   },
   {
     type: 'CreditsLeased',
-    data: { proxy: 'proxy-1', leaseId: 'lease-1', amount: microUsd(500_000n), expiresAt: LATER },
+    data: { proxy: PROXY, leaseId: LEASE, keyId: KEY, amount: microUsd(500_000n), expiresAt: LATER },
   },
-  { type: 'LeaseReleased', data: { proxy: 'proxy-1', leaseId: 'lease-1', amount: microUsd(0n) } },
+  { type: 'LeaseReleased', data: { proxy: PROXY, leaseId: LEASE, amount: microUsd(0n) } },
   { type: 'SpendLimitSet', data: { scope: 'key', keyId: KEY, limit: microUsd(0n) } },
   {
     type: 'SpendThresholdCrossed',
@@ -202,6 +205,9 @@ const MONEY: DomainEvent[] = [
       signature: 'c2lnbmF0dXJl',
     },
   },
+  { type: 'RelayClaimed', data: { relay: 'relay-1', epoch: 1, until: UNTIL } },
+  { type: 'RelayCheckpointed', data: { relay: 'relay-1', epoch: 1, position: 0, until: UNTIL } },
+  { type: 'RelayReleased', data: { relay: 'relay-1', epoch: 1 } },
 ];
 
 export const EXAMPLE_EVENTS: readonly DomainEvent[] = [...ACCOUNT, ...USAGE, ...MONEY];

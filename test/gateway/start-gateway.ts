@@ -104,6 +104,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const configuration = readConfiguration({
     file: writeConfiguration(data, options),
     environment: { TEST_UPSTREAM_KEY: 'upstream-secret-key' },
+    callsProviders: true,
   });
   const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
   const context: CommandContext = { openEventLog: async () => log, environment: {}, clock, write: () => undefined };
