@@ -120,8 +120,8 @@ const accountEvents = {
   CreditsLeased: z.strictObject({
     proxy: proxyIdField,
     leaseId: leaseIdField,
-    /** The key whose monthly limit the lease counts against, too; null for keys without a limit. */
-    keyId: keyIdField.nullable(),
+    /** The key whose monthly limit the lease counts against, too; absent for keys without a limit. */
+    keyId: keyIdField.optional(),
     amount: microUsdField,
     /** Exclusive. From then on the credit is free again, whatever became of the proxy. */
     expiresAt: instantField,

@@ -26,7 +26,7 @@ function encodeOne(event: DomainEvent): ProposedEvent {
 
 describe('an event', () => {
   test('of each type has an example here', () => {
-    expect(EXAMPLE_EVENTS.map(({ type }) => type).sort()).toEqual(Object.keys(EVENT_SCHEMAS).sort());
+    expect([...new Set(EXAMPLE_EVENTS.map(({ type }) => type))].sort()).toEqual(Object.keys(EVENT_SCHEMAS).sort());
   });
 
   test.each(EXAMPLE_EVENTS.map((event) => [event.type, event] as const))(
@@ -66,7 +66,7 @@ describe('an event', () => {
 
   test('belongs to an account or does not', () => {
     const others = EXAMPLE_EVENTS.filter((event) => !isAccountEvent(event)).map(({ type }) => type);
-    expect(others).toEqual(['CatalogPublished', 'LedgerSealed']);
+    expect(others).toEqual(['CatalogPublished', 'LedgerSealed', 'RelayClaimed', 'RelayCheckpointed', 'RelayReleased']);
   });
 });
 

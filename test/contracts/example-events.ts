@@ -144,7 +144,7 @@ const USAGE: DomainEvent[] = [
   },
   {
     type: 'CreditsLeased',
-    data: { proxy: PROXY, leaseId: LEASE, keyId: KEY, amount: microUsd(500_000n), expiresAt: LATER },
+    data: { proxy: PROXY, leaseId: LEASE, amount: microUsd(500_000n), expiresAt: LATER },
   },
   { type: 'LeaseReleased', data: { proxy: PROXY, leaseId: LEASE, amount: microUsd(0n) } },
   { type: 'SpendLimitSet', data: { scope: 'key', keyId: KEY, limit: microUsd(0n) } },
@@ -205,12 +205,40 @@ const MONEY: DomainEvent[] = [
       signature: 'c2lnbmF0dXJl',
     },
   },
+];
+
+const FLEET: DomainEvent[] = [
+  {
+    type: 'CreditsLeased',
+    data: { proxy: PROXY, leaseId: LEASE, keyId: KEY, amount: microUsd(0n), expiresAt: LATER },
+  },
+  {
+    type: 'CreditsDebited',
+    data: {
+      requestId: REQUEST,
+      keyId: KEY,
+      model: 'opal-medium',
+      lane: 'standard',
+      cost: picoUsd(3_000_000n),
+      carryBefore: picoUsd(0n),
+      carryAfter: picoUsd(0n),
+      amount: microUsd(3n),
+      lines: [{ tokenClass: 'input', tokens: 1, rate: rate(3_000_000n), cost: picoUsd(3_000_000n) }],
+      grants: [{ grantId: GRANT, amount: microUsd(3n) }],
+      uncovered: microUsd(0n),
+      balanceAfter: microUsd(7n),
+      month: '2026-11',
+      monthToDateAfter: microUsd(3n),
+      keyMonthToDateAfter: microUsd(3n),
+      leaseId: LEASE,
+    },
+  },
   { type: 'RelayClaimed', data: { relay: 'relay-1', epoch: 1, until: UNTIL } },
   { type: 'RelayCheckpointed', data: { relay: 'relay-1', epoch: 1, position: 0, until: UNTIL } },
   { type: 'RelayReleased', data: { relay: 'relay-1', epoch: 1 } },
 ];
 
-export const EXAMPLE_EVENTS: readonly DomainEvent[] = [...ACCOUNT, ...USAGE, ...MONEY];
+export const EXAMPLE_EVENTS: readonly DomainEvent[] = [...ACCOUNT, ...USAGE, ...MONEY, ...FLEET];
 
 /** The example of a type. @throws Error when there is none. */
 export function exampleOf<T extends EventType>(type: T): Extract<DomainEvent, { type: T }> {
