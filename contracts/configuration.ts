@@ -105,7 +105,12 @@ const configurationSchema = z.strictObject({
         .default(512 * 1024 ** 2),
     })
     .prefault({}),
-  /** Several proxies on one log: how long a proxy may admit under a lease before it renews it. */
+  /**
+   * `many`: others serve the same accounts from the same log, so this proxy leases credit before it admits (rule 7).
+   * `one`: it has all credit to itself. The default is `many` with eventstoredb and `one` with sqlite.
+   */
+  proxies: z.enum(['one', 'many']).optional(),
+  /** How much longer than the longest request a lease is: admission has half of it, settlement the other half. */
   leases: z.strictObject({ slackMs: milliseconds(86_400_000).default(LIMITS.leaseSlackMs) }).prefault({}),
   /** Where `gateway serve` and `gateway relay` answer GET /metrics; absent is nowhere. Not for the public. */
   metrics: z.strictObject({ serve: address.optional(), relay: address.optional() }).prefault({}),
@@ -135,11 +140,12 @@ export type EventLogConfiguration =
 export interface KafkaConfiguration extends Omit<z.infer<typeof kafkaSchema>, 'sasl'> {
   readonly sasl: { readonly mechanism: string; readonly username: string; readonly password: string } | null;
 }
-export interface Configuration extends Omit<Parsed, 'providers' | 'eventLog' | 'kafka'> {
+export interface Configuration extends Omit<Parsed, 'providers' | 'eventLog' | 'kafka' | 'proxies'> {
   /** The file that was read; null where there is none and everything has its default. */
   readonly file: string | null;
   readonly providers: Readonly<Record<string, ProviderConfiguration>>;
   readonly eventLog: EventLogConfiguration;
+  readonly proxies: 'one' | 'many';
   /** Null where none is configured. */
   readonly kafka: KafkaConfiguration | null;
 }
@@ -188,6 +194,7 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
     ...(result.data.catalog === undefined ? {} : { catalog: resolve(base, result.data.catalog) }),
     providers,
     eventLog,
+    proxies: result.data.proxies ?? (eventLog.kind === 'eventstoredb' ? 'many' : 'one'),
     kafka,
   });
 }

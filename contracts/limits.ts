@@ -61,8 +61,8 @@ export const LIMITS = Object.freeze({
 
   /** How long a proxy serves from views that the log no longer feeds (rule 10). */
   viewsAgeMs: 5 * MINUTE_MS,
-  /** A lease outlasts the longest request by this much at least: the time in which a proxy admits under it. */
-  leaseSlackMs: 10 * MINUTE_MS,
+  /** A lease outlasts the longest request by this: in the first half a proxy admits under it, in the second it settles. */
+  leaseSlackMs: 20 * MINUTE_MS,
 
   /** Bytes that one event may have, and one append together. */
   eventBytesMax: 256 * KIB,
@@ -77,6 +77,6 @@ assert(
   LIMITS.idleMs <= LIMITS.requestTotalMs && LIMITS.firstByteMs <= LIMITS.requestTotalMs,
   'the total bounds the parts',
 );
-assert(LIMITS.viewsAgeMs < LIMITS.leaseSlackMs, 'a proxy that serves without the log still has its leases');
+assert(2 * LIMITS.viewsAgeMs <= LIMITS.leaseSlackMs / 2, 'a proxy that serves without the log still has its leases');
 assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');
 assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');

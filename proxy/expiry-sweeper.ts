@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import { type AccountId, commandId, uuidV7 } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
-import { executeCommand } from '../ledger/account/execute-command.ts';
+import { executeOnBook } from '../ledger/account/execute-command.ts';
 import { isExpired } from '../ledger/account/grants.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 
@@ -52,7 +52,7 @@ export class ExpirySweeper {
         recordedAt: new Date(nowMs).toISOString(),
       };
       try {
-        await executeCommand(log, accountId, { type: 'ExpireCredits', nowMs }, recording, accounts.read(accountId));
+        await executeOnBook(log, accounts, accountId, { type: 'ExpireCredits', nowMs }, recording);
         written++;
       } catch (error) {
         logger.error({ err: error, accountId }, 'expired credits were not written down');

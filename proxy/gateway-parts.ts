@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Projections } from '../projections/projections.ts';
+import type { CreditFleet } from './admission/credit-fleet.ts';
 import type { Holds } from './admission/holds.ts';
 import type { RateLimit } from './admission/rate-limit.ts';
 import type { InFlight } from './in-flight.ts';
@@ -12,6 +13,8 @@ export interface GatewayParts {
   readonly logger: Logger;
   readonly projections: Projections;
   readonly holds: Holds;
+  /** Where several proxies share the log; null where this one has all credit to itself. */
+  readonly fleet: CreditFleet | null;
   readonly rateLimit: RateLimit;
   readonly upstreams: UpstreamDirectory;
   readonly relay: RelayParts;

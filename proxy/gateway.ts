@@ -12,10 +12,13 @@ import { type Journal, openJournal, type RecoveredRequest } from '../ledger/jour
 import { examineRecovered } from '../ledger/settlement/recover-requests.ts';
 import { Settlement } from '../ledger/settlement/settlement.ts';
 import { Projections } from '../projections/projections.ts';
+import { CreditFleet } from './admission/credit-fleet.ts';
 import { Holds } from './admission/holds.ts';
+import { longestRequestMs } from './admission/longest-request.ts';
 import { UNLIMITED } from './admission/rate-limit.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
 import { InFlight } from './in-flight.ts';
+import { proxyIdOf } from './proxy-id.ts';
 import { Drains } from './relay/drains.ts';
 import { RequestAccounting } from './request-accounting.ts';
 import { buildServer } from './server.ts';
@@ -43,6 +46,8 @@ export class Gateway {
   readonly #inFlight = new InFlight(LIMITS.requestsInFlightMax);
   readonly #server: FastifyInstance;
   readonly #sweeper: ExpirySweeper;
+  /** Null where this proxy has all credit to itself. */
+  readonly #fleet: CreditFleet | null;
   readonly #ready: Promise<void>;
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   #fault: string | null = null;
@@ -72,12 +77,14 @@ export class Gateway {
         logger.fatal({ err: error, requestId }, 'a request cannot be settled; the journal keeps it'),
       onLogAway: (error) => logger.error({ err: error }, 'the event log does not answer; usage stays in the journal'),
     });
+    this.#fleet = configuration.proxies === 'many' ? this.#joinFleet(holds) : null;
     const accounting = new RequestAccounting({ journal, holds, settlement: this.#settlement, logger });
     this.#server = buildServer({
       clock,
       logger,
       projections,
       holds,
+      fleet: this.#fleet,
       rateLimit: UNLIMITED,
       upstreams: this.#upstreams,
       inFlight: this.#inFlight,
@@ -166,6 +173,7 @@ export class Gateway {
         { requests: this.#settlement.pending },
         'not settled at the end; the journal keeps them for the next start',
       );
+    await within(LIMITS.shutdownFlushMs, this.#fleet?.upkeep.close() ?? Promise.resolve());
     this.#settlement.close();
     this.#server.server.closeAllConnections();
     await closed;
@@ -173,6 +181,23 @@ export class Gateway {
     await this.#sweeper.close();
     await this.#projections.close();
     await this.#journal.close();
+  }
+
+  /** Several proxies share the log: this one admits within its leases. */
+  #joinFleet(holds: Holds): CreditFleet {
+    const { configuration, log, logger, clock } = this.#options;
+    const projections = this.#projections;
+    return new CreditFleet({
+      proxy: proxyIdOf(configuration.data, clock()),
+      log,
+      accounts: projections.accounts,
+      holds,
+      clock,
+      logger,
+      longestRequestMs: longestRequestMs(configuration),
+      slackMs: configuration.leases.slackMs,
+      isLogAway: () => !projections.caughtUp,
+    });
   }
 
   async #becomeReady(recovered: readonly RecoveredRequest[]): Promise<void> {
@@ -188,11 +213,11 @@ export class Gateway {
     const { unsettled, recorded } = await examineRecovered(log, recovered, clock());
     this.#journal.settle(recorded);
     const catalog = this.#projections.catalog.state;
-    for (const { accountId, usage } of unsettled) {
+    for (const { accountId, usage, leaseId } of unsettled) {
       const card = rateCardOf(catalog, usage.rateCard);
       if (card === null)
         throw new Error(`${usage.requestId} names rate card ${usage.rateCard.hash}, which the catalog never had`);
-      this.#settlement.submit(accountId, usage, card);
+      this.#settlement.submit(accountId, usage, card, leaseId);
     }
     await this.#settlement.idle();
     logger.info({ settled: unsettled.length, wereSettled: recorded.length }, 'requests of the last run are settled');

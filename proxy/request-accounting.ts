@@ -52,7 +52,7 @@ export class RequestAccounting {
       this.#logger.error({ err: error, requestId }, 'the journal did not take a finished request');
     }
     this.#holds.lower(requestId, cost);
-    this.#settlement.submit(accountId, usageOf(requestId, started, ending), card);
+    this.#settlement.submit(accountId, usageOf(requestId, started, ending), card, started.leaseId ?? null);
   }
 
   abandon({ requestId }: AccountedRequest): void {

@@ -1,5 +1,7 @@
-import type { AccountEvent } from '../../contracts/events.ts';
-import type { AccountId, Revision } from '../../contracts/ids.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { type AccountEvent, isAccountEvent } from '../../contracts/events.ts';
+import { type AccountId, accountStream, type Revision, revision } from '../../contracts/ids.ts';
 import type { AccountSnapshot } from './load-account.ts';
 
 /**
@@ -15,4 +17,24 @@ export interface AccountBook {
   fold(accountId: AccountId, revision: Revision, event: AccountEvent): void;
   /** Called after each event that `fold` took, from wherever it came. */
   onFolded(listener: (accountId: AccountId, event: AccountEvent) => void): void;
+}
+
+/** Folds what an own append has written behind a revision. */
+export function foldAppended(
+  book: AccountBook,
+  accountId: AccountId,
+  after: Revision,
+  events: readonly AccountEvent[],
+): void {
+  for (const [index, event] of events.entries()) book.fold(accountId, revision(after + 1 + index), event);
+}
+
+/** Reads what others, or an append of ours whose answer was lost, have written since, and folds it into the book. */
+export async function catchUpBook(log: EventLog, book: AccountBook, accountId: AccountId): Promise<void> {
+  const from = revision(book.read(accountId).revision + 1);
+  for await (const recorded of log.readStream(accountStream(accountId), { from })) {
+    const event = decodeEvent(recorded);
+    if (!isAccountEvent(event)) throw new Error(`${recorded.stream}: ${event.type} does not belong there`);
+    book.fold(accountId, recorded.revision, event);
+  }
 }

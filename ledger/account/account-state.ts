@@ -1,12 +1,20 @@
 import { z } from 'zod';
-import { balanceField, grantIdField, keyIdField, microUsdField, picoUsdField } from '../../contracts/event-fields.ts';
+import {
+  balanceField,
+  grantIdField,
+  keyIdField,
+  leaseIdField,
+  microUsdField,
+  picoUsdField,
+  proxyIdField,
+} from '../../contracts/event-fields.ts';
 import { microUsd, picoUsd } from '../../contracts/money.ts';
 
 /**
  * What an account's stream folds to. The schema is also the form in which a snapshot is kept; a snapshot is a cache,
  * dropped when ACCOUNT_STATE_VERSION is not the program's.
  */
-export const ACCOUNT_STATE_VERSION = 1;
+export const ACCOUNT_STATE_VERSION = 2;
 
 const ms = z.int();
 
@@ -34,6 +42,18 @@ const apiKey = z.strictObject({
   revokedAtMs: ms.nullable(),
 });
 export type ApiKey = z.infer<typeof apiKey>;
+
+const lease = z.strictObject({
+  leaseId: leaseIdField,
+  proxy: proxyIdField,
+  /** The key whose monthly limit it counts against, too; null for keys without one. */
+  keyId: keyIdField.nullable(),
+  /** Leased less released and less debited under it. */
+  amount: microUsdField,
+  /** Exclusive. */
+  expiresAtMs: ms,
+});
+export type Lease = z.infer<typeof lease>;
 
 const spendOfMonth = z.strictObject({
   account: microUsdField,
@@ -72,6 +92,8 @@ export const openAccountSchema = z.strictObject({
   /** Granted less expired, revoked and debited. */
   balance: balanceField,
   spend: spendStateSchema,
+  /** What proxies may admit requests against, by lease id; none where one proxy has all. */
+  leases: z.record(z.string(), lease),
 });
 export type OpenAccount = z.infer<typeof openAccountSchema>;
 

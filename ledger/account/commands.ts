@@ -1,5 +1,5 @@
 import type { EventData, UsageRecorded } from '../../contracts/events.ts';
-import type { AccountId, GrantId, KeyId } from '../../contracts/ids.ts';
+import type { AccountId, GrantId, KeyId, LeaseId, ProxyId } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 
@@ -42,6 +42,19 @@ export type AccountCommand =
   | { readonly type: 'SetSpendLimit'; readonly keyId: KeyId | null; readonly limit: MicroUsd | null }
   /** A finished request; the card is the one that the usage names. */
   | { readonly type: 'RecordUsage'; readonly usage: UsageRecorded; readonly card: RateCard }
+  /** A proxy asks for more of the account's free credit, up to an amount (0 only renews); it gets what is free. */
+  | {
+      readonly type: 'LeaseCredits';
+      readonly proxy: ProxyId;
+      readonly leaseId: LeaseId;
+      /** The key whose monthly limit it counts against, too; null for keys without one. */
+      readonly keyId: KeyId | null;
+      readonly upTo: MicroUsd;
+      readonly expiresAtMs: number;
+      readonly nowMs: number;
+    }
+  /** A proxy gives back what it does not need of its lease, at most this much. */
+  | { readonly type: 'ReleaseLease'; readonly leaseId: LeaseId; readonly amount: MicroUsd }
   /** Writes down what the clock has already made true (rule 11). */
   | { readonly type: 'ExpireCredits'; readonly nowMs: number }
   | { readonly type: 'SuspendAccount'; readonly reason: string }

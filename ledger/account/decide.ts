@@ -3,6 +3,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountState, OpenAccount } from './account-state.ts';
 import { type AccountCommand, type CommandRefusal, commandRefused } from './commands.ts';
+import { leaseCredits, releaseLease } from './decide-leases.ts';
 import { isExpired } from './grants.ts';
 import { recordUsage } from './record-usage.ts';
 
@@ -30,6 +31,10 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return setSpendLimit(command, state);
     case 'RecordUsage':
       return recordUsage(state, command.usage, command.card);
+    case 'LeaseCredits':
+      return leaseCredits(command, state);
+    case 'ReleaseLease':
+      return releaseLease(command, state);
     case 'ExpireCredits':
       return expireCredits(command, state);
     case 'SuspendAccount':

@@ -2,6 +2,7 @@ import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type AccountState, type ApiKey, INITIAL_SPEND, NO_CARRY, NOTHING, type OpenAccount } from './account-state.ts';
 import { withGrant, withoutShares, withShares } from './grants.ts';
+import { withLease, withLessLeased } from './leases.ts';
 import { evolveSpend } from './spend.ts';
 
 /** Folds one event into an account's state. Pure. @throws Error when the event cannot follow, which means a broken stream. */
@@ -31,6 +32,7 @@ const opened = ({ accountId, kind, email, openedAt }: EventData<'AccountOpened'>
   uncovered: NOTHING,
   balance: NOTHING,
   spend: INITIAL_SPEND,
+  leases: {},
 });
 
 function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'AccountOpened' }>): OpenAccount {
@@ -57,9 +59,14 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
         grants: withoutShares(state.grants, [event.data]),
         balance: microUsd(state.balance - event.data.amount),
       };
+    case 'CreditsLeased':
+      return { ...state, leases: withLease(state.leases, event.data) };
+    case 'LeaseReleased':
+      return { ...state, leases: withLessLeased(state.leases, event.data.leaseId, event.data.amount) };
     case 'CreditsDebited':
       return {
         ...state,
+        leases: withLessLeased(state.leases, event.data.leaseId, event.data.amount),
         grants: withoutShares(state.grants, event.data.grants),
         carry: event.data.carryAfter,
         uncovered: microUsd(state.uncovered + event.data.uncovered),
@@ -79,8 +86,6 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'UsageRecorded':
     case 'SpendLimitSet':
     case 'SpendThresholdCrossed':
-    case 'CreditsLeased':
-    case 'LeaseReleased':
     case 'AutoReloadConfigured':
     case 'AutoReloadStarted':
     case 'AutoReloadSkipped':

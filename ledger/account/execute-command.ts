@@ -3,6 +3,7 @@ import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Position, type Revision } from '../../contracts/ids.ts';
+import { type AccountBook, catchUpBook, foldAppended } from './account-book.ts';
 import type { AccountState } from './account-state.ts';
 import type { AccountCommand, CommandRefusal } from './commands.ts';
 import { decide } from './decide.ts';
@@ -17,6 +18,8 @@ export type CommandResult =
       readonly events: readonly AccountEvent[];
       /** The state that the command was decided on. */
       readonly before: AccountState;
+      /** Of `before`: the events follow it. */
+      readonly after: Revision;
       readonly revision: Revision;
       /** Of the last event; null when nothing had to be written. */
       readonly position: Position | null;
@@ -33,24 +36,77 @@ export async function executeCommand(
   accountId: AccountId,
   command: AccountCommand,
   recording: Recording,
-  from?: AccountSnapshot,
 ): Promise<CommandResult> {
-  let snapshot = await loadAccount(log, accountId, from);
-  for (let attempt = 1; ; attempt++) {
-    const decision = decide(command, snapshot.state);
+  let snapshot = await loadAccount(log, accountId);
+  return decideAndAppend(log, accountId, command, recording, {
+    read: () => snapshot,
+    catchUp: async () => {
+      snapshot = await loadAccount(log, accountId, snapshot);
+    },
+  });
+}
+
+/**
+ * The same on the book of this process, which has the account already: no read before the append, and what is appended
+ * is in the book when this resolves.
+ */
+export async function executeOnBook(
+  log: EventLog,
+  book: AccountBook,
+  accountId: AccountId,
+  command: AccountCommand,
+  recording: Recording,
+): Promise<CommandResult> {
+  const result = await decideAndAppend(log, accountId, command, recording, {
+    read: () => book.read(accountId),
+    catchUp: () => catchUpBook(log, book, accountId),
+  });
+  if (result.type === 'done' && result.position !== null) {
+    // An append whose first answer was lost may have others' events before it.
+    if (book.read(accountId).revision < result.after) await catchUpBook(log, book, accountId);
+    foldAppended(book, accountId, result.after, result.events);
+  }
+  return result;
+}
+
+interface AccountSource {
+  readonly read: () => AccountSnapshot;
+  readonly catchUp: () => Promise<void>;
+}
+
+async function decideAndAppend(
+  log: EventLog,
+  accountId: AccountId,
+  command: AccountCommand,
+  recording: Recording,
+  source: AccountSource,
+): Promise<CommandResult> {
+  for (let attempt = 1; ; ) {
+    const { state: before, revision } = source.read();
+    const decision = decide(command, before);
     if ('type' in decision) return decision;
-    const { state: before, revision } = snapshot;
-    if (decision.length === 0) return { type: 'done', events: [], before, revision, position: null };
+    if (decision.length === 0) return { type: 'done', events: [], before, after: revision, revision, position: null };
     const proposed = encodeEvents(decision, recording);
-    const outcome = await log.append(accountStream(accountId), revision, proposed).catch(retryable(attempt));
-    if (outcome.type === 'appended')
-      return { type: 'done', events: decision, before, revision: outcome.lastRevision, position: outcome.position };
-    if (attempt >= ATTEMPTS_MAX)
-      throw new Error(`account ${accountId}: ${attempt} attempts conflicted with other writers; try again`);
-    await delay(BACKOFF_MS * attempt * (0.5 + Math.random() / 2));
-    if (outcome.type === 'conflict') snapshot = await loadAccount(log, accountId, snapshot);
+    // An append that may have been written is repeated as it was, whatever has been learned of the account since.
+    for (; ; attempt++) {
+      const outcome = await log.append(accountStream(accountId), revision, proposed).catch(retryable(attempt));
+      if (outcome.type === 'appended') {
+        const { lastRevision, position } = outcome;
+        return { type: 'done', events: decision, before, after: revision, revision: lastRevision, position };
+      }
+      if (attempt >= ATTEMPTS_MAX)
+        throw new Error(`account ${accountId}: ${attempt} attempts conflicted with other writers; try again`);
+      if (outcome.type === 'conflict') break;
+      await pause(attempt);
+    }
+    // The first conflict only says that something is new.
+    if (attempt > 1) await pause(attempt);
+    attempt++;
+    await source.catchUp();
   }
 }
+
+const pause = (attempt: number): Promise<void> => delay(BACKOFF_MS * attempt * (0.5 + Math.random() / 2));
 
 /** The same append again is safe after either kind of failure; anything else is the caller's to see. */
 function retryable(attempt: number) {

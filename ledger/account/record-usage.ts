@@ -1,5 +1,5 @@
 import type { AccountEvent, CreditsDebited, UsageRecorded } from '../../contracts/events.ts';
-import type { KeyId } from '../../contracts/ids.ts';
+import type { KeyId, LeaseId } from '../../contracts/ids.ts';
 import { debitWithCarry, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 import { rateUsage } from '../rating.ts';
@@ -13,15 +13,21 @@ const THRESHOLDS_PERCENT = [50, 80, 100] as const;
 
 /**
  * The one settlement path (rule 2): a usage, then a debit where it costs anything, then the thresholds it crosses.
+ * @param leaseId what the request was admitted under; null where one proxy has all of an account's credit.
  * @throws Error when the card is not the one that the usage names (rule 6).
  */
-export function recordUsage(state: OpenAccount, usage: UsageRecorded, card: RateCard): AccountEvent[] {
+export function recordUsage(
+  state: OpenAccount,
+  usage: UsageRecorded,
+  card: RateCard,
+  leaseId: LeaseId | null = null,
+): AccountEvent[] {
   if (card.hash !== usage.rateCard.hash)
     throw new Error(`usage names rate card ${usage.rateCard.hash}, not ${card.hash}`);
   const events: AccountEvent[] = [{ type: 'UsageRecorded', data: usage }];
   const rated = rateUsage(usage.tokens, usage.lane, card);
   if (!usage.billable || rated.cost === 0n) return events;
-  const debit = debitOf(state, usage, rated);
+  const debit = { ...debitOf(state, usage, rated), ...(leaseId === null ? {} : { leaseId }) };
   events.push({ type: 'CreditsDebited', data: debit }, ...thresholdsCrossed(state, debit));
   return events;
 }

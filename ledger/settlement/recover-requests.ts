@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { UsageRecorded } from '../../contracts/events.ts';
-import { type AccountId, accountStream, type RequestId, revision } from '../../contracts/ids.ts';
+import { type AccountId, accountStream, type LeaseId, type RequestId, revision } from '../../contracts/ids.ts';
 import type { RecoveredRequest } from '../journal/journal.ts';
 import { endingSchema, recoveredEnding, type StartedRequest, startedRequestSchema, usageOf } from './request-record.ts';
 
@@ -12,6 +12,7 @@ const finishedSchema = z.strictObject({ started: startedRequestSchema, ending: e
 export interface UnsettledRequest {
   readonly accountId: AccountId;
   readonly usage: UsageRecorded;
+  readonly leaseId: LeaseId | null;
 }
 
 export interface JournalFindings {
@@ -37,9 +38,9 @@ export async function examineRecovered(
   for (const [accountId, ofAccount] of Map.groupBy(requests, ({ started }) => started.accountId)) {
     const since = Math.min(...ofAccount.map(({ started }) => started.accountRevision));
     const known = await recordedSince(log, accountId, since);
-    for (const { usage } of ofAccount) {
+    for (const { usage, started } of ofAccount) {
       if (known.has(usage.requestId)) recorded.push(usage.requestId);
-      else unsettled.push({ accountId, usage });
+      else unsettled.push({ accountId, usage, leaseId: started.leaseId ?? null });
     }
   }
   return { unsettled, recorded };

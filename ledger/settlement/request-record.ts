@@ -3,6 +3,7 @@ import {
   accountIdField,
   instantField,
   keyIdField,
+  leaseIdField,
   rateCardRefField,
   tokenCountsField,
 } from '../../contracts/event-fields.ts';
@@ -22,6 +23,8 @@ export const startedRequestSchema = z.strictObject({
   upstream: z.strictObject({ provider: z.string(), model: z.string() }),
   startedAt: instantField,
   rateCard: rateCardRefField,
+  /** Absent where one proxy has all of an account's credit. */
+  leaseId: leaseIdField.optional(),
 });
 export type StartedRequest = z.infer<typeof startedRequestSchema>;
 

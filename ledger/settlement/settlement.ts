@@ -1,18 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { decodeEvent, encodeEvents } from '../../contracts/event-codec.ts';
+import { encodeEvents } from '../../contracts/event-codec.ts';
 import { type EventLog, EventLogError, type ProposedEvent } from '../../contracts/event-log.ts';
-import { type AccountEvent, isAccountEvent, type UsageRecorded } from '../../contracts/events.ts';
-import {
-  type AccountId,
-  accountStream,
-  commandOfRequest,
-  type RequestId,
-  type Revision,
-  revision,
-} from '../../contracts/ids.ts';
+import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
+import { type AccountId, accountStream, commandOfRequest, type LeaseId, type RequestId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
-import type { AccountBook } from '../account/account-book.ts';
+import { type AccountBook, catchUpBook, foldAppended } from '../account/account-book.ts';
 import { evolve } from '../account/evolve.ts';
 import { recordUsage } from '../account/record-usage.ts';
 import { rateUsage } from '../rating.ts';
@@ -33,6 +26,8 @@ interface PendingRequest {
   readonly accountId: AccountId;
   readonly usage: UsageRecorded;
   readonly card: RateCard;
+  /** What it was admitted under; null where one proxy has all of an account's credit. */
+  readonly leaseId: LeaseId | null;
   /** Seen in the ledger: what is left is to see its debit, too, where it has one. */
   recorded: boolean;
   /** Whether a debit belongs to it; null until it is decided. */
@@ -77,9 +72,9 @@ export class Settlement {
   }
 
   /** Takes over a finished request, which the journal already holds. A second submission of one is ignored. */
-  submit(accountId: AccountId, usage: UsageRecorded, card: RateCard): void {
+  submit(accountId: AccountId, usage: UsageRecorded, card: RateCard, leaseId: LeaseId | null = null): void {
     if (this.#pending.has(usage.requestId)) return;
-    const request: PendingRequest = { accountId, usage, card, recorded: false, hasDebit: null };
+    const request: PendingRequest = { accountId, usage, card, leaseId, recorded: false, hasDebit: null };
     this.#pending.set(usage.requestId, request);
     const lane = this.#laneOf(accountId);
     lane.waiting.push(request);
@@ -176,11 +171,11 @@ export class Settlement {
       try {
         const result = await this.#options.log.append(accountStream(accountId), at, proposed);
         if (result.type === 'appended') {
-          this.#foldOwn(accountId, at, events);
+          foldAppended(this.#options.book, accountId, at, events);
           attempt = 0;
           continue;
         }
-        await this.#foldNew(accountId, at);
+        await catchUpBook(this.#options.log, this.#options.book, accountId);
         if (attempt >= LIMITS.settlementAttemptsMax) throw new Error(`${attempt} conflicts in a row on ${accountId}`);
       } catch (error) {
         if (error instanceof EventLogError && error.kind === 'invalid')
@@ -209,11 +204,11 @@ export class Settlement {
     let bytes = 0;
     let { state } = snapshot;
     for (const request of group) {
-      const { usage, card } = request;
+      const { usage, card, leaseId } = request;
       if (!this.#isPending(request) || request.recorded) continue;
       try {
         if (state.type === 'unopened') throw new Error(`account ${accountId} was never opened`);
-        const decided = recordUsage(state, usage, card);
+        const decided = recordUsage(state, usage, card, leaseId);
         request.hasDebit = decided.some(({ type }) => type === 'CreditsDebited');
         const encoded = encodeEvents(decided, {
           commandId: commandOfRequest(usage.requestId),
@@ -231,19 +226,6 @@ export class Settlement {
       }
     }
     return { events, proposed, at: snapshot.revision };
-  }
-
-  #foldOwn(accountId: AccountId, at: Revision, events: readonly AccountEvent[]): void {
-    for (const [index, event] of events.entries()) this.#options.book.fold(accountId, revision(at + 1 + index), event);
-  }
-
-  /** What others, or an append of ours whose answer was lost, have written since. */
-  async #foldNew(accountId: AccountId, since: Revision): Promise<void> {
-    const stream = accountStream(accountId);
-    for await (const recorded of this.#options.log.readStream(stream, { from: revision(since + 1) })) {
-      const event = decodeEvent(recorded);
-      if (isAccountEvent(event)) this.#options.book.fold(accountId, recorded.revision, event);
-    }
   }
 
   #observe(event: AccountEvent): void {

@@ -1,15 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
-import type { RequestId } from '../../contracts/ids.ts';
+import type { LeaseId, RequestId } from '../../contracts/ids.ts';
 import type { MessageRequest } from '../../contracts/messages.ts';
+import { microUsd } from '../../contracts/money.ts';
+import { monthOf } from '../../ledger/account/month.ts';
 import type { Caller } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { asksForFast, type ValidRequest, validateMessageRequest } from '../validate.ts';
+import type { NoLease } from './lease-queue.ts';
 import { findModel, refusedFor } from './model-lifecycle.ts';
-import { holdWorstCase } from './money-gate.ts';
+import { type MoneyRequest, refuseByMoney, takenByHolds } from './money-gate.ts';
 import { requestSize } from './request-size.ts';
 import { dearestInputClass, inputTokensBound, inputTokensGuess, type RequestSize, worstCase } from './worst-case.ts';
 
@@ -23,6 +26,8 @@ export interface Admitted {
   readonly deployments: readonly Deployment[];
   readonly asksForFast: boolean;
   readonly inputTokensGuess: number;
+  /** What it is held under; null where one proxy has all of an account's credit. */
+  readonly leaseId: LeaseId | null;
   readonly admittedAtMs: number;
 }
 
@@ -33,7 +38,7 @@ export interface IncomingRequest {
   readonly body: unknown;
 }
 
-interface Candidate extends Omit<Admitted, 'type' | 'admittedAtMs'> {
+interface Candidate extends Omit<Admitted, 'type' | 'leaseId' | 'admittedAtMs'> {
   readonly size: RequestSize;
 }
 
@@ -54,6 +59,7 @@ export function admit(
   const { size, model } = candidate;
   const bound = inputTokensBound(size, model.contextWindow);
   const held = hold(candidate, bound, parts);
+  if (held === null) return holdUnderLease(candidate, bound, parts);
   if (held.type === 'admitted' || !mayFitByCount(candidate, bound, parts)) return held;
   return admitByCount(candidate, held, parts);
 }
@@ -105,28 +111,75 @@ function refuseByDeployments(
   return null;
 }
 
-/** The synchronous step: no other request can come between the look at the money and the hold. */
-function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): Admitted | Refusal {
-  const { caller, requestId, valid } = candidate;
-  const nowMs = parts.clock();
-  const { state: account } = parts.projections.accounts.read(caller.accountId);
-  if (account.type === 'unopened') throw new Error(`${caller.accountId} was authenticated and is not open`);
-  const refused = holdWorstCase(
-    {
-      requestId,
-      accountId: caller.accountId,
-      account,
-      keyId: caller.key.keyId,
-      worst: worstOf(candidate, inputTokens),
-      maxTokens: valid.request.max_tokens,
-      nowMs,
-    },
-    parts.projections.accounts,
-    parts.holds,
-  );
+/**
+ * The synchronous step: no other request can come between the look at the money and the hold. With several proxies on
+ * the log it is held under a lease; `null` where that has no room for it yet.
+ */
+function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): Admitted | Refusal | null {
+  const { requestId } = candidate;
+  const request = moneyRequest(candidate, inputTokens, parts);
+  const { account, accountId, keyId, worst, nowMs } = request;
+  const refused = refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds));
   if (refused !== null) return refusedFor(candidate.model, nowMs, refused);
+  const lease = worst.hold === 0n ? null : (parts.fleet?.leases.scopeOf(account, keyId) ?? null);
+  if (lease !== null && parts.fleet?.takeRoom(accountId, account, lease, worst.hold) === false) return null;
+  const leaseId = lease?.leaseId ?? null;
+  parts.holds.place(requestId, { accountId, keyId, month: monthOf(nowMs), amount: worst.hold, leaseId });
   const { size: _size, ...admitted } = candidate;
-  return { type: 'admitted', ...admitted, admittedAtMs: nowMs };
+  return { type: 'admitted', ...admitted, leaseId, admittedAtMs: nowMs };
+}
+
+function moneyRequest(candidate: Candidate, inputTokens: number, parts: GatewayParts): MoneyRequest {
+  const { accountId, key } = candidate.caller;
+  const { state: account } = parts.projections.accounts.read(accountId);
+  if (account.type === 'unopened') throw new Error(`${accountId} was authenticated and is not open`);
+  const worst = worstOf(candidate, inputTokens);
+  const maxTokens = candidate.valid.request.max_tokens;
+  return { accountId, account, keyId: key.keyId, worst, maxTokens, nowMs: parts.clock() };
+}
+
+/** Waits until credit is leased for the request, which is then held, or says why it cannot be. */
+async function holdUnderLease(
+  candidate: Candidate,
+  inputTokens: number,
+  parts: GatewayParts,
+): Promise<Admitted | Refusal> {
+  const { fleet } = parts;
+  if (fleet === null) throw new Error('a lease is needed where there are none');
+  const { account, accountId, keyId, worst } = moneyRequest(candidate, inputTokens, parts);
+  let held: Admitted | Refusal | null = null;
+  const outcome = await fleet.queue.whenHeld(accountId, {
+    scope: fleet.leases.scopeOf(account, keyId),
+    need: worst.hold,
+    tryHold: () => {
+      held = hold(candidate, inputTokens, parts);
+      return held !== null;
+    },
+  });
+  if (held !== null) return held;
+  return refusedFor(candidate.model, parts.clock(), refuseWithoutLease(candidate, inputTokens, outcome, parts));
+}
+
+function refuseWithoutLease(
+  candidate: Candidate,
+  inputTokens: number,
+  outcome: 'held' | NoLease,
+  parts: GatewayParts,
+): Refusal {
+  if (outcome === 'log_away')
+    return refusal('gateway_overloaded', 'the event log does not answer, and no credit is set aside here', 5);
+  const request = moneyRequest(candidate, inputTokens, parts);
+  const own = takenByHolds(request, parts.holds);
+  const others = parts.fleet?.leasedToOthers(request.account, request.keyId) ?? { account: 0n, key: 0n };
+  const taken = {
+    account: microUsd(own.account + others.account),
+    accountMonth: microUsd(own.accountMonth + others.account),
+    keyMonth: microUsd(own.keyMonth + others.key),
+  };
+  return (
+    refuseByMoney(request, parts.projections.accounts, taken) ??
+    refusal('gateway_overloaded', 'other proxies are giving back credit that this request needs', 1)
+  );
 }
 
 const worstOf = ({ model, size, asksForFast, valid }: Candidate, inputTokens: number) =>
@@ -140,15 +193,14 @@ const worstOf = ({ model, size, asksForFast, valid }: Candidate, inputTokens: nu
 function mayFitByCount(candidate: Candidate, bound: number, parts: GatewayParts): boolean {
   const [first] = candidate.deployments;
   if (first?.upstream.countsTokens !== true || candidate.inputTokensGuess >= bound) return false;
-  const trial = hold(candidate, candidate.inputTokensGuess, parts);
-  if (trial.type !== 'admitted') return false;
-  parts.holds.release(candidate.requestId);
-  return true;
+  const request = moneyRequest(candidate, candidate.inputTokensGuess, parts);
+  return refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds)) === null;
 }
 
 async function admitByCount(candidate: Candidate, refused: Refusal, parts: GatewayParts): Promise<Admitted | Refusal> {
   const [first] = candidate.deployments;
   if (first === undefined) return refused;
   const counted = await countUpstream(first, candidate.valid);
-  return counted.type === 'counted' ? hold(candidate, counted.inputTokens, parts) : refused;
+  if (counted.type !== 'counted') return refused;
+  return hold(candidate, counted.inputTokens, parts) ?? holdUnderLease(candidate, counted.inputTokens, parts);
 }

@@ -1,4 +1,4 @@
-import type { AccountId, KeyId, RequestId } from '../../contracts/ids.ts';
+import type { AccountId, KeyId, LeaseId, RequestId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 
 export interface Hold {
@@ -7,12 +7,14 @@ export interface Hold {
   /** The month of the request's start, whose limits it counts against. */
   readonly month: string;
   readonly amount: MicroUsd;
+  /** What it was admitted under; null where one proxy has all of an account's credit. */
+  readonly leaseId: LeaseId | null;
 }
 
 /** A hold and the names of the sums that it counts in. */
 interface PlacedHold {
   amount: bigint;
-  readonly sums: readonly [account: string, month: string, key: string];
+  readonly sums: readonly string[];
 }
 
 /**
@@ -28,10 +30,12 @@ export class Holds {
     return this.#holds.size;
   }
 
-  place(requestId: RequestId, { accountId, keyId, month, amount }: Hold): void {
+  place(requestId: RequestId, { accountId, keyId, month, amount, leaseId }: Hold): void {
     if (this.#holds.has(requestId)) throw new Error(`${requestId} holds already`);
     const ofMonth = `${accountId} ${month}`;
-    const placed: PlacedHold = { amount: 0n, sums: [accountId, ofMonth, `${ofMonth} ${keyId}`] };
+    const sums = [accountId, ofMonth, `${ofMonth} ${keyId}`];
+    if (leaseId !== null) sums.push(`${accountId} ${leaseId}`);
+    const placed: PlacedHold = { amount: 0n, sums };
     this.#holds.set(requestId, placed);
     this.#change(placed, amount);
   }
@@ -59,6 +63,10 @@ export class Holds {
 
   ofKeyMonth(accountId: AccountId, keyId: KeyId, month: string): MicroUsd {
     return this.#sum(`${accountId} ${month} ${keyId}`);
+  }
+
+  ofLease(accountId: AccountId, leaseId: LeaseId): MicroUsd {
+    return this.#sum(`${accountId} ${leaseId}`);
   }
 
   #sum(name: string): MicroUsd {

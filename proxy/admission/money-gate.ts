@@ -1,8 +1,9 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
-import type { AccountId, KeyId, RequestId } from '../../contracts/ids.ts';
+import type { AccountId, KeyId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
-import { isExpired, usableCredits } from '../../ledger/account/grants.ts';
+import { isExpired } from '../../ledger/account/grants.ts';
+import { spendable } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limit-view.ts';
@@ -10,7 +11,6 @@ import type { Holds } from './holds.ts';
 import { maxTokensThatFit, type WorstCase } from './worst-case.ts';
 
 export interface MoneyRequest {
-  readonly requestId: RequestId;
   readonly accountId: AccountId;
   readonly account: OpenAccount;
   readonly keyId: KeyId;
@@ -19,36 +19,33 @@ export interface MoneyRequest {
   readonly nowMs: number;
 }
 
-/** What can be spent now: usable credits less what earlier debits left uncovered. May be below zero. */
-export const spendable = (account: OpenAccount, nowMs: number): MicroUsd =>
-  microUsd(usableCredits(account.grants, nowMs) - account.uncovered);
+/** What is taken already of what a request needs: by holds of this proxy and, in a fleet, by leases of the others. */
+export interface Taken {
+  readonly account: MicroUsd;
+  readonly accountMonth: MicroUsd;
+  readonly keyMonth: MicroUsd;
+}
 
-/**
- * Holds a request's worst case against credits, the account's monthly limit and the key's, or says what it does not
- * fit. One synchronous step: between the look and the hold no other request can pass. A hold is never shrunk to fit.
- */
-export function holdWorstCase(request: MoneyRequest, accounts: AccountViews, holds: Holds): Refusal | null {
-  const { requestId, accountId, keyId, worst, nowMs } = request;
+/** What this proxy's own holds take. */
+export function takenByHolds({ accountId, keyId, nowMs }: MoneyRequest, holds: Holds): Taken {
   const month = monthOf(nowMs);
-  if (worst.hold > 0n) {
-    const refused =
-      refuseByBalance(request, holds.ofAccount(accountId)) ??
-      refuseByLimit(
-        request,
-        'account',
-        accounts.spendLimits.ofAccount(accountId, month),
-        holds.ofAccountMonth(accountId, month),
-      ) ??
-      refuseByLimit(
-        request,
-        'key',
-        accounts.spendLimits.ofKey(accountId, keyId, month),
-        holds.ofKeyMonth(accountId, keyId, month),
-      );
-    if (refused !== null) return refused;
-  }
-  holds.place(requestId, { accountId, keyId, month, amount: worst.hold });
-  return null;
+  return {
+    account: holds.ofAccount(accountId),
+    accountMonth: holds.ofAccountMonth(accountId, month),
+    keyMonth: holds.ofKeyMonth(accountId, keyId, month),
+  };
+}
+
+/** Whether a request's worst case fits credits, the account's monthly limit and the key's; says what it does not fit. */
+export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, taken: Taken): Refusal | null {
+  const { accountId, keyId, worst, nowMs } = request;
+  if (worst.hold === 0n) return null;
+  const month = monthOf(nowMs);
+  return (
+    refuseByBalance(request, taken.account) ??
+    refuseByLimit(request, 'account', accounts.spendLimits.ofAccount(accountId, month), taken.accountMonth) ??
+    refuseByLimit(request, 'key', accounts.spendLimits.ofKey(accountId, keyId, month), taken.keyMonth)
+  );
 }
 
 function refuseByBalance(request: MoneyRequest, held: MicroUsd): Refusal | null {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { type MeAnswer, microUsdNumber } from '../../contracts/answers.ts';
+import { spendable } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limit-view.ts';
-import { spendable } from '../admission/money-gate.ts';
 import { answer, refuse } from '../answer.ts';
 import { authenticate, type Caller } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';

@@ -57,6 +57,7 @@ function begin(admitted: Admitted, { headers }: FastifyRequest, parts: GatewayPa
       upstream: { provider: first.upstream.name, model: first.model },
       startedAt: new Date(admitted.admittedAtMs).toISOString(),
       rateCard: { id, version, hash },
+      ...(admitted.leaseId === null ? {} : { leaseId: admitted.leaseId }),
     });
     return {
       accounted,

@@ -23,10 +23,13 @@ const CREDIT = BigInt(FITTING) * WORST_MICRO_USD;
 
 let upstream: Upstream;
 let gateway: TestGateway;
+/** A proxy that leases its credit is no different from outside, so long as it is alone. */
+let proxies: 'one' | 'many' = 'many';
 
 async function start(options: TestGatewayOptions = {}): Promise<void> {
   upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { countTokens: false }, ...options });
+  const settings = { proxies };
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { countTokens: false }, settings, ...options });
 }
 
 afterEach(async () => {

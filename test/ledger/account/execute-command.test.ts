@@ -53,6 +53,7 @@ describe('a command', () => {
       type: 'done',
       events: [granted('g1', 7)],
       before: fold([opened]),
+      after: 0,
       revision: 1,
       position: log.events.at(-1)?.position,
     });

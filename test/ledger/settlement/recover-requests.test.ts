@@ -39,7 +39,7 @@ describe('a request that the journal still holds', () => {
   test('and that had ended is to be settled with the usage that was seen', async () => {
     const { log } = await sceneWith();
     expect(await examineRecovered(log, [ended(1)], NOW)).toEqual({
-      unsettled: [{ accountId: A, usage: usageOf(1, 3) }],
+      unsettled: [{ accountId: A, usage: usageOf(1, 3), leaseId: null }],
       recorded: [],
     });
   });
@@ -56,6 +56,7 @@ describe('a request that the journal still holds', () => {
           billable: false,
           finishedAt: '2026-11-07T00:00:00.000Z',
         }),
+        leaseId: null,
       },
     ]);
   });
@@ -63,7 +64,7 @@ describe('a request that the journal still holds', () => {
   test('and whose start is damaged is settled from its end alone', async () => {
     const { log } = await sceneWith();
     const request: RecoveredRequest = { ...ended(1), start: null, finished: finishedText(A, KNOWN, usageOf(1, 3)) };
-    expect((await examineRecovered(log, [request], NOW)).unsettled).toEqual([{ accountId: A, usage: usageOf(1, 3) }]);
+    expect((await examineRecovered(log, [request], NOW)).unsettled).toEqual([{ accountId: A, usage: usageOf(1, 3), leaseId: null }]);
   });
 
   test.each([ended(1), begun(1)])('and that the ledger has is not settled again (%#)', async (request) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accountId, keyId, requestId } from '../../../contracts/ids.ts';
+import { accountId, keyId, leaseId, requestId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { type Hold, Holds } from '../../../proxy/admission/holds.ts';
 
@@ -10,6 +10,7 @@ const K1 = keyId('key_1');
 const K2 = keyId('key_2');
 const MAY = '2026-05';
 const JUNE = '2026-06';
+const L1 = leaseId('lease_1');
 const one = requestId('req_1');
 const two = requestId('req_2');
 
@@ -18,6 +19,7 @@ const hold = (amount: bigint, more: Partial<Hold> = {}): Hold => ({
   keyId: K1,
   month: MAY,
   amount: microUsd(amount),
+  leaseId: null,
   ...more,
 });
 
@@ -98,6 +100,7 @@ const anyHold = fc.record({
   keyId: fc.constantFrom(K1, K2),
   month: fc.constantFrom(MAY, JUNE),
   amount: amount.map(microUsd),
+  leaseId: fc.constantFrom(null, L1),
 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ type: fc.constant('place' as const), id, hold: anyHold }),
@@ -142,6 +145,9 @@ describe('the sums of holds', () => {
           expect(holds.count).toBe(model.held.size);
           for (const account of [A, B]) {
             expect(holds.ofAccount(account)).toBe(model.sum((hold) => hold.accountId === account));
+            expect(holds.ofLease(account, L1)).toBe(
+              model.sum((hold) => hold.accountId === account && hold.leaseId === L1),
+            );
             for (const month of [MAY, JUNE]) {
               const ofMonth = (hold: Hold) => hold.accountId === account && hold.month === month;
               expect(holds.ofAccountMonth(account, month)).toBe(model.sum(ofMonth));

@@ -1,0 +1,38 @@
+import type { AccountEvent } from '../../contracts/events.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { OpenAccount } from './account-state.ts';
+import type { AccountCommand } from './commands.ts';
+import { freeCredit } from './leases.ts';
+
+type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
+
+/**
+ * Leases what is free, at most what was asked for; nothing where nothing is free, which leaves an account as it was
+ * (design, rule 7). What the clock has ended of earlier leases is written down in passing.
+ */
+export function leaseCredits(command: CommandOf<'LeaseCredits'>, state: OpenAccount): AccountEvent[] {
+  const { proxy, leaseId, keyId, upTo, expiresAtMs, nowMs } = command;
+  const free = freeCredit(state, keyId, nowMs);
+  const amount: MicroUsd = upTo < free ? upTo : free;
+  const renews = upTo === 0n && isActive(state, leaseId, nowMs);
+  const ended = endedLeases(state, nowMs);
+  if (amount === 0n && !renews) return ended;
+  const expiresAt = new Date(expiresAtMs).toISOString();
+  const leased = { proxy, leaseId, ...(keyId === null ? {} : { keyId }), amount, expiresAt };
+  return [...ended, { type: 'CreditsLeased', data: leased }];
+}
+
+export function releaseLease({ leaseId, amount }: CommandOf<'ReleaseLease'>, state: OpenAccount): AccountEvent[] {
+  const lease = state.leases[leaseId];
+  const released = lease === undefined || lease.amount < amount ? (lease?.amount ?? 0n) : amount;
+  if (lease === undefined || released === 0n) return [];
+  return [{ type: 'LeaseReleased', data: { proxy: lease.proxy, leaseId, amount: microUsd(released) } }];
+}
+
+const isActive = (state: OpenAccount, leaseId: string, nowMs: number): boolean =>
+  (state.leases[leaseId]?.expiresAtMs ?? nowMs) > nowMs;
+
+const endedLeases = (state: OpenAccount, nowMs: number): AccountEvent[] =>
+  Object.values(state.leases)
+    .filter(({ expiresAtMs }) => expiresAtMs <= nowMs)
+    .map(({ proxy, leaseId, amount }) => ({ type: 'LeaseReleased', data: { proxy, leaseId, amount } }));

@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { EventLog } from '../../contracts/event-log.ts';
+import {
+  type AccountId,
+  commandId,
+  type KeyId,
+  type LeaseId,
+  leaseId,
+  type ProxyId,
+  uuidV7,
+} from '../../contracts/ids.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
+import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { executeOnBook } from '../../ledger/account/execute-command.ts';
+import { freeCredit, leasedToOthers, leaseScope, spendable } from '../../ledger/account/leases.ts';
+import type { AccountViews } from '../../projections/account-views.ts';
+import type { Holds } from './holds.ts';
+
+/** A lease takes at most this part of what is free beyond what requests need at once, so that others find some, too. */
+const SHARE_OF_FREE = 8n;
+
+export interface CreditLeasesOptions {
+  readonly proxy: ProxyId;
+  readonly log: EventLog;
+  readonly accounts: AccountViews;
+  readonly holds: Holds;
+  readonly clock: () => number;
+  readonly logger: Logger;
+  /** The longest that a request can take from its admission to its end. */
+  readonly longestRequestMs: number;
+  /**
+   * How much longer than that a lease is: in the first half of it the proxy admits, in the second what has ended is
+   * settled. So when a lease expires nothing that was admitted under it is left (rule 7).
+   */
+  readonly slackMs: number;
+}
+
+/** The lease that requests of a key come under: one a proxy and account, and one for each key with a monthly limit. */
+export interface LeaseScope {
+  readonly leaseId: LeaseId;
+  readonly keyId: KeyId | null;
+}
+
+/**
+ * This proxy's leases on parts of accounts' free credit. With several proxies on one log each admits only within its
+ * own leases, and the log decides who has leased what: together they never admit more than there is (rule 7).
+ *
+ * A lease is an event of the account's stream. It is taken for many requests at a time; the events of settlement make it
+ * smaller; what is not needed goes back (lease-upkeep.ts).
+ */
+export class CreditLeases {
+  readonly #options: CreditLeasesOptions;
+  readonly #lastUsedMs = new Map<AccountId, Map<LeaseId, number>>();
+
+  constructor(options: CreditLeasesOptions) {
+    this.#options = options;
+  }
+
+  get proxy(): ProxyId {
+    return this.#options.proxy;
+  }
+
+  scopeOf(account: OpenAccount, key: KeyId): LeaseScope {
+    const keyId = leaseScope(account, key);
+    const { proxy } = this.#options;
+    return { keyId, leaseId: leaseId(keyId === null ? `lease_${proxy}` : `lease_${proxy}_${keyId}`) };
+  }
+
+  /** What another request may hold under a lease now; 0 where there is none, or where it would not outlast a request. */
+  room(accountId: AccountId, account: OpenAccount, scope: LeaseScope): MicroUsd {
+    const { proxy, clock, holds } = this.#options;
+    const nowMs = clock();
+    const lease = account.leases[scope.leaseId];
+    if (lease === undefined || !this.#admitsUnder(lease.expiresAtMs, nowMs)) return NOTHING;
+    const byLease = lease.amount - holds.ofLease(accountId, scope.leaseId);
+    // Where credit has gone that was leased before (a grant was revoked or has expired), less than the lease is left.
+    const others = leasedToOthers(account, scope.keyId, proxy, nowMs).account;
+    const byCredit = spendable(account, nowMs) - others - holds.ofAccount(accountId);
+    const room = byLease < byCredit ? byLease : byCredit;
+    return microUsd(room > 0n ? room : 0n);
+  }
+
+  /** What upkeep goes by: a lease that nothing has been admitted under for a while is given back. */
+  used(accountId: AccountId, { leaseId }: LeaseScope): void {
+    const ofAccount = this.#lastUsedMs.get(accountId) ?? new Map<LeaseId, number>();
+    ofAccount.set(leaseId, this.#options.clock());
+    this.#lastUsedMs.set(accountId, ofAccount);
+  }
+
+  lastUsedMs(accountId: AccountId, id: LeaseId): number {
+    return this.#lastUsedMs.get(accountId)?.get(id) ?? 0;
+  }
+
+  /** This proxy has no lease in the account any more. */
+  forget(accountId: AccountId): void {
+    this.#lastUsedMs.delete(accountId);
+  }
+
+  /** What a lease should have in hand beyond its holds: a share of what is free, which many requests then use. */
+  share(account: OpenAccount, scope: KeyId | null): MicroUsd {
+    return microUsd(freeCredit(account, scope, this.#options.clock()) / SHARE_OF_FREE);
+  }
+
+  /**
+   * Leases what requests need beyond the room there is, and a share of what is free on top; less where less is free.
+   * The account's view has it when this resolves. @throws EventLogError when the log does not answer.
+   */
+  async extend(accountId: AccountId, account: OpenAccount, scope: LeaseScope, need: MicroUsd): Promise<void> {
+    const missing = need - this.room(accountId, account, scope);
+    const share = this.share(account, scope.keyId);
+    await this.#execute(accountId, this.#leaseCommand(scope, microUsd(missing > share ? missing : share)));
+  }
+
+  /** Gives a lease a new expiry, where it still stands. @throws EventLogError */
+  async renew(accountId: AccountId, scope: LeaseScope): Promise<void> {
+    await this.#execute(accountId, this.#leaseCommand(scope, NOTHING));
+  }
+
+  /** @throws EventLogError */
+  async release(accountId: AccountId, id: LeaseId, amount: MicroUsd): Promise<void> {
+    await this.#execute(accountId, { type: 'ReleaseLease', leaseId: id, amount });
+  }
+
+  /** Whether more than half of the time in which a lease admits is over. */
+  isAgeing(expiresAtMs: number): boolean {
+    const { clock, longestRequestMs, slackMs } = this.#options;
+    return clock() > expiresAtMs - longestRequestMs - (slackMs * 3) / 4;
+  }
+
+  #admitsUnder(expiresAtMs: number, nowMs: number): boolean {
+    const { longestRequestMs, slackMs } = this.#options;
+    return nowMs + longestRequestMs + slackMs / 2 < expiresAtMs;
+  }
+
+  #leaseCommand({ leaseId, keyId }: LeaseScope, upTo: MicroUsd): AccountCommand {
+    const { proxy, clock, longestRequestMs, slackMs } = this.#options;
+    const nowMs = clock();
+    const expiresAtMs = nowMs + longestRequestMs + slackMs;
+    return { type: 'LeaseCredits', proxy, leaseId, keyId, upTo, expiresAtMs, nowMs };
+  }
+
+  async #execute(accountId: AccountId, command: AccountCommand): Promise<void> {
+    const { log, accounts, clock } = this.#options;
+    const nowMs = clock();
+    const result = await executeOnBook(log, accounts, accountId, command, {
+      commandId: commandId(uuidV7(nowMs, randomBytes(10))),
+      actor: this.#options.proxy,
+      recordedAt: new Date(nowMs).toISOString(),
+    });
+    if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
+  }
+}

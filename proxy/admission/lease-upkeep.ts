@@ -1,0 +1,141 @@
+import type { Logger } from 'pino';
+import type { AccountId } from '../../contracts/ids.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { Lease } from '../../ledger/account/account-state.ts';
+import type { AccountViews } from '../../projections/account-views.ts';
+import type { CreditLeases } from './credit-leases.ts';
+import type { Holds } from './holds.ts';
+import type { LeaseQueue } from './lease-queue.ts';
+
+/** A lease that nothing was admitted under for so long is given back. */
+const IDLE_MS = 10_000;
+/** How often leases are looked through for that, and for renewal. */
+const LOOK_MS = 1_000;
+/** After a change of an account its leases are looked at once, for all changes of this time together. */
+const SETTLE_MS = 5;
+/** Appends of upkeep under way at once. */
+const AT_ONCE = 16;
+
+export interface LeaseUpkeepOptions {
+  readonly leases: CreditLeases;
+  readonly queue: LeaseQueue;
+  readonly accounts: AccountViews;
+  readonly holds: Holds;
+  readonly clock: () => number;
+  readonly logger: Logger;
+}
+
+/**
+ * Keeps this proxy's leases as small as they may be: what is not held is given back where it is needed more by others
+ * (little is free) or where the lease is idle; what is used is renewed in time. A failure changes nothing: the next
+ * look tries again, and at worst the clock ends the lease.
+ */
+export class LeaseUpkeep {
+  readonly #options: LeaseUpkeepOptions;
+  /** Accounts in which this proxy has a lease. */
+  readonly #accounts = new Set<AccountId>();
+  readonly #changed = new Set<AccountId>();
+  readonly #underWay = new Map<AccountId, Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  #settleTimer: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(options: LeaseUpkeepOptions) {
+    this.#options = options;
+    for (const [accountId] of options.accounts.balance.all()) this.#observe(accountId);
+    options.accounts.onFolded((accountId) => this.#observe(accountId));
+    this.#timer = setInterval(() => this.#lookAt(this.#accounts, true), LOOK_MS);
+  }
+
+  /** Gives back everything that holds nothing, and stops. Bounded by the log's own deadlines. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    if (this.#settleTimer !== null) clearTimeout(this.#settleTimer);
+    await Promise.all(this.#underWay.values());
+    const accounts = [...this.#accounts];
+    while (accounts.length > 0)
+      await Promise.all(accounts.splice(0, AT_ONCE).map((accountId) => this.#keep(accountId, () => NONE)));
+  }
+
+  #observe(accountId: AccountId): void {
+    if (this.#ownLeases(accountId).length === 0) {
+      if (this.#accounts.delete(accountId)) this.#options.leases.forget(accountId);
+      return;
+    }
+    this.#accounts.add(accountId);
+    this.#changed.add(accountId);
+    if (this.#closed) return;
+    this.#settleTimer ??= setTimeout(() => {
+      this.#settleTimer = null;
+      const changed = [...this.#changed];
+      this.#changed.clear();
+      this.#lookAt(changed, false);
+    }, SETTLE_MS);
+  }
+
+  #lookAt(accounts: Iterable<AccountId>, isRegular: boolean): void {
+    for (const accountId of accounts) {
+      if (this.#underWay.size >= AT_ONCE) return;
+      if (this.#underWay.has(accountId) || !this.#needsKeeping(accountId, isRegular)) continue;
+      const keeping = this.#keep(accountId, (lease) => this.#surplusToKeep(accountId, lease)).finally(() =>
+        this.#underWay.delete(accountId),
+      );
+      this.#underWay.set(accountId, keeping);
+    }
+  }
+
+  #needsKeeping(accountId: AccountId, isRegular: boolean): boolean {
+    return this.#ownLeases(accountId).some(
+      (lease) =>
+        this.#toRelease(accountId, lease, this.#surplusToKeep(accountId, lease)) > 0n ||
+        (isRegular && this.#toRenew(accountId, lease)),
+    );
+  }
+
+  async #keep(accountId: AccountId, surplusToKeep: (lease: Lease) => MicroUsd): Promise<void> {
+    const { leases, logger } = this.#options;
+    try {
+      for (const lease of this.#ownLeases(accountId)) {
+        const { leaseId, keyId } = lease;
+        const amount = this.#toRelease(accountId, lease, surplusToKeep(lease));
+        if (amount > 0n) await leases.release(accountId, leaseId, amount);
+        else if (!this.#closed && this.#toRenew(accountId, lease)) await leases.renew(accountId, { leaseId, keyId });
+      }
+    } catch (error) {
+      logger.debug({ err: error }, 'a lease was not kept up; the next look tries again');
+    }
+  }
+
+  /** What a lease may have in hand beyond its holds: nothing when idle; else a share of what is free. */
+  #surplusToKeep(accountId: AccountId, { leaseId, keyId }: Lease): MicroUsd {
+    const { leases, accounts, clock } = this.#options;
+    const { state } = accounts.read(accountId);
+    if (state.type === 'unopened' || clock() - leases.lastUsedMs(accountId, leaseId) > IDLE_MS) return NONE;
+    return leases.share(state, keyId);
+  }
+
+  /** Twice the share may stand before anything is given back, so that leases do not go back and forth. */
+  #toRelease(accountId: AccountId, { leaseId, amount }: Lease, surplusToKeep: MicroUsd): MicroUsd {
+    const { holds, queue } = this.#options;
+    if (queue.isWaiting(accountId)) return NONE;
+    const surplus = amount - holds.ofLease(accountId, leaseId);
+    return surplus > 2n * surplusToKeep ? microUsd(surplus - surplusToKeep) : NONE;
+  }
+
+  #toRenew(accountId: AccountId, { leaseId, expiresAtMs }: Lease): boolean {
+    const { leases, holds, clock } = this.#options;
+    if (!leases.isAgeing(expiresAtMs)) return false;
+    const isUsed = clock() - leases.lastUsedMs(accountId, leaseId) <= IDLE_MS;
+    return isUsed || holds.ofLease(accountId, leaseId) > 0n;
+  }
+
+  #ownLeases(accountId: AccountId): Lease[] {
+    const { accounts, leases } = this.#options;
+    const { state } = accounts.read(accountId);
+    if (state.type === 'unopened') return [];
+    return Object.values(state.leases).filter(({ proxy }) => proxy === leases.proxy);
+  }
+}
+
+const NONE = microUsd(0n);

@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ProxyId, proxyId, uuidV7 } from '../contracts/ids.ts';
+
+const FILE = 'proxy-id';
+const PATTERN = /^proxy_[0-9a-f]{32}$/;
+
+/**
+ * The name by which other proxies know this one: it belongs to the data folder, so that a restart on the same folder
+ * finds its own leases. @throws Error when the file holds something else, or cannot be written.
+ */
+export function proxyIdOf(dataFolder: string, nowMs: number): ProxyId {
+  const file = join(dataFolder, FILE);
+  const kept = readKept(file);
+  if (kept !== null) {
+    if (PATTERN.test(kept)) return proxyId(kept);
+    throw new Error(`${file} holds no proxy's name; delete it, and this proxy gets a new one`);
+  }
+  const made = `proxy_${uuidV7(nowMs, randomBytes(10)).replaceAll('-', '')}`;
+  writeFileSync(file, `${made}\n`, { flag: 'wx', flush: true });
+  return proxyId(made);
+}
+
+function readKept(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}
