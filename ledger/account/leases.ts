@@ -28,26 +28,21 @@ export function freeCredit(account: OpenAccount, scope: KeyId | null, nowMs: num
   const { spend } = account;
   const leases = activeLeases(account, nowMs);
   const month = monthOfSpend(spend, monthOf(nowMs));
-  const leased = sumOf(leases);
+  const leased = sumOfLeases(leases);
   let free = spendable(account, nowMs) - leased;
   if (spend.accountLimit !== null) free = smaller(free, spend.accountLimit - month.account - leased);
   const keyLimit = scope === null ? undefined : spend.keyLimits[scope];
   if (scope !== null && keyLimit !== undefined)
-    free = smaller(free, keyLimit - spentByKey(month, scope) - sumOf(leases.filter(({ keyId }) => keyId === scope)));
+    free = smaller(
+      free,
+      keyLimit - spentByKey(month, scope) - sumOfLeases(leases.filter(({ keyId }) => keyId === scope)),
+    );
   return microUsd(free < 0n ? 0n : free);
 }
 
-/** What other proxies than this one have leased: of the account's credit, and under a key's scope. */
-export function leasedToOthers(
-  account: OpenAccount,
-  scope: KeyId | null,
-  proxy: ProxyId,
-  nowMs: number,
-): { readonly account: MicroUsd; readonly key: MicroUsd } {
-  const others = activeLeases(account, nowMs).filter((lease) => lease.proxy !== proxy);
-  const ofKey = scope === null ? [] : others.filter(({ keyId }) => keyId === scope);
-  return { account: sumOf(others), key: sumOf(ofKey) };
-}
+/** What other proxies than this one have leased of the account's credit. */
+export const leasedToOthers = (account: OpenAccount, proxy: ProxyId, nowMs: number): MicroUsd =>
+  sumOfLeases(activeLeases(account, nowMs).filter((lease) => lease.proxy !== proxy));
 
 /** A lease that is there grows and has the new expiry. */
 export function withLease(leases: Leases, data: EventData<'CreditsLeased'>): Leases {
@@ -75,6 +70,7 @@ export function withLessLeased(leases: Leases, leaseId: LeaseId | undefined, amo
   return left > 0n ? { ...others, [lease.leaseId]: { ...lease, amount: microUsd(left) } } : others;
 }
 
-const sumOf = (leases: readonly Lease[]): MicroUsd => microUsd(leases.reduce((sum, { amount }) => sum + amount, 0n));
+export const sumOfLeases = (leases: readonly Lease[]): MicroUsd =>
+  microUsd(leases.reduce((sum, { amount }) => sum + amount, 0n));
 
 const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -3,7 +3,6 @@ import type { CatalogModel } from '../../contracts/catalog.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { LeaseId, RequestId } from '../../contracts/ids.ts';
 import type { MessageRequest } from '../../contracts/messages.ts';
-import { microUsd } from '../../contracts/money.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { Caller } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
@@ -169,16 +168,10 @@ function refuseWithoutLease(
   if (outcome === 'log_away')
     return refusal('gateway_overloaded', 'the event log does not answer, and no credit is set aside here', 5);
   const request = moneyRequest(candidate, inputTokens, parts);
-  const own = takenByHolds(request, parts.holds);
-  const others = parts.fleet?.leasedToOthers(request.account, request.keyId) ?? { account: 0n, key: 0n };
-  const taken = {
-    account: microUsd(own.account + others.account),
-    accountMonth: microUsd(own.accountMonth + others.account),
-    keyMonth: microUsd(own.keyMonth + others.key),
-  };
+  const taken = parts.fleet?.takenByLeases(request) ?? takenByHolds(request, parts.holds);
   return (
     refuseByMoney(request, parts.projections.accounts, taken) ??
-    refusal('gateway_overloaded', 'other proxies are giving back credit that this request needs', 1)
+    refusal('gateway_overloaded', 'credit that is set aside for other requests has not come back in time', 1)
   );
 }
 

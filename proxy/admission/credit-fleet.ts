@@ -1,10 +1,12 @@
-import type { AccountId, KeyId } from '../../contracts/ids.ts';
-import type { MicroUsd } from '../../contracts/money.ts';
+import type { AccountId } from '../../contracts/ids.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
-import { leasedToOthers } from '../../ledger/account/leases.ts';
+import { activeLeases, sumOfLeases } from '../../ledger/account/leases.ts';
 import { CreditLeases, type CreditLeasesOptions, type LeaseScope } from './credit-leases.ts';
+import type { Holds } from './holds.ts';
 import { LeaseQueue } from './lease-queue.ts';
 import { LeaseUpkeep } from './lease-upkeep.ts';
+import { type MoneyRequest, type Taken, takenByHolds } from './money-gate.ts';
 
 export interface CreditFleetOptions extends CreditLeasesOptions {
   /** Whether the event log is known to be out of reach. */
@@ -16,11 +18,11 @@ export class CreditFleet {
   readonly leases: CreditLeases;
   readonly queue: LeaseQueue;
   readonly upkeep: LeaseUpkeep;
-  readonly #clock: () => number;
+  readonly #holds: Holds;
 
   constructor(options: CreditFleetOptions) {
     const { accounts, holds, clock, logger } = options;
-    this.#clock = clock;
+    this.#holds = holds;
     this.leases = new CreditLeases(options);
     this.queue = new LeaseQueue({ leases: this.leases, accounts, clock, logger, isLogAway: options.isLogAway });
     this.upkeep = new LeaseUpkeep({ leases: this.leases, queue: this.queue, accounts, holds, clock, logger });
@@ -35,8 +37,14 @@ export class CreditFleet {
     return true;
   }
 
-  leasedToOthers(account: OpenAccount, keyId: KeyId): { readonly account: MicroUsd; readonly key: MicroUsd } {
+  /** What other leases and the holds under this request's own take of what it needs, for the words of a refusal. */
+  takenByLeases(request: MoneyRequest): Taken {
+    const { accountId, account, keyId, nowMs } = request;
     const scope = this.leases.scopeOf(account, keyId);
-    return leasedToOthers(account, scope.keyId, this.leases.proxy, this.#clock());
+    const others = activeLeases(account, nowMs).filter(({ leaseId }) => leaseId !== scope.leaseId);
+    const ofKey = others.filter((lease) => scope.keyId !== null && lease.keyId === scope.keyId);
+    const taken = sumOfLeases(others) + this.#holds.ofLease(accountId, scope.leaseId);
+    const keyMonth = takenByHolds(request, this.#holds).keyMonth + sumOfLeases(ofKey);
+    return { account: microUsd(taken), accountMonth: microUsd(taken), keyMonth: microUsd(keyMonth) };
   }
 }

@@ -76,7 +76,7 @@ export class CreditLeases {
     if (lease === undefined || !this.#admitsUnder(lease.expiresAtMs, nowMs)) return NOTHING;
     const byLease = lease.amount - holds.ofLease(accountId, scope.leaseId);
     // Where credit has gone that was leased before (a grant was revoked or has expired), less than the lease is left.
-    const others = leasedToOthers(account, scope.keyId, proxy, nowMs).account;
+    const others = leasedToOthers(account, proxy, nowMs);
     const byCredit = spendable(account, nowMs) - others - holds.ofAccount(accountId);
     const room = byLease < byCredit ? byLease : byCredit;
     return microUsd(room > 0n ? room : 0n);

@@ -1,16 +1,19 @@
 import type { Logger } from 'pino';
-import type { AccountId } from '../../contracts/ids.ts';
+import type { AccountId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
-import { leasedToOthers } from '../../ledger/account/leases.ts';
+import { activeLeases, freeCredit } from '../../ledger/account/leases.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { CreditLeases, LeaseScope } from './credit-leases.ts';
 
 /**
- * How long a request waits for other proxies to give back what they do not need: half of it to one and a half, so that
- * of proxies which wait for one another one gives up first, and its rest goes to the others.
+ * Where little is free, a queue first takes what there is, though it is not enough: others see that nothing is free and
+ * give back what they do not need. From then on what is not enough for anybody here goes back, so that of several
+ * queues that wait for one another one finds enough.
  */
-const RECLAIM_MS = 250;
+const TAKING_MS = 100;
+/** How long a request waits for that. */
+const RECLAIM_MS = 400;
 /** How long a request waits for its lease in all, before it is refused because the log is slow. */
 const LEASE_WAIT_MS = 5_000;
 /** Requests that wait for leases in one proxy. */
@@ -29,6 +32,8 @@ export interface LeaseWait {
 interface Waiting extends LeaseWait {
   /** Until when it waits for what others give back. */
   readonly reclaimUntilMs: number;
+  /** Until when it waits in all. */
+  readonly untilMs: number;
   readonly resolve: (outcome: 'held' | NoLease) => void;
 }
 
@@ -64,8 +69,9 @@ export class LeaseQueue {
     this.#count++;
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(accountId) ?? [];
-      const reclaimUntilMs = this.#options.clock() + RECLAIM_MS * (0.5 + Math.random());
-      waiting.push({ ...wait, reclaimUntilMs, resolve });
+      const nowMs = this.#options.clock();
+      const reclaimUntilMs = nowMs + RECLAIM_MS;
+      waiting.push({ ...wait, reclaimUntilMs, untilMs: nowMs + LEASE_WAIT_MS, resolve });
       this.#waiting.set(accountId, waiting);
       if (!this.#running.has(accountId)) void this.#run(accountId);
     });
@@ -83,21 +89,25 @@ export class LeaseQueue {
       });
   }
 
-  /** Whether requests of an account wait: then nothing of its leases is given back. */
-  isWaiting(accountId: AccountId): boolean {
-    return this.#waiting.has(accountId);
+  /** Whether requests wait for a lease: then nothing of it is given back. */
+  isWaiting(accountId: AccountId, leaseId: LeaseId): boolean {
+    return this.#waiting.get(accountId)?.some(({ scope }) => scope.leaseId === leaseId) === true;
   }
 
   async #run(accountId: AccountId): Promise<void> {
     this.#running.add(accountId);
+    const takesUntilMs = this.#options.clock() + TAKING_MS;
     try {
       for (;;) {
         this.#holdWhatFits(accountId);
         const [first] = this.#waiting.get(accountId) ?? [];
         if (first === undefined) return;
-        await this.#extend(accountId, first.scope, this.#needOf(accountId, first.scope));
+        const asking = this.#waitingFor(accountId, first.scope);
+        const isEnough = asking.some(({ need }) => this.#within(accountId, first.scope).mine >= need);
+        if (isEnough || this.#options.clock() < takesUntilMs) await this.#extend(accountId, first.scope, sumOf(asking));
+        else await this.#giveBack(accountId, first.scope);
         this.#holdWhatFits(accountId);
-        await this.#refuseOrWait(accountId, first);
+        await this.#refuseOrWait(accountId, asking);
       }
     } catch (error) {
       this.#options.logger.warn({ err: error }, 'no credit could be leased');
@@ -108,21 +118,35 @@ export class LeaseQueue {
     }
   }
 
-  /** After everything that is free was leased: who still does not fit waits for others to give back, a little. */
-  async #refuseOrWait(accountId: AccountId, first: Waiting): Promise<void> {
+  /**
+   * For all of these together was leased what was free. Where more is free by now it is asked for again; where others
+   * have some to give back they are waited for, a little; else there is none. Who has come since is asked for next.
+   */
+  async #refuseOrWait(accountId: AccountId, asked: readonly Waiting[]): Promise<void> {
+    const isAsked = new Set(asked);
     const nowMs = this.#options.clock();
+    let onlyOthersHave = true;
     this.#resolveAll(accountId, (waiting) => {
-      if (waiting.scope.leaseId !== first.scope.leaseId) return null;
-      return waiting.reclaimUntilMs > nowMs && this.#mayComeBack(accountId, waiting) ? null : 'none_free';
+      if (!isAsked.has(waiting)) return null;
+      const { mine, all } = this.#within(accountId, waiting.scope);
+      if (mine >= waiting.need && nowMs < waiting.untilMs) {
+        onlyOthersHave = false;
+        return null;
+      }
+      return all >= waiting.need && nowMs < waiting.reclaimUntilMs ? null : 'none_free';
     });
-    if (this.#waiting.get(accountId)?.includes(first) === true) await this.#nextFold(accountId);
+    const waits = onlyOthersHave && this.#waiting.get(accountId)?.some((waiting) => isAsked.has(waiting)) === true;
+    if (waits) await this.#nextFold(accountId);
   }
 
-  #mayComeBack(accountId: AccountId, { scope, need }: Waiting): boolean {
+  /** What the lease and what is free could hold together, and what it would be with all that others have leased. */
+  #within(accountId: AccountId, scope: LeaseScope): { readonly mine: bigint; readonly all: bigint } {
     const { leases, accounts, clock } = this.#options;
     const account = openAccount(accounts, accountId);
-    const others = leasedToOthers(account, scope.keyId, leases.proxy, clock()).account;
-    return leases.room(accountId, account, scope) + others >= need;
+    const nowMs = clock();
+    const mine = leases.room(accountId, account, scope) + freeCredit(account, scope.keyId, nowMs);
+    const others = activeLeases(account, nowMs).filter(({ leaseId }) => leaseId !== scope.leaseId);
+    return { mine, all: mine + others.reduce((sum, { amount }) => sum + amount, 0n) };
   }
 
   #extend(accountId: AccountId, scope: LeaseScope, need: bigint): Promise<void> {
@@ -136,10 +160,14 @@ export class LeaseQueue {
     return Promise.race([extended, timeOut.promise]).finally(() => clearTimeout(timer));
   }
 
-  #needOf(accountId: AccountId, scope: LeaseScope): bigint {
-    return (this.#waiting.get(accountId) ?? [])
-      .filter((waiting) => waiting.scope.leaseId === scope.leaseId)
-      .reduce((sum, { need }) => sum + need, 0n);
+  async #giveBack(accountId: AccountId, scope: LeaseScope): Promise<void> {
+    const { leases, accounts } = this.#options;
+    const room = leases.room(accountId, openAccount(accounts, accountId), scope);
+    if (room > 0n) await leases.release(accountId, scope.leaseId, room);
+  }
+
+  #waitingFor(accountId: AccountId, { leaseId }: LeaseScope): Waiting[] {
+    return (this.#waiting.get(accountId) ?? []).filter(({ scope }) => scope.leaseId === leaseId);
   }
 
   #holdWhatFits(accountId: AccountId): void {
@@ -171,6 +199,8 @@ export class LeaseQueue {
     });
   }
 }
+
+const sumOf = (waiting: readonly Waiting[]): bigint => waiting.reduce((sum, { need }) => sum + need, 0n);
 
 function openAccount(accounts: AccountViews, accountId: AccountId): OpenAccount {
   const { state } = accounts.read(accountId);

@@ -118,7 +118,7 @@ export class LeaseUpkeep {
   /** Twice the share may stand before anything is given back, so that leases do not go back and forth. */
   #toRelease(accountId: AccountId, { leaseId, amount }: Lease, surplusToKeep: MicroUsd): MicroUsd {
     const { holds, queue } = this.#options;
-    if (queue.isWaiting(accountId)) return NONE;
+    if (queue.isWaiting(accountId, leaseId)) return NONE;
     const surplus = amount - holds.ofLease(accountId, leaseId);
     return surplus > 2n * surplusToKeep ? microUsd(surplus - surplusToKeep) : NONE;
   }

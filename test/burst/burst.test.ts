@@ -2,34 +2,23 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { EventData } from '../../contracts/events.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { SeededRandom } from '../crash/seeded-random.ts';
-import { messageBody, type PostOptions, postMessage, recorded } from '../gateway/post-message.ts';
+import { type PostOptions, postMessage, recorded } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
-import { json, wait } from '../upstream/answer.ts';
+import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { MAX_TOKENS, RATES, REQUESTS, type Refused, requestsAtOnce, WORST_MICRO_USD } from './requests-at-once.ts';
 
-const REQUESTS = 500;
 const FITTING = 10;
-const MAX_TOKENS = 1_000;
-/** Of TEST_CATALOG's opal-medium, in micro-USD per million tokens. */
-const RATES = { input: 3_000_000n, output: 15_000_000n };
-/** What the design lets a provider add to a request's own bytes, in tokens. */
-const FRAME_TOKENS = 2_048;
 const ACCOUNT_ALONE = 1_000_000_000n;
-
-/** The most that one of these requests can cost, in micro-USD, by the design's rule and nothing of the product. */
-const WORST_MICRO_USD = worstCaseOf({ maxTokens: MAX_TOKENS });
 const CREDIT = BigInt(FITTING) * WORST_MICRO_USD;
 
 let upstream: Upstream;
 let gateway: TestGateway;
-/** A proxy that leases its credit is no different from outside, so long as it is alone. */
-let proxies: 'one' | 'many' = 'many';
 
 async function start(options: TestGatewayOptions = {}): Promise<void> {
   upstream = await startUpstream();
-  const settings = { proxies };
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { countTokens: false }, settings, ...options });
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { countTokens: false }, ...options });
 }
 
 afterEach(async () => {
@@ -37,142 +26,127 @@ afterEach(async () => {
   await upstream.close();
 });
 
-describe(`${REQUESTS} parallel requests where exactly ${FITTING} worst cases fit`, () => {
-  it('the balance: as many are admitted, the others get 402, and what they cost less comes back', async () => {
-    await start({ creditsMicroUsd: CREDIT });
-    const { refusals } = await burst({});
-    expectRefusals(refusals, 'the balance does not cover this request: ');
-    const { debits } = await recorded(gateway);
-    expectCheaperDebits(debits);
-    expect(await me(gateway.key)).toMatchObject({ held_credits: 0, available_credits: Number(CREDIT - sumOf(debits)) });
-  });
+/** A proxy that leases its credit is no different from outside, so long as it is alone. */
+describe.each(['one', 'many'])('with `proxies: %s`', (proxies) => {
+  const settings = { proxies };
+  describe(`${REQUESTS} parallel requests where exactly ${FITTING} worst cases fit`, () => {
+    it('the balance: as many are admitted, the others get 402, and what they cost less comes back', async () => {
+      await start({ settings, creditsMicroUsd: CREDIT });
+      const { refusals } = await burst({});
+      expectRefusals(refusals, 'the balance does not cover this request: ');
+      const { debits } = await recorded(gateway);
+      expectCheaperDebits(debits);
+      expect(await me(gateway.key)).toMatchObject({
+        held_credits: 0,
+        available_credits: Number(CREDIT - sumOf(debits)),
+      });
+    });
 
-  it("the account's monthly limit: likewise", async () => {
-    await start({ creditsMicroUsd: ACCOUNT_ALONE });
-    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(CREDIT) });
-    const { refusals } = await burst({});
-    expectRefusals(refusals, `the account's monthly limit of ${usd(CREDIT)} USD does not cover this request: `);
-    const { debits } = await recorded(gateway);
-    expectCheaperDebits(debits);
-    expect(debits.filter(({ monthToDateAfter }) => monthToDateAfter > CREDIT)).toEqual([]);
-    expect(await me(gateway.key)).toMatchObject({
-      held_credits: 0,
-      month: { account: { limit: Number(CREDIT), spent: Number(sumOf(debits)) } },
+    it("the account's monthly limit: likewise", async () => {
+      await start({ settings, creditsMicroUsd: ACCOUNT_ALONE });
+      await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(CREDIT) });
+      const { refusals } = await burst({});
+      expectRefusals(refusals, `the account's monthly limit of ${usd(CREDIT)} USD does not cover this request: `);
+      const { debits } = await recorded(gateway);
+      expectCheaperDebits(debits);
+      expect(debits.filter(({ monthToDateAfter }) => monthToDateAfter > CREDIT)).toEqual([]);
+      expect(await me(gateway.key)).toMatchObject({
+        held_credits: 0,
+        month: { account: { limit: Number(CREDIT), spent: Number(sumOf(debits)) } },
+      });
+    });
+
+    it("the key's monthly limit: likewise, and the account's other key is free to go on", async () => {
+      await start({ settings, creditsMicroUsd: ACCOUNT_ALONE });
+      const limited = await gateway.issueKey({ monthlyLimit: microUsd(CREDIT) });
+      const { refusals } = await burst({ key: limited.key });
+      expectRefusals(refusals, `the key's monthly limit of ${usd(CREDIT)} USD does not cover this request: `);
+      const { debits } = await recorded(gateway);
+      expectCheaperDebits(debits);
+      expect(debits.filter(({ keyMonthToDateAfter }) => keyMonthToDateAfter > CREDIT)).toEqual([]);
+      expect(await me(limited.key)).toMatchObject({
+        held_credits: 0,
+        month: { key: { limit: Number(CREDIT), spent: Number(sumOf(debits)) } },
+      });
+      expect((await postMessage(gateway)).status).toBe(200);
     });
   });
 
-  it("the key's monthly limit: likewise, and the account's other key is free to go on", async () => {
-    await start({ creditsMicroUsd: ACCOUNT_ALONE });
-    const limited = await gateway.issueKey({ monthlyLimit: microUsd(CREDIT) });
-    const { refusals } = await burst({ key: limited.key });
-    expectRefusals(refusals, `the key's monthly limit of ${usd(CREDIT)} USD does not cover this request: `);
-    const { debits } = await recorded(gateway);
-    expectCheaperDebits(debits);
-    expect(debits.filter(({ keyMonthToDateAfter }) => keyMonthToDateAfter > CREDIT)).toEqual([]);
-    expect(await me(limited.key)).toMatchObject({
-      held_credits: 0,
-      month: { key: { limit: Number(CREDIT), spent: Number(sumOf(debits)) } },
+  describe('requests that go on coming while answers come', () => {
+    const CLIENTS = 40;
+    const EACH = 20;
+    const INPUT_TOKENS_MAX = 2_000;
+
+    it('never cost more than the credit, whether their input is bounded or counted', { timeout: 60_000 }, async () => {
+      await start({ settings, creditsMicroUsd: CREDIT, provider: {} });
+      const second = await gateway.issueKey();
+      const statuses = await mixedBurst([gateway.key, second.key]);
+      expectBothKinds(statuses);
+      const { debits, usages } = await recorded(gateway);
+      expect(usages).toHaveLength(statuses.filter((status) => status === 200).length);
+      expectNeverBelowZero(debits, CREDIT);
+      expect(await me(gateway.key)).toMatchObject({
+        held_credits: 0,
+        available_credits: Number(CREDIT - sumOf(debits)),
+      });
     });
-    expect((await postMessage(gateway)).status).toBe(200);
+
+    it("never cost more than the key's limit or the account's", { timeout: 60_000 }, async () => {
+      await start({ settings, creditsMicroUsd: ACCOUNT_ALONE, provider: {} });
+      const ofAccount = CREDIT * 2n;
+      await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(ofAccount) });
+      const limited = await gateway.issueKey({ monthlyLimit: microUsd(CREDIT) });
+      expectBothKinds(await mixedBurst([limited.key, gateway.key]));
+      const { debits } = await recorded(gateway);
+      expect(debits.length).toBeGreaterThan(FITTING);
+      expect(debits.filter(({ monthToDateAfter }) => monthToDateAfter > ofAccount)).toEqual([]);
+      const ofLimited = debits.filter(({ keyId }) => keyId === limited.keyId);
+      expect(ofLimited.length).toBeGreaterThan(FITTING / 2);
+      expect(ofLimited.filter(({ keyMonthToDateAfter }) => keyMonthToDateAfter > CREDIT)).toEqual([]);
+      expect(await me(limited.key)).toMatchObject({ held_credits: 0 });
+    });
+
+    /**
+     * Clients that send requests of random size one after the other; every third costs all that it could. An append takes
+     * longer than an answer, so requests meet the time between an answer and its debit.
+     */
+    async function mixedBurst(keys: readonly string[]): Promise<number[]> {
+      const random = new SeededRandom(7);
+      upstream.answerWith(({ path, body }) => {
+        const sent = JSON.parse(body.toString('utf8'));
+        // The input's true count, which count_tokens says, too: a token for each byte of its text.
+        const input = sent.messages[0].content.length;
+        if (path.endsWith('/count_tokens')) return json({ input_tokens: input });
+        const output = random.chance(0.33) ? sent.max_tokens : random.whole(1, sent.max_tokens);
+        return json(message({ model: sent.model, tokens: { input, output } }));
+      });
+      const statuses: number[] = [];
+      const client = async (key: string): Promise<void> => {
+        for (let count = 0; count < EACH; count++) {
+          const messages = [{ role: 'user', content: 'x'.repeat(random.whole(1, INPUT_TOKENS_MAX)) }];
+          const answer = await postMessage(gateway, {
+            key,
+            maxTokens: random.whole(1, MAX_TOKENS),
+            body: { messages },
+          });
+          await answer.rest();
+          statuses.push(answer.status);
+        }
+      };
+      await Promise.all(Array.from({ length: CLIENTS }, (_, index) => client(keys[index % keys.length] ?? '')));
+      return statuses;
+    }
+
+    function expectBothKinds(statuses: readonly number[]): void {
+      expect(new Set(statuses)).toEqual(new Set([200, 402]));
+    }
   });
 });
 
-describe('requests that go on coming while answers come', () => {
-  const CLIENTS = 40;
-  const EACH = 20;
-  const INPUT_TOKENS_MAX = 2_000;
-
-  it('never cost more than the credit, whether their input is bounded or counted', { timeout: 60_000 }, async () => {
-    await start({ creditsMicroUsd: CREDIT, provider: {} });
-    const second = await gateway.issueKey();
-    const statuses = await mixedBurst([gateway.key, second.key]);
-    expectBothKinds(statuses);
-    const { debits, usages } = await recorded(gateway);
-    expect(usages).toHaveLength(statuses.filter((status) => status === 200).length);
-    expectNeverBelowZero(debits, CREDIT);
-    expect(await me(gateway.key)).toMatchObject({ held_credits: 0, available_credits: Number(CREDIT - sumOf(debits)) });
-  });
-
-  it("never cost more than the key's limit or the account's", { timeout: 60_000 }, async () => {
-    await start({ creditsMicroUsd: ACCOUNT_ALONE, provider: {} });
-    const ofAccount = CREDIT * 2n;
-    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(ofAccount) });
-    const limited = await gateway.issueKey({ monthlyLimit: microUsd(CREDIT) });
-    expectBothKinds(await mixedBurst([limited.key, gateway.key]));
-    const { debits } = await recorded(gateway);
-    expect(debits.length).toBeGreaterThan(FITTING);
-    expect(debits.filter(({ monthToDateAfter }) => monthToDateAfter > ofAccount)).toEqual([]);
-    const ofLimited = debits.filter(({ keyId }) => keyId === limited.keyId);
-    expect(ofLimited.length).toBeGreaterThan(FITTING / 2);
-    expect(ofLimited.filter(({ keyMonthToDateAfter }) => keyMonthToDateAfter > CREDIT)).toEqual([]);
-    expect(await me(limited.key)).toMatchObject({ held_credits: 0 });
-  });
-
-  /**
-   * Clients that send requests of random size one after the other; every third costs all that it could. An append takes
-   * longer than an answer, so requests meet the time between an answer and its debit.
-   */
-  async function mixedBurst(keys: readonly string[]): Promise<number[]> {
-    const random = new SeededRandom(7);
-    upstream.answerWith(({ path, body }) => {
-      const sent = JSON.parse(body.toString('utf8'));
-      // The input's true count, which count_tokens says, too: a token for each byte of its text.
-      const input = sent.messages[0].content.length;
-      if (path.endsWith('/count_tokens')) return json({ input_tokens: input });
-      const output = random.chance(0.33) ? sent.max_tokens : random.whole(1, sent.max_tokens);
-      return json(message({ model: sent.model, tokens: { input, output } }));
-    });
-    const statuses: number[] = [];
-    const client = async (key: string): Promise<void> => {
-      for (let count = 0; count < EACH; count++) {
-        const messages = [{ role: 'user', content: 'x'.repeat(random.whole(1, INPUT_TOKENS_MAX)) }];
-        const answer = await postMessage(gateway, { key, maxTokens: random.whole(1, MAX_TOKENS), body: { messages } });
-        await answer.rest();
-        statuses.push(answer.status);
-      }
-    };
-    await Promise.all(Array.from({ length: CLIENTS }, (_, index) => client(keys[index % keys.length] ?? '')));
-    return statuses;
-  }
-
-  function expectBothKinds(statuses: readonly number[]): void {
-    expect(new Set(statuses)).toEqual(new Set([200, 402]));
-  }
-});
-
-interface Refused {
-  readonly status: number;
-  readonly error: { readonly type: string; readonly message: string };
-}
-
-/**
- * Sends all at once to an upstream that answers nobody before each request is either refused or there. Answers with a
- * tenth of the worst case.
- */
-async function burst(options: PostOptions): Promise<{ refusals: Refused[] }> {
-  const decided = Promise.withResolvers<void>();
-  const refusals: Refused[] = [];
-  let reached = 0;
-  const count = (): void => {
-    if (reached + refusals.length === REQUESTS) decided.resolve();
-  };
-  upstream.answerWith(() => {
-    reached++;
-    count();
-    return [wait(decided.promise), ...json(message({ tokens: { input: 100, output: MAX_TOKENS / 10 } }))];
-  });
-  const statuses = await Promise.all(
-    Array.from({ length: REQUESTS }, async () => {
-      const answer = await postMessage(gateway, { ...options, maxTokens: MAX_TOKENS });
-      const body = JSON.parse((await answer.rest()).toString('utf8'));
-      if (answer.status === 200) return answer.status;
-      refusals.push({ status: answer.status, error: body.error });
-      count();
-      return answer.status;
-    }),
-  );
+async function burst(options: PostOptions): Promise<{ refusals: readonly Refused[] }> {
+  const { reached, answered, refusals } = await requestsAtOnce([gateway], upstream, options);
   expect(reached).toBe(FITTING);
-  expect(statuses.filter((status) => status === 200)).toHaveLength(FITTING);
+  expect(answered).toBe(FITTING);
   return { refusals };
 }
 
@@ -210,12 +184,6 @@ function expectNeverBelowZero(debits: readonly EventData<'CreditsDebited'>[], cr
 /** Debits that took more than was there. */
 const belowZero = (debits: readonly EventData<'CreditsDebited'>[]): readonly EventData<'CreditsDebited'>[] =>
   debits.filter(({ balanceAfter, uncovered }) => balanceAfter < 0n || uncovered !== 0n);
-
-function worstCaseOf(options: PostOptions): bigint {
-  const input = BigInt(Buffer.byteLength(messageBody(options)) + FRAME_TOKENS);
-  const picoUsd = input * RATES.input + BigInt(options.maxTokens ?? 0) * RATES.output;
-  return (picoUsd + 999_999n) / 1_000_000n;
-}
 
 async function me(key: string): Promise<unknown> {
   return (await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': key } })).json();

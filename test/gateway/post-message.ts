@@ -28,13 +28,16 @@ export interface PostedMessage {
 export const messageBody = ({ model = 'opal-medium', stream = false, maxTokens = 1_000, body }: PostOptions): string =>
   JSON.stringify({ model, max_tokens: maxTokens, stream, messages: [{ role: 'user', content: 'hello' }], ...body });
 
+/** Where to post, and with which key. */
+export type PostTarget = Pick<TestGateway, 'url' | 'key'>;
+
 /** Posts and resolves when the answer's head is there. */
-export function postMessage(gateway: TestGateway, options: PostOptions = {}): Promise<PostedMessage> {
+export function postMessage(gateway: PostTarget, options: PostOptions = {}): Promise<PostedMessage> {
   return startPost(gateway, options).answered;
 }
 
 /** Posts and lets the caller leave before the head. */
-export function startPost(gateway: TestGateway, options: PostOptions = {}) {
+export function startPost(gateway: PostTarget, options: PostOptions = {}) {
   const payload = messageBody(options);
   const headers = { 'x-api-key': options.key ?? gateway.key, 'content-type': 'application/json', ...options.headers };
   const request = httpRequest(`${gateway.url}/v1/messages`, { method: 'POST', agent: false, headers });

@@ -27,6 +27,8 @@ export interface TestGatewayOptions {
   readonly catalog?: unknown;
   /** A data folder to start on again. */
   readonly data?: string;
+  /** A log that several gateways share; who made it closes it. Otherwise `ledger.db` in the data folder. */
+  readonly log?: EventLog;
   /** Credits of the account that is opened, in micro-USD. */
   readonly creditsMicroUsd?: bigint;
   readonly clock?: () => number;
@@ -106,7 +108,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     environment: { TEST_UPSTREAM_KEY: 'upstream-secret-key' },
     callsProviders: true,
   });
-  const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+  const log = options.log ?? (await openSqliteEventLog({ path: join(data, 'ledger.db') }));
   const context: CommandContext = { openEventLog: async () => log, environment: {}, clock, write: () => undefined };
   const isFirst = (await log.headPosition()) === null;
   await publishFirstCatalog(context, log, configuration);
@@ -138,7 +140,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     },
     stop: async () => {
       await gateway.stop();
-      await log.close();
+      if (options.log === undefined) await log.close();
     },
   };
 }
