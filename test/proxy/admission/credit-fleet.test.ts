@@ -1,0 +1,224 @@
+import pino from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { decodeEvent, encodeEvents } from '../../../contracts/event-codec.ts';
+import { type AccountEvent, isAccountEvent } from '../../../contracts/events.ts';
+import { accountOfStream, accountStream, commandId, grantId, proxyId, requestId } from '../../../contracts/ids.ts';
+import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { AccountViews } from '../../../projections/account-views.ts';
+import { CreditFleet } from '../../../proxy/admission/credit-fleet.ts';
+import { Holds } from '../../../proxy/admission/holds.ts';
+import { ACCOUNT, granted, KEY, keyIssued, ms, opened } from '../../ledger/account/example-account.ts';
+import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
+
+const LONGEST_REQUEST_MS = 60_000;
+const SLACK_MS = 40_000;
+const CREDIT = 99n;
+
+let log = new MemoryEventLog();
+let nowMs = ms('2026-11-06T12:00:00.000Z');
+let isLogAway = false;
+let proxies: Proxy[] = [];
+
+interface Proxy {
+  readonly fleet: CreditFleet;
+  readonly holds: Holds;
+  readonly views: AccountViews;
+  account(): OpenAccount;
+  /** Holds a request, waiting for a lease where one is needed. */
+  hold(name: string, need: bigint): Promise<string>;
+  release(name: string): void;
+}
+
+function startProxy(name: string): Proxy {
+  const views = new AccountViews();
+  const holds = new Holds();
+  log.subscribeAll({
+    after: null,
+    onEvents: (events) => {
+      for (const recorded of events) {
+        const event = decodeEvent(recorded);
+        const accountId = accountOfStream(recorded.stream);
+        if (accountId !== null && isAccountEvent(event)) views.fold(accountId, recorded.revision, event);
+      }
+    },
+  });
+  const fleet = new CreditFleet({
+    proxy: proxyId(name),
+    log,
+    accounts: views,
+    holds,
+    clock: () => nowMs,
+    logger: pino({ level: 'silent' }),
+    longestRequestMs: LONGEST_REQUEST_MS,
+    slackMs: SLACK_MS,
+    isLogAway: () => isLogAway,
+  });
+  const account = (): OpenAccount => {
+    const { state } = views.read(ACCOUNT);
+    if (state.type === 'unopened') throw new Error('the account is not there yet');
+    return state;
+  };
+  const hold = (request: string, amount: bigint): Promise<string> => {
+    const scope = fleet.leases.scopeOf(account(), KEY);
+    const need: MicroUsd = microUsd(amount);
+    const tryHold = (): boolean => {
+      if (!fleet.takeRoom(ACCOUNT, account(), scope, need)) return false;
+      const { leaseId } = scope;
+      holds.place(requestId(request), { accountId: ACCOUNT, keyId: KEY, month: '2026-11', amount: need, leaseId });
+      return true;
+    };
+    return tryHold() ? Promise.resolve('held') : fleet.queue.whenHeld(ACCOUNT, { scope, need, tryHold });
+  };
+  const proxy = { fleet, holds, views, account, hold, release: (one: string) => holds.release(requestId(one)) };
+  proxies.push(proxy);
+  return proxy;
+}
+
+let writes = 0;
+function write(...events: readonly AccountEvent[]): void {
+  const command = commandId(`019a5b3c-7777-7000-8000-${(++writes).toString(16).padStart(8, '0')}0000`);
+  const recording = { commandId: command, actor: 'test', recordedAt: '2026-11-06T12:00:00.000Z' };
+  log.write(accountStream(ACCOUNT), encodeEvents(events, recording));
+}
+
+async function start(...names: readonly string[]): Promise<Proxy[]> {
+  write(opened, keyIssued(), granted('g1', Number(CREDIT)));
+  const started = names.map(startProxy);
+  await Promise.all(started.map((proxy) => converged(proxy)));
+  return started;
+}
+
+const converged = ({ views }: Proxy) =>
+  expect
+    .poll(() => views.read(ACCOUNT).revision)
+    .toBe(log.events.filter(({ stream }) => stream === accountStream(ACCOUNT)).length - 1);
+
+const leasedBy = ({ account }: Proxy): bigint[] => Object.values(account().leases).map(({ amount }) => amount);
+
+afterEach(async () => {
+  log.faults = () => ({ type: 'none' });
+  await Promise.all(proxies.map(({ fleet }) => fleet.upkeep.close()));
+  await log.close();
+  proxies = [];
+  log = new MemoryEventLog();
+  isLogAway = false;
+});
+
+describe('a proxy among several', () => {
+  it('takes a share of what is free beyond what a request needs, and the next requests need no event', async () => {
+    const [one] = await start('proxy_1');
+    expect(await one?.hold('a', 2n)).toBe('held');
+    const events = log.events.length;
+    for (const name of ['b', 'c', 'd']) expect(await one?.hold(name, 2n)).toBe('held');
+    // An eighth of 99 is leased; the refill that follows a lease nearly used up is one more event for them all.
+    expect(log.events.length - events).toBeLessThanOrEqual(1);
+  });
+
+  it('gets what it needs when others hold nothing under their leases', async () => {
+    const [one, two] = await start('proxy_1', 'proxy_2');
+    expect(await one?.hold('a', 90n)).toBe('held');
+    one?.release('a');
+    expect(await two?.hold('b', 95n)).toBe('held');
+  });
+
+  it('gets nothing of what others hold, and says so within a second', async () => {
+    const [one, two] = await start('proxy_1', 'proxy_2');
+    expect(await one?.hold('a', 60n)).toBe('held');
+    expect(await two?.hold('b', 60n)).toBe('none_free');
+    expect(await two?.hold('c', 39n)).toBe('held');
+  });
+
+  it('gives back what is not enough for anybody here, so that one of several that wait for one another passes', async () => {
+    const [one, two, three] = await start('proxy_1', 'proxy_2', 'proxy_3');
+    if (one === undefined || two === undefined || three === undefined) throw new Error('three proxies');
+    for (const [index, proxy] of [one, two, three].entries()) {
+      expect(await proxy.hold(`pin-${index}`, CREDIT / 3n)).toBe('held');
+    }
+    await Promise.all([one, two, three].map(converged));
+    // All three wait, each with a third that its pin holds; then the pins end.
+    const outcomes = [one, two, three].map((proxy, index) => proxy.hold(`whole-${index}`, CREDIT));
+    for (const [index, proxy] of [one, two, three].entries()) proxy.release(`pin-${index}`);
+    expect((await Promise.all(outcomes)).filter((outcome) => outcome === 'held')).toHaveLength(1);
+  });
+
+  it('says at once that the log is away where that is known, and within bounds where it turns out', async () => {
+    const [one] = await start('proxy_1');
+    log.faults = () => ({ type: 'refuse' });
+    expect(await one?.hold('a', 2n)).toBe('log_away');
+    const appends = log.appends;
+    isLogAway = true;
+    expect(await one?.hold('b', 2n)).toBe('log_away');
+    expect(log.appends).toBe(appends);
+  });
+
+  it('takes effect once where the answer to its lease was lost', async () => {
+    const [one] = await start('proxy_1');
+    let isFirst = true;
+    log.faults = () => {
+      const type = isFirst ? 'lose' : 'none';
+      isFirst = false;
+      return { type };
+    };
+    expect(await one?.hold('a', 50n)).toBe('held');
+    expect(log.events.filter(({ type }) => type === 'CreditsLeased')).toHaveLength(1);
+  });
+
+  it('admits nothing under a lease that a request might outlast, until it is renewed', async () => {
+    const [one] = await start('proxy_1');
+    expect(await one?.hold('a', 10n)).toBe('held');
+    const scope = one?.fleet.leases.scopeOf(one.account(), KEY);
+    if (one === undefined || scope === undefined) throw new Error('a proxy');
+    expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBeGreaterThan(0n);
+    nowMs += SLACK_MS / 2;
+    expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(0n);
+    await one.fleet.leases.renew(ACCOUNT, scope);
+    expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBeGreaterThan(0n);
+  });
+
+  it('gets the small rests that others keep in hand, too', async () => {
+    const [one, two] = await start('proxy_1', 'proxy_2');
+    expect(await one?.hold('a', 2n)).toBe('held');
+    expect(one === undefined ? [] : leasedBy(one)).toEqual([12n]);
+    expect(await two?.hold('b', 95n)).toBe('held');
+  });
+
+  it('admits no more than is left where credit has gone since it was leased', async () => {
+    const [one, two] = await start('proxy_1', 'proxy_2');
+    if (one === undefined) throw new Error('a proxy');
+    expect(await one.hold('a', 40n)).toBe('held');
+    expect(await two?.hold('b', 40n)).toBe('held');
+    await converged(one);
+    write({ type: 'GrantRevoked', data: { grantId: grantId('g1'), amount: microUsd(60n), cause: 'refund' } });
+    await expect.poll(() => one.account().balance).toBe(CREDIT - 60n);
+    one.release('a');
+    expect(one.fleet.leases.room(ACCOUNT, one.account(), one.fleet.leases.scopeOf(one.account(), KEY))).toBe(0n);
+    expect(await one.hold('c', 1n)).toBe('none_free');
+  });
+
+  it('renews a lease in use before it admits no more', { timeout: 10_000 }, async () => {
+    const [one] = await start('proxy_1');
+    expect(await one?.hold('a', 90n)).toBe('held');
+    const [lease] = Object.values(one?.account().leases ?? {});
+    nowMs += SLACK_MS / 4 + 1;
+    await expect
+      .poll(() => Object.values(one?.account().leases ?? {})[0]?.expiresAtMs, { timeout: 5_000 })
+      .toBeGreaterThan(lease?.expiresAtMs ?? 0);
+  });
+
+  it('gives back a lease that is idle', { timeout: 10_000 }, async () => {
+    const [one] = await start('proxy_1');
+    expect(await one?.hold('a', 2n)).toBe('held');
+    one?.release('a');
+    expect(one === undefined ? [] : leasedBy(one)).not.toEqual([]);
+    nowMs += 11_000;
+    await expect.poll(() => (one === undefined ? [1n] : leasedBy(one)), { timeout: 5_000 }).toEqual([]);
+  });
+
+  it('gives back on its way out what holds nothing, and keeps what a request still holds', async () => {
+    const [one] = await start('proxy_1');
+    expect(await one?.hold('a', 7n)).toBe('held');
+    await one?.fleet.upkeep.close();
+    expect(one === undefined ? [] : leasedBy(one)).toEqual([7n]);
+  });
+});
