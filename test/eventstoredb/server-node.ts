@@ -1,0 +1,22 @@
+import type { Endpoint, Faults } from './faults.ts';
+import type { Gossip } from './gossip.ts';
+import type { SeenCalls } from './seen-calls.ts';
+import type { StoredLog } from './stored-log.ts';
+
+/** What the calls of one run of a server share; a restart makes another. */
+export interface ServerNode {
+  readonly log: StoredLog;
+  readonly faults: Faults;
+  readonly gossip: Gossip;
+  readonly seen: SeenCalls;
+  /** Where this node is reached. */
+  readonly endpoint: Endpoint;
+  /** Whether Streams.BatchAppend is among the supported methods. */
+  readonly batchAppend: boolean;
+  /** Who may call, by name, with the password. Null: everybody. */
+  readonly users: ReadonlyMap<string, string> | null;
+  /** False once this run was killed: what it had not stored by then is never stored. */
+  alive: boolean;
+  /** Resets the TCP connection of a peer (`address:port`). */
+  cut(peer: string): void;
+}
