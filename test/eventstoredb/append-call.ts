@@ -24,6 +24,9 @@ export function appendCall(node: ServerNode): handleClientStreamingCall<streams.
       else events.push(event);
     });
     call.on('end', () => {
+      // A connection that is reset ends its calls first and cancels them afterwards: what came of an append until then
+      // must not be taken for the whole of it.
+      if (!node.isConnected(call.getPeer())) return;
       if (options === undefined) return callback(errors.invalidArgument('an append begins with its options'));
       if (refusal !== null) return callback(refusal);
       const stream = streamNameText(options.getStreamIdentifier());

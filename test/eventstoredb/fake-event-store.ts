@@ -143,6 +143,7 @@ class FakeServer implements FakeEventStore {
       get endpoint() {
         return { host: '127.0.0.1', port: store.#port };
       },
+      isConnected: (peer) => store.#run?.listener.isConnected(peer) ?? false,
       cut: (peer) => store.#run?.listener.cut(peer),
     };
   }

@@ -44,6 +44,12 @@ export class Listener {
     this.#sockets.get(peer)?.resetAndDestroy();
   }
 
+  /** Whether the connection of a peer stands in both directions. */
+  isConnected(peer: string): boolean {
+    const socket = this.#sockets.get(peer);
+    return socket !== undefined && !socket.destroyed && !socket.readableEnded;
+  }
+
   /** Resets every connection; new ones are accepted. */
   cutAll(): void {
     for (const socket of this.#sockets.values()) socket.resetAndDestroy();

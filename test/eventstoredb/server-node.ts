@@ -17,6 +17,8 @@ export interface ServerNode {
   readonly users: ReadonlyMap<string, string> | null;
   /** False once this run was killed: what it had not stored by then is never stored. */
   alive: boolean;
-  /** Resets the TCP connection of a peer (`address:port`). */
+  /** Whether the TCP connection of a peer (`address:port`) still stands. */
+  isConnected(peer: string): boolean;
+  /** Resets the TCP connection of a peer. */
   cut(peer: string): void;
 }

@@ -1,0 +1,100 @@
+import { EventLogError, type ProposedEvent } from '../../../contracts/event-log.ts';
+import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
+import { revision } from '../../../contracts/ids.ts';
+import type { Connection } from './connection.ts';
+import { trailerOf } from './fault.ts';
+import { EVENTSTOREDB_LIMITS, type EventStoreDbDeadlines } from './limits.ts';
+import { positionOf, wholeNumber } from './log-position.ts';
+import { streamIdentifier } from './stream-identifier.ts';
+import { AppendReq, type AppendRequest, type AppendResponse, Empty, UUID } from './streams-wire.ts';
+
+export interface Append {
+  readonly stream: StreamName;
+  readonly expected: Revision;
+  readonly events: readonly ProposedEvent[];
+}
+
+export type AppendAnswer =
+  /** The position is null where the server does not tell it. */
+  | { readonly type: 'appended'; readonly lastRevision: Revision; readonly position: Position | null }
+  | { readonly type: 'conflict'; readonly actualRevision: Revision };
+
+/**
+ * One append by the plain RPC: the client's batch RPC has no deadline, shares its fate with other clients' appends and
+ * answers a wrong revision. The server applies the append table of contracts/event-log.ts for numeric revisions.
+ * @throws raw gRPC errors, and EventLogError
+ */
+export async function append(
+  connection: Connection,
+  one: Append,
+  { connectMs, appendMs }: EventStoreDbDeadlines,
+): Promise<AppendAnswer> {
+  try {
+    return await connection.call({ connectMs, deadlineMs: appendMs, requiresLeader: true }, (grpc, args) => {
+      const { promise, resolve, reject } = Promise.withResolvers<AppendAnswer>();
+      const call = grpc.append(...args, (error, response) => {
+        if (error !== null) reject(error);
+        else settle(() => answerOf(response, one), resolve, reject);
+      });
+      // The callback is told the same.
+      call.on('error', () => undefined);
+      const timer = setTimeout(() => {
+        call.cancel();
+        reject(new EventLogError('ambiguous', `EventStoreDB did not answer an append in ${appendMs} ms (appendMs)`));
+      }, appendMs + EVENTSTOREDB_LIMITS.deadlineSlackMs);
+      for (const request of requestsOf(one)) call.write(request);
+      call.end();
+      return promise.finally(() => clearTimeout(timer));
+    });
+  } catch (error) {
+    if (trailerOf(error, 'exception') === 'wrong-expected-version')
+      return conflict(wholeNumber(trailerOf(error, 'actual-version') ?? '-1'));
+    throw error;
+  }
+}
+
+/** At most LIMITS.appendBytesMax together, so that they need not wait for one another. */
+function* requestsOf({ stream, expected, events }: Append): Generator<AppendRequest> {
+  const options = new AppendReq.Options().setStreamIdentifier(streamIdentifier(stream));
+  if (expected === -1) options.setNoStream(new Empty());
+  else options.setRevision(String(expected));
+  yield new AppendReq().setOptions(options);
+  for (const { id, type, data, metadata } of events) {
+    const message = new AppendReq.ProposedMessage()
+      .setId(new UUID().setString(id))
+      .setData(Buffer.from(data))
+      .setCustomMetadata(Buffer.from(metadata));
+    message.getMetadataMap().set('type', type).set('content-type', 'application/json');
+    yield new AppendReq().setProposedMessage(message);
+  }
+}
+
+function answerOf(response: AppendResponse, { expected, events }: Append): AppendAnswer {
+  const refused = response.getWrongExpectedVersion();
+  if (refused !== undefined)
+    return conflict(refused.hasCurrentRevision() ? wholeNumber(refused.getCurrentRevision()) : -1);
+  const success = response.getSuccess();
+  if (success === undefined) throw new EventLogError('ambiguous', 'EventStoreDB answered an append with nothing');
+  const last = wholeNumber(success.getCurrentRevision());
+  if (last !== expected + events.length) {
+    // A stream that was deleted goes on from its old revisions; asked again, the server answers with a conflict.
+    throw new EventLogError(
+      'ambiguous',
+      `EventStoreDB wrote up to revision ${last} where ${expected + events.length} was due: was the stream deleted?`,
+    );
+  }
+  const at = success.getPosition();
+  const position = at === undefined ? null : positionOf(at.getCommitPosition(), at.getPreparePosition());
+  return { type: 'appended', lastRevision: revision(last), position };
+}
+
+const conflict = (actual: number): AppendAnswer => ({ type: 'conflict', actualRevision: revision(actual) });
+
+/** What a callback throws would end the process. */
+function settle<Value>(make: () => Value, resolve: (value: Value) => void, reject: (error: unknown) => void): void {
+  try {
+    resolve(make());
+  } catch (error) {
+    reject(error);
+  }
+}

@@ -1,0 +1,184 @@
+import { EventStoreDBClient } from '@eventstore/db-client';
+import type { CallOptions as GrpcOptions, Metadata } from '@grpc/grpc-js';
+import { EventLogError } from '../../../contracts/event-log.ts';
+import { faultOf } from './fault.ts';
+import { EVENTSTOREDB_LIMITS } from './limits.ts';
+import { StreamsClient } from './streams-wire.ts';
+import { within } from './within.ts';
+
+export interface Logger {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+type CallArguments = [metadata: Metadata, options: GrpcOptions];
+
+/** The members of the client that its own methods are made of; it types them as protected. */
+interface ClientCore {
+  getGRPCClient(type: typeof StreamsClient, name: string): Promise<StreamsClient>;
+  callArguments(
+    options: { requiresLeader?: boolean; deadline?: number },
+    call: { deadline?: number } | undefined,
+  ): CallArguments;
+  /** Drops the channel after an error that asks for it, and turns to the leader that the error names. */
+  handleError(grpc: StreamsClient, error: Error): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly connectMs: number;
+  /** Null: the call has no end of its own. */
+  readonly deadlineMs: number | null;
+  readonly requiresLeader: boolean;
+}
+
+interface Lease {
+  readonly client: ClientCore;
+  grpc: StreamsClient | null;
+  underWay: number;
+  isRetired: boolean;
+}
+
+/**
+ * One client for one role. After an error that tells nothing good of the client it is replaced: calls under way finish
+ * on the old one, which is let go of with the last of them.
+ */
+export class Connection {
+  readonly #role: string;
+  readonly #create: () => ClientCore;
+  readonly #logger: Logger | null;
+  #lease: Lease;
+  #suspicions = 0;
+  #isClosed = false;
+
+  /** @throws EventLogError `invalid` when the connection string is none; it is not told, for it may hold a password */
+  constructor(role: string, connectionString: string, logger: Logger | null) {
+    this.#role = role;
+    this.#create = () => clientOf(connectionString);
+    this.#logger = logger;
+    this.#lease = this.#newLease();
+  }
+
+  /** Makes a call: raw gRPC errors come out as they are, and what was never begun as EventLogError `unavailable`. */
+  async call<Result>(
+    options: CallOptions,
+    action: (grpc: StreamsClient, args: CallArguments) => Promise<Result>,
+  ): Promise<Result> {
+    const { requiresLeader, deadlineMs } = options;
+    for (let hops = 0; ; hops++) {
+      const lease = this.#lease;
+      lease.underWay++;
+      try {
+        const grpc = await this.#grpcOf(lease, options.connectMs);
+        const args = lease.client.callArguments(
+          { requiresLeader, ...(deadlineMs === null ? {} : { deadline: deadlineMs }) },
+          deadlineMs === null ? { deadline: Number.POSITIVE_INFINITY } : undefined,
+        );
+        try {
+          const result = await action(grpc, args);
+          this.#suspicions = 0;
+          return result;
+        } catch (error) {
+          await this.#mend(lease, grpc, error);
+          if (!faultOf(error).isNotLeader || hops >= EVENTSTOREDB_LIMITS.leaderHopsMax) throw error;
+        }
+      } finally {
+        lease.underWay--;
+        this.#release(lease);
+      }
+    }
+  }
+
+  /** Closes the channel when the last call under way has ended. */
+  close(): void {
+    this.#isClosed = true;
+    this.#retire(this.#lease);
+  }
+
+  async #grpcOf(lease: Lease, connectMs: number): Promise<StreamsClient> {
+    try {
+      const grpc = await within(connectMs, lease.client.getGRPCClient(StreamsClient, this.#role));
+      if (grpc === null) throw new Error(`no node was found in ${connectMs} ms`);
+      lease.grpc = grpc;
+      return grpc;
+    } catch (cause) {
+      this.#suspect(lease, cause);
+      throw new EventLogError('unavailable', `EventStoreDB cannot be reached: ${faultOf(cause).reason}`, { cause });
+    }
+  }
+
+  async #mend(lease: Lease, grpc: StreamsClient, error: unknown): Promise<void> {
+    // One of ours says that the call was not answered in time.
+    if (error instanceof EventLogError) return this.#suspect(lease, error);
+    try {
+      // The client does not wait for this, so that a failure in it would end the process. It may itself wait for a new
+      // channel that another call is looking for.
+      if (error instanceof Error)
+        await within(EVENTSTOREDB_LIMITS.mendMs, lease.client.handleError(grpc, error).then(Object));
+    } catch (cause) {
+      this.#replace(lease, cause);
+      return;
+    }
+    const { client } = faultOf(error);
+    if (client === 'poisoned') this.#replace(lease, error);
+    else if (client === 'suspect') this.#suspect(lease, error);
+  }
+
+  #suspect(lease: Lease, error: unknown): void {
+    if (lease === this.#lease && ++this.#suspicions >= EVENTSTOREDB_LIMITS.suspicionsMax) this.#replace(lease, error);
+  }
+
+  #replace(lease: Lease, error: unknown): void {
+    if (lease !== this.#lease || this.#isClosed) return;
+    this.#logger?.warn({ role: this.#role, reason: faultOf(error).reason }, 'the EventStoreDB client is made anew');
+    this.#suspicions = 0;
+    try {
+      this.#lease = this.#newLease();
+    } catch (cause) {
+      // A certificate that is gone meanwhile, say: the old client is better than none.
+      this.#logger?.error(
+        { role: this.#role, reason: faultOf(cause).reason },
+        'the EventStoreDB client cannot be made',
+      );
+      return;
+    }
+    this.#retire(lease);
+  }
+
+  #newLease(): Lease {
+    return { client: this.#create(), grpc: null, underWay: 0, isRetired: false };
+  }
+
+  #retire(lease: Lease): void {
+    lease.isRetired = true;
+    this.#release(lease);
+  }
+
+  #release(lease: Lease): void {
+    if (!lease.isRetired || lease.underWay > 0) return;
+    lease.grpc?.close();
+    lease.grpc = null;
+  }
+}
+
+function clientOf(connectionString: string): ClientCore {
+  if (hasLooseCredentials(connectionString))
+    throw unusable('before the host stands user:password@, where an @ or : of theirs is written as %40 or %3A');
+  try {
+    return EventStoreDBClient.connectionString(connectionString) as unknown as ClientCore;
+  } catch (error) {
+    // The client's parser repeats what it did not expect, which may be a part of a password, and its error carries the
+    // whole string: neither goes on.
+    const isCertificate = error instanceof Error && /^(Failed to load certificate|userCertFile )/.test(error.message);
+    throw unusable(isCertificate ? error.message : 'expected esdb://user:password@host:2113?tls=true');
+  }
+}
+
+/** The client cuts a password at a colon, and takes what follows a first @ for a host, which errors then tell. */
+function hasLooseCredentials(connectionString: string): boolean {
+  const [authority = ''] = connectionString.replace(/^[^:]*:\/*/, '').split('?');
+  const [credentials = '', ...hosts] = authority.split('@');
+  return hosts.length > 1 || (hosts.length === 1 && credentials.split(':').length !== 2);
+}
+
+const unusable = (reason: string): EventLogError =>
+  new EventLogError('invalid', `the connection string of EventStoreDB cannot be used: ${reason}`);

@@ -1,0 +1,239 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type AppendResult,
+  type EventLog,
+  EventLogError,
+  type ProposedEvent,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+  type RecordedEvent,
+  type SubscribeAllOptions,
+  type Subscription,
+} from '../../../contracts/event-log.ts';
+import { LEDGER_CATEGORIES, type Position, type Revision, type StreamName } from '../../../contracts/ids.ts';
+import { charsOf, refuseAppend } from '../append-bounds.ts';
+import { append } from './append-call.ts';
+import { AppendGate } from './append-gate.ts';
+import { Connection, type Logger } from './connection.ts';
+import { appendError } from './fault.ts';
+import { DEFAULT_DEADLINES, type EventStoreDbDeadlines } from './limits.ts';
+import { LogReader } from './log-reader.ts';
+import { LogSubscription } from './log-subscription.ts';
+import { checkLog } from './start-check.ts';
+
+export interface EventStoreDbOptions {
+  /** `esdb://` or `esdb+discover://`, with hosts, TLS, credentials and node preference. Never told in an error. */
+  readonly connectionString: string;
+  readonly logger?: Logger;
+  /** Categories of the streams that are the ledger's: names up to the first hyphen. */
+  readonly categories?: readonly string[];
+  readonly deadlines?: Partial<EventStoreDbDeadlines>;
+  /** Whether opening waits for a start check without faults; else it is made as soon as the server is there. */
+  readonly waitForServer?: boolean;
+}
+
+export interface EventStoreDbEventLog extends EventLog {
+  /** What the start check found, one line each; not settled while the server is away. Empty after `close`, too. */
+  readonly startFaults: Promise<readonly string[]>;
+}
+
+/**
+ * The production event log: EventStoreDB or KurrentDB over gRPC, for any number of proxies.
+ *
+ *   append ──▶ gate (64 at once, bounded queue) ──▶ append client ──▶ Streams.Append
+ *   readStream, readAll, headPosition ────────────▶ read client ────▶ Streams.Read, filtered, paused when not taken
+ *   subscribeAll ──▶ one supervised call each ────▶ subscribe client ▶ Streams.Read, subscription
+ *
+ * It opens also while the server is away: calls then fail as `unavailable`, and subscriptions go on trying.
+ *
+ * @throws EventLogError `invalid` for a connection string that is none; with `waitForServer` also `unavailable` when the
+ *   server is away, and `invalid` with what the start check found
+ */
+export async function openEventStoreDbEventLog(options: EventStoreDbOptions): Promise<EventStoreDbEventLog> {
+  const log = new EventStoreDbLog(options);
+  if (!options.waitForServer) {
+    log.checkWhenThere();
+    return log;
+  }
+  try {
+    const faults = await log.check();
+    if (faults.length > 0) throw new EventLogError('invalid', faults.join('; '));
+    log.passCheck();
+    return log;
+  } catch (fault) {
+    await log.close();
+    throw fault;
+  }
+}
+
+/**
+ * The start check, made now: one line for each thing to mend.
+ * @throws EventLogError `unavailable` when the server is away
+ */
+export async function checkEventStoreDb(log: EventStoreDbEventLog): Promise<readonly string[]> {
+  if (!(log instanceof EventStoreDbLog)) throw new TypeError('this log was opened by openEventStoreDbEventLog');
+  return await log.check();
+}
+
+class EventStoreDbLog implements EventStoreDbEventLog {
+  readonly #connections: { readonly append: Connection; readonly read: Connection; readonly subscribe: Connection };
+  readonly #categories: readonly string[];
+  readonly #deadlines: EventStoreDbDeadlines;
+  readonly #logger: Logger | null;
+  readonly #gate: AppendGate;
+  readonly #reader: LogReader;
+  readonly #subscriptions = new Set<LogSubscription>();
+  readonly #checked = Promise.withResolvers<readonly string[]>();
+  readonly #closed = new AbortController();
+  #closing: Promise<void> | null = null;
+
+  constructor({ connectionString, logger, categories = LEDGER_CATEGORIES, deadlines }: EventStoreDbOptions) {
+    this.#logger = logger ?? null;
+    this.#categories = categories;
+    this.#deadlines = { ...DEFAULT_DEADLINES, ...deadlines };
+    const connect = (role: string): Connection => new Connection(role, connectionString, this.#logger);
+    this.#connections = { append: connect('append'), read: connect('read'), subscribe: connect('subscribe') };
+    this.#gate = new AppendGate(this.#deadlines.appendTurnMs);
+    this.#reader = new LogReader(this.#connections.read, categories, this.#deadlines);
+  }
+
+  get startFaults(): Promise<readonly string[]> {
+    return this.#checked.promise;
+  }
+
+  async append(stream: StreamName, expected: Revision, events: readonly ProposedEvent[]): Promise<AppendResult> {
+    if (this.#closing !== null) throw closedError();
+    const refusal = refuseAppend(stream, expected, events);
+    if (refusal !== null) throw refusal;
+    let chars = 0;
+    for (const event of events) chars += charsOf(event);
+    return await this.#gate.run(chars, () => this.#append(stream, expected, events));
+  }
+
+  readStream(stream: StreamName, options: ReadStreamOptions = {}): AsyncIterable<RecordedEvent> {
+    return this.#unlessClosed(() => this.#reader.readStream(stream, options));
+  }
+
+  readAll(options: ReadAllOptions = {}): AsyncIterable<RecordedEvent> {
+    return this.#unlessClosed(() => this.#reader.readAll(options));
+  }
+
+  subscribeAll(options: SubscribeAllOptions): Subscription {
+    if (this.#closing !== null) return refusedSubscription(options);
+    const subscription: LogSubscription = new LogSubscription(
+      {
+        connection: this.#connections.subscribe,
+        categories: this.#categories,
+        deadlines: this.#deadlines,
+        readHead: () => this.#reader.head(),
+        onEnded: () => this.#subscriptions.delete(subscription),
+      },
+      options,
+    );
+    this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  async headPosition(): Promise<Position | null> {
+    if (this.#closing !== null) throw closedError();
+    return await this.#reader.head();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async check(): Promise<readonly string[]> {
+    if (this.#closing !== null) throw closedError();
+    return await checkLog({
+      append: (one) => append(this.#connections.append, one, this.#deadlines).catch(throwAppendError),
+      newestEvents: () => this.#reader.newestEvents(),
+      streamMetadata: (stream) => this.#reader.streamMetadata(stream),
+    });
+  }
+
+  passCheck(): void {
+    this.#checked.resolve([]);
+  }
+
+  /** Tries until the server has answered, or the log is closed. */
+  checkWhenThere(): void {
+    void this.#checkUntilAnswered().then(this.#checked.resolve, this.#checked.reject);
+    // Whoever asks is told; and it has been logged.
+    this.#checked.promise.catch(() => undefined);
+  }
+
+  async #checkUntilAnswered(): Promise<readonly string[]> {
+    const { backoffMs, backoffMaxMs } = this.#deadlines;
+    const { signal } = this.#closed;
+    for (let waitMs = backoffMs; !signal.aborted; waitMs = Math.min(backoffMaxMs, waitMs * 2)) {
+      try {
+        const faults = await this.check();
+        for (const fault of faults) this.#logger?.error({ check: 'eventstoredb' }, fault);
+        return faults;
+      } catch (error) {
+        const { canRetry, message } = appendError(error);
+        if (!signal.aborted && !canRetry) {
+          this.#logger?.error({ check: 'eventstoredb' }, message);
+          return [message];
+        }
+        if (!signal.aborted) this.#logger?.warn({ reason: message }, 'EventStoreDB could not be checked yet');
+      }
+      await pause(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch((cause: unknown) => {
+        if (!signal.aborted) throw cause;
+      });
+    }
+    return [];
+  }
+
+  async #append(stream: StreamName, expected: Revision, events: readonly ProposedEvent[]): Promise<AppendResult> {
+    const answer = await append(this.#connections.append, { stream, expected, events }, this.#deadlines).catch(
+      throwAppendError,
+    );
+    if (answer.type === 'conflict') return answer;
+    const { lastRevision } = answer;
+    return {
+      type: 'appended',
+      lastRevision,
+      position: answer.position ?? (await this.#positionOf(stream, lastRevision)),
+    };
+  }
+
+  /** A server that does not tell the position of what is written has it in the stream. */
+  async #positionOf(stream: StreamName, at: Revision): Promise<Position> {
+    try {
+      for await (const { position } of this.#reader.readStream(stream, { from: at, limit: 1 })) return position;
+    } catch (cause) {
+      throw new EventLogError('ambiguous', 'written, but its position cannot be read', { cause });
+    }
+    throw new EventLogError('ambiguous', `${stream} has no revision ${at}, which was just written`);
+  }
+
+  async *#unlessClosed(read: () => AsyncIterable<RecordedEvent>): AsyncGenerator<RecordedEvent, void, undefined> {
+    if (this.#closing !== null) throw closedError();
+    yield* read();
+  }
+
+  async #close(): Promise<void> {
+    this.#closed.abort();
+    const subscriptions = [...this.#subscriptions].map((subscription) => subscription.close());
+    await Promise.all([this.#gate.drain(this.#deadlines.closeMs), ...subscriptions]);
+    this.#checked.resolve([]);
+    for (const connection of Object.values(this.#connections)) connection.close();
+  }
+}
+
+function throwAppendError(error: unknown): never {
+  throw appendError(error);
+}
+
+function refusedSubscription(options: SubscribeAllOptions): Subscription {
+  queueMicrotask(() => {
+    if (options.onStopped === undefined) throw closedError();
+    options.onStopped(closedError());
+  });
+  return { close: async () => undefined };
+}
+
+const closedError = (): EventLogError => new EventLogError('closed', 'the event log is closed');

@@ -1,0 +1,117 @@
+import { EventLogError, type EventLogErrorKind } from '../../../contracts/event-log.ts';
+
+/** What an error of the client means for a call that may have written something. */
+export interface Fault {
+  readonly kind: Exclude<EventLogErrorKind, 'closed'>;
+  /** Whether the client that threw it can be used further: a suspect one until it has been so several times in a row. */
+  readonly client: 'sound' | 'suspect' | 'poisoned';
+  readonly isAccessDenied: boolean;
+  readonly isNotLeader: boolean;
+  /** One line, of the server's or the client's own words. */
+  readonly reason: string;
+}
+
+type Meaning = readonly [kind: Fault['kind'], client: Fault['client']];
+
+/** The client's `CommandError.type`, which is also what the server sends in the trailer `exception`. */
+const MEANING_OF_TYPE: Readonly<Record<string, Meaning>> = {
+  'not-leader': ['unavailable', 'sound'],
+  'access-denied': ['unavailable', 'sound'],
+  'stream-deleted': ['invalid', 'sound'],
+  'maximum-append-size-exceeded': ['invalid', 'sound'],
+  'missing-required-metadata-property': ['invalid', 'sound'],
+  'invalid-argument': ['invalid', 'sound'],
+  unsupported: ['invalid', 'sound'],
+  cancelled: ['ambiguous', 'sound'],
+  timeout: ['ambiguous', 'sound'],
+  'deadline-exceeded': ['ambiguous', 'suspect'],
+};
+
+/** gRPC status codes. What is not here is not known, and what is not known may have been written. */
+const MEANING_OF_CODE: Readonly<Record<number, Meaning>> = {
+  1: ['ambiguous', 'sound'], // CANCELLED
+  3: ['invalid', 'sound'], // INVALID_ARGUMENT
+  4: ['ambiguous', 'suspect'], // DEADLINE_EXCEEDED
+  5: ['ambiguous', 'sound'], // NOT_FOUND
+  7: ['unavailable', 'sound'], // PERMISSION_DENIED
+  8: ['ambiguous', 'suspect'], // RESOURCE_EXHAUSTED
+  10: ['ambiguous', 'sound'], // ABORTED: the server's own timeouts
+  14: ['ambiguous', 'sound'], // UNAVAILABLE: the client reconnects by itself
+  16: ['unavailable', 'sound'], // UNAUTHENTICATED
+};
+const UNKNOWN_MEANING: Meaning = ['ambiguous', 'poisoned'];
+
+const CHANNEL_DROPPED = 'Channel has been shut down';
+/** Words of grpc-js, of its HTTP/2 layer and of the server for a call that never reached the log. */
+const NEVER_SENT = [
+  CHANNEL_DROPPED,
+  'No connection established',
+  'Name resolution failed',
+  'Channel closed before call started',
+  'Waiting for LB pick',
+  'client error (Connect)',
+  'Failed to discover',
+  'Server Is Busy',
+  'Server Is Not Ready',
+];
+
+const UNAUTHENTICATED = 16;
+const PERMISSION_DENIED = 7;
+
+/** Classifies typed CommandErrors, raw gRPC errors by trailer and code, and everything else. */
+export function faultOf(error: unknown): Fault {
+  const { type, code, reason } = partsOf(error);
+  const meaning = (type && MEANING_OF_TYPE[type]) || MEANING_OF_CODE[code ?? -1] || UNKNOWN_MEANING;
+  const wasNeverSent = NEVER_SENT.some((words) => reason.includes(words));
+  return {
+    kind: wasNeverSent && meaning[0] === 'ambiguous' ? 'unavailable' : meaning[0],
+    // Its channel was dropped for another call's sake; the next call has a new one.
+    client: reason.includes(CHANNEL_DROPPED) ? 'sound' : meaning[1],
+    isAccessDenied: type === 'access-denied' || code === PERMISSION_DENIED || code === UNAUTHENTICATED,
+    isNotLeader: type === 'not-leader',
+    reason,
+  };
+}
+
+/** The port's error for a failed append. */
+export function appendError(error: unknown): EventLogError {
+  if (error instanceof EventLogError) return error;
+  const { kind, reason } = faultOf(error);
+  return new EventLogError(kind, `EventStoreDB: ${reason}`, { cause: error });
+}
+
+/** The port's error for a failed read, which writes nothing: there is nothing ambiguous about it. */
+export function readError(error: unknown): EventLogError {
+  const appended = appendError(error);
+  if (appended.kind !== 'ambiguous') return appended;
+  return new EventLogError('unavailable', appended.message, { cause: error });
+}
+
+/** The trailers of an error, by name; the client's typed errors carry the raw one. */
+export function trailerOf(error: unknown, name: string): string | null {
+  const raw = fieldOf(error, '_raw') ?? error;
+  const metadata = fieldOf(raw, 'metadata');
+  const get = fieldOf(metadata, 'get');
+  if (typeof get !== 'function') return null;
+  const [value]: unknown[] = get.call(metadata, name) as unknown[];
+  return value === undefined ? null : String(value);
+}
+
+function partsOf(error: unknown): { type: string | null; code: number | null; reason: string } {
+  const type = fieldOf(error, 'type') ?? trailerOf(error, 'exception');
+  const code = fieldOf(error, 'code');
+  const details = fieldOf(error, 'details');
+  const message = typeof details === 'string' && details !== '' ? details : fieldOf(error, 'message');
+  return {
+    type: typeof type === 'string' ? type : null,
+    code: typeof code === 'number' ? code : null,
+    reason: oneLine(typeof message === 'string' && message !== '' ? message : String(error)),
+  };
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && name in value ? Reflect.get(value, name) : undefined;
+}
+
+const REASON_CHARS_MAX = 300;
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, REASON_CHARS_MAX);

@@ -1,0 +1,220 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  EventLogError,
+  type RecordedEvent,
+  type SubscribeAllOptions,
+  type Subscription,
+} from '../../../contracts/event-log.ts';
+import type { Position } from '../../../contracts/ids.ts';
+import type { Connection } from './connection.ts';
+import { faultOf, readError } from './fault.ts';
+import type { EventStoreDbDeadlines } from './limits.ts';
+import { ReadCall, type Taken } from './read-call.ts';
+import { isOfCategory, subscribeRequest } from './read-request.ts';
+import { recordedEventOf, streamOf } from './recorded-event.ts';
+import type { ReadResponse } from './streams-wire.ts';
+
+export interface SubscriptionFeed {
+  readonly connection: Connection;
+  readonly categories: readonly string[];
+  readonly deadlines: EventStoreDbDeadlines;
+  readonly readHead: () => Promise<Position | null>;
+  readonly onEnded: () => void;
+}
+
+/** What the subscriber's own handler threw, or an event that cannot be read: neither passes by trying again. */
+class SubscriptionEndError extends Error {
+  override readonly name = 'SubscriptionEndError';
+}
+
+/**
+ * One subscriber of the whole log, kept alive: whenever the call breaks, ends, or is silent although the head of the log
+ * has moved on, it is made again after the last event *applied*. The server's checkpoints are not looked at, for they
+ * run ahead of the handler, and some versions of the server send wrong ones.
+ */
+export class LogSubscription implements Subscription {
+  readonly #feed: SubscriptionFeed;
+  readonly #options: SubscribeAllOptions;
+  readonly #closing = new AbortController();
+  readonly #closed = Promise.withResolvers<null>();
+  readonly #hasEnded: Promise<void>;
+  #applied: Position | null;
+  #isCaughtUp = false;
+  /** When it has been silent for too long, by performance.now(); and the head that should have come by then. */
+  #silentAtMs = 0;
+  #overdue: Position | null = null;
+  #call: ReadCall | null = null;
+  #failures = 0;
+
+  constructor(feed: SubscriptionFeed, options: SubscribeAllOptions) {
+    this.#feed = feed;
+    this.#options = options;
+    this.#applied = options.after;
+    this.#hasEnded = this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#closed.resolve(null);
+    this.#call?.cancel();
+    await this.#hasEnded;
+  }
+
+  async #run(): Promise<void> {
+    // Never before the caller has its handle.
+    await Promise.resolve();
+    while (!this.#closing.signal.aborted) {
+      try {
+        await this.#follow().catch((error: unknown) => this.#drop(error));
+      } catch (error) {
+        if (this.#closing.signal.aborted) break;
+        this.#stop(error instanceof SubscriptionEndError ? error.cause : error);
+        break;
+      }
+    }
+    this.#closing.abort();
+    this.#feed.onEnded();
+  }
+
+  /** One call, from the last event applied until it breaks or the subscription is closed. */
+  async #follow(): Promise<void> {
+    const { connection, categories, deadlines } = this.#feed;
+    this.#isCaughtUp = false;
+    this.#heard();
+    const request = subscribeRequest(this.#applied, categories);
+    const call = new ReadCall(connection, request, { connectMs: deadlines.connectMs, requiresLeader: false });
+    this.#call = call;
+    try {
+      while (!this.#closing.signal.aborted) {
+        const taken = await this.#take(call);
+        if (taken === 'ended') throw new EventLogError('unavailable', 'EventStoreDB ended the subscription');
+        for (const part of partsOf(taken, this.#applied, categories)) {
+          if (this.#closing.signal.aborted) return;
+          if (part === 'caught-up') this.#caughtUp();
+          else await this.#deliver(part);
+        }
+      }
+    } catch (error) {
+      call.cancel(error instanceof EventLogError ? error : null);
+      throw error;
+    } finally {
+      call.cancel();
+      this.#call = null;
+    }
+  }
+
+  /** What comes next. While no event does, the head tells whether one should have. */
+  async #take(call: ReadCall): Promise<Exclude<Taken, 'silence'>> {
+    for (;;) {
+      const leftMs = this.#silentAtMs - performance.now();
+      const taken = leftMs > 0 ? await call.take(leftMs) : 'silence';
+      if (taken !== 'silence') return taken;
+      await this.#compareWithHead();
+    }
+  }
+
+  /** @throws EventLogError when the call is dead, or when the log is out of sight altogether */
+  async #compareWithHead(): Promise<void> {
+    const { readHead, deadlines } = this.#feed;
+    if (this.#overdue !== null) {
+      const silence = `no event came, and the log has reached ${this.#overdue}`;
+      throw new EventLogError('unavailable', `the subscription to EventStoreDB is dead: ${silence}`);
+    }
+    const head = await Promise.race([readHead(), this.#closed.promise]);
+    if (head !== null && head > (this.#applied ?? -1)) {
+      this.#overdue = head;
+      this.#silentAtMs = performance.now() + deadlines.silenceGraceMs;
+      return;
+    }
+    this.#heard();
+    // Servers before 23.10 do not tell that everything was handed over.
+    if (!this.#isCaughtUp && !this.#closing.signal.aborted) this.#caughtUp();
+  }
+
+  #heard(): void {
+    this.#overdue = null;
+    this.#silentAtMs = performance.now() + this.#feed.deadlines.silenceMs;
+  }
+
+  #caughtUp(): void {
+    this.#isCaughtUp = true;
+    this.#failures = 0;
+    try {
+      this.#options.onCaughtUp?.();
+    } catch (cause) {
+      throw new SubscriptionEndError('the handler has failed', { cause });
+    }
+  }
+
+  async #deliver(events: readonly RecordedEvent[]): Promise<void> {
+    try {
+      await this.#options.onEvents(events);
+    } catch (cause) {
+      throw new SubscriptionEndError('the handler has failed', { cause });
+    }
+    this.#applied = events.at(-1)?.position ?? this.#applied;
+    this.#failures = 0;
+    this.#heard();
+  }
+
+  /** The log is out of sight; the next try comes after a pause that doubles up to its bound, at random within a half. */
+  async #drop(error: unknown): Promise<void> {
+    const { signal } = this.#closing;
+    if (error instanceof SubscriptionEndError) throw error;
+    if (signal.aborted) return;
+    const { backoffMs, backoffMaxMs } = this.#feed.deadlines;
+    this.#options.onDropped?.(readError(error));
+    const longest = Math.min(backoffMaxMs, backoffMs * 2 ** Math.min(this.#failures++, DOUBLINGS_MAX));
+    await pause(longest * (0.5 + Math.random() / 2), undefined, { signal }).catch((cause: unknown) => {
+      // Closed while it waits: the loop sees it.
+      if (!signal.aborted) throw cause;
+    });
+  }
+
+  #stop(cause: unknown): void {
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    if (this.#options.onStopped !== undefined) this.#options.onStopped(error);
+    else
+      queueMicrotask(() => {
+        // Nobody listens, and a subscriber that has silently stopped is worse than a process that has.
+        throw error;
+      });
+  }
+}
+
+const DOUBLINGS_MAX = 20;
+
+/**
+ * Events in batches of what came together, cut where the server says that everything was handed over. What lies at or
+ * before the last event applied is a repeat.
+ * @throws SubscriptionEndError for an event that cannot be read
+ */
+function* partsOf(
+  responses: readonly ReadResponse[],
+  applied: Position | null,
+  categories: readonly string[],
+): Generator<readonly RecordedEvent[] | 'caught-up'> {
+  let events: RecordedEvent[] = [];
+  let last = applied ?? -1;
+  for (const response of responses) {
+    const event = response.getEvent()?.getEvent();
+    if (event !== undefined && isOfCategory(streamOf(event), categories)) {
+      let recorded: RecordedEvent;
+      try {
+        recorded = recordedEventOf(event);
+      } catch (cause) {
+        // What came before it is still applied.
+        if (events.length > 0) yield events;
+        throw new SubscriptionEndError(faultOf(cause).reason, { cause });
+      }
+      if (recorded.position <= last) continue;
+      last = recorded.position;
+      events.push(recorded);
+    } else if (response.hasCaughtUp()) {
+      if (events.length > 0) yield events;
+      events = [];
+      yield 'caught-up';
+    }
+  }
+  if (events.length > 0) yield events;
+}

@@ -1,0 +1,106 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import type { CallOptions, Connection } from './connection.ts';
+import { EVENTSTOREDB_LIMITS } from './limits.ts';
+import type { ReadRequest, ReadResponse, StreamsClient } from './streams-wire.ts';
+
+type Stream = ReturnType<StreamsClient['read']>;
+
+/** What `take` found: what has come since, the end, or nothing in the time given. */
+export type Taken = readonly ReadResponse[] | 'ended' | 'silence';
+
+/**
+ * One Read call, pulled. What has come and was not taken is bounded: the call is paused at the bound, its HTTP/2 window
+ * fills, and the server waits.
+ */
+export class ReadCall {
+  #responses: ReadResponse[] = [];
+  #bytes = 0;
+  #stream: Stream | null = null;
+  #end: { readonly error: unknown } | null = null;
+  #isCancelled = false;
+  #fault: Error | null = null;
+  #wake: (() => void) | null = null;
+
+  constructor(connection: Connection, request: ReadRequest, options: Omit<CallOptions, 'deadlineMs'>) {
+    connection
+      .call({ ...options, deadlineMs: null }, (grpc, args) => this.#run(grpc.read(request, ...args)))
+      .then(
+        () => this.#ended(null),
+        (error: unknown) => this.#ended(error),
+      );
+  }
+
+  /** Everything at hand, waiting so long for the first piece. @throws what broke the call, after what came before it */
+  async take(timeMs: number): Promise<Taken> {
+    if (this.#responses.length === 0 && this.#end === null) await this.#something(timeMs);
+    await this.#gather();
+    if (this.#responses.length > 0) {
+      const responses = this.#responses;
+      this.#responses = [];
+      this.#bytes = 0;
+      this.#stream?.resume();
+      return responses;
+    }
+    if (this.#end === null) return 'silence';
+    if (this.#end.error !== null) throw this.#end.error;
+    return 'ended';
+  }
+
+  /** Frees the call; whoever waits is told that it has ended. A fault is one that the server's silence shows. */
+  cancel(fault: Error | null = null): void {
+    if (this.#isCancelled) return;
+    this.#isCancelled = true;
+    this.#fault = fault;
+    this.#responses = [];
+    // A call that is paused would never come to its end.
+    this.#stream?.resume();
+    this.#stream?.cancel();
+    this.#ended(null);
+  }
+
+  async #run(stream: Stream): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#stream = stream;
+    stream.on('error', (error: Error) => (this.#isCancelled ? resolve() : reject(error)));
+    stream.on('end', resolve);
+    stream.on('data', (response: ReadResponse) => this.#received(stream, response));
+    if (this.#isCancelled) stream.cancel();
+    await promise;
+    // The connection is told, for it may be the client's.
+    if (this.#fault !== null) throw this.#fault;
+  }
+
+  #received(stream: Stream, response: ReadResponse): void {
+    if (this.#isCancelled) return;
+    this.#responses.push(response);
+    const event = response.getEvent()?.getEvent();
+    if (event !== undefined) this.#bytes += event.getData_asU8().length + event.getCustomMetadata_asU8().length;
+    const { bufferedEventsMax, bufferedBytesMax } = EVENTSTOREDB_LIMITS;
+    if (this.#responses.length >= bufferedEventsMax || this.#bytes >= bufferedBytesMax) stream.pause();
+    this.#wake?.();
+  }
+
+  #ended(error: unknown): void {
+    this.#end ??= { error };
+    this.#wake?.();
+  }
+
+  /** The client hands over one event at a time; those that have come together are taken together. */
+  async #gather(): Promise<void> {
+    for (let turns = 0; turns < EVENTSTOREDB_LIMITS.gatherTurnsMax; turns++) {
+      const before = this.#responses.length;
+      if (before === 0 || this.#stream?.isPaused()) return;
+      await turnOfTheLoop();
+      if (this.#responses.length === before) return;
+    }
+  }
+
+  async #something(timeMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = setTimeout(resolve, timeMs);
+    await promise;
+    clearTimeout(timer);
+    this.#wake = null;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
+import { EVENTSTOREDB_LIMITS } from './limits.ts';
+import { streamIdentifier } from './stream-identifier.ts';
+import { Empty, ReadReq, type ReadRequest } from './streams-wire.ts';
+
+const { Options } = ReadReq;
+type Options = InstanceType<typeof Options>;
+type Direction = 'forwards' | 'backwards';
+
+/** `from` is inclusive; null is the first event forwards, the last one backwards. */
+export function streamRequest(
+  stream: StreamName,
+  { direction, from, limit }: { direction: Direction; from: Revision | null; limit: number },
+): ReadRequest {
+  const place = new Options.StreamOptions().setStreamIdentifier(streamIdentifier(stream));
+  if (from !== null) place.setRevision(String(from));
+  else if (direction === 'forwards') place.setStart(new Empty());
+  else place.setEnd(new Empty());
+  return request(directed(direction).setStream(place).setNoFilter(new Empty()).setCount(String(limit)));
+}
+
+/** Forwards a position is inclusive, unlike a subscription's; backwards from the end. */
+export function allRequest(direction: Direction, from: Position | null, categories: readonly string[]): ReadRequest {
+  const place = new Options.AllOptions();
+  if (from !== null) place.setPosition(wirePosition(from));
+  else if (direction === 'forwards') place.setStart(new Empty());
+  else place.setEnd(new Empty());
+  return request(filtered(directed(direction).setAll(place), categories).setCount(String(Number.MAX_SAFE_INTEGER)));
+}
+
+/** Everything after a position, exclusive, and then what comes. */
+export function subscribeRequest(after: Position | null, categories: readonly string[]): ReadRequest {
+  const place = new Options.AllOptions();
+  if (after === null) place.setStart(new Empty());
+  else place.setPosition(wirePosition(after));
+  const subscription = new Options.SubscriptionOptions();
+  return request(filtered(directed('forwards').setAll(place), categories).setSubscription(subscription));
+}
+
+/** A category is a stream's name up to its first hyphen; the server's prefixes let a few others through. */
+export function isOfCategory(stream: string, categories: readonly string[]): boolean {
+  const hyphen = stream.indexOf('-');
+  return categories.includes(hyphen === -1 ? stream : stream.slice(0, hyphen));
+}
+
+function request(options: Options): ReadRequest {
+  const ids = new Options.UUIDOption().setString(new Empty());
+  return new ReadReq().setOptions(options.setUuidOption(ids).setResolveLinks(false));
+}
+
+// Directions are an enumeration of generated code.
+const directed = (direction: Direction): Options => new Options().setReadDirection(direction === 'forwards' ? 0 : 1);
+
+function filtered(options: Options, categories: readonly string[]): Options {
+  const prefixes = new Options.FilterOptions.Expression().setPrefixList([...categories]);
+  return options.setFilter(
+    new Options.FilterOptions()
+      .setStreamIdentifier(prefixes)
+      .setCount(new Empty())
+      .setCheckpointintervalmultiplier(EVENTSTOREDB_LIMITS.checkpointInterval),
+  );
+}
+
+const wirePosition = (at: Position): InstanceType<typeof Options.Position> =>
+  new Options.Position().setCommitPosition(String(at)).setPreparePosition(String(at));

@@ -1,0 +1,45 @@
+import { isUtf8 } from 'node:buffer';
+import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
+import { eventId, revision, type StreamName } from '../../../contracts/ids.ts';
+import { positionOf, wholeNumber } from './log-position.ts';
+import type { WireEvent } from './streams-wire.ts';
+
+/**
+ * An event as the port has it: data and metadata are the very bytes that were appended, as text. Whether the text is
+ * JSON of a known event is seen by who decodes it (contracts/event-codec.ts).
+ * @throws EventLogError `invalid` for what cannot be text: such an event is never skipped
+ */
+export function recordedEventOf(event: WireEvent): RecordedEvent {
+  const stream = streamOf(event);
+  const at = wholeNumber(event.getStreamRevision());
+  const type = event.getMetadataMap().get('type');
+  const id = event.getId()?.getString();
+  if (!id || !type) throw unreadable(stream, at, 'it has no id or no type');
+  if (event.getMetadataMap().get('content-type') !== 'application/json')
+    throw unreadable(stream, at, 'its data is not JSON');
+  return {
+    id: eventId(id.toLowerCase()),
+    type,
+    data: textOf(event.getData_asU8()) ?? fail(stream, at, 'data'),
+    metadata: textOf(event.getCustomMetadata_asU8()) ?? fail(stream, at, 'metadata'),
+    stream: stream as StreamName,
+    revision: revision(at),
+    position: positionOf(event.getCommitPosition(), event.getPreparePosition()),
+  };
+}
+
+export function streamOf(event: WireEvent): string {
+  return Buffer.from(event.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8');
+}
+
+function textOf(bytes: Uint8Array): string | null {
+  if (!isUtf8(bytes)) return null;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}
+
+function fail(stream: string, at: number, part: string): never {
+  throw unreadable(stream, at, `its ${part} is not UTF-8`);
+}
+
+const unreadable = (stream: string, at: number, problem: string): EventLogError =>
+  new EventLogError('invalid', `${stream} revision ${at} cannot be read: ${problem}`);

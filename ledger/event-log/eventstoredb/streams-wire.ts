@@ -1,0 +1,19 @@
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import messages from '@eventstore/db-client/generated/streams_pb.js';
+
+/**
+ * The client's own generated messages. They are used directly, under the client's channel, discovery and credentials,
+ * because its methods change what they carry: they parse JSON data and metadata and forget the text, and they hide the
+ * call, which must be cancelled when its time is up. CommonJS, in which Node finds no names: hence the default imports.
+ */
+export const { StreamsClient } = streamsService;
+export const { AppendReq, AppendResp, ReadReq, ReadResp } = messages;
+export const { Empty, StreamIdentifier, UUID } = shared;
+
+export type StreamsClient = streamsService.StreamsClient;
+export type AppendRequest = messages.AppendReq;
+export type AppendResponse = messages.AppendResp;
+export type ReadRequest = messages.ReadReq;
+export type ReadResponse = messages.ReadResp;
+export type WireEvent = messages.ReadResp.ReadEvent.RecordedEvent;

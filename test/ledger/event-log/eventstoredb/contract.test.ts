@@ -1,0 +1,11 @@
+import { openEventStoreDbEventLog } from '../../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { startFakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
+import { describeEventLogContract } from '../event-log-contract.ts';
+
+describeEventLogContract('eventstoredb over the fake server', async () => {
+  const server = await startFakeEventStore();
+  return {
+    open: () => openEventStoreDbEventLog({ connectionString: server.connectionString }),
+    remove: () => server.stop(),
+  };
+});

@@ -1,0 +1,79 @@
+import { onTestFinished } from 'vitest';
+import type { Logger } from '../../../../ledger/event-log/eventstoredb/connection.ts';
+import {
+  type EventStoreDbEventLog,
+  type EventStoreDbOptions,
+  openEventStoreDbEventLog,
+} from '../../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import type { EventStoreDbDeadlines } from '../../../../ledger/event-log/eventstoredb/limits.ts';
+import {
+  type FakeEventStore,
+  type FakeEventStoreOptions,
+  startFakeEventStore,
+} from '../../../eventstoredb/fake-event-store.ts';
+
+/** Short enough for a test to wait for, and far longer than anything takes that goes well. */
+export const SHORT: Partial<EventStoreDbDeadlines> = {
+  connectMs: 2_000,
+  appendMs: 400,
+  appendTurnMs: 300,
+  stallMs: 400,
+  headMs: 1_000,
+  silenceMs: 150,
+  silenceGraceMs: 150,
+  backoffMs: 10,
+  backoffMaxMs: 50,
+};
+
+/** Keeps what was logged. */
+export class Lines implements Logger {
+  readonly warnings: string[] = [];
+  readonly errors: string[] = [];
+  /** Everything, with its fields, as one text. */
+  text = '';
+
+  warn(fields: object, message: string): void {
+    this.warnings.push(message);
+    this.text += `${JSON.stringify(fields)} ${message}\n`;
+  }
+
+  error(fields: object, message: string): void {
+    this.errors.push(message);
+    this.text += `${JSON.stringify(fields)} ${message}\n`;
+  }
+}
+
+/** A log that is closed when the test ends. */
+export async function open(options: EventStoreDbOptions): Promise<EventStoreDbEventLog> {
+  const log = await openEventStoreDbEventLog({ ...options, deadlines: { ...SHORT, ...options.deadlines } });
+  onTestFinished(() => log.close());
+  return log;
+}
+
+export interface LogUnderTest {
+  readonly server: FakeEventStore;
+  readonly log: EventStoreDbEventLog;
+  readonly lines: Lines;
+}
+
+/** A server of the test's own, and a log whose start check is over. */
+export async function startWithLog(
+  options: Partial<EventStoreDbOptions> & { readonly server?: FakeEventStoreOptions } = {},
+): Promise<LogUnderTest> {
+  const server = await startFakeEventStore(options.server);
+  onTestFinished(() => server.stop());
+  const lines = new Lines();
+  const log = await open({ connectionString: server.connectionString, logger: lines, waitForServer: true, ...options });
+  return { server, log, lines };
+}
+
+/** What the promise rejected with. @throws when it did not. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<Error> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
+  throw new Error('it was answered');
+}

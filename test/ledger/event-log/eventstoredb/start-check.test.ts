@@ -1,0 +1,128 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { CATALOG_STREAM, NO_STREAM } from '../../../../contracts/ids.ts';
+import {
+  checkEventStoreDb,
+  openEventStoreDbEventLog,
+} from '../../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { startFakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
+import { makeTlsCertificate } from '../../../eventstoredb/tls-certificate.ts';
+import { until } from '../../../eventstoredb/with-client.ts';
+import { events, newStream, written } from '../contract/shared-log.ts';
+import { Lines, open, rejectionOf, startWithLog } from './log-under-test.ts';
+
+describe('the start check', () => {
+  it('finds nothing to mend in a log that may be used, and leaves nothing in it', async () => {
+    const { server, log } = await startWithLog();
+    const before = server.events().length;
+    expect(await checkEventStoreDb(log)).toEqual([]);
+    await written(log, CATALOG_STREAM, NO_STREAM, events(1));
+    expect(await checkEventStoreDb(log)).toEqual([]);
+    expect(server.events()).toHaveLength(before + 1);
+  });
+
+  it('tells that the user may not append', async () => {
+    const { server, log } = await startWithLog();
+    server.faults.mayAppend = false;
+    expect(await checkEventStoreDb(log)).toEqual([expect.stringContaining('may not append')]);
+  });
+
+  it('tells that the user may not read $all', async () => {
+    const { server, log } = await startWithLog();
+    server.faults.mayReadAll = false;
+    expect(await checkEventStoreDb(log)).toEqual([expect.stringContaining('may not read $all')]);
+  });
+
+  it.each([
+    ['$maxAge', { $maxAge: 3_600 }],
+    ['$maxCount', { $maxCount: 5 }],
+    ['$tb', { $tb: 1 }],
+    ['$maxAge and $maxCount', { $maxAge: 3_600, $maxCount: 5 }],
+  ])('tells that %s is set on the catalog or on an account', async (names, metadata) => {
+    const { server, log } = await startWithLog();
+    const account = newStream();
+    await written(log, account, NO_STREAM, events(3));
+    for (const stream of [CATALOG_STREAM, account]) server.setMetadata(stream, { ...metadata, $acl: {} });
+    expect(await checkEventStoreDb(log)).toEqual(
+      [CATALOG_STREAM, account].map((stream) => expect.stringContaining(`${stream} has ${names} in its metadata`)),
+    );
+  });
+
+  it('takes metadata that hides nothing', async () => {
+    const { server, log } = await startWithLog();
+    server.setMetadata(CATALOG_STREAM, { $acl: { $d: '$admins' }, purpose: 'models' });
+    expect(await checkEventStoreDb(log)).toEqual([]);
+  });
+
+  it('fails the opening that waits for it', async () => {
+    const { server } = await startWithLog();
+    server.setMetadata(CATALOG_STREAM, { $maxCount: 5 });
+    const { connectionString } = server;
+    expect(await rejectionOf(open({ connectionString, waitForServer: true }))).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('$maxCount'),
+    });
+  });
+
+  it('is made when the server is there, and logged', async () => {
+    const { server } = await startWithLog();
+    server.setMetadata(CATALOG_STREAM, { $maxCount: 5 });
+    await server.kill();
+    const lines = new Lines();
+    const log = await open({ connectionString: server.connectionString, logger: lines });
+    await until(() => lines.warnings.includes('EventStoreDB could not be checked yet'));
+    expect(lines.errors).toEqual([]);
+    await server.restart();
+    expect(await log.startFaults).toEqual([expect.stringContaining('$maxCount')]);
+    expect(lines.errors).toEqual([expect.stringContaining('$maxCount')]);
+  });
+
+  it('is given up when the log is closed', async () => {
+    const { server } = await startWithLog();
+    await server.kill();
+    const log = await open({ connectionString: server.connectionString });
+    await log.close();
+    expect(await log.startFaults).toEqual([]);
+  });
+});
+
+describe('a secret', () => {
+  const SECRET = 'hunter2-hunter2';
+
+  it.each([
+    `esdb:/proxy:${SECRET}@host:2113`,
+    `kurrentdb://proxy:${SECRET}@host:2113`,
+    `esdb://proxy:${SECRET}@host:2113?tls=maybe`,
+    `esdb://proxy:${SECRET}@`,
+    `esdb://${SECRET}@host`,
+    `esdb://proxy/${SECRET}@host`,
+    `esdb://proxy:p@${SECRET}@host`,
+    `esdb://proxy:${SECRET}:x@host`,
+    `esdb://proxy:p@host?keepAliveInterval=${SECRET}`,
+    `esdb://proxy:${SECRET}@host?tlsCAFile=/no/such/file.pem`,
+  ])('is not told by the refusal of the connection string %s', async (connectionString) => {
+    const error = await rejectionOf(openEventStoreDbEventLog({ connectionString }));
+    expect(error).toMatchObject({ name: 'EventLogError', kind: 'invalid' });
+    expect(inspect(error, { depth: 9 })).not.toContain(SECRET);
+  });
+
+  it('is not told by errors, log lines and lines of the check when the server refuses it', async () => {
+    const tls = makeTlsCertificate();
+    const server = await startFakeEventStore({ tls, users: { proxy: 'another' } });
+    const connectionString = `esdb://proxy:${SECRET}@localhost:${server.port}?tls=true&tlsCAFile=${tls.certificateFile}`;
+    const lines = new Lines();
+    const log = await open({ connectionString, logger: lines });
+    const faults = await log.startFaults;
+    expect(faults).toEqual([
+      expect.stringContaining('may not append'),
+      expect.stringContaining('may not read $all'),
+      expect.stringContaining('may not read the metadata of catalog'),
+      expect.stringContaining('may not read the metadata of seals'),
+    ]);
+    const error = await rejectionOf(log.append(newStream(), NO_STREAM, events(1)));
+    expect(error).toMatchObject({ kind: 'unavailable' });
+    expect(`${inspect(error, { depth: 9 })} ${faults.join()} ${lines.text}`).not.toContain(SECRET);
+    await log.close();
+    await server.stop();
+  });
+});

@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest';
+import type { RecordedEvent } from '../../../../contracts/event-log.ts';
+import { eventId, NO_STREAM, type Position, type StreamName } from '../../../../contracts/ids.ts';
+import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/limits.ts';
+import type { ReadFault } from '../../../eventstoredb/faults.ts';
+import { until } from '../../../eventstoredb/with-client.ts';
+import { at, event, events, idsOf, newId, newStream, written } from '../contract/shared-log.ts';
+import { type LogUnderTest, startWithLog } from './log-under-test.ts';
+
+/** Follows the whole log, and keeps what it was told. */
+function follow(
+  { log }: LogUnderTest,
+  onEvents: (events: readonly RecordedEvent[]) => void | Promise<void> = () => undefined,
+  after: Position | null = null,
+) {
+  const told = { all: [] as RecordedEvent[], batches: [] as number[], caughtUp: 0, dropped: [] as Error[] };
+  const stopped: Error[] = [];
+  const subscription = log.subscribeAll({
+    after,
+    onEvents: async (batch) => {
+      await onEvents(batch);
+      told.all.push(...batch);
+      told.batches.push(batch.length);
+    },
+    onCaughtUp: () => told.caughtUp++,
+    onDropped: (error) => told.dropped.push(error),
+    onStopped: (error) => stopped.push(error),
+  });
+  return Object.assign(told, { stopped, subscription });
+}
+
+/** So many events in one stream, 500 an append; the ids in order. */
+async function fill({ log }: LogUnderTest, count: number): Promise<{ stream: StreamName; ids: string[] }> {
+  const stream = newStream();
+  const ids: string[] = [];
+  for (let first = 0; first < count; first += 500) {
+    const proposed = events(Math.min(500, count - first));
+    await written(log, stream, at(first - 1), proposed);
+    ids.push(...idsOf(proposed));
+  }
+  return { stream, ids };
+}
+
+/** The events that the server has written when it has stopped: the count stays the same for a while. */
+async function quietCount({ server }: LogUnderTest): Promise<number> {
+  let last = -1;
+  let same = 0;
+  await until(() => {
+    same = server.calls.eventsWritten === last ? same + 1 : 0;
+    last = server.calls.eventsWritten;
+    return same > 50;
+  });
+  return last;
+}
+
+describe('a live subscription', () => {
+  it('goes on without gap or repeat when the server is killed and comes back', async () => {
+    const test = await startWithLog();
+    const stream = newStream();
+    const follower = follow(test);
+    await until(() => follower.caughtUp === 1);
+    const ids: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      const proposed = events(5);
+      await written(test.log, stream, at(ids.length - 1), proposed);
+      ids.push(...idsOf(proposed));
+      await until(() => follower.all.length === ids.length);
+      await test.server.kill();
+      await until(() => follower.dropped.length > round);
+      await test.server.restart();
+      await until(() => follower.caughtUp > round + 1);
+    }
+    expect(idsOf(follower.all)).toEqual(ids);
+    expect(follower.dropped[0]).toMatchObject({ name: 'EventLogError', kind: 'unavailable' });
+    expect(follower.stopped).toEqual([]);
+  });
+
+  it.each<[string, ReadFault]>([
+    ['is refused', 'refuse'],
+    ['meets an error nobody knows', 'internal'],
+    ['is denied', 'access-denied'],
+    ['is sent to another node', 'not-leader'],
+    ['is broken', { breakAfterEvents: 7 }],
+    ['has its connection cut', { cutAfterEvents: 7 }],
+    ['is silent from the first', { silentAfterEvents: 0 }],
+    ['falls silent', { silentAfterEvents: 7 }],
+  ])('that %s begins again after the last event applied', async (_, fault) => {
+    const test = await startWithLog();
+    const { ids } = await fill(test, 40);
+    test.server.faults.nextSubscriptions(fault, fault);
+    const follower = follow(test);
+    await until(() => follower.caughtUp > 0);
+    expect(idsOf(follower.all)).toEqual(ids);
+    expect(follower.dropped.length).toBe(fault === 'not-leader' ? 0 : 2);
+  });
+
+  it('that falls silent when it has caught up is found, and made again', async () => {
+    const test = await startWithLog();
+    const { ids, stream } = await fill(test, 10);
+    test.server.faults.nextSubscriptions({ silentAfterEvents: 12 });
+    const follower = follow(test);
+    await until(() => follower.caughtUp === 1);
+    const more = events(6);
+    await written(test.log, stream, at(9), more);
+    await until(() => follower.all.length === 16);
+    expect(idsOf(follower.all)).toEqual([...ids, ...idsOf(more)]);
+    expect(follower.dropped).toMatchObject([{ kind: 'unavailable', message: expect.stringContaining('dead') }]);
+    await until(() => follower.caughtUp === 2);
+  });
+
+  it('is not disturbed while it is silent because nothing happens, or only to streams of others', async () => {
+    const test = await startWithLog();
+    await fill(test, 3);
+    const follower = follow(test);
+    await until(() => follower.caughtUp === 1);
+    for (const stream of ['other-1', 'catalogs-1', '$settings-x'])
+      test.server.log.append(stream, -1, [
+        { id: newId(), type: 'X', contentType: 'application/octet-stream', data: Buffer.of(1), metadata: Buffer.of() },
+      ]);
+    const readsBefore = test.server.calls.list('Read').length;
+    await until(() => test.server.calls.list('Read').length >= readsBefore + 4);
+    expect(follower.dropped).toEqual([]);
+    expect(follower.all).toHaveLength(3);
+    expect(test.server.calls.list('Subscribe')).toHaveLength(1);
+    expect(await test.log.headPosition()).toBe(follower.all.at(-1)?.position);
+  });
+
+  it('stops at an event that cannot be read, after those before it', async () => {
+    const test = await startWithLog();
+    const stream = newStream();
+    await written(test.log, stream, NO_STREAM, events(2));
+    test.server.log.append(stream, 1, [
+      {
+        id: eventId(newId()),
+        type: 'X',
+        contentType: 'application/json',
+        data: Buffer.of(0xff),
+        metadata: Buffer.of(),
+      },
+    ]);
+    await written(test.log, stream, at(2), events(1));
+    const follower = follow(test);
+    await until(() => follower.stopped.length > 0);
+    expect(follower.all).toHaveLength(2);
+    expect(follower.stopped[0]?.message).toContain(`${stream} revision 2`);
+  });
+});
+
+describe('catching up', () => {
+  it('hands over 10,000 events in batches, of bounded length', async () => {
+    const test = await startWithLog();
+    const { ids } = await fill(test, 10_000);
+    const follower = follow(test);
+    await until(() => follower.caughtUp > 0);
+    expect(idsOf(follower.all)).toEqual(ids);
+    expect(follower.batches.length).toBeLessThan(2_000);
+    expect(Math.max(...follower.batches)).toBeLessThanOrEqual(EVENTSTOREDB_LIMITS.bufferedEventsMax);
+  });
+
+  it('survives the server being killed in the middle, again and again', async () => {
+    const test = await startWithLog();
+    const { ids } = await fill(test, 10_000);
+    let nextKill = 1_000;
+    let kills = 0;
+    let seen = 0;
+    const follower = follow(test, async (batch) => {
+      seen += batch.length;
+      if (seen < nextKill) return;
+      nextKill += 3_000;
+      kills++;
+      await test.server.kill();
+      await test.server.restart();
+    });
+    await until(() => follower.caughtUp > 0);
+    expect(idsOf(follower.all)).toEqual(ids);
+    expect(kills).toBeGreaterThanOrEqual(3);
+    expect(follower.dropped.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it('survives one break after the other', async () => {
+    const test = await startWithLog();
+    const { ids } = await fill(test, 3_000);
+    const breaks: ReadFault[] = [
+      'refuse',
+      { breakAfterEvents: 300 },
+      { cutAfterEvents: 1 },
+      'busy',
+      { breakAfterEvents: 0 },
+      { cutAfterEvents: 513 },
+      { silentAfterEvents: 100 },
+      { breakAfterEvents: 64 },
+    ];
+    test.server.faults.nextSubscriptions(...breaks);
+    const follower = follow(test);
+    await until(() => follower.caughtUp > 0);
+    expect(idsOf(follower.all)).toEqual(ids);
+    expect(follower.dropped).toHaveLength(breaks.length);
+  });
+
+  it('waits with the server while the handler is slow', async () => {
+    const test = await startWithLog();
+    const stream = newStream();
+    const data = JSON.stringify('x'.repeat(10_000));
+    for (let first = 0; first < 4_000; first += 80)
+      await written(
+        test.log,
+        stream,
+        at(first - 1),
+        Array.from({ length: 80 }, () => ({ ...event(), data })),
+      );
+    const gate = Promise.withResolvers<void>();
+    const before = test.server.calls.eventsWritten;
+    const follower = follow(test, () => gate.promise);
+    await until(() => test.server.calls.eventsWritten > before + 100);
+    expect((await quietCount(test)) - before).toBeLessThan(1_500);
+    gate.resolve();
+    await until(() => follower.all.length === 4_000);
+    expect(follower.dropped).toEqual([]);
+  }, 30_000);
+
+  it('leaves nothing at the server when it is closed or the loop of a read is left', async () => {
+    const test = await startWithLog();
+    const { stream } = await fill(test, 5_000);
+    const follower = follow(test);
+    await until(() => follower.all.length > 0);
+    await follower.subscription.close();
+    for await (const { revision } of test.log.readStream(stream)) if (revision === 3) break;
+    // A call that still runs would keep its connection.
+    await test.log.close();
+    await until(() => test.server.connections === 0);
+  });
+});
