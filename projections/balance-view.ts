@@ -43,6 +43,11 @@ export class BalanceView implements View {
     this.#changed.add(id);
   }
 
+  clear(): void {
+    this.#accounts.clear();
+    this.#changed = new Set();
+  }
+
   *takeChanges(): Generator<ViewRow> {
     const changed = this.#changed;
     this.#changed = new Set();

@@ -1,27 +1,58 @@
-import type { EventData } from '../contracts/events.ts';
-import type { Revision } from '../contracts/ids.ts';
+import { z } from 'zod';
+import { EVENT_SCHEMAS, type EventData } from '../contracts/events.ts';
+import { type Revision, revision } from '../contracts/ids.ts';
 import { type CatalogState, EMPTY_CATALOG, evolveCatalog } from '../ledger/catalog/catalog-state.ts';
+import { type ColumnValue, numberOf, type StoredView, textOf, type ViewRow, type ViewTable } from './view.ts';
+
+const NAME = 'catalog';
+const VERSION = 1;
+
+const TABLE: ViewTable = {
+  name: `${NAME}_v${VERSION}`,
+  columns: { revision: 'INTEGER', publication: 'TEXT' },
+  keyColumns: 1,
+};
 
 /**
- * The catalog that requests are admitted, priced and billed by. It is read whole at each start (a few publications a
- * week), so it needs no rows and no checkpoint.
+ * The catalog that requests are admitted, priced and billed by. Its rows are the publications themselves (a few a
+ * week): every rate card that there ever was must stay known, and folding them again gives all of it.
  */
-export class CatalogView {
+export class CatalogView implements StoredView {
+  readonly name = NAME;
+  readonly version = VERSION;
+  readonly tables = [TABLE];
   #state: CatalogState = EMPTY_CATALOG;
+  #changed: ViewRow[] = [];
 
   get state(): CatalogState {
     return this.#state;
   }
 
-  restore(state: CatalogState): void {
-    this.#state = state;
+  /** Folds a publication; one that was folded before is ignored. @throws Error when a revision is left out. */
+  fold(at: Revision, data: EventData<'CatalogPublished'>): void {
+    if (at <= this.#state.revision) return;
+    this.#evolve(at, data);
+    const json = JSON.stringify(z.encode(EVENT_SCHEMAS.CatalogPublished, data));
+    this.#changed.push({ table: TABLE, values: [at, json] });
   }
 
-  /** Folds a publication; one that was folded before is ignored. @throws Error when a revision is left out. */
-  fold(revision: Revision, data: EventData<'CatalogPublished'>): void {
-    if (revision <= this.#state.revision) return;
-    if (revision !== this.#state.revision + 1)
-      throw new Error(`catalog: revision ${revision} follows ${this.#state.revision}`);
-    this.#state = evolveCatalog(this.#state, data, revision);
+  *takeChanges(): Generator<ViewRow> {
+    const changed = this.#changed;
+    this.#changed = [];
+    yield* changed;
+  }
+
+  restore(_table: ViewTable, [at, json]: readonly ColumnValue[]): void {
+    this.#evolve(revision(numberOf(at)), EVENT_SCHEMAS.CatalogPublished.parse(JSON.parse(textOf(json))));
+  }
+
+  clear(): void {
+    this.#state = EMPTY_CATALOG;
+    this.#changed = [];
+  }
+
+  #evolve(at: Revision, data: EventData<'CatalogPublished'>): void {
+    if (at !== this.#state.revision + 1) throw new Error(`catalog: revision ${at} follows ${this.#state.revision}`);
+    this.#state = evolveCatalog(this.#state, data, at);
   }
 }

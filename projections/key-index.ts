@@ -27,4 +27,8 @@ export class KeyIndex {
   observe(accountId: AccountId, event: AccountEvent): void {
     if (event.type === 'ApiKeyIssued') this.#owners.set(event.data.sha256, { accountId, keyId: event.data.keyId });
   }
+
+  clear(): void {
+    this.#owners.clear();
+  }
 }

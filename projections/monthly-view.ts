@@ -75,6 +75,11 @@ export class MonthlyView implements View {
     if (event.type === 'CreditsDebited') addCost(entry, event.data);
   }
 
+  clear(): void {
+    this.#accounts.clear();
+    this.#changed = new Set();
+  }
+
   *takeChanges(): Generator<ViewRow> {
     const changed = this.#changed;
     this.#changed = new Set();

@@ -2,184 +2,263 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeEvent } from '../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
 import { isAccountEvent } from '../contracts/events.ts';
-import { accountOfStream, type Position } from '../contracts/ids.ts';
-import { LIMITS } from '../contracts/limits.ts';
-import { loadCatalog } from '../ledger/catalog/catalog-state.ts';
+import { type AccountId, accountOfStream, CATALOG_STREAM, type Position, type Revision } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
-import type { ViewRow } from './view.ts';
+import { FoldWaiters } from './fold-waiters.ts';
+import { FoldedPositions } from './folded-positions.ts';
+import { VIEW_LIMITS } from './limits.ts';
+import { LogViewFeed } from './log-view-feed.ts';
+import type { StoredView } from './view.ts';
+import { ViewAge } from './view-age.ts';
+import type { FeedBatch, ViewFeed } from './view-feed.ts';
+import type { StoredCheckpoint } from './view-file.ts';
+import { ViewFlush } from './view-flush.ts';
 import { restoreViews, ViewStore } from './view-store.ts';
-
-/** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
-const ROWS_PER_TURN = 50;
 
 export interface ProjectionsOptions {
   readonly log: EventLog;
+  /** Where the events come from, where that is not the log itself. */
+  readonly feed?: ViewFeed;
   /** The views' file. */
   readonly path: string;
   /** False for a reader that leaves the file alone (a command beside a running gateway). */
   readonly persist: boolean;
+  /** Wall-clock milliseconds since 1970, the same that `ageMs` is asked with; Date.now by default. */
+  readonly clock?: () => number;
   /** The projections stand still from here on: an event could not be folded, or the views not be written. */
   readonly onStopped: (error: Error) => void;
+  /** Each time the views have caught up with their feed and follow it again. */
+  readonly onLive?: () => void;
+  /** Each time the feed is lost from sight, or is looked for in vain; it is looked for on and on. */
+  readonly onDropped?: (error: Error) => void;
 }
 
 /**
- * All views, fed by one subscription. Start-up restores the rows, then catches up from their checkpoint; `caughtUp`
- * is false until everything that was in the log then is folded.
+ * All views, fed by one feed. Start-up needs no feed: it restores the rows that the file has, then catches up from
+ * their checkpoint, whenever that can be.
+ *
+ *   restored ──▶ catching up ──▶ live ⇄ dropped          usable from the first of `restored` and `live` on; how old
+ *                                  └──▶ stopped          the views may be meanwhile, `ageMs` tells
  */
 export class Projections {
   readonly accounts = new AccountViews();
   readonly catalog = new CatalogView();
   readonly #options: ProjectionsOptions;
-  readonly #waiters: {
-    readonly at: Position;
-    readonly resolve: () => void;
-    readonly reject: (error: Error) => void;
-  }[] = [];
+  readonly #feed: ViewFeed;
+  readonly #clock: () => number;
+  readonly #views: readonly StoredView[] = [...this.accounts.all, this.catalog];
+  readonly #folded = new FoldedPositions();
+  readonly #waiters = new FoldWaiters();
+  readonly #age = new ViewAge();
   readonly #firstCaughtUp = Promise.withResolvers<void>();
   #store: ViewStore | null = null;
-  #subscription: Subscription | null = null;
-  #position: Position | null = null;
-  #flushedPosition: Position | null = null;
-  #flushTimer: NodeJS.Timeout | null = null;
-  #flushing: Promise<void> | null = null;
+  #flush: ViewFlush | null = null;
+  #marks: NodeJS.Timeout | null = null;
+  #reading: Subscription | null = null;
+  #checkpoint: (() => string) | null = null;
   #caughtUp = false;
   #stopped: Error | null = null;
+  #closing: Promise<void> | null = null;
 
   private constructor(options: ProjectionsOptions) {
     this.#options = options;
+    this.#feed = options.feed ?? new LogViewFeed(options.log);
+    this.#clock = options.clock ?? Date.now;
     // A stop before the end of catch-up is told to whoever waits; nobody has to wait.
     this.#firstCaughtUp.promise.catch(() => undefined);
+    this.accounts.onFolded(() => this.#waiters.wake());
   }
 
+  /** Needs nothing but the file. @throws Error when that is no file of views. */
   static async start(options: ProjectionsOptions): Promise<Projections> {
     const projections = new Projections(options);
-    await projections.#start();
+    projections.#start();
     return projections;
   }
 
-  /** Whether the views hold everything that the log held when they were started, and still follow it. */
+  /**
+   * Whether the views have held everything that their feed held since they were started, and follow it or will again.
+   * False for views that are only restored: they are usable, and `ageMs` old.
+   */
   get caughtUp(): boolean {
     return this.#caughtUp && this.#stopped === null;
   }
 
-  /** The position of the last event that was folded from the log. */
-  get position(): Position | null {
-    return this.#position;
+  /** Whether the feed is in sight and everything in it is in the views. */
+  get isLive(): boolean {
+    return this.#age.isLive;
   }
 
-  /** @throws Error when the projections stop before. */
+  /**
+   * How old the views may be: 0 while they follow their feed; otherwise the time since they last did, in this process
+   * or, where they are only restored, in the one before. Null when they never held everything: they are not usable.
+   */
+  ageMs(nowMs: number): number | null {
+    return this.#age.ageMs(nowMs);
+  }
+
+  /** What has stopped the projections; null while they follow their feed, or look for it. */
+  get stopped(): Error | null {
+    return this.#stopped;
+  }
+
+  /** The highest position that was folded. Fed from the log, every event up to it is. */
+  get position(): Position | null {
+    return this.#folded.highest;
+  }
+
+  /** @throws Error when the projections stop or are closed before. */
   whenCaughtUp(): Promise<void> {
     return this.#firstCaughtUp.promise;
   }
 
-  /** Resolves when the event at a position is in the views. @throws Error when the projections stop before. */
+  /**
+   * Resolves when the event at a position has come in by the feed. @throws Error when the projections stop before.
+   * Where the feed is Kafka's, an event that came long ago may only be known by later ones in every partition:
+   * `whenFolded` is exact with each feed.
+   */
   whenAt(at: Position): Promise<void> {
-    if (this.#position !== null && this.#position >= at) return Promise.resolve();
-    if (this.#stopped !== null) return Promise.reject(this.#stopped);
-    return new Promise((resolve, reject) => this.#waiters.push({ at, resolve, reject }));
+    return this.#waiters.when(() => this.#folded.has(at));
   }
 
-  async close(): Promise<void> {
-    await this.#subscription?.close();
-    if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
-    this.#flushTimer = null;
-    await this.#flushing;
-    if (this.#stopped === null) await this.#flush();
-    await this.#store?.close();
+  /** Resolves when an account's views hold a revision, from wherever it came. @throws as `whenAt`. */
+  whenFolded(accountId: AccountId, revision: Revision): Promise<void> {
+    return this.#waiters.when(() => this.accounts.hasFolded(accountId, revision));
   }
 
-  async #start(): Promise<void> {
-    const { log, path, persist } = this.#options;
-    this.catalog.restore(await loadCatalog(log));
-    this.#position = restoreViews(path, this.accounts.all, await log.headPosition());
-    this.#flushedPosition = this.#position;
-    for (const [accountId, { state }] of this.accounts.balance.all()) this.accounts.keys.addFrom(accountId, state);
-    if (persist) this.#store = ViewStore.open(path, this.accounts.all, this.#position);
-    this.#subscription = log.subscribeAll({
-      after: this.#position,
-      onEvents: async (events) => {
-        // What this process has appended itself is folded by whoever appended it, in this turn of the event loop; what
-        // is folded need not be decoded.
-        if (this.#caughtUp) await nextTurn();
-        this.#foldBatch(events);
-      },
-      onCaughtUp: () => {
-        this.#caughtUp = true;
-        this.#firstCaughtUp.resolve();
-      },
+  /** Writes what the file lacks and lets go of feed and file. Idempotent. @throws Error when it cannot be written. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#reading?.close();
+    this.#stopMarks();
+    try {
+      await this.#flush?.close({ write: this.#stopped === null });
+    } finally {
+      await this.#store?.close();
+      const closed = this.#stopped ?? new Error('the projections are closed');
+      this.#firstCaughtUp.reject(closed);
+      this.#waiters.end(closed);
+    }
+  }
+
+  #start(): void {
+    const { path, persist } = this.#options;
+    const restored = restoreViews(path, this.#views, this.#feed.name);
+    if (restored !== null) this.#takeRestored(restored);
+    if (persist) this.#openStore({ keep: restored !== null });
+    this.#reading = this.#feed.open({
+      from: restored?.checkpoint ?? null,
+      isFolded: (event) => this.#isFolded(event),
+      onBatch: (batch) => this.#takeBatch(batch),
+      onForeign: () => this.#startOver(),
+      onCaughtUp: () => this.#nowLive(),
+      onDropped: (error) => this.#nowDropped(error),
       onStopped: (error) => this.#stop(error),
     });
   }
 
-  #foldBatch(events: readonly RecordedEvent[]): void {
-    for (const recorded of events) {
-      this.#foldOne(recorded);
-      this.#position = recorded.position;
-    }
-    this.#wakeWaiters();
-    this.#scheduleFlush();
+  #takeRestored({ checkpoint, currentAtMs }: StoredCheckpoint): void {
+    this.#checkpoint = () => checkpoint;
+    this.#folded.reset(this.#feed.throughOf(checkpoint));
+    this.#age.restored(currentAtMs);
+    for (const [accountId, { state }] of this.accounts.balance.all()) this.accounts.keys.addFrom(accountId, state);
+  }
+
+  #openStore({ keep }: { readonly keep: boolean }): void {
+    const { path } = this.#options;
+    this.#store = ViewStore.open({ path, views: this.#views, keep, onDied: (error) => this.#stop(error) });
+    this.#flush = new ViewFlush({
+      store: this.#store,
+      views: this.#views,
+      checkpoint: () => this.#storedCheckpoint(),
+      onFailed: (error) => this.#stop(error),
+    });
+  }
+
+  #storedCheckpoint(): StoredCheckpoint | null {
+    if (this.#checkpoint === null) return null;
+    const currentAtMs = this.#age.currentAtMs(this.#clock());
+    return { feed: this.#feed.name, checkpoint: this.#checkpoint(), currentAtMs };
+  }
+
+  /** The restored rows are of another log: nothing of them may stay, in memory or in the file. */
+  async #startOver(): Promise<void> {
+    await this.#flush?.clear();
+    for (const view of this.#views) view.clear();
+    this.accounts.keys.clear();
+    this.#checkpoint = null;
+    this.#folded.reset(null);
+    this.#age.restored(null);
+  }
+
+  async #takeBatch({ events, through, checkpoint }: FeedBatch): Promise<void> {
+    // What this process has appended itself is folded by whoever appended it, in this turn of the event loop.
+    if (this.#caughtUp) await nextTurn();
+    if (this.#stopped !== null) throw this.#stopped;
+    for (const recorded of events) this.#foldOne(recorded);
+    this.#checkpoint = checkpoint;
+    this.#folded.add(events, through);
+    this.#waiters.wake();
+    this.#flush?.request();
   }
 
   #foldOne(recorded: RecordedEvent): void {
-    const accountId = accountOfStream(recorded.stream);
-    if (accountId !== null) {
-      if (this.accounts.hasFolded(accountId, recorded.revision)) return;
-      const event = decodeEvent(recorded);
-      if (!isAccountEvent(event)) throw new Error(`${recorded.stream}: ${event.type} does not belong there`);
-      this.accounts.fold(accountId, recorded.revision, event);
-      return;
-    }
+    // What is folded need not be decoded.
+    if (this.#isFolded(recorded)) return;
+    const { stream, revision } = recorded;
     const event = decodeEvent(recorded);
-    if (event.type === 'CatalogPublished') this.catalog.fold(recorded.revision, event.data);
+    const accountId = accountOfStream(stream);
+    if (accountId !== null && isAccountEvent(event)) this.accounts.fold(accountId, revision, event);
+    else if (accountId === null && event.type === 'CatalogPublished') this.catalog.fold(revision, event.data);
+    else throw new Error(`${stream}: ${event.type} does not belong there`);
   }
 
-  #wakeWaiters(): void {
-    const at = this.#position ?? -1;
-    for (let index = this.#waiters.length - 1; index >= 0; index--) {
-      const waiter = this.#waiters[index];
-      if (waiter === undefined || waiter.at > at) continue;
-      this.#waiters.splice(index, 1);
-      waiter.resolve();
-    }
+  #isFolded({ stream, revision }: RecordedEvent): boolean {
+    const accountId = accountOfStream(stream);
+    if (accountId !== null) return this.accounts.hasFolded(accountId, revision);
+    // Seals, a relay's claims and what others may keep in the same log are no part of any view.
+    return stream !== CATALOG_STREAM || revision <= this.catalog.state.revision;
   }
 
-  #scheduleFlush(): void {
-    if (this.#store === null || this.#flushTimer !== null || this.#flushing !== null) return;
-    this.#flushTimer = setTimeout(() => {
-      this.#flushTimer = null;
-      this.#flushing = this.#flush()
-        .catch((error: unknown) => this.#stop(error instanceof Error ? error : new Error(String(error))))
-        .finally(() => {
-          this.#flushing = null;
-          if (this.#position !== this.#flushedPosition && this.#stopped === null) this.#scheduleFlush();
-        });
-    }, LIMITS.viewFlushMs);
+  #nowLive(): void {
+    if (this.#stopped !== null || this.#closing !== null) return;
+    this.#caughtUp = true;
+    this.#age.caughtUp();
+    this.#firstCaughtUp.resolve();
+    this.#startMarks();
+    this.#options.onLive?.();
   }
 
-  /**
-   * Writes what has changed, with the position at which the flush began: rows may be newer than it (the fold at their
-   * account's revision ignores what they hold already), never older.
-   */
-  async #flush(): Promise<void> {
-    const at = this.#position;
-    if (this.#store === null || at === null || at === this.#flushedPosition) return;
-    const rows: ViewRow[] = [];
-    for (const view of this.accounts.all) {
-      const changes = view.takeChanges();
-      for (let next = changes.next(); next.done !== true; next = changes.next()) {
-        rows.push(next.value);
-        if (rows.length % ROWS_PER_TURN === 0) await nextTurn();
-      }
-    }
-    await this.#store.write(rows, this.accounts.all, at);
-    this.#flushedPosition = at;
+  #nowDropped(error: Error): void {
+    this.#age.dropped(this.#clock());
+    this.#stopMarks();
+    if (this.#caughtUp) this.#flush?.request();
+    this.#options.onDropped?.(error);
+  }
+
+  /** While live, the file is told so now and then, also when nothing happens: a restart then knows how old it is. */
+  #startMarks(): void {
+    this.#stopMarks();
+    this.#flush?.request();
+    this.#marks = setTimeout(() => this.#startMarks(), VIEW_LIMITS.currentMarkMs);
+  }
+
+  #stopMarks(): void {
+    if (this.#marks !== null) clearTimeout(this.#marks);
+    this.#marks = null;
   }
 
   #stop(error: Error): void {
     if (this.#stopped !== null) return;
     this.#stopped = error;
-    for (const { reject } of this.#waiters.splice(0)) reject(error);
+    this.#age.dropped(this.#clock());
+    this.#stopMarks();
+    this.#waiters.end(error);
     this.#firstCaughtUp.reject(error);
     this.#options.onStopped(error);
   }

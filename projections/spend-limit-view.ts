@@ -54,6 +54,11 @@ export class SpendLimitView implements View {
     this.#changed.add(id);
   }
 
+  clear(): void {
+    this.#accounts.clear();
+    this.#changed = new Set();
+  }
+
   *takeChanges(): Generator<ViewRow> {
     const changed = this.#changed;
     this.#changed = new Set();

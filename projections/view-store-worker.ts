@@ -2,9 +2,9 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { WriteRequest } from './view-store.ts';
 
-/** Writes rows and checkpoint in one transaction, away from the thread that serves requests. */
+/** Carries out the statements of a request in one transaction, away from the thread that serves requests. */
 const database = new DatabaseSync(String(workerData), { timeout: 5_000 });
-const statements = new Map<string, StatementSync>();
+const prepared = new Map<string, StatementSync>();
 
 parentPort?.on('message', (request: WriteRequest | 'close') => {
   if (request === 'close') {
@@ -16,12 +16,10 @@ parentPort?.on('message', (request: WriteRequest | 'close') => {
 });
 
 /** The fault as text, or null when all of it is written. */
-function write({ rows, checkpoints }: WriteRequest): string | null {
+function write(statements: WriteRequest): string | null {
   try {
     database.exec('BEGIN IMMEDIATE');
-    for (const [sql, values] of rows) statementOf(sql).run(...values);
-    for (const [view, version, position] of checkpoints)
-      statementOf('INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?)').run(view, version, position);
+    for (const [sql, values] of statements) prepare(sql).run(...values);
     database.exec('COMMIT');
     return null;
   } catch (error) {
@@ -30,11 +28,11 @@ function write({ rows, checkpoints }: WriteRequest): string | null {
   }
 }
 
-function statementOf(sql: string): StatementSync {
-  let statement = statements.get(sql);
+function prepare(sql: string): StatementSync {
+  let statement = prepared.get(sql);
   if (statement === undefined) {
     statement = database.prepare(sql);
-    statements.set(sql, statement);
+    prepared.set(sql, statement);
   }
   return statement;
 }

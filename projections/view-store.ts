@@ -1,21 +1,27 @@
-import { once } from 'node:events';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import { type Position, position } from '../contracts/ids.ts';
-import type { ColumnValue, View, ViewRow, ViewTable } from './view.ts';
+import type { StoredView, ViewRow } from './view.ts';
+import {
+  checkpointOf,
+  clearing,
+  prepareFile,
+  restoreTable,
+  type Statement,
+  type StoredCheckpoint,
+  writing,
+} from './view-file.ts';
 
-export type WriteRequest = {
-  /** An upsert and its values. */
-  readonly rows: readonly (readonly [sql: string, values: readonly ColumnValue[]])[];
-  readonly checkpoints: readonly (readonly [view: string, version: number, position: number])[];
-};
+/** The statements of one transaction. */
+export type WriteRequest = readonly Statement[];
 
-const SCHEMA = `
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = NORMAL;
-  CREATE TABLE IF NOT EXISTS checkpoint (
-    view TEXT NOT NULL, version INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (view, version)
-  ) STRICT`;
+export interface ViewStoreOptions {
+  readonly path: string;
+  readonly views: readonly StoredView[];
+  /** False empties the file first: rows that were not restored are not of these views. */
+  readonly keep: boolean;
+  /** The thread that writes has ended by itself, at most once: nothing is written any more. */
+  readonly onDied: (error: Error) => void;
+}
 
 /**
  * The views' SQLite file: rows and the checkpoint they stand at, always written together. It is a cache of the log:
@@ -23,61 +29,99 @@ const SCHEMA = `
  */
 export class ViewStore {
   readonly #worker: Worker;
-  #writing = false;
+  readonly #exited: Promise<unknown>;
+  readonly #options: ViewStoreOptions;
+  #waiting: PromiseWithResolvers<void> | null = null;
+  #died: Error | null = null;
+  #closing: Promise<void> | null = null;
 
-  private constructor(worker: Worker) {
-    this.#worker = worker;
-  }
-
-  /** @param from what `restoreViews` returned: rows that were not restored are removed, for they are not of this log. */
-  static open(path: string, views: readonly View[], from: Position | null): ViewStore {
-    const database = new DatabaseSync(path, { timeout: 5_000 });
-    database.exec(SCHEMA);
-    if (from === null) database.exec('DELETE FROM checkpoint');
-    for (const view of views)
-      for (const table of view.tables) {
-        database.exec(createTable(table));
-        if (from === null) database.exec(`DELETE FROM ${table.name}`);
-      }
-    database.close();
-    return new ViewStore(new Worker(new URL('./view-store-worker.ts', import.meta.url), { workerData: path }));
-  }
-
-  /** Writes all of it or nothing. One call at a time. @throws Error when SQLite refuses. */
-  async write(rows: readonly ViewRow[], views: readonly View[], at: Position): Promise<void> {
-    if (this.#writing) throw new Error('a write of the view store is under way');
-    this.#writing = true;
-    const request: WriteRequest = {
-      rows: rows.map(({ table, values }) => [upsert(table), values]),
-      checkpoints: views.map(({ name, version }) => [name, version, at]),
-    };
-    this.#worker.postMessage(request);
-    const [fault]: unknown[] = await once(this.#worker, 'message').finally(() => {
-      this.#writing = false;
+  private constructor(options: ViewStoreOptions) {
+    this.#options = options;
+    this.#worker = new Worker(new URL('./view-store-worker.ts', import.meta.url), { workerData: options.path });
+    this.#exited = new Promise((resolve) => this.#worker.once('exit', resolve));
+    this.#worker.on('message', (fault: unknown) => this.#answered(fault));
+    // Also between writes, where nobody waits: without a listener the whole process would end.
+    this.#worker.on('error', (error) => this.#end(error));
+    this.#worker.on('exit', () => {
+      if (this.#closing === null) this.#end(new Error('its thread has ended'));
     });
-    if (fault !== null) throw new Error(`the views were not written: ${String(fault)}`);
   }
 
-  async close(): Promise<void> {
-    const ended = once(this.#worker, 'exit');
-    this.#worker.postMessage('close');
-    await ended;
+  /** @throws Error when the file is no database or is held by another process. */
+  static open(options: ViewStoreOptions): ViewStore {
+    const { path, views, keep } = options;
+    const database = new DatabaseSync(path, { timeout: 5_000 });
+    try {
+      prepareFile(database, views);
+      if (!keep) for (const [sql] of clearing(views)) database.exec(sql);
+    } finally {
+      database.close();
+    }
+    return new ViewStore(options);
+  }
+
+  /** Writes all of it or nothing. One call at a time. @throws Error when SQLite refuses, or the thread has ended. */
+  write(rows: readonly ViewRow[], at: StoredCheckpoint): Promise<void> {
+    return this.#send(writing(rows, this.#options.views, at));
+  }
+
+  /** Removes every row and the checkpoint. @throws as `write`. */
+  clear(): Promise<void> {
+    return this.#send(clearing(this.#options.views));
+  }
+
+  /** After the write under way. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #send(request: WriteRequest): Promise<void> {
+    if (this.#waiting !== null) throw new Error('a write of the view store is under way');
+    if (this.#died !== null) throw this.#died;
+    if (this.#closing !== null) throw new Error('the view store is closed');
+    this.#waiting = Promise.withResolvers();
+    this.#worker.postMessage(request);
+    await this.#waiting.promise;
+  }
+
+  #answered(fault: unknown): void {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    if (fault === null) waiting?.resolve();
+    else waiting?.reject(new Error(`the views were not written: ${String(fault)}`));
+  }
+
+  #end(cause: unknown): void {
+    if (this.#died !== null) return;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    this.#died = new Error(`the views cannot be written any more: ${reason}`, { cause });
+    this.#waiting?.reject(this.#died);
+    this.#waiting = null;
+    this.#options.onDied(this.#died);
+  }
+
+  async #close(): Promise<void> {
+    if (this.#died === null) this.#worker.postMessage('close');
+    await this.#exited;
   }
 }
 
 /**
- * Restores views from the file and returns the position from which on each needs events: the lowest of their
- * checkpoints, null when any has none. A missing file is an empty one; nothing is written.
+ * Restores views from the file, as of one moment, and returns the checkpoint that they stand at; null, and nothing is
+ * restored, where the file does not hold all of them in their present version, fed by that feed. A missing file is an
+ * empty one; nothing is written. @throws Error when the file is no database, or a row is not of its form.
  */
-export function restoreViews(path: string, views: readonly View[], head: Position | null): Position | null {
+export function restoreViews(path: string, views: readonly StoredView[], feed: string): StoredCheckpoint | null {
   const database = openReadOnly(path);
   if (database === null) return null;
   try {
-    const checkpoints = views.map((view) => checkpointOf(database, view));
-    const known = checkpoints.filter((checkpoint) => checkpoint !== null);
-    if (known.length < views.length || known.some((checkpoint) => checkpoint > (head ?? -1))) return null;
+    // One snapshot, for a gateway may write beside a command that reads.
+    database.exec('BEGIN');
+    const at = checkpointOf(database, views);
+    if (at === null || at.feed !== feed) return null;
     for (const view of views) for (const table of view.tables) restoreTable(database, view, table);
-    return position(Math.min(...known));
+    return at;
   } finally {
     database.close();
   }
@@ -90,29 +134,4 @@ function openReadOnly(path: string): DatabaseSync | null {
     if (error instanceof Error && /unable to open/.test(error.message)) return null;
     throw error;
   }
-}
-
-function checkpointOf(database: DatabaseSync, { name, version }: View): number | null {
-  const tables = database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'`).get();
-  if (tables === undefined) return null;
-  const row = database.prepare('SELECT position FROM checkpoint WHERE view = ? AND version = ?').get(name, version);
-  return row === undefined ? null : Number(row.position);
-}
-
-function restoreTable(database: DatabaseSync, view: View, table: ViewTable): void {
-  const select = database.prepare(`SELECT ${Object.keys(table.columns).join(', ')} FROM ${table.name}`);
-  select.setReturnArrays(true);
-  for (const row of select.iterate()) view.restore(table, row as unknown as ColumnValue[]);
-}
-
-function createTable({ name, columns, keyColumns }: ViewTable): string {
-  const defined = Object.entries(columns).map(([column, type]) => `${column} ${type} NOT NULL`);
-  const key = Object.keys(columns).slice(0, keyColumns);
-  return `CREATE TABLE IF NOT EXISTS ${name} (${defined.join(', ')}, PRIMARY KEY (${key.join(', ')})) STRICT, WITHOUT ROWID`;
-}
-
-function upsert({ name, columns }: ViewTable): string {
-  return `INSERT OR REPLACE INTO ${name} VALUES (${Object.keys(columns)
-    .map(() => '?')
-    .join(', ')})`;
 }

@@ -18,22 +18,31 @@ export interface ViewRow {
   readonly values: readonly ColumnValue[];
 }
 
-/**
- * A fold of account events, in memory for admission and as rows for the next start. Each account's part knows the
- * revision up to which it is folded, so events may come twice (own append, then subscription) and from several places.
- */
-export interface View {
+/** What the views' file keeps: rows that can be taken, and taken back at the next start. */
+export interface StoredView {
   readonly name: string;
   /** Raised when the fold or the tables change; the rows of another version are not read. */
   readonly version: number;
   readonly tables: readonly ViewTable[];
+  /** The rows that changed since this was last called, one by one, so that the caller can take them in slices. */
+  takeChanges(): Iterator<ViewRow>;
+  /**
+   * Takes back what `takeChanges` gave, in the order of `tables` and of their keys.
+   * @throws Error when a row is not of its form.
+   */
+  restore(table: ViewTable, values: readonly ColumnValue[]): void;
+  /** Forgets everything: what was restored is not of this log. */
+  clear(): void;
+}
+
+/**
+ * A fold of account events, in memory for admission and as rows for the next start. Each account's part knows the
+ * revision up to which it is folded, so events may come twice (own append, then subscription) and from several places.
+ */
+export interface View extends StoredView {
   revisionOf(accountId: AccountId): Revision;
   /** Folds an event whose revision follows `revisionOf`. */
   apply(accountId: AccountId, revision: Revision, event: AccountEvent): void;
-  /** The rows that changed since this was last called, one by one, so that the caller can take them in slices. */
-  takeChanges(): Iterator<ViewRow>;
-  /** Takes back what `takeChanges` gave, in the order of `tables`. @throws Error when a row is not of its form. */
-  restore(table: ViewTable, values: readonly ColumnValue[]): void;
 }
 
 /** A JSON text of a state with bigint amounts, which zod has encoded to strings. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { revision } from '../../contracts/ids.ts';
 import { EMPTY_CATALOG, evolveCatalog } from '../../ledger/catalog/catalog-state.ts';
 import { CatalogView } from '../../projections/catalog-view.ts';
+import type { ViewRow } from '../../projections/view.ts';
 import { exampleOf } from '../contracts/example-events.ts';
 
 const { data } = exampleOf('CatalogPublished');
@@ -21,10 +22,32 @@ test('the catalog view does not pass over a publication', () => {
   expect(() => view.fold(revision(1), data)).toThrow(/revision 1 follows -1/);
 });
 
-test('the catalog view goes on from what was restored', () => {
+test('the catalog view goes on from its rows, and knows every rate card there ever was', () => {
   const view = new CatalogView();
-  view.restore(evolveCatalog(EMPTY_CATALOG, data, revision(4)));
-  view.fold(revision(4), { ...data, version: 8 });
-  view.fold(revision(5), { ...data, version: 9 });
-  expect([view.state.version, view.state.revision]).toEqual([9, 5]);
+  const [first, ...others] = data.models;
+  if (first === undefined) throw new Error('the example has no model');
+  view.fold(revision(0), data);
+  view.fold(revision(1), { ...data, version: 2, models: others });
+  const rows = rowsOf(view);
+  expect(rowsOf(view)).toEqual([]);
+  const restored = new CatalogView();
+  for (const { table, values } of rows) restored.restore(table, values);
+  expect(restored.state).toEqual(view.state);
+  expect(restored.state.cards.has(first.rateCard.hash)).toBe(true);
+  expect(restored.state.models.has(first.id)).toBe(false);
+  expect(rowsOf(restored)).toEqual([]);
+  restored.fold(revision(1), { ...data, version: 8 });
+  restored.fold(revision(2), { ...data, version: 9 });
+  expect([restored.state.version, restored.state.revision]).toEqual([9, 2]);
 });
+
+test('the catalog view does not restore over a publication that is not there', () => {
+  const view = new CatalogView();
+  view.fold(revision(0), data);
+  view.fold(revision(1), { ...data, version: 2 });
+  const [, second] = rowsOf(view);
+  if (second === undefined) throw new Error('no second row');
+  expect(() => new CatalogView().restore(second.table, second.values)).toThrow(/revision 1 follows -1/);
+});
+
+const rowsOf = (view: CatalogView): ViewRow[] => [...view.takeChanges()];

@@ -68,11 +68,13 @@ export function viewsFile(): string {
   return join(folder, 'views.db');
 }
 
-/** Every row of every table of a file, checkpoint and all, as text. */
+/** Every row of every table of a file, checkpoint and all, as text; not the time at which the views were last current. */
 export function dump(path: string): string[] {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   try {
-    const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).all();
+    const tables = database
+      .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'known_current' ORDER BY name`)
+      .all();
     return tables.flatMap(({ name }) =>
       database
         .prepare(`SELECT * FROM ${String(name)}`)
@@ -80,6 +82,20 @@ export function dump(path: string): string[] {
         .map((row) => `${String(name)} ${JSON.stringify(row)}`)
         .sort(),
     );
+  } finally {
+    database.close();
+  }
+}
+
+/** Every row but the checkpoint, which is of another kind in each feed. */
+export const rowsOf = (path: string): string[] => dump(path).filter((row) => !row.startsWith('checkpoint '));
+
+/** When the views of a file were last known to be current; null when they never were. */
+export function currentAtMsOf(path: string): number | null {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    const row = database.prepare('SELECT at_ms FROM known_current').get();
+    return row === undefined ? null : Number(row.at_ms);
   } finally {
     database.close();
   }

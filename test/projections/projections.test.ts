@@ -1,7 +1,16 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { accountId, accountStream, CATALOG_STREAM, commandId, position, revision } from '../../contracts/ids.ts';
+import {
+  accountId,
+  accountStream,
+  CATALOG_STREAM,
+  commandId,
+  position,
+  relayStream,
+  revision,
+  type StreamName,
+} from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { AccountViews } from '../../projections/account-views.ts';
 import { Projections } from '../../projections/projections.ts';
@@ -45,6 +54,13 @@ function logOf(from = 0, to = ALL): MemoryEventLog {
   const log = new MemoryEventLog();
   writeLives(log, LIVES, from, to);
   return log;
+}
+/** The row that says that everything in the log is folded. */
+function checkpointAt({ events }: MemoryEventLog): string {
+  const last = events.at(-1);
+  if (last === undefined) throw new Error('an empty log');
+  const { position, stream, revision, id } = last;
+  return `checkpoint ${JSON.stringify({ one: 1, feed: 'log', checkpoint: JSON.stringify({ position, stream, revision, id }) })}`;
 }
 const head = (log: MemoryEventLog) => log.events.at(-1)?.position ?? position(-1);
 function expectWhole({ accounts }: Projections): void {
@@ -95,6 +111,52 @@ describe('projections', () => {
     expect(seen).toHaveLength(2);
   });
 
+  test('tell when they hold a revision of an account, from wherever it came', async () => {
+    const log = logOf(0, 9);
+    const { projections } = await start(log, viewsFile());
+    await passing(projections.whenCaughtUp());
+    const at = projections.accounts.read(A).revision;
+    await expect(projections.whenFolded(A, at)).resolves.toBeUndefined();
+    const seen: string[] = [];
+    const onEnd = (error: Error): number => seen.push(error.message);
+    projections.whenFolded(A, revision(at + 1)).then(() => seen.push('first'), onEnd);
+    projections.whenFolded(A, revision(at + 2)).then(() => seen.push('second'), onEnd);
+    projections.whenFolded(A, revision(at + 9)).then(() => seen.push('ninth'), onEnd);
+    writeTo(log, accountId('a1'), [{ type: 'PlanChanged', data: { plan: 'team' } }]);
+    await passing(projections.whenAt(head(log)));
+    expect(seen).toEqual([]);
+    // An own append, which its process folds before it comes back.
+    projections.accounts.fold(A, revision(at + 1), { type: 'PlanChanged', data: { plan: 'team' } });
+    await turns(1);
+    expect(seen).toEqual(['first']);
+    writeTo(
+      log,
+      A,
+      ['team', 'solo'].map((plan) => ({ type: 'PlanChanged', data: { plan } }) as const),
+    );
+    await until(() => seen.length > 1);
+    await passing(projections.close());
+    await turns(1);
+    expect(seen).toEqual(['first', 'second', 'the projections are closed']);
+  });
+
+  test('pass over what is of no view: a relay’s claims, seals, the streams of others', async () => {
+    const log = logOf(0, 9);
+    const path = viewsFile();
+    const [template] = log.events;
+    if (template === undefined) throw new Error('an empty log');
+    const claim = exampleOf('RelayClaimed');
+    log.write(relayStream('ledger'), [{ ...template, type: claim.type, data: JSON.stringify(claim.data) }]);
+    log.write('seals' as StreamName, [{ ...template, type: 'LedgerSealed', data: '{}' }]);
+    log.write('invoice-7' as StreamName, [{ ...template, type: 'InvoiceSent', data: 'not even JSON', metadata: '' }]);
+    const { projections, stopped, close } = await start(log, path);
+    await passing(projections.whenCaughtUp());
+    expect(projections.position).toBe(head(log));
+    await close();
+    expect(stopped).toEqual([]);
+    expect(dump(path)).toContain(checkpointAt(log));
+  });
+
   test('do not repeat what their process has folded already', async () => {
     const log = logOf(0, 9);
     const { projections, stopped } = await start(log, viewsFile());
@@ -139,12 +201,19 @@ describe('projections', () => {
         ),
       );
     publish(1);
-    const { projections } = await start(log, viewsFile());
-    expect(projections.catalog.state.version).toBe(1);
+    const path = viewsFile();
+    const { projections, close } = await start(log, path);
     await passing(projections.whenCaughtUp());
+    expect(projections.catalog.state.version).toBe(1);
     publish(2);
     await passing(projections.whenAt(head(log)));
     expect(projections.catalog.state.version).toBe(2);
+    await close();
+    const read = vi.spyOn(log, 'readStream');
+    const again = await start(log, path);
+    expect(again.projections.catalog.state).toEqual(projections.catalog.state);
+    await passing(again.projections.whenCaughtUp());
+    expect(read).not.toHaveBeenCalledWith(CATALOG_STREAM);
   });
 });
 
@@ -173,6 +242,16 @@ describe('an event that cannot be folded', () => {
       expect(projections.accounts.read(A)).toEqual(before);
     },
   );
+
+  test('because it does not belong into the catalog stops the projections, too', async () => {
+    const log = logOf(0, 9);
+    const [template] = log.events;
+    if (template === undefined) throw new Error('an empty log');
+    log.write(CATALOG_STREAM, [{ ...template, type: 'PlanChanged', data: '{"plan":"team"}' }]);
+    const { projections, stopped } = await start(log, viewsFile());
+    await expect(passing(projections.whenCaughtUp())).rejects.toThrow(/catalog: PlanChanged does not belong there/);
+    expect(stopped).toHaveLength(1);
+  });
 
   test('during catch-up is told to whoever waits for its end', async () => {
     const log = logOf(0, 9);
@@ -210,12 +289,12 @@ describe('the file of the views', () => {
     const { projections, close } = await start(log, path);
     await passing(projections.whenCaughtUp());
     await turns(LIMITS.viewFlushMs);
-    await until(() => dump(path).some((row) => row.startsWith(`checkpoint {"view":"monthly"`)));
-    expect(dump(path)).toContain(`checkpoint {"view":"balance","version":1,"position":${head(log)}}`);
+    await until(() => dump(path).some((row) => row.startsWith('checkpoint ')));
+    expect(dump(path)).toContain(checkpointAt(log));
     writeLives(log, LIVES, 9, ALL);
     await passing(projections.whenAt(head(log)));
     await close();
-    expect(dump(path)).toContain(`checkpoint {"view":"balance","version":1,"position":${head(log)}}`);
+    expect(dump(path)).toContain(checkpointAt(log));
   });
 
   test('spares a restart the events that it holds already', async () => {

@@ -1,16 +1,19 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Position, position } from '../../contracts/ids.ts';
 import { AccountViews } from '../../projections/account-views.ts';
-import type { View, ViewRow } from '../../projections/view.ts';
+import type { StoredView, View, ViewRow } from '../../projections/view.ts';
+import type { StoredCheckpoint } from '../../projections/view-file.ts';
 import { restoreViews, ViewStore } from '../../projections/view-store.ts';
-import { dump, exampleLives, execute, foldAll, foldFrom, viewsFile } from './example-ledger.ts';
+import { currentAtMsOf, dump, exampleLives, execute, foldAll, foldFrom, viewsFile } from './example-ledger.ts';
 
 const LIVES = exampleLives(4);
-const HEAD = position(500);
+const FEED = 'log';
+const HEAD: StoredCheckpoint = { feed: FEED, checkpoint: '500', currentAtMs: 1_000 };
+const LATER = { ...HEAD, checkpoint: '900' };
 
-function openStore(path: string, views: readonly View[], from: Position | null): ViewStore {
-  const store = ViewStore.open(path, views, from);
+function openStore(path: string, views: readonly View[], { keep }: { keep: boolean }): ViewStore {
+  const store = ViewStore.open({ path, views, keep, onDied: () => undefined });
   onTestFinished(() => store.close());
   return store;
 }
@@ -25,8 +28,8 @@ function changesOf(views: readonly View[]): ViewRow[] {
 async function stored(path: string, at = HEAD): Promise<AccountViews> {
   const views = new AccountViews();
   foldAll(views, LIVES);
-  const store = ViewStore.open(path, views.all, null);
-  await store.write(changesOf(views.all), views.all, at);
+  const store = openStore(path, views.all, { keep: false });
+  await store.write(changesOf(views.all), at);
   await store.close();
   return views;
 }
@@ -36,7 +39,7 @@ describe('views that are restored', () => {
     const path = viewsFile();
     const views = await stored(path);
     const restored = new AccountViews();
-    expect(restoreViews(path, restored.all, HEAD)).toBe(HEAD);
+    expect(restoreViews(path, restored.all, FEED)).toEqual(HEAD);
     expect([...restored.balance.all()].length).toBe(LIVES.size);
     for (const id of LIVES.keys()) {
       expect(restored.read(id)).toEqual(views.read(id));
@@ -52,21 +55,34 @@ describe('views that are restored', () => {
     const path = viewsFile();
     const half = new AccountViews();
     for (const [id, events] of LIVES) foldFrom(half, id, events.slice(0, 12), 0);
-    const store = openStore(path, half.all, null);
-    await store.write(changesOf(half.all), half.all, HEAD);
+    const store = openStore(path, half.all, { keep: false });
+    await store.write(changesOf(half.all), HEAD);
     const restored = new AccountViews();
-    restoreViews(path, restored.all, HEAD);
+    restoreViews(path, restored.all, FEED);
     foldAll(restored, LIVES);
     const whole = new AccountViews();
     foldAll(whole, LIVES);
     for (const id of LIVES.keys()) expect(restored.read(id)).toEqual(whole.read(id));
   });
 
-  test('start at the lowest of their checkpoints', async () => {
+  test('tell when they were last current, and that they never were', async () => {
     const path = viewsFile();
-    await stored(path);
-    execute(path, `UPDATE checkpoint SET position = 17 WHERE view = 'monthly'`);
-    expect(restoreViews(path, new AccountViews().all, HEAD)).toBe(17);
+    await stored(path, { ...HEAD, currentAtMs: null });
+    expect(restoreViews(path, new AccountViews().all, FEED)).toEqual({ ...HEAD, currentAtMs: null });
+  });
+
+  test('are those of one moment, whatever a gateway writes beside the reader', async () => {
+    const path = viewsFile();
+    const views = await stored(path);
+    const reader = new AccountViews();
+    const writesMeanwhile: StoredView = {
+      ...emptyOf(reader.balance),
+      restore: () => execute(path, 'UPDATE monthly_v1_revision SET revision = 77'),
+    };
+    restoreViews(path, [writesMeanwhile, reader.monthly], FEED);
+    for (const id of LIVES.keys()) expect(reader.monthly.revisionOf(id)).toBe(views.read(id).revision);
+    restoreViews(path, [reader.monthly], FEED);
+    for (const id of LIVES.keys()) expect(reader.monthly.revisionOf(id)).toBe(77);
   });
 });
 
@@ -75,63 +91,75 @@ describe('views start from the beginning', () => {
 
   test('where there is no file, and none is made', () => {
     const path = viewsFile();
-    expect(restoreViews(path, new AccountViews().all, HEAD)).toBeNull();
+    expect(restoreViews(path, new AccountViews().all, FEED)).toBeNull();
     expect(existsSync(path)).toBe(false);
   });
 
   test('where the file is empty', () => {
     const path = viewsFile();
     writeFileSync(path, '');
-    expect(restoreViews(path, new AccountViews().all, HEAD)).toBeNull();
+    expect(restoreViews(path, new AccountViews().all, FEED)).toBeNull();
   });
 
-  test('where the checkpoint is beyond the head of the log: the rows are of another log', async () => {
+  test('where the rows came by another feed', async () => {
     const path = viewsFile();
     await stored(path);
     const views = new AccountViews();
-    expect(restoreViews(path, views.all, position(HEAD - 1))).toBeNull();
-    expect(restoreViews(path, views.all, null)).toBeNull();
+    expect(restoreViews(path, views.all, 'kafka ledger')).toBeNull();
     expect(restoredNothing(views)).toBe(true);
   });
 
-  test('where a view has no checkpoint', async () => {
+  test('where the file is of a layout of before', async () => {
+    const path = viewsFile();
+    execute(
+      path,
+      `CREATE TABLE checkpoint (view TEXT NOT NULL, version INTEGER NOT NULL, position INTEGER NOT NULL,
+         PRIMARY KEY (view, version)) STRICT; INSERT INTO checkpoint VALUES ('balance', 1, 7)`,
+    );
+    expect(restoreViews(path, new AccountViews().all, FEED)).toBeNull();
+    await stored(path);
+    expect(restoreViews(path, new AccountViews().all, FEED)).toEqual(HEAD);
+  });
+
+  test('where a view is missing', async () => {
     const path = viewsFile();
     await stored(path);
-    execute(path, `DELETE FROM checkpoint WHERE view = 'spend_limit'`);
+    execute(path, `DELETE FROM stored_view WHERE name = 'spend_limit'`);
     const views = new AccountViews();
-    expect(restoreViews(path, views.all, HEAD)).toBeNull();
+    expect(restoreViews(path, views.all, FEED)).toBeNull();
     expect(restoredNothing(views)).toBe(true);
   });
 
   test('where the rows are of another version', async () => {
     const path = viewsFile();
     await stored(path);
-    execute(path, `UPDATE checkpoint SET version = version + 1 WHERE view = 'balance'`);
+    execute(path, `UPDATE stored_view SET version = version + 1 WHERE name = 'balance'`);
     const views = new AccountViews();
-    expect(restoreViews(path, views.all, HEAD)).toBeNull();
+    expect(restoreViews(path, views.all, FEED)).toBeNull();
     expect(restoredNothing(views)).toBe(true);
   });
 
   test('and remove what was not restored, so that nothing of it comes back', async () => {
     const path = viewsFile();
     await stored(path);
-    await ViewStore.open(path, new AccountViews().all, null).close();
-    expect(dump(path).filter((row) => !row.startsWith('checkpoint'))).toEqual([]);
+    await openStore(path, new AccountViews().all, { keep: false }).close();
+    expect(dump(path)).toEqual([]);
+    expect(currentAtMsOf(path)).toBeNull();
   });
 
   test('again, where they were stopped before they had written anything', async () => {
     const path = viewsFile();
     await stored(path);
     // Another program's version of one view: all start over. It ends before its first write; then the old one is back.
-    await ViewStore.open(path, new AccountViews().all, null).close();
+    await openStore(path, new AccountViews().all, { keep: false }).close();
     const views = new AccountViews();
-    expect(restoreViews(path, views.all, HEAD)).toBeNull();
+    expect(restoreViews(path, views.all, FEED)).toBeNull();
   });
 
   test('never over a file that is no database', () => {
     const path = viewsFile();
     writeFileSync(path, 'this is not a database, and long enough to be read as one');
-    expect(() => restoreViews(path, new AccountViews().all, HEAD)).toThrow(/not a database/);
+    expect(() => restoreViews(path, new AccountViews().all, FEED)).toThrow(/not a database/);
   });
 });
 
@@ -140,27 +168,81 @@ describe('a write', () => {
     const path = viewsFile();
     const views = await stored(path);
     const before = dump(path);
-    const store = openStore(path, views.all, HEAD);
+    const store = openStore(path, views.all, { keep: true });
     const [row] = changesOf([foldedBalance()]);
     if (row === undefined) throw new Error('no row');
     const wrong: ViewRow = {
       table: row.table,
       values: [...row.values.slice(0, 1), 'not a number', ...row.values.slice(2)],
     };
-    await expect(store.write([row, wrong], views.all, position(900))).rejects.toThrow(/the views were not written/);
+    await expect(store.write([row, wrong], LATER)).rejects.toThrow(/the views were not written/);
     expect(dump(path)).toEqual(before);
-    await store.write([], views.all, position(900));
+    await store.write([], LATER);
     expect(dump(path)).not.toEqual(before);
   });
 
   test('is one at a time', async () => {
     const views = new AccountViews();
-    const store = openStore(viewsFile(), views.all, null);
-    const first = store.write([], views.all, HEAD);
-    await expect(store.write([], views.all, HEAD)).rejects.toThrow(/under way/);
+    const store = openStore(viewsFile(), views.all, { keep: false });
+    const first = store.write([], HEAD);
+    await expect(store.write([], HEAD)).rejects.toThrow(/under way/);
     await first;
-    await expect(store.write([], views.all, HEAD)).resolves.toBeUndefined();
+    await expect(store.write([], HEAD)).resolves.toBeUndefined();
   });
+});
+
+describe('the thread that writes', () => {
+  test('is told of when it ends between two writes, and fails those that follow', async () => {
+    const path = viewsFile();
+    const died: Error[] = [];
+    const death = Promise.withResolvers<void>();
+    const onDied = (error: Error): void => {
+      died.push(error);
+      death.resolve();
+    };
+    const store = ViewStore.open({ path, views: [], keep: true, onDied });
+    // Before the thread has come to open it.
+    rmSync(dirname(path), { recursive: true });
+    await death.promise;
+    expect(died.map(String)).toEqual([expect.stringMatching(/cannot be written any more: unable to open/)]);
+    await expect(store.write([], HEAD)).rejects.toThrow(/cannot be written any more/);
+    await expect(store.clear()).rejects.toThrow(/cannot be written any more/);
+    await store.close();
+    await store.close();
+    expect(died).toHaveLength(1);
+  });
+
+  test('fails the write that waits for it when it ends', async () => {
+    const path = viewsFile();
+    const died: Error[] = [];
+    const store = ViewStore.open({ path, views: [], keep: true, onDied: (error) => died.push(error) });
+    const writing = store.write([], HEAD);
+    rmSync(dirname(path), { recursive: true });
+    await expect(writing).rejects.toThrow(/cannot be written any more/);
+    expect(died).toHaveLength(1);
+    await store.close();
+  });
+
+  test('ends with the store, after the write under way, and that is no fault', async () => {
+    const path = viewsFile();
+    const died: Error[] = [];
+    const store = ViewStore.open({ path, views: [], keep: true, onDied: (error) => died.push(error) });
+    const writing = store.write([], LATER);
+    await Promise.all([store.close(), store.close(), writing]);
+    await store.close();
+    expect(dump(path)).toEqual([`checkpoint {"one":1,"feed":"log","checkpoint":"900"}`]);
+    await expect(store.write([], HEAD)).rejects.toThrow(/closed/);
+    expect(died).toEqual([]);
+  });
+});
+
+const emptyOf = ({ name, version, tables }: View): StoredView => ({
+  name,
+  version,
+  tables,
+  *takeChanges() {},
+  restore: () => undefined,
+  clear: () => undefined,
 });
 
 function foldedBalance(): View {

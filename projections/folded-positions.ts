@@ -1,0 +1,46 @@
+import type { RecordedEvent } from '../contracts/event-log.ts';
+import type { Position } from '../contracts/ids.ts';
+import { VIEW_LIMITS } from './limits.ts';
+
+/**
+ * Which positions of the log are folded. From the log itself that is everything up to the last one; a feed in several
+ * partitions knows less, and single positions beyond it are remembered for a while.
+ */
+export class FoldedPositions {
+  #through: Position | null = null;
+  #highest: Position | null = null;
+  readonly #recent = new Set<Position>();
+
+  /** The highest position that was folded. */
+  get highest(): Position | null {
+    return this.#highest;
+  }
+
+  has(at: Position): boolean {
+    return (this.#through !== null && at <= this.#through) || this.#recent.has(at);
+  }
+
+  /** Begins again with everything up to there. */
+  reset(through: Position | null): void {
+    this.#through = through;
+    this.#highest = through;
+    this.#recent.clear();
+  }
+
+  add(events: readonly RecordedEvent[], through: Position | null): void {
+    if (through !== null && through > (this.#through ?? -1)) this.#through = through;
+    for (const { position } of events) {
+      if (position > (this.#highest ?? -1)) this.#highest = position;
+      if (position > (this.#through ?? -1)) this.#remember(position);
+    }
+  }
+
+  #remember(position: Position): void {
+    this.#recent.add(position);
+    if (this.#recent.size <= VIEW_LIMITS.recentPositionsMax) return;
+    for (const oldest of this.#recent) {
+      this.#recent.delete(oldest);
+      return;
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { LIMITS } from '../contracts/limits.ts';
+
+/** Bounds of the views. */
+export const VIEW_LIMITS = Object.freeze({
+  /** While the views follow their feed and nothing happens, the file is told that they are current this often. */
+  currentMarkMs: 2_000,
+  /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
+  rowsPerTurn: 50,
+  /** The first and the longest pause between two looks for a log that is away. The looking itself ends with `close`. */
+  contactBackoffMs: 100,
+  contactBackoffMaxMs: 2_000,
+  /** A node that lags behind may lack the checkpoint's event: so often it is asked before the rows are given up. */
+  foreignLooks: 3,
+  foreignPauseMs: 300,
+  /** Positions that were folded lately, by which a feed in several partitions answers for a single one. */
+  recentPositionsMax: 10_000,
+  /** How often the log is asked whether the topic that feeds the views lags behind it, and how much it shows at once. */
+  lagLookMs: 2_000,
+  lagPageEvents: 2_000,
+});
+
+assert(VIEW_LIMITS.currentMarkMs > LIMITS.viewFlushMs, 'the mark costs less than the flushes of a busy gateway');
+assert(VIEW_LIMITS.currentMarkMs < LIMITS.viewsAgeMs, 'views that follow their feed are not too old after a restart');
+assert(VIEW_LIMITS.contactBackoffMs < VIEW_LIMITS.contactBackoffMaxMs, 'a back-off grows to its bound');

@@ -1,0 +1,147 @@
+import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
+import type { Position } from '../contracts/ids.ts';
+import { TopicCheckpoint } from './topic-checkpoint.ts';
+import { TopicComparison } from './topic-comparison.ts';
+import type { ViewFeed, ViewFeedOptions } from './view-feed.ts';
+
+/** Reads every partition of a topic, as ledger/feed does. */
+export type OpenTopic = (options: TopicOptions) => Subscription;
+
+export interface TopicOptions {
+  /** Partition → offset of the first message; what is not named is read from its beginning. */
+  readonly from: ReadonlyMap<number, bigint> | 'beginning';
+  /** One call at a time, awaited. */
+  readonly onBatch: (partition: number, events: readonly RecordedEvent[], nextOffset: bigint) => Promise<void>;
+  /** All that was there at the start, or after a drop, has been handed over. */
+  readonly onCaughtUp: () => void;
+  readonly onDropped: (error: Error) => void;
+  readonly onStopped: (error: Error) => void;
+}
+
+export interface TopicViewFeedOptions {
+  readonly topic: string;
+  readonly open: OpenTopic;
+  /** Asked now and then whether the topic lags behind it. */
+  readonly log: EventLog;
+}
+
+/**
+ * The log's feed in Kafka as the views' feed: the checkpoint is how far each partition is folded. The log itself is only
+ * compared with: once in full, then what is new.
+ */
+export class TopicViewFeed implements ViewFeed {
+  readonly name: string;
+  readonly #options: TopicViewFeedOptions;
+
+  constructor(options: TopicViewFeedOptions) {
+    this.#options = options;
+    this.name = `kafka ${options.topic}`;
+  }
+
+  throughOf(checkpoint: string): Position | null {
+    return TopicCheckpoint.parse(checkpoint).verified;
+  }
+
+  open(options: ViewFeedOptions): Subscription {
+    return new TopicReading(this.#options, options);
+  }
+}
+
+/** The topic is not the one that the checkpoint was made of. */
+class ForeignTopicError extends Error {}
+
+class TopicReading implements Subscription {
+  readonly #topic: TopicViewFeedOptions;
+  readonly #options: ViewFeedOptions;
+  readonly #comparison: TopicComparison;
+  #checkpoint: TopicCheckpoint;
+  /** Partitions whose last folded message has not yet come again, by which they are known. */
+  readonly #unverified: Set<number>;
+  #inner: Subscription;
+  #restarting: Promise<void> | null = null;
+  #isOver = false;
+
+  constructor(topic: TopicViewFeedOptions, options: ViewFeedOptions) {
+    this.#topic = topic;
+    this.#options = options;
+    this.#checkpoint = options.from === null ? new TopicCheckpoint() : TopicCheckpoint.parse(options.from);
+    this.#unverified = new Set(this.#checkpoint.partitions.keys());
+    this.#comparison = new TopicComparison({
+      topic: topic.topic,
+      log: topic.log,
+      isFolded: options.isFolded,
+      verified: this.#checkpoint.verified,
+      highest: this.#checkpoint.highest,
+      onLive: options.onCaughtUp,
+      onBehind: options.onDropped,
+      onFailed: (error) => this.#fail(error),
+    });
+    this.#inner = this.#open();
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true;
+    await this.#comparison.close();
+    await this.#restarting;
+    await this.#inner.close();
+  }
+
+  #open(): Subscription {
+    const marks = [...this.#checkpoint.partitions];
+    // From the last message that was folded, which is known again by its position, not from the one after it: a topic
+    // that was made anew has offsets, too.
+    const offsets = new Map(marks.map(([partition, { next }]) => [partition, next - 1n]));
+    return this.#topic.open({
+      from: offsets.size === 0 ? 'beginning' : offsets,
+      onBatch: (partition, events, nextOffset) => this.#takeBatch(partition, events, nextOffset),
+      onCaughtUp: () => this.#atEnd(),
+      onDropped: (error) => this.#comparison.stop(error),
+      onStopped: (error) => this.#ended(error),
+    });
+  }
+
+  async #takeBatch(partition: number, events: readonly RecordedEvent[], nextOffset: bigint): Promise<void> {
+    const [first, last] = [events.at(0), events.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const before = this.#checkpoint.partitions.get(partition);
+    if (this.#unverified.has(partition) && first.position !== before?.last) throw new ForeignTopicError();
+    this.#unverified.delete(partition);
+    const { verified } = this.#comparison;
+    const after = this.#checkpoint.with(verified, partition, { next: nextOffset, last: last.position });
+    await this.#options.onBatch({ events, through: verified, checkpoint: () => after.toString() });
+    this.#checkpoint = after;
+    this.#comparison.folded(events);
+  }
+
+  #atEnd(): void {
+    if (this.#unverified.size > 0) this.#restart();
+    else this.#comparison.start();
+  }
+
+  #ended(error: Error): void {
+    if (error instanceof ForeignTopicError) this.#restart();
+    else this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#comparison.stop(null);
+    this.#options.onStopped(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  #restart(): void {
+    this.#restarting ??= this.#startOver().catch((error: unknown) => this.#fail(error));
+  }
+
+  /** Once at most: what is read from the beginning is not compared with anything. */
+  async #startOver(): Promise<void> {
+    await this.#inner.close();
+    if (this.#isOver) return;
+    await this.#options.onForeign();
+    this.#checkpoint = new TopicCheckpoint();
+    this.#unverified.clear();
+    this.#comparison.startOver();
+    if (!this.#isOver) this.#inner = this.#open();
+  }
+}

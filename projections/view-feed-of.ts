@@ -1,0 +1,24 @@
+import type { Configuration } from '../contracts/configuration.ts';
+import type { EventLog } from '../contracts/event-log.ts';
+import { openFeed } from '../ledger/feed/open-feed.ts';
+import { LogViewFeed } from './log-view-feed.ts';
+import { TopicViewFeed } from './topic-view-feed.ts';
+import type { ViewFeed } from './view-feed.ts';
+
+/**
+ * The feed that `projections.source` names. Nothing is opened before the projections are started.
+ * @param clientId what the brokers know this process by
+ */
+export function viewFeedOf(
+  { projections, kafka }: Pick<Configuration, 'projections' | 'kafka'>,
+  log: EventLog,
+  clientId: string,
+): ViewFeed {
+  if (projections.source === 'log') return new LogViewFeed(log);
+  if (kafka === null) throw new Error('projections.source is kafka, and the configuration has no section kafka');
+  return new TopicViewFeed({
+    topic: kafka.topic,
+    log,
+    open: (options) => openFeed({ kafka, clientId, ...options }),
+  });
+}

@@ -1,0 +1,45 @@
+import type { RecordedEvent, Subscription } from '../contracts/event-log.ts';
+import type { Position } from '../contracts/ids.ts';
+
+/**
+ * Where the views' events come from: the event log itself, or its feed in Kafka. The events of one account come in
+ * order and without gap; those of different accounts in any order, and any of them again.
+ */
+export interface ViewFeed {
+  /** What its checkpoints belong to: the rows of one feed are not gone on from with another. */
+  readonly name: string;
+
+  /** Up to where a checkpoint of this feed holds every event; null where that is not known. @throws Error on another text. */
+  throughOf(checkpoint: string): Position | null;
+
+  /** Begins to hand events over, and reaches for its source again whenever that is away. */
+  open(options: ViewFeedOptions): Subscription;
+}
+
+export interface ViewFeedOptions {
+  /** Text of a `FeedBatch`; null is the beginning. */
+  readonly from: string | null;
+  /** Whether the views hold what an event says, from wherever it came; true for those that are no part of any view. */
+  readonly isFolded: (event: RecordedEvent) => boolean;
+  /** Awaited before the next. What it throws stops the feed: an event is never skipped. */
+  readonly onBatch: (batch: FeedBatch) => Promise<void>;
+  /**
+   * `from` is not of this source. What was restored with it must be gone when this resolves; events then come from the
+   * beginning. Called before any event and before `onCaughtUp`.
+   */
+  readonly onForeign: () => Promise<void>;
+  /** Each time everything that was there has been handed over. */
+  readonly onCaughtUp: () => void;
+  /** Each time the source is lost from sight, or does not come into sight. */
+  readonly onDropped: (error: Error) => void;
+  /** At most once, with what ended the feed; not after `close`. */
+  readonly onStopped: (error: Error) => void;
+}
+
+export interface FeedBatch {
+  readonly events: readonly RecordedEvent[];
+  /** With these events folded, every event up to here is; null where that is not known. */
+  readonly through: Position | null;
+  /** Where to go on after these events. Written with their rows, in one transaction. */
+  readonly checkpoint: () => string;
+}

@@ -1,0 +1,87 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { ColumnValue, StoredView, ViewRow, ViewTable } from './view.ts';
+
+/** Raised when the tables below change: a file of another layout is filled anew. */
+export const LAYOUT = 2;
+
+/** One statement and its values. */
+export type Statement = readonly [sql: string, values: readonly ColumnValue[]];
+
+/** Up to where rows are folded. */
+export interface StoredCheckpoint {
+  /** The name of the feed that the checkpoint belongs to. */
+  readonly feed: string;
+  readonly checkpoint: string;
+  /** When the views were last known to hold everything, in milliseconds since 1970; null when they never did. */
+  readonly currentAtMs: number | null;
+}
+
+/** `known_current` stands apart, because it alone differs between two files that hold the same views. */
+const TABLES = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
+  PRAGMA user_version = ${LAYOUT};
+  CREATE TABLE IF NOT EXISTS stored_view (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS checkpoint (
+    one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, checkpoint TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS known_current (one INTEGER PRIMARY KEY CHECK (one = 1), at_ms INTEGER NOT NULL) STRICT`;
+
+/** Makes a file ready for the views' rows; what another layout left behind of its checkpoints goes. */
+export function prepareFile(database: DatabaseSync, views: readonly StoredView[]): void {
+  if (layoutOf(database) !== LAYOUT) database.exec('DROP TABLE IF EXISTS checkpoint');
+  database.exec(TABLES);
+  for (const view of views) for (const table of view.tables) database.exec(createTable(table));
+}
+
+/** The statements that empty a file, checkpoint first. */
+export const clearing = (views: readonly StoredView[]): Statement[] => [
+  ['DELETE FROM checkpoint', []],
+  ['DELETE FROM known_current', []],
+  ['DELETE FROM stored_view', []],
+  ...views.flatMap((view) => view.tables.map(({ name }): Statement => [`DELETE FROM ${name}`, []])),
+];
+
+/** The statements that write rows and the checkpoint that they stand at. */
+export const writing = (rows: readonly ViewRow[], views: readonly StoredView[], at: StoredCheckpoint): Statement[] => [
+  ...rows.map(({ table, values }): Statement => [upsert(table), values]),
+  ...views.map(({ name, version }): Statement => ['INSERT OR REPLACE INTO stored_view VALUES (?, ?)', [name, version]]),
+  ['INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)', [at.feed, at.checkpoint]],
+  at.currentAtMs === null
+    ? ['DELETE FROM known_current', []]
+    : ['INSERT OR REPLACE INTO known_current VALUES (1, ?)', [at.currentAtMs]],
+];
+
+/** What the rows of a file are; null when it does not hold every view in its present version. */
+export function checkpointOf(database: DatabaseSync, views: readonly StoredView[]): StoredCheckpoint | null {
+  if (layoutOf(database) !== LAYOUT) return null;
+  const version = database.prepare('SELECT version FROM stored_view WHERE name = ?');
+  if (!views.every((view) => version.get(view.name)?.version === view.version)) return null;
+  const row = database.prepare('SELECT feed, checkpoint FROM checkpoint').get();
+  if (row === undefined) return null;
+  const current = database.prepare('SELECT at_ms FROM known_current').get();
+  const currentAtMs = current === undefined ? null : Number(current.at_ms);
+  return { feed: String(row.feed), checkpoint: String(row.checkpoint), currentAtMs };
+}
+
+export function restoreTable(database: DatabaseSync, view: StoredView, table: ViewTable): void {
+  const columns = Object.keys(table.columns);
+  const order = columns.slice(0, table.keyColumns).join(', ');
+  const select = database.prepare(`SELECT ${columns.join(', ')} FROM ${table.name} ORDER BY ${order}`);
+  select.setReturnArrays(true);
+  for (const row of select.iterate()) view.restore(table, row as unknown as ColumnValue[]);
+}
+
+const layoutOf = (database: DatabaseSync): number =>
+  Number(database.prepare('PRAGMA user_version').get()?.user_version);
+
+function createTable({ name, columns, keyColumns }: ViewTable): string {
+  const defined = Object.entries(columns).map(([column, type]) => `${column} ${type} NOT NULL`);
+  const key = Object.keys(columns).slice(0, keyColumns);
+  return `CREATE TABLE IF NOT EXISTS ${name} (${defined.join(', ')}, PRIMARY KEY (${key.join(', ')})) STRICT, WITHOUT ROWID`;
+}
+
+function upsert({ name, columns }: ViewTable): string {
+  const values = Object.keys(columns).map(() => '?');
+  return `INSERT OR REPLACE INTO ${name} VALUES (${values.join(', ')})`;
+}

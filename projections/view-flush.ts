@@ -1,0 +1,88 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LIMITS } from '../contracts/limits.ts';
+import { VIEW_LIMITS } from './limits.ts';
+import type { StoredView, ViewRow } from './view.ts';
+import type { StoredCheckpoint } from './view-file.ts';
+import type { ViewStore } from './view-store.ts';
+
+export interface ViewFlushOptions {
+  readonly store: ViewStore;
+  readonly views: readonly StoredView[];
+  /** What the views hold now; null when they hold nothing yet. */
+  readonly checkpoint: () => StoredCheckpoint | null;
+  /** The file could not be written. Nothing is written after it. */
+  readonly onFailed: (error: Error) => void;
+}
+
+/** Writes the views' changes to their file, a while after the first of them, one write at a time. */
+export class ViewFlush {
+  readonly #options: ViewFlushOptions;
+  #timer: NodeJS.Timeout | null = null;
+  #flushing: Promise<void> | null = null;
+  #requested = false;
+  #isOver = false;
+
+  constructor(options: ViewFlushOptions) {
+    this.#options = options;
+  }
+
+  /** Something has changed: rows, the checkpoint, or the time at which the views were current. */
+  request(): void {
+    this.#requested = true;
+    if (this.#isOver || this.#timer !== null || this.#flushing !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#flushing = this.#flush()
+        .catch((error: unknown) => this.#fail(error))
+        .finally(() => {
+          this.#flushing = null;
+          if (this.#requested) this.request();
+        });
+    }, LIMITS.viewFlushMs);
+  }
+
+  /** Empties the file instead, after the write under way. What the views hold then is written when it changes again. */
+  async clear(): Promise<void> {
+    await this.#quiesce();
+    await this.#options.store.clear();
+  }
+
+  /** Writes what is left, where the views are still to be trusted. */
+  async close({ write }: { readonly write: boolean }): Promise<void> {
+    await this.#quiesce();
+    const isOver = this.#isOver;
+    this.#isOver = true;
+    if (write && !isOver) await this.#flush();
+  }
+
+  async #quiesce(): Promise<void> {
+    this.#requested = false;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    await this.#flushing;
+  }
+
+  /**
+   * Writes what has changed, with the checkpoint at which the flush began: rows may be newer than it (the fold at their
+   * account's revision ignores what they hold already), never older.
+   */
+  async #flush(): Promise<void> {
+    this.#requested = false;
+    const at = this.#options.checkpoint();
+    if (at === null) return;
+    const rows: ViewRow[] = [];
+    for (const view of this.#options.views) {
+      const changes = view.takeChanges();
+      for (let next = changes.next(); next.done !== true; next = changes.next()) {
+        rows.push(next.value);
+        if (rows.length % VIEW_LIMITS.rowsPerTurn === 0) await nextTurn();
+      }
+    }
+    await this.#options.store.write(rows, at);
+  }
+
+  #fail(error: unknown): void {
+    this.#isOver = true;
+    this.#options.onFailed(error instanceof Error ? error : new Error(String(error)));
+  }
+}

@@ -1,0 +1,39 @@
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import type { RecordedEvent } from '../../contracts/event-log.ts';
+import type { DomainEvent } from '../../contracts/events.ts';
+import { CATALOG_STREAM, commandId, relayStream, type StreamName } from '../../contracts/ids.ts';
+import { exampleOf } from '../contracts/example-events.ts';
+import { exampleLives, writeLives } from './example-ledger.ts';
+import { LogWithOutages } from './log-with-outages.ts';
+
+/** The topic whose relay keeps its claims in the log. */
+export const TOPIC = 'ledger';
+export const LIVES = exampleLives(4);
+const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
+
+/** A ledger with accounts, publications, a seal and a relay's own stream. */
+export function exampleLog(): LogWithOutages {
+  const log = new LogWithOutages();
+  writeClaim(log);
+  writeEvent(log, CATALOG_STREAM, exampleOf('CatalogPublished'));
+  writeLives(log.inner, LIVES, 0, 9);
+  writeEvent(log, 'seals' as StreamName, exampleOf('LedgerSealed'));
+  const { data } = exampleOf('CatalogPublished');
+  writeEvent(log, CATALOG_STREAM, { type: 'CatalogPublished', data: { ...data, version: 2 } });
+  writeLives(log.inner, LIVES, 9, ALL);
+  writeClaim(log);
+  return log;
+}
+
+/** What a relay publishes of a log: all but its own stream. */
+export const published = ({ inner }: LogWithOutages): RecordedEvent[] =>
+  inner.events.filter(({ stream }) => stream !== relayStream(TOPIC));
+
+export const writeClaim = (log: LogWithOutages): void => writeEvent(log, relayStream(TOPIC), exampleOf('RelayClaimed'));
+
+let written = 0;
+export function writeEvent(log: LogWithOutages, stream: StreamName, event: DomainEvent): void {
+  const uuid = commandId(`019a5b3c-8888-7000-8000-${(++written).toString(16).padStart(8, '0')}0000`);
+  const recording = { commandId: uuid, actor: 'operator', recordedAt: '2026-11-05T10:00:00.000Z' };
+  log.inner.write(stream, encodeEvents([event], recording));
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { LIMITS } from '../../contracts/limits.ts';
+import { viewFeedOf } from '../../projections/view-feed-of.ts';
+import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+
+const KAFKA = {
+  brokers: ['127.0.0.1:1'],
+  topic: 'usage',
+  partitions: 4,
+  replicationFactor: 1,
+  compression: 'none',
+  ssl: false,
+  sasl: null,
+} as const;
+const of = (source: 'log' | 'kafka', kafka: typeof KAFKA | null) =>
+  viewFeedOf(
+    {
+      projections: { source, maxAgeMs: LIMITS.viewsAgeMs },
+      kafka: kafka === null ? null : { ...kafka, brokers: [...kafka.brokers] },
+    },
+    new MemoryEventLog(),
+    'test',
+  );
+
+test('the views are fed from where the configuration says, and a checkpoint of one feed is none of another', () => {
+  expect(of('log', KAFKA).name).toBe('log');
+  expect(of('kafka', KAFKA).name).toBe('kafka usage');
+});
+
+test('views cannot be fed from a Kafka that is not configured', () => {
+  expect(() => of('kafka', null)).toThrow(/no section kafka/);
+});

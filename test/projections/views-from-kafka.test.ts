@@ -1,0 +1,153 @@
+import { Partitioners } from 'kafkajs';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { KafkaConfiguration } from '../../contracts/configuration.ts';
+import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { feedMessage } from '../../contracts/feed-message.ts';
+import { accountStream, revision } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
+import { Projections } from '../../projections/projections.ts';
+import { viewFeedOf } from '../../projections/view-feed-of.ts';
+import { startBroker, TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
+import { dump, rowsOf, viewsFile, writeTo } from './example-ledger.ts';
+import { exampleLog, LIVES, published } from './example-log.ts';
+import type { LogWithOutages } from './log-with-outages.ts';
+
+const broker = await startBroker();
+afterAll(() => broker?.stop());
+
+const [A] = LIVES.keys();
+if (A === undefined) throw new Error('no example lives');
+const SOURCE = { projections: { source: 'kafka', maxAgeMs: LIMITS.viewsAgeMs } } as const;
+
+let topics = 0;
+/** A topic of its own for each test, as a relay would make and fill it. */
+async function topicOf(events: readonly RecordedEvent[]) {
+  const kafka: KafkaConfiguration = {
+    brokers: broker?.brokers ?? [],
+    topic: `views-${process.pid}-${++topics}`,
+    partitions: TOPIC_PARTITIONS,
+    replicationFactor: 1,
+    compression: 'gzip',
+    ssl: false,
+    sasl: null,
+  };
+  await broker?.createTopic(kafka.topic);
+  const producer = kafkaClient({ kafka, clientId: 'test' }).producer({
+    createPartitioner: Partitioners.DefaultPartitioner,
+  });
+  await producer.connect();
+  onTestFinished(() => producer.disconnect());
+  const send = async (some: readonly RecordedEvent[]): Promise<void> => {
+    const messages = some.map((event) => {
+      const { key, value, headers } = feedMessage(event, { source: 'urn:test', relayEpoch: 1 });
+      return { key, value, headers: { ...headers } };
+    });
+    await producer.send({ topic: kafka.topic, messages, acks: -1 });
+  };
+  await send(events);
+  return { kafka, send };
+}
+
+async function start(log: LogWithOutages, path: string, kafka: KafkaConfiguration | null) {
+  const stopped: Error[] = [];
+  const told: string[] = [];
+  const feed = viewFeedOf(
+    kafka === null ? { projections: { ...SOURCE.projections, source: 'log' }, kafka } : { ...SOURCE, kafka },
+    log,
+    'views',
+  );
+  const projections = await Projections.start({
+    log,
+    feed,
+    path,
+    persist: true,
+    onStopped: (error) => stopped.push(error),
+    onLive: () => told.push('live'),
+    onDropped: (error) => told.push(`dropped: ${error.message}`),
+  });
+  onTestFinished(() => projections.close().catch(() => undefined));
+  return { projections, stopped, told };
+}
+
+async function followed(log: LogWithOutages, path: string, kafka: KafkaConfiguration | null): Promise<void> {
+  const { projections } = await start(log, path, kafka);
+  await projections.whenCaughtUp();
+  await projections.close();
+}
+
+/** Resolves when so many things were told; the test's own time bounds it. */
+async function next(told: readonly string[], count: number): Promise<void> {
+  while (told.length < count) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+// Without a broker there is nothing to show; the same rules stand on a topic in memory in topic-view-feed.test.ts.
+describe.skipIf(broker === null)('views that are fed from Kafka', () => {
+  test('are those that are fed from the log, byte for byte, over a restart and with events that come again', async () => {
+    const log = exampleLog();
+    const events = published(log);
+    const [fromLog, fromKafka] = [viewsFile(), viewsFile()];
+    await followed(log, fromLog, null);
+    const { kafka, send } = await topicOf(events.slice(0, 80));
+    const first = await start(log, fromKafka, kafka);
+    await first.projections.whenFolded(A, revision(7));
+    await first.projections.close();
+    // The relay was killed before its checkpoint: what it had sent comes again.
+    await send(events.slice(40, 100));
+    await send(events.slice(100));
+    const { projections, stopped } = await start(log, fromKafka, kafka);
+    await projections.whenCaughtUp();
+    expect(projections.ageMs(Date.now())).toBe(0);
+    await projections.close();
+    expect(stopped).toEqual([]);
+    expect(rowsOf(fromKafka)).toEqual(rowsOf(fromLog));
+    expect(dump(fromKafka)).not.toEqual(dump(fromLog));
+  }, 60_000);
+
+  test('follow the topic, and have an event within a second of its being sent', async () => {
+    const log = exampleLog();
+    const { kafka, send } = await topicOf(published(log));
+    const { projections } = await start(log, viewsFile(), kafka);
+    await projections.whenCaughtUp();
+    writeTo(log.inner, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
+    const [last] = published(log).slice(-1);
+    if (last === undefined) throw new Error('nothing was written');
+    const sentMs = performance.now();
+    await send([last]);
+    await projections.whenFolded(A, last.revision);
+    await projections.whenAt(last.position);
+    expect(performance.now() - sentMs).toBeLessThan(1_000);
+  }, 60_000);
+
+  test.skipIf(broker?.pid === null)(
+    'are as old as the time since the broker fell silent, and are live again when it answers',
+    async () => {
+      const log = exampleLog();
+      const { kafka } = await topicOf(published(log));
+      const { projections, told } = await start(log, viewsFile(), kafka);
+      await projections.whenCaughtUp();
+      await next(told, 1);
+      process.kill(broker?.pid ?? 0, 'SIGSTOP');
+      onTestFinished(() => void process.kill(broker?.pid ?? 0, 'SIGCONT'));
+      await next(told, 2);
+      const nowMs = Date.now();
+      expect(projections.ageMs(nowMs + 60_000)).toBeGreaterThanOrEqual(60_000);
+      expect(projections.ageMs(nowMs + 60_000)).toBeLessThan(61_000);
+      process.kill(broker?.pid ?? 0, 'SIGCONT');
+      await next(told, 3);
+      expect(told).toEqual(['live', expect.stringMatching(/^dropped: /), 'live']);
+      expect(projections.ageMs(Date.now())).toBe(0);
+    },
+    60_000,
+  );
+
+  test('stop at a gap, and say where', async () => {
+    const log = exampleLog();
+    const { kafka } = await topicOf(
+      published(log).filter((event) => !(event.stream === accountStream(A) && event.revision === 4)),
+    );
+    const { projections, stopped } = await start(log, viewsFile(), kafka);
+    await expect(projections.whenCaughtUp()).rejects.toThrow(/revision 5 of account a0 follows 3/);
+    expect(stopped).toHaveLength(1);
+  }, 60_000);
+});
