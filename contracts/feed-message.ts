@@ -1,0 +1,146 @@
+import { decodeMetadata } from './event-codec.ts';
+import type { RecordedEvent } from './event-log.ts';
+import { accountOfStream, eventId, position, revision, type StreamName } from './ids.ts';
+
+/**
+ * A recorded event as a message of the feed: CloudEvents 1.0 in the Kafka protocol binding's binary mode
+ * (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/kafka-protocol-binding.md, section 3.2).
+ *
+ *   key      the account's id, so that an account's events are in one partition and in order; other streams: their name
+ *   value    the event's data, byte for byte
+ *   headers  content-type application/json, ce_specversion 1.0, ce_id, ce_source, ce_type,
+ *            ce_time (when it was written down), ce_subject (the stream), and as extension attributes
+ *            ce_stream, ce_revision, ce_position, ce_schemaversion, ce_relayepoch,
+ *            ce_eventmetadata (the metadata's text, byte for byte)
+ *
+ * A message may come more than once: what it is goes by ce_stream and ce_revision.
+ */
+export interface FeedMessage {
+  readonly key: string;
+  readonly value: string;
+  readonly headers: Readonly<Record<FeedHeader, string>>;
+}
+
+const FEED_HEADERS = [
+  'content-type',
+  'ce_specversion',
+  'ce_id',
+  'ce_source',
+  'ce_type',
+  'ce_time',
+  'ce_subject',
+  'ce_stream',
+  'ce_revision',
+  'ce_position',
+  'ce_schemaversion',
+  'ce_relayepoch',
+  'ce_eventmetadata',
+] as const;
+
+export type FeedHeader = (typeof FEED_HEADERS)[number];
+
+export interface FeedOrigin {
+  /** The CloudEvents source, a URI reference. */
+  readonly source: string;
+  /** Which claim the relay published under: the number grows with every claim. */
+  readonly relayEpoch: number;
+}
+
+/** An event as a consumer of the feed reads it. */
+export type FeedEvent = RecordedEvent & { readonly relayEpoch: number };
+
+/** A message as it comes from Kafka: kafkajs gives bytes, others text. */
+export interface ReceivedMessage {
+  readonly key: Uint8Array | string | null;
+  readonly value: Uint8Array | string | null;
+  readonly headers?: Readonly<Record<string, ReceivedHeader>> | undefined;
+}
+
+type ReceivedHeader = Uint8Array | string | readonly (Uint8Array | string)[] | undefined;
+
+/** A message that is none of the feed's. `part` is the header at fault, or `key` or `value`. */
+export class FeedMessageError extends Error {
+  override readonly name = 'FeedMessageError';
+  readonly part: FeedHeader | 'key' | 'value';
+
+  constructor(part: FeedHeader | 'key' | 'value', problem: string) {
+    super(`${part}: ${problem}`);
+    this.part = part;
+  }
+}
+
+/** @throws UnreadableEventError when the event's metadata cannot be read by this program. */
+export function feedMessage(event: RecordedEvent, { source, relayEpoch }: FeedOrigin): FeedMessage {
+  const { recordedAt, schemaVersion } = decodeMetadata(event);
+  return {
+    key: accountOfStream(event.stream) ?? event.stream,
+    value: event.data,
+    headers: {
+      'content-type': 'application/json',
+      ce_specversion: '1.0',
+      ce_id: event.id,
+      ce_source: source,
+      ce_type: event.type,
+      ce_time: recordedAt,
+      ce_subject: event.stream,
+      ce_stream: event.stream,
+      ce_revision: String(event.revision),
+      ce_position: String(event.position),
+      ce_schemaversion: String(schemaVersion),
+      ce_relayepoch: String(relayEpoch),
+      ce_eventmetadata: event.metadata,
+    },
+  };
+}
+
+/** The event that a message was made of, exactly. @throws FeedMessageError that names the header at fault. */
+export function readFeedMessage(message: ReceivedMessage): FeedEvent {
+  const text = (header: FeedHeader): string => headerText(message, header);
+  if (text('ce_specversion') !== '1.0') throw new FeedMessageError('ce_specversion', 'expected "1.0"');
+  if (text('content-type') !== 'application/json')
+    throw new FeedMessageError('content-type', 'expected "application/json"');
+  const stream = text('ce_stream') as StreamName;
+  const key = message.key === null ? null : utf8(message.key, 'key');
+  if (key !== (accountOfStream(stream) ?? stream))
+    throw new FeedMessageError('key', `is not that of the stream ${JSON.stringify(stream)}`);
+  if (message.value === null) throw new FeedMessageError('value', 'is missing');
+  return {
+    stream,
+    revision: revision(wholeNumber('ce_revision', text('ce_revision'))),
+    position: position(wholeNumber('ce_position', text('ce_position'))),
+    id: eventId(text('ce_id')),
+    type: text('ce_type'),
+    data: utf8(message.value, 'value'),
+    metadata: text('ce_eventmetadata'),
+    relayEpoch: wholeNumber('ce_relayepoch', text('ce_relayepoch')),
+  };
+}
+
+function headerText({ headers }: ReceivedMessage, header: FeedHeader): string {
+  const value = headers?.[header];
+  if (value === undefined) throw new FeedMessageError(header, 'is missing');
+  if (typeof value !== 'string' && !(value instanceof Uint8Array))
+    throw new FeedMessageError(header, 'stands there more than once');
+  const text = utf8(value, header);
+  if (text === '') throw new FeedMessageError(header, 'is empty');
+  return text;
+}
+
+/** The byte order mark is kept, for every byte is. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function utf8(value: Uint8Array | string, part: FeedMessageError['part']): string {
+  if (typeof value === 'string') return value;
+  try {
+    return decoder.decode(value);
+  } catch {
+    throw new FeedMessageError(part, 'is not UTF-8');
+  }
+}
+
+function wholeNumber(header: FeedHeader, text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value))
+    throw new FeedMessageError(header, `expected a whole number, not ${JSON.stringify(text)}`);
+  return value;
+}

@@ -1,0 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { FEED_LIMITS } from './limits.ts';
+
+/** Waits between tries of what must be tried for ever: doubling to a bound, with jitter, so that many do not come at once. */
+export class BackOff {
+  readonly #maxMs: number;
+  #tries = 0;
+
+  constructor(maxMs: number = FEED_LIMITS.backOffMaxMs) {
+    this.#maxMs = maxMs;
+  }
+
+  /** Tries since the last success. */
+  get tries(): number {
+    return this.#tries;
+  }
+
+  reset(): void {
+    this.#tries = 0;
+  }
+
+  /** Resolves early when the signal is aborted. */
+  async wait(signal: AbortSignal): Promise<void> {
+    const ms = Math.min(this.#maxMs, FEED_LIMITS.backOffMs * 2 ** Math.min(this.#tries, 20));
+    this.#tries++;
+    await pause(ms / 2 + Math.random() * (ms / 2), signal);
+  }
+}
+
+/** Resolves after the time, or early when the signal is aborted. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

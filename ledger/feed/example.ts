@@ -1,0 +1,86 @@
+import { DatabaseSync } from 'node:sqlite';
+import { parseArgs } from 'node:util';
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import type { FeedEvent } from '../../contracts/feed-message.ts';
+import { accountOfStream, type Revision, revision, type StreamName } from '../../contracts/ids.ts';
+import { type ConsumedBatch, consumeFeed } from './consume-feed.ts';
+
+/**
+ * A consumer of the feed: what each account was debited, in a SQLite file, each debit exactly once however often this
+ * program is killed.
+ *
+ *   node ledger/feed/example.ts --brokers localhost:9092 --topic ledger --file debits.db
+ *
+ * On SIGTERM it prints the totals. The offsets and revisions stand in the same transaction as the totals.
+ */
+const { values } = parseArgs({
+  options: {
+    brokers: { type: 'string', default: '127.0.0.1:9092' },
+    topic: { type: 'string', default: 'ledger' },
+    group: { type: 'string', default: 'debits-example' },
+    file: { type: 'string', default: 'debits.db' },
+  },
+});
+
+const database = new DatabaseSync(values.file);
+database.exec(`
+  PRAGMA journal_mode = WAL;
+  CREATE TABLE IF NOT EXISTS total (account TEXT PRIMARY KEY, debits INTEGER, micro_usd INTEGER) STRICT;
+  CREATE TABLE IF NOT EXISTS next_offset (partition INTEGER PRIMARY KEY, value TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS last_revision (stream TEXT PRIMARY KEY, value INTEGER) STRICT;
+`);
+const addDebit = database.prepare(`
+  INSERT INTO total VALUES (?, 1, ?)
+  ON CONFLICT DO UPDATE SET debits = debits + 1, micro_usd = micro_usd + excluded.micro_usd`);
+const keepOffset = database.prepare('INSERT OR REPLACE INTO next_offset VALUES (?, ?)');
+const keepRevision = database.prepare('INSERT OR REPLACE INTO last_revision VALUES (?, ?)');
+const offsetOf = database.prepare('SELECT value FROM next_offset WHERE partition = ?');
+const revisionOf = database.prepare('SELECT value FROM last_revision WHERE stream = ?');
+
+const reading = consumeFeed({
+  kafka: { brokers: values.brokers.split(','), topic: values.topic, ssl: false, sasl: null },
+  clientId: 'debits-example',
+  groupId: values.group,
+  positions: {
+    nextOffset(partition: number): bigint | null {
+      const row = offsetOf.get(partition);
+      return row === undefined ? null : BigInt(String(row.value));
+    },
+    lastRevision(stream: StreamName): Revision | null {
+      const row = revisionOf.get(stream);
+      return row === undefined ? null : revision(Number(row.value));
+    },
+  },
+  onEvents: keepBatch,
+  onDropped: (error) => process.stderr.write(`Kafka does not answer (${error.message}); trying again\n`),
+  onStopped: (error) => {
+    process.stderr.write(`stopped: ${error.message}\n`);
+    process.exitCode = 1;
+    database.close();
+  },
+});
+
+process.once('SIGTERM', async () => {
+  await reading.close();
+  const rows = database.prepare('SELECT account, debits, micro_usd FROM total ORDER BY account').all();
+  for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
+  database.close();
+});
+
+function keepBatch({ partition, events, nextOffset, revisions }: ConsumedBatch): void {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    for (const event of events) addDebitOf(event);
+    for (const [stream, last] of revisions) keepRevision.run(stream, last);
+    keepOffset.run(partition, nextOffset.toString());
+    database.exec('COMMIT');
+  } catch (error) {
+    database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function addDebitOf(recorded: FeedEvent): void {
+  const event = decodeEvent(recorded);
+  if (event.type === 'CreditsDebited') addDebit.run(accountOfStream(recorded.stream), event.data.amount);
+}

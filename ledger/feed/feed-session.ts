@@ -1,0 +1,199 @@
+import type { Consumer, EachBatchPayload } from 'kafkajs';
+import { type FeedEvent, FeedMessageError, readFeedMessage } from '../../contracts/feed-message.ts';
+import { closeWithin } from './close-within.ts';
+import type { KafkaClient } from './kafka-client.ts';
+import { FEED_LIMITS } from './limits.ts';
+
+export interface SessionOptions {
+  readonly client: KafkaClient;
+  readonly topic: string;
+  readonly groupId: string;
+  /** The broker gives a member's partitions to others when it has been silent for so long. */
+  readonly sessionMs: number;
+  /** The group has given this member its partitions, now or again: whatever was known of their offsets is void. */
+  readonly onJoined: (session: FeedSession) => void;
+  /** One call at a time. What it throws ends the session, and is told apart from what happens to the connection. */
+  readonly onBatch: (batch: FeedBatch) => Promise<void>;
+}
+
+/** What one fetch brought of one partition. */
+export interface FeedBatch {
+  readonly partition: number;
+  readonly firstOffset: bigint;
+  /** The offset behind the batch. */
+  readonly nextOffset: bigint;
+  readonly events: readonly FeedEvent[];
+  /** Takes the partition elsewhere: the batch counts as not read. */
+  readonly seek: (offset: bigint) => void;
+  /** Commits the offset to the group. */
+  readonly commit: () => Promise<void>;
+}
+
+/** What ends the reading for good: the handler's own error, or a message that is none of the feed's. */
+export class HandlingError extends Error {
+  override readonly name = 'HandlingError';
+  override readonly cause: Error;
+
+  constructor(cause: unknown) {
+    super('the handler of the feed has failed', { cause });
+    this.cause = cause instanceof Error ? cause : new Error(String(cause));
+  }
+}
+
+/** A message of the topic that is none of the feed's, and where it stands. */
+export class UnreadableMessageError extends Error {
+  override readonly name = 'UnreadableMessageError';
+
+  constructor(place: { topic: string; partition: number; offset: string }, cause: FeedMessageError) {
+    super(`${place.topic} partition ${place.partition} offset ${place.offset}: ${cause.message}`, { cause });
+  }
+}
+
+/**
+ * One consumer of the driver, from its connection to its loss. The driver's own restarts are off: after them it reads
+ * from the group's committed offsets, of which there may be none, and it does not tell. A broker that accepts requests
+ * and answers none is told by the silence.
+ */
+export class FeedSession {
+  readonly #consumer: Consumer;
+  readonly #options: SessionOptions;
+  readonly #lost = Promise.withResolvers<never>();
+  readonly #heartbeatMs: number;
+  #watch: NodeJS.Timeout | null = null;
+  #heardAtMs = Date.now();
+  #handling: Promise<void> | null = null;
+  #isOver = false;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#heartbeatMs = options.sessionMs / FEED_LIMITS.heartbeatPart;
+    this.#lost.promise.catch(() => undefined);
+    this.#consumer = options.client.consumer({
+      groupId: options.groupId,
+      allowAutoTopicCreation: false,
+      sessionTimeout: options.sessionMs,
+      heartbeatInterval: this.#heartbeatMs,
+      maxWaitTimeInMs: FEED_LIMITS.fetchWaitMs,
+      maxBytesPerPartition: FEED_LIMITS.partitionBytes,
+      maxBytes: FEED_LIMITS.fetchBytes,
+      retry: { retries: 3, initialRetryTime: FEED_LIMITS.backOffMs, restartOnFailure: async () => false },
+    });
+  }
+
+  /** Resolves when the partitions are assigned; rejects at once when the signal is aborted before. */
+  async start(signal: AbortSignal): Promise<void> {
+    const abort = (): void => this.#lose(new Error('closed'));
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) abort();
+    try {
+      await Promise.race([this.#run(), this.#lost.promise]);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+    this.#heardAtMs = Date.now();
+    this.#watch = setInterval(() => this.#checkSilence(), FEED_LIMITS.silenceCheckMs);
+  }
+
+  async #run(): Promise<void> {
+    const { topic, onJoined } = this.#options;
+    const consumer = this.#consumer;
+    consumer.on(consumer.events.GROUP_JOIN, () => onJoined(this));
+    consumer.on(consumer.events.CRASH, ({ payload }) => this.#lose(payload.error));
+    consumer.on(consumer.events.REQUEST, ({ payload }) => {
+      if (payload.apiName === 'Fetch') this.#heardAtMs = Date.now();
+    });
+    await consumer.connect();
+    await consumer.subscribe({ topics: [topic], fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: 1,
+      eachBatch: (payload) => this.#take(payload),
+    });
+  }
+
+  /** Rejects when the session is lost; HandlingError where the handler is the cause. Never resolves. */
+  get lost(): Promise<never> {
+    return this.#lost.promise;
+  }
+
+  seek(partition: number, offset: bigint): void {
+    this.#consumer.seek({ topic: this.#options.topic, partition, offset: offset.toString() });
+  }
+
+  /** Resolves when no handler runs and none will be called. */
+  async close(): Promise<void> {
+    this.#isOver = true;
+    if (this.#watch !== null) clearInterval(this.#watch);
+    await this.#handling;
+    await closeWithin(FEED_LIMITS.closeMs, () => this.#consumer.disconnect());
+    this.#options.client.cut();
+  }
+
+  #lose(error: unknown): void {
+    this.#isOver = true;
+    this.#lost.reject(error);
+  }
+
+  #checkSilence(): void {
+    // While the handler works nothing is fetched.
+    if (this.#handling !== null) this.#heardAtMs = Date.now();
+    const silenceMs = Date.now() - this.#heardAtMs;
+    if (silenceMs > FEED_LIMITS.silenceMs) this.#lose(new Error(`Kafka has not answered for ${silenceMs} ms`));
+  }
+
+  async #take(payload: EachBatchPayload): Promise<void> {
+    if (this.#isOver || payload.isStale()) return;
+    const handling = this.#handle(payload);
+    this.#handling = handling;
+    // A group gives the partitions of a member that is silent to others, however long a handler may take.
+    const beat = setInterval(() => void payload.heartbeat().catch(leaveToDriver), this.#heartbeatMs);
+    try {
+      await handling;
+    } finally {
+      clearInterval(beat);
+      this.#handling = null;
+      this.#heardAtMs = Date.now();
+    }
+  }
+
+  /** Does not reject: what the driver is told it would try again. */
+  async #handle(payload: EachBatchPayload): Promise<void> {
+    const { batch, resolveOffset } = payload;
+    const { topic, partition } = batch;
+    const nextOffset = BigInt(batch.lastOffset()) + 1n;
+    let hasLeft = false;
+    try {
+      await this.#options.onBatch({
+        partition,
+        firstOffset: BigInt(batch.firstOffset() ?? '0'),
+        nextOffset,
+        events: eventsOf(payload),
+        seek: (offset) => {
+          hasLeft = true;
+          this.seek(partition, offset);
+        },
+        commit: () => this.#consumer.commitOffsets([{ topic, partition, offset: nextOffset.toString() }]),
+      });
+    } catch (error) {
+      this.#lose(new HandlingError(error));
+      return;
+    }
+    if (!hasLeft) resolveOffset(batch.lastOffset());
+  }
+}
+
+/** The next heartbeat of the driver's own meets the same error, and the driver joins again. */
+const leaveToDriver = (): void => undefined;
+
+function eventsOf({ batch }: EachBatchPayload): FeedEvent[] {
+  const { topic, partition } = batch;
+  return batch.messages.map((message) => {
+    try {
+      return readFeedMessage(message);
+    } catch (error) {
+      if (!(error instanceof FeedMessageError)) throw error;
+      throw new UnreadableMessageError({ topic, partition, offset: message.offset }, error);
+    }
+  });
+}

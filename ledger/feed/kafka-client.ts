@@ -1,0 +1,104 @@
+import { createRequire } from 'node:module';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { type ISocketFactory, Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
+import type { Logger } from 'pino';
+import type { KafkaConfiguration } from '../../contracts/configuration.ts';
+import { FEED_LIMITS } from './limits.ts';
+
+/** Where the feed is: the section `kafka` of the configuration, as far as a reader needs it. */
+export type FeedKafka = Pick<KafkaConfiguration, 'brokers' | 'topic' | 'ssl' | 'sasl'>;
+
+export interface KafkaClientOptions {
+  readonly kafka: FeedKafka;
+  readonly clientId: string;
+  /** What the driver says goes there as `debug`: what matters of it is told by whoever uses the client. */
+  readonly logger?: Logger | undefined;
+  readonly requestMs?: number;
+}
+
+/**
+ * The driver's client, without its own retries: they lose messages where a partition's leader moves between two tries
+ * (it asks only those brokers again that have not answered), and they would outlast every bound of ours.
+ */
+export function kafkaClient(options: KafkaClientOptions): KafkaClient {
+  stopIdleTimers();
+  return new KafkaClient(options);
+}
+
+export class KafkaClient extends Kafka {
+  readonly #sockets: ReadonlySet<Socket>;
+
+  constructor({ kafka, clientId, logger, requestMs = FEED_LIMITS.requestMs }: KafkaClientOptions) {
+    const sockets = new Set<Socket>();
+    super({
+      clientId,
+      brokers: [...kafka.brokers],
+      ssl: kafka.ssl,
+      ...(kafka.sasl === null ? {} : { sasl: saslOf(kafka.sasl) }),
+      connectionTimeout: FEED_LIMITS.connectMs,
+      authenticationTimeout: FEED_LIMITS.connectMs,
+      requestTimeout: requestMs,
+      retry: { retries: 0 },
+      socketFactory: openSocketIn(sockets),
+      logLevel: logger?.isLevelEnabled('debug') === true ? logLevel.INFO : logLevel.NOTHING,
+      logCreator:
+        () =>
+        ({ namespace, log: { message, timestamp: _, ...details } }: LogEntry) =>
+          logger?.debug({ kafka: namespace, ...details }, message),
+    });
+    this.#sockets = sockets;
+  }
+
+  /** Cuts every connection: what waits for an answer fails now, not when its time is over. */
+  cut(): void {
+    // Without an error the driver would not notice.
+    for (const socket of this.#sockets) socket.destroy(new Error('the connection was given up'));
+  }
+}
+
+const openSocketIn =
+  (sockets: Set<Socket>): ISocketFactory =>
+  ({ host, port, ssl, onConnect }) => {
+    const socket = ssl
+      ? connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}), ...ssl }, onConnect)
+      : connect({ host, port }, onConnect);
+    socket.setKeepAlive(true, FEED_LIMITS.keepAliveMs);
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    return socket;
+  };
+
+function saslOf({ mechanism, username, password }: NonNullable<FeedKafka['sasl']>): SASLOptions {
+  switch (mechanism) {
+    case 'plain':
+    case 'scram-sha-256':
+    case 'scram-sha-512':
+      return { mechanism, username, password } as SASLOptions;
+    default:
+      throw new TypeError(`no SASL mechanism ${mechanism}`);
+  }
+}
+
+interface RequestQueue {
+  readonly pending: readonly unknown[];
+  scheduleCheckPendingRequests(): void;
+}
+
+let isPatched = false;
+
+/**
+ * kafkajs 2.2.4 looks for waiting requests with a timer that sets itself again every millisecond, for ever, on every
+ * connection, and whose delay is negative, which Node 24 warns of on the console. Where nothing waits there is nothing
+ * to look for: whatever is put in the queue later sets the timer itself.
+ */
+function stopIdleTimers(): void {
+  if (isPatched) return;
+  isPatched = true;
+  const load = createRequire(import.meta.url);
+  const { prototype } = load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
+  const schedule = prototype.scheduleCheckPendingRequests;
+  prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
+    if (this.pending.length > 0) schedule.call(this);
+  };
+}

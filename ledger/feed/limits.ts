@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+
+/** Bounds of whatever talks to Kafka. */
+export const FEED_LIMITS = Object.freeze({
+  connectMs: 3_000,
+  /** From a request to its answer. */
+  requestMs: 10_000,
+  /** Asking a connection to close, before it is cut. */
+  closeMs: 2_000,
+  /** Silence after which the operating system asks whether the other side is still there. */
+  keepAliveMs: 60_000,
+  backOffMs: 100,
+  backOffMaxMs: 10_000,
+
+  /** A fetch is answered after this, also where there is nothing new; so it tells that the broker is there. */
+  fetchWaitMs: 250,
+  /** Without an answer for so long the feed counts as lost from sight. */
+  silenceMs: 5_000,
+  silenceCheckMs: 250,
+  /** The broker gives a member's partitions to others when it has been silent for so long. */
+  sessionMs: 30_000,
+  /** Of a session, between two signs of life. */
+  heartbeatPart: 10,
+  partitionBytes: 1_000_000,
+  fetchBytes: 10_000_000,
+
+  /** Streams whose last revision a consumer remembers that keeps none of its own. */
+  streamsMax: 100_000,
+});
+
+assert(FEED_LIMITS.fetchWaitMs * 4 < FEED_LIMITS.silenceMs, 'several fetches fit before silence means anything');
+assert(FEED_LIMITS.heartbeatPart >= 3, 'a lost heartbeat does not end a session');
+assert(FEED_LIMITS.backOffMs < FEED_LIMITS.backOffMaxMs, 'a back-off grows to its bound');

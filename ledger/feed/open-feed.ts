@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Subscription } from '../../contracts/event-log.ts';
+import type { FeedEvent } from '../../contracts/feed-message.ts';
+import { FeedReading } from './feed-reading.ts';
+import { type FeedBatch, FeedSession } from './feed-session.ts';
+import { type FeedKafka, type KafkaClient, kafkaClient } from './kafka-client.ts';
+import { FEED_LIMITS } from './limits.ts';
+import { type PartitionOffsets, topicOffsets } from './topic-offsets.ts';
+
+export interface OpenFeedOptions {
+  readonly kafka: FeedKafka;
+  readonly clientId: string;
+  /** Partition → offset of the first message to read; what is not named is read from its beginning. */
+  readonly from: ReadonlyMap<number, bigint> | 'beginning';
+  /**
+   * One call at a time over all partitions, awaited. Events come as they stand there: in order within a partition, some
+   * of them more than once. When it throws the reading stops: nothing is skipped.
+   */
+  readonly onBatch: (partition: number, events: readonly FeedEvent[], nextOffset: bigint) => void | Promise<void>;
+  /** Everything that the topic held at the start has been handed over; again after each drop. */
+  readonly onCaughtUp?: () => void;
+  /** Kafka is lost from sight, or was not there at the start; the reading resumes by itself. */
+  readonly onDropped?: (error: Error) => void;
+  /** Called at most once: `onBatch` has thrown, or a message is none of the feed's. Not called after `close`. */
+  readonly onStopped?: (error: Error) => void;
+  readonly logger?: Logger;
+}
+
+/**
+ * Reads all partitions of the feed, shared with nobody: it has a consumer group of its own for as long as it is
+ * connected, commits nothing, and goes by the offsets given and its own memory of them.
+ *
+ * An offset that the topic does not have (it was made anew, or has lost messages) is read from the beginning.
+ */
+export function openFeed(options: OpenFeedOptions): Subscription {
+  const client = kafkaClient(options);
+  const next = new Map(options.from === 'beginning' ? [] : options.from);
+  return new FeedReading({
+    open: (signal) => openSession({ client, next, options, signal }),
+    onDropped: options.onDropped,
+    onStopped: options.onStopped,
+  });
+}
+
+interface Opening {
+  readonly client: KafkaClient;
+  /** Partition → offset of the next message. */
+  readonly next: Map<number, bigint>;
+  readonly options: OpenFeedOptions;
+  readonly signal: AbortSignal;
+}
+
+async function openSession({ client, next, options, signal }: Opening): Promise<FeedSession> {
+  const { topic } = options.kafka;
+  const held = await topicOffsets(client, topic, signal);
+  startWithin(next, held);
+  let isJoined = false;
+  let isCaughtUp = false;
+  const tellCaughtUp = (): void => {
+    if (!isJoined || isCaughtUp || !hasReached(next, held)) return;
+    isCaughtUp = true;
+    options.onCaughtUp?.();
+  };
+  const session = new FeedSession({
+    client,
+    topic,
+    sessionMs: FEED_LIMITS.sessionMs,
+    groupId: `${options.clientId}-${randomUUID()}`,
+    onJoined: (joined) => {
+      for (const [partition, offset] of next) joined.seek(partition, offset);
+    },
+    onBatch: async ({ partition, events, nextOffset }: FeedBatch) => {
+      await options.onBatch(partition, events, nextOffset);
+      next.set(partition, nextOffset);
+      tellCaughtUp();
+    },
+  });
+  try {
+    await session.start(signal);
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+  isJoined = true;
+  tellCaughtUp();
+  return session;
+}
+
+function startWithin(next: Map<number, bigint>, held: ReadonlyMap<number, PartitionOffsets>): void {
+  for (const [partition, { low, high }] of held) {
+    const offset = next.get(partition) ?? low;
+    next.set(partition, offset < low || offset > high ? low : offset);
+  }
+}
+
+const hasReached = (next: ReadonlyMap<number, bigint>, held: ReadonlyMap<number, PartitionOffsets>): boolean =>
+  [...held].every(([partition, { high }]) => (next.get(partition) ?? 0n) >= high);

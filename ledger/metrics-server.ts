@@ -1,0 +1,66 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+
+export interface MetricsServerOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly registry: Registry;
+}
+
+export interface MetricsServer {
+  /** `http://host:port`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const REQUEST_MS = 10_000;
+const CONNECTIONS_MAX = 100;
+
+/** GET /metrics and GET /healthz, on an address that is not for the public. @throws Error with `code`, as `listen` does */
+export async function startMetricsServer({ host, port, registry }: MetricsServerOptions): Promise<MetricsServer> {
+  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
+    answer(request, response, registry).catch((error: unknown) => response.destroy(error as Error));
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  await listen(server, host, port);
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    close: () => close(server),
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, registry: Registry): Promise<void> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'text/plain', 'GET only\n');
+  switch (request.url?.split('?', 1)[0]) {
+    case '/metrics':
+      return send(response, 200, registry.contentType, await registry.metrics());
+    case '/healthz':
+      return send(response, 200, 'application/json', '{"status":"ok"}\n');
+    default:
+      return send(response, 404, 'text/plain', 'GET /metrics or GET /healthz\n');
+  }
+}
+
+function send(response: ServerResponse, status: number, contentType: string, body: string): void {
+  response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) }).end(body);
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,154 @@
+import type { Logger } from 'pino';
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { type FeedMessage, feedMessage } from '../../contracts/feed-message.ts';
+import { BackOff } from '../feed/back-off.ts';
+import { PublishError, type Publisher, type TopicState } from './publisher.ts';
+import type { RelayClaim } from './relay-claim.ts';
+import type { RelayMetrics } from './relay-metrics.ts';
+
+export interface PublicationOptions {
+  readonly publisher: Publisher;
+  readonly claim: RelayClaim;
+  /** The CloudEvents source. */
+  readonly source: string;
+  readonly metrics: RelayMetrics;
+  readonly logger: Logger;
+  /** Ends waiting for Kafka. */
+  readonly signal: AbortSignal;
+}
+
+/** An event that cannot be published: the relay stops at it, for what is skipped is missing for ever. */
+export class UnpublishableEventError extends Error {
+  override readonly name = 'UnpublishableEventError';
+
+  constructor({ stream, revision, position, type }: RecordedEvent, cause: Error) {
+    super(
+      `${stream} revision ${revision} (${type}, position ${position}) cannot be published, so nothing behind it is: ` +
+        cause.message,
+      { cause },
+    );
+  }
+}
+
+/** Publishes batches one after the other, each until it is acknowledged, however long Kafka is away. */
+export class EventPublication {
+  readonly #options: PublicationOptions;
+  readonly #backOff = new BackOff();
+  /** Resolves when the relay is told to stop: a connection is not waited for then, as a send is. */
+  readonly #stopped: Promise<null>;
+  #isConnected = false;
+  #hasPublished = false;
+
+  constructor(options: PublicationOptions) {
+    this.#options = options;
+    const { signal } = options;
+    this.#stopped = new Promise((resolve) => {
+      if (signal.aborted) resolve(null);
+      signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+  }
+
+  /** Null when told to stop before Kafka answered. @throws PublishError `mismatch` */
+  async connect(): Promise<TopicState | null> {
+    const { publisher, signal, metrics } = this.#options;
+    while (!signal.aborted) {
+      try {
+        const state = await Promise.race([publisher.connect(), this.#stopped]);
+        if (state === null) return null;
+        this.#isConnected = true;
+        metrics.isKafkaUp = true;
+        return state;
+      } catch (error) {
+        await this.#isAway(error);
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Resolves with true when the whole batch is acknowledged, with false when told to stop before. Never sends under a
+   * claim that is over. @throws UnpublishableEventError when all that stands before the event is acknowledged,
+   * PublishError `mismatch`, and what the claim throws
+   */
+  async publish(batch: readonly RecordedEvent[]): Promise<boolean> {
+    const messages: FeedMessage[] = [];
+    let fault: UnpublishableEventError | null = null;
+    for (const event of batch) {
+      const message = this.#messageOf(event);
+      if (message instanceof UnpublishableEventError) {
+        fault = message;
+        break;
+      }
+      messages.push(message);
+    }
+    const isDone = messages.length === 0 || (await this.#send(messages, batch));
+    if (isDone && fault !== null) throw fault;
+    return isDone;
+  }
+
+  /** `events` are what the messages were made of. */
+  async #send(messages: readonly FeedMessage[], events: readonly RecordedEvent[]): Promise<boolean> {
+    const { publisher, claim, signal, metrics } = this.#options;
+    while (!signal.aborted) {
+      if (!this.#isConnected && !(await this.#reconnect())) return false;
+      await claim.ensure();
+      try {
+        await publisher.publish(messages);
+        this.#backOff.reset();
+        this.#hasPublished = true;
+        metrics.isKafkaUp = true;
+        metrics.published(messages.length);
+        return true;
+      } catch (error) {
+        if (error instanceof PublishError && error.kind === 'too_large')
+          return await this.#sendHalves(messages, events, error);
+        await this.#isAway(error);
+      }
+    }
+    return false;
+  }
+
+  #messageOf(event: RecordedEvent): FeedMessage | UnpublishableEventError {
+    try {
+      // What this program cannot read it cannot vouch for, although it would send the same bytes.
+      decodeEvent(event);
+      return feedMessage(event, { source: this.#options.source, relayEpoch: this.#options.claim.epoch });
+    } catch (cause) {
+      return new UnpublishableEventError(event, cause instanceof Error ? cause : new Error(String(cause)));
+    }
+  }
+
+  /** A broker counts what a batch has for one partition: half of it may do. A single message that will not is at fault. */
+  async #sendHalves(
+    messages: readonly FeedMessage[],
+    events: readonly RecordedEvent[],
+    error: PublishError,
+  ): Promise<boolean> {
+    const [event] = events;
+    if (messages.length === 1 && event !== undefined) throw new UnpublishableEventError(event, error);
+    const middle = Math.ceil(messages.length / 2);
+    if (!(await this.#send(messages.slice(0, middle), events.slice(0, middle)))) return false;
+    return await this.#send(messages.slice(middle), events.slice(middle));
+  }
+
+  async #reconnect(): Promise<boolean> {
+    const state = await this.connect();
+    if (state === null) return false;
+    if (state.isEmpty && this.#hasPublished)
+      throw new PublishError(
+        'mismatch',
+        'the topic was made anew while the relay ran: what it had is gone; started again, the relay fills it from the beginning',
+      );
+    return true;
+  }
+
+  async #isAway(error: unknown): Promise<void> {
+    if (!(error instanceof PublishError) || error.kind !== 'away') throw error;
+    const { logger, metrics, signal } = this.#options;
+    this.#isConnected = false;
+    metrics.isKafkaUp = false;
+    logger.warn({ tries: this.#backOff.tries + 1, reason: error.message }, 'Kafka does not answer; trying again');
+    await this.#backOff.wait(signal);
+  }
+}

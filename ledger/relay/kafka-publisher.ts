@@ -1,0 +1,101 @@
+import { CompressionTypes, Partitioners, type Producer } from 'kafkajs';
+import type { Logger } from 'pino';
+import type { KafkaConfiguration } from '../../contracts/configuration.ts';
+import type { FeedMessage } from '../../contracts/feed-message.ts';
+import { closeWithin } from '../feed/close-within.ts';
+import { type KafkaClient, kafkaClient } from '../feed/kafka-client.ts';
+import { FEED_LIMITS } from '../feed/limits.ts';
+import { PublishError, type Publisher, type TopicState } from './publisher.ts';
+import { ensureTopic, mismatch } from './topic.ts';
+
+export interface KafkaPublisherOptions {
+  readonly kafka: KafkaConfiguration;
+  readonly clientId: string;
+  readonly logger?: Logger | undefined;
+  /** From a send to its acknowledgement. */
+  readonly requestMs?: number;
+}
+
+/**
+ * The publisher over kafkajs: `acks: -1`, one send at a time, not idempotent (its idempotent producer loses messages
+ * that it reports as written), no retries of its own, keys to partitions by murmur2 as Java's clients do.
+ */
+export class KafkaPublisher implements Publisher {
+  readonly #client: KafkaClient;
+  readonly #options: KafkaPublisherOptions;
+  #producer: Producer | null = null;
+
+  constructor(options: KafkaPublisherOptions) {
+    this.#options = options;
+    this.#client = kafkaClient(options);
+  }
+
+  async connect(): Promise<TopicState> {
+    await this.close();
+    const { topic, partitions } = this.#options.kafka;
+    const producer = this.#client.producer({
+      allowAutoTopicCreation: false,
+      idempotent: false,
+      maxInFlightRequests: 1,
+      createPartitioner: fixedPartitioner(topic, partitions),
+      retry: { retries: 0 },
+    });
+    this.#producer = producer;
+    try {
+      const state = await ensureTopic(this.#client, this.#options.kafka);
+      await producer.connect();
+      return state;
+    } catch (error) {
+      throw publishErrorOf(error);
+    }
+  }
+
+  async publish(messages: readonly FeedMessage[]): Promise<void> {
+    if (this.#producer === null) throw new PublishError('away', 'not connected');
+    const { topic, compression } = this.#options.kafka;
+    try {
+      await this.#producer.sendBatch({
+        acks: -1,
+        timeout: this.#options.requestMs ?? FEED_LIMITS.requestMs,
+        compression: compression === 'gzip' ? CompressionTypes.GZIP : CompressionTypes.None,
+        topicMessages: [
+          { topic, messages: messages.map((message) => ({ ...message, headers: { ...message.headers } })) },
+        ],
+      });
+    } catch (error) {
+      throw publishErrorOf(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    const producer = this.#producer;
+    this.#producer = null;
+    if (producer !== null) await closeWithin(FEED_LIMITS.closeMs, () => producer.disconnect());
+    this.#client.cut();
+  }
+}
+
+/** A topic that gets partitions while the relay runs would scatter each account over two of them. */
+const fixedPartitioner =
+  (topic: string, partitions: number): typeof Partitioners.DefaultPartitioner =>
+  () => {
+    const choose = Partitioners.DefaultPartitioner();
+    return (message) => {
+      if (message.partitionMetadata.length !== partitions)
+        throw mismatch(topic, message.partitionMetadata.length, partitions);
+      return choose(message);
+    };
+  };
+
+const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
+
+function publishErrorOf(error: unknown): PublishError {
+  if (error instanceof PublishError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof PublishError) return cause;
+    if ('type' in cause && typeof cause.type === 'string' && TOO_LARGE.has(cause.type))
+      return new PublishError('too_large', message, { cause: error });
+  }
+  return new PublishError('away', message, { cause: error });
+}

@@ -1,0 +1,20 @@
+import type { RecordedEvent } from '../../contracts/event-log.ts';
+import type { LEDGER_CATEGORIES, StreamName } from '../../contracts/ids.ts';
+
+type Category = (typeof LEDGER_CATEGORIES)[number];
+
+const PUBLISHED = {
+  account: true,
+  catalog: true,
+  seals: true,
+  /** A relay that published its own checkpoints would have something to publish for ever. */
+  relay: false,
+} as const satisfies Record<Category, boolean>;
+
+/** Whether the feed carries an event. */
+export const isPublished = ({ stream }: Pick<RecordedEvent, 'stream'>): boolean => {
+  const category = categoryOf(stream);
+  return Object.hasOwn(PUBLISHED, category) && PUBLISHED[category as Category];
+};
+
+const categoryOf = (stream: StreamName): string => stream.split('-', 1)[0] ?? '';

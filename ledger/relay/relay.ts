@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import type { Logger } from 'pino';
+import type { EventLog, RecordedEvent, Subscription } from '../../contracts/event-log.ts';
+import type { Position } from '../../contracts/ids.ts';
+import { batches } from './batches.ts';
+import { EventPublication } from './event-publication.ts';
+import { LagWatch } from './lag-watch.ts';
+import { RELAY_LIMITS } from './limits.ts';
+import { isPublished } from './published.ts';
+import { PublishError, type Publisher } from './publisher.ts';
+import { type RelayClaim, RelayFencedError } from './relay-claim.ts';
+import type { RelayMetrics } from './relay-metrics.ts';
+import { standBy } from './stand-by.ts';
+
+export interface RelayOptions {
+  readonly log: EventLog;
+  readonly publisher: Publisher;
+  /** The topic. */
+  readonly feed: string;
+  /** This process's name among relays. */
+  readonly relay: string;
+  readonly claimMs: number;
+  readonly metrics: RelayMetrics;
+  readonly logger: Logger;
+  readonly clock: () => number;
+  /** Aborted: the send under way is finished, the checkpoint written, the claim released. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The relay: stands by until the feed is free, then publishes the log from the checkpoint on, in order, until it is told
+ * to stop. Rejects with what stopped it otherwise: RelayFencedError, UnpublishableEventError, PublishError `mismatch`,
+ * an EventLogError that no retry mends.
+ */
+export async function runRelay(options: RelayOptions): Promise<void> {
+  const { log, publisher, logger, metrics } = options;
+  const lag = new LagWatch(log, metrics);
+  // Ends whatever still waits when the relay has stopped for a reason of its own.
+  const halt = new AbortController();
+  const signal = AbortSignal.any([options.signal, halt.signal]);
+  metrics.isActive = false;
+  try {
+    await refuseMismatch(options);
+    const claim = await standBy({
+      ...options,
+      signal,
+      onState: ({ checkpoint }) => lag.acknowledgedElsewhere(checkpoint),
+      onOther: (relay) => logger.info({ relay }, 'standing by: another relay is the active one'),
+      onLogAway: (error) => logger.warn({ reason: error.message }, 'the event log does not answer; trying again'),
+    });
+    if (claim === null) return;
+    metrics.isActive = true;
+    logger.info({ relay: options.relay, epoch: claim.epoch, checkpoint: claim.checkpointed }, 'the active relay');
+    await new ActiveRelay({ ...options, signal }, { claim, lag, halt }).run();
+  } finally {
+    halt.abort();
+    metrics.isActive = false;
+    await lag.close();
+    await publisher.close();
+  }
+}
+
+/** Told at the start, also to a relay that is going to stand by; a Kafka that is away is not waited for here. */
+async function refuseMismatch({ publisher, logger, metrics }: RelayOptions): Promise<void> {
+  try {
+    await publisher.connect();
+    metrics.isKafkaUp = true;
+  } catch (error) {
+    if (!(error instanceof PublishError) || error.kind === 'mismatch') throw error;
+    metrics.isKafkaUp = false;
+    logger.warn({ reason: error.message }, 'Kafka does not answer');
+  }
+  await publisher.close();
+}
+
+interface ActiveParts {
+  readonly claim: RelayClaim;
+  readonly lag: LagWatch;
+  readonly halt: AbortController;
+}
+
+class ActiveRelay {
+  readonly #options: RelayOptions;
+  readonly #halt: AbortController;
+  readonly #claim: RelayClaim;
+  readonly #lag: LagWatch;
+  readonly #publication: EventPublication;
+  readonly #ended = Promise.withResolvers<void>();
+  /** Everything up to here is acknowledged or not for the feed. */
+  #acknowledged: Position | null;
+  #isCheckpointDue = false;
+  #isChecking = false;
+  #isSending = false;
+
+  constructor(options: RelayOptions, { claim, lag, halt }: ActiveParts) {
+    this.#options = options;
+    this.#halt = halt;
+    this.#claim = claim;
+    this.#lag = lag;
+    this.#acknowledged = claim.checkpointed;
+    this.#publication = new EventPublication({ ...options, claim, source: `/model-gateway/${options.feed}` });
+  }
+
+  async run(): Promise<void> {
+    const { signal, logger, claimMs } = this.#options;
+    const stop = (): void => this.#ended.resolve();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    // Under a claim that is short it is renewed in time, too.
+    const timer = setInterval(() => void this.#check(), Math.min(RELAY_LIMITS.checkMs, claimMs / 4));
+    let subscription: Subscription | null = null;
+    try {
+      if (await this.#start()) {
+        subscription = this.#subscribe();
+        await this.#ended.promise;
+      }
+    } finally {
+      clearInterval(timer);
+      this.#halt.abort();
+      signal.removeEventListener('abort', stop);
+      await subscription?.close();
+      await this.#leave();
+      logger.info({ acknowledged: this.#acknowledged }, 'the relay has stopped');
+    }
+  }
+
+  /** False when told to stop. */
+  async #start(): Promise<boolean> {
+    const state = await Promise.race([this.#publication.connect(), this.#ended.promise]);
+    if (state === null || state === undefined) return false;
+    if (!state.isEmpty || this.#acknowledged === null) return true;
+    this.#options.logger.warn({ checkpoint: this.#acknowledged }, 'the topic is empty: filling it from the beginning');
+    await this.#claim.checkpoint(null);
+    this.#acknowledged = null;
+    return true;
+  }
+
+  #subscribe(): Subscription {
+    const { log, logger } = this.#options;
+    this.#lag.acknowledged(this.#acknowledged);
+    return log.subscribeAll({
+      after: this.#acknowledged,
+      onEvents: (events) => this.#publish(events),
+      onDropped: (error) => logger.warn({ reason: error.message }, 'the event log is lost from sight; resuming'),
+      onCaughtUp: () => logger.debug('everything that was in the log is published'),
+      onStopped: (error) => this.#ended.reject(error),
+    });
+  }
+
+  /** Throws to end the subscription; returns early only when nothing will be handed over any more. */
+  async #publish(events: readonly RecordedEvent[]): Promise<void> {
+    assert(!this.#isSending, 'one send at a time');
+    this.#isSending = true;
+    try {
+      const mine = events.filter(isPublished);
+      for (const batch of batches(mine)) {
+        this.#lag.waiting(batch[0] ?? null);
+        if (!(await this.#publication.publish(batch))) return;
+        this.#acknowledge(batch.at(-1)?.position ?? null);
+        this.#isCheckpointDue = true;
+      }
+      if (this.#options.signal.aborted) return;
+      this.#acknowledge(events.at(-1)?.position ?? null);
+      this.#lag.waiting(null);
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  #acknowledge(position: Position | null): void {
+    this.#acknowledged = position ?? this.#acknowledged;
+    this.#lag.acknowledged(this.#acknowledged);
+  }
+
+  /** Once a second: the checkpoint, where something was acknowledged since the last; else the claim, where it is due. */
+  async #check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    try {
+      if (this.#isCheckpointDue) await this.#writeCheckpoint();
+      else await this.#claim.ensure();
+    } catch (error) {
+      this.#ended.reject(error);
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+
+  async #writeCheckpoint(): Promise<void> {
+    this.#isCheckpointDue = false;
+    await this.#claim.checkpoint(this.#acknowledged);
+  }
+
+  /** The last checkpoint and the release; a log that is away does not keep the relay from stopping. */
+  async #leave(): Promise<void> {
+    try {
+      if (this.#isCheckpointDue) await this.#writeCheckpoint();
+      await this.#claim.release();
+    } catch (error) {
+      // Another relay waits until the claim is over, and publishes again what is behind the last checkpoint.
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof RelayFencedError)) this.#options.logger.warn({ reason }, 'the claim was not released');
+    }
+  }
+}

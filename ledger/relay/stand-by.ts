@@ -1,0 +1,55 @@
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { relayStream } from '../../contracts/ids.ts';
+import { BackOff, pause } from '../feed/back-off.ts';
+import { RELAY_LIMITS } from './limits.ts';
+import { type ClaimOptions, RelayClaim } from './relay-claim.ts';
+import { type RelayState, readRelayState } from './relay-state.ts';
+
+export interface StandByOptions extends ClaimOptions {
+  /** Called with the state each time it has been looked at. */
+  readonly onState: (state: RelayState) => void;
+  /** Called when another relay is found to be the active one, once for each. */
+  readonly onOther: (relay: string) => void;
+  readonly onLogAway: (error: Error) => void;
+}
+
+/**
+ * Waits until the feed is free and claims it: at once when the claim was released or there is none, else when it has
+ * been over for longer than clocks may differ. One read of the stream's end a second. Null when told to stop.
+ */
+export async function standBy(options: StandByOptions): Promise<RelayClaim | null> {
+  const { log, signal, claimMs } = options;
+  const backOff = new BackOff(RELAY_LIMITS.lagCheckMs);
+  let other = '';
+  while (!signal.aborted) {
+    const state = await stateOr(log, options);
+    if (state === null) {
+      await backOff.wait(signal);
+      continue;
+    }
+    backOff.reset();
+    options.onState(state);
+    const claim = isFree(state, options) ? await RelayClaim.take(options, state) : null;
+    if (claim !== null) return claim;
+    if (state.holder !== null && state.holder.relay !== other) {
+      other = state.holder.relay;
+      options.onOther(other);
+    }
+    await pause(Math.min(RELAY_LIMITS.checkMs, claimMs / RELAY_LIMITS.skewPart), signal);
+  }
+  return null;
+}
+
+/** Null while the log is away. */
+async function stateOr(log: EventLog, { feed, onLogAway }: StandByOptions): Promise<RelayState | null> {
+  try {
+    return await readRelayState(log, relayStream(feed));
+  } catch (error) {
+    if (!(error instanceof EventLogError) || !error.canRetry) throw error;
+    onLogAway(error);
+    return null;
+  }
+}
+
+const isFree = ({ holder }: RelayState, { clock, claimMs }: StandByOptions): boolean =>
+  holder === null || clock() > holder.untilMs + claimMs / RELAY_LIMITS.skewPart;

@@ -1,0 +1,52 @@
+import type { Producer } from 'kafkajs';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { type FeedMessage, feedMessage } from '../../contracts/feed-message.ts';
+import { accountId, accountStream, commandId, position, revision } from '../../contracts/ids.ts';
+import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
+
+/** Messages that are written to a topic by hand. */
+export class TopicWriter {
+  readonly #topic: string;
+  readonly #producer: Producer;
+
+  constructor(brokers: readonly string[], topic: string) {
+    this.#topic = topic;
+    const kafka = { brokers: [...brokers], topic, ssl: false, sasl: null };
+    this.#producer = kafkaClient({ kafka, clientId: 'test-writer' }).producer({
+      createPartitioner: () => byLastDigit,
+    });
+  }
+
+  async write(...messages: readonly Pick<FeedMessage, 'key' | 'value' | 'headers'>[]): Promise<void> {
+    await this.#producer.connect();
+    await this.#producer.send({
+      topic: this.#topic,
+      messages: messages.map((message) => ({ ...message, headers: { ...message.headers } })),
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#producer.disconnect();
+  }
+}
+
+/** acct_0, acct_1, … are in the partitions 0, 1, … */
+const byLastDigit = ({ message }: { message: { key?: Buffer | string | null } }): number =>
+  Number(String(message.key).slice(-1));
+
+/** An event of an account as a message. */
+export function planMessage(account: string, at: number): FeedMessage {
+  const [event] = encodeEvents([{ type: 'PlanChanged', data: { plan: `plan ${at}` } }], {
+    commandId: commandId(`01890a5d-ac96-774b-bcce-${at.toString(16).padStart(12, '0')}`),
+    actor: 'operator',
+    recordedAt: '2026-11-21T10:00:00.000Z',
+  });
+  if (event === undefined) throw new TypeError('no event');
+  const recorded = {
+    ...event,
+    stream: accountStream(accountId(account)),
+    revision: revision(at),
+    position: position(1_000 + at),
+  };
+  return feedMessage(recorded, { source: '/test', relayEpoch: 1 });
+}

@@ -1,0 +1,168 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Subscription } from '../../../contracts/event-log.ts';
+import { type OpenFeedOptions, openFeed } from '../../../ledger/feed/open-feed.ts';
+import { eventually } from '../../kafka/eventually.ts';
+import { type Broker, startBroker } from '../../kafka/start-broker.ts';
+import { planMessage, TopicWriter } from '../../kafka/topic-writer.ts';
+
+const broker: Broker | null = await startBroker();
+
+interface Opened extends Subscription {
+  /** `partition/revision` of each event, in the order in which they came. */
+  readonly seen: string[];
+  readonly offsets: Map<number, bigint>;
+  readonly told: string[];
+  stopped: Error | null;
+}
+
+describe.skipIf(broker === null)('the feed, opened with offsets of one’s own', () => {
+  const feeds: Opened[] = [];
+  let writer: TopicWriter;
+  let topic: string;
+  let topics = 0;
+
+  const open = (from: OpenFeedOptions['from'], onBatch?: OpenFeedOptions['onBatch']): Opened => {
+    const opened: Opened = {
+      seen: [],
+      offsets: new Map(),
+      told: [],
+      stopped: null,
+      close: () => feed.close(),
+    };
+    const feed = openFeed({
+      kafka: { brokers: broker?.brokers ?? [], topic, ssl: false, sasl: null },
+      clientId: 'test',
+      from,
+      onBatch: async (partition, events, nextOffset) => {
+        await onBatch?.(partition, events, nextOffset);
+        opened.seen.push(...events.map(({ revision }) => `${partition}/${revision}`));
+        opened.offsets.set(partition, nextOffset);
+      },
+      onCaughtUp: () => opened.told.push(`caught up at ${opened.seen.length}`),
+      onDropped: () => opened.told.push('dropped'),
+      onStopped: (error) => {
+        opened.stopped = error;
+      },
+    });
+    feeds.push(opened);
+    return opened;
+  };
+
+  beforeEach(async () => {
+    if (broker === null) return;
+    topic = `open-${process.pid}-${++topics}`;
+    await broker.createTopic(topic);
+    writer = new TopicWriter(broker.brokers, topic);
+  });
+
+  afterEach(async () => {
+    for (const feed of feeds.splice(0)) await feed.close();
+    await writer.close();
+  });
+
+  afterAll(() => broker?.stop());
+
+  it('has every partition from the beginning, tells when it has caught up, and goes on', async () => {
+    await writer.write(planMessage('acct_0', 0), planMessage('acct_1', 0), planMessage('acct_0', 1));
+    const feed = open('beginning');
+    await eventually('it catches up', () => feed.told.length > 0);
+    expect(feed.told).toEqual(['caught up at 3']);
+    await writer.write(planMessage('acct_1', 1), planMessage('acct_3', 0));
+    await eventually('it goes on', () => feed.seen.length === 5);
+    expect(feed.seen.filter((at) => at.startsWith('0/'))).toEqual(['0/0', '0/1']);
+    expect(feed.seen.filter((at) => at.startsWith('1/'))).toEqual(['1/0', '1/1']);
+    expect([...feed.offsets].sort()).toEqual([
+      [0, 2n],
+      [1, 2n],
+      [3, 1n],
+    ]);
+    expect(feed.told).toEqual(['caught up at 3']);
+  });
+
+  it('has caught up with an empty topic at once', async () => {
+    const feed = open('beginning');
+    await eventually('it catches up', () => feed.told.length > 0);
+    expect(feed.told).toEqual(['caught up at 0']);
+  });
+
+  it('begins each partition at the offset that is given, and the others at their beginning', async () => {
+    await writer.write(...[0, 1, 2].flatMap((at) => [planMessage('acct_0', at), planMessage('acct_1', at)]));
+    const feed = open(new Map([[0, 2n]]));
+    await eventually('it catches up', () => feed.told.length > 0);
+    expect(feed.seen.sort()).toEqual(['0/2', '1/0', '1/1', '1/2']);
+  });
+
+  it('reads a partition from its beginning where the topic does not have the offset', async () => {
+    await writer.write(planMessage('acct_0', 0));
+    const feed = open(new Map([[0, 20n]]));
+    await eventually('it catches up', () => feed.told.length > 0);
+    expect(feed.seen).toEqual(['0/0']);
+  });
+
+  it('calls its handler one batch at a time and awaits it', async () => {
+    await writer.write(...[0, 1, 2, 3].map((partition) => planMessage(`acct_${partition}`, 0)));
+    let running = 0;
+    let most = 0;
+    const feed = open('beginning', async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      running--;
+    });
+    await eventually('it catches up', () => feed.told.length > 0);
+    expect(feed.told).toEqual(['caught up at 4']);
+    expect(most).toBe(1);
+  });
+
+  it('stops when its handler throws, and calls it no more', async () => {
+    let calls = 0;
+    await writer.write(planMessage('acct_0', 0), planMessage('acct_1', 0));
+    const feed = open('beginning', () => {
+      calls++;
+      throw new Error('the disk is full');
+    });
+    await eventually('it stops', () => feed.stopped !== null);
+    expect(feed.stopped?.message).toBe('the disk is full');
+    await writer.write(planMessage('acct_2', 0));
+    await feed.close();
+    expect(calls).toBe(1);
+    expect(feed.told).toEqual([]);
+  });
+
+  it('stops at a message that is none of the feed’s, and says where it stands', async () => {
+    const { key, value } = planMessage('acct_0', 0);
+    await writer.write(planMessage('acct_0', 0), { key, value, headers: {} as never });
+    const feed = open('beginning');
+    await eventually('it stops', () => feed.stopped !== null);
+    expect(feed.stopped?.message).toBe(`${topic} partition 0 offset 1: ce_specversion: is missing`);
+  });
+
+  describe.skipIf(broker?.pid === null)('when Kafka is lost from sight', () => {
+    const signalBroker = (signal: NodeJS.Signals): void => {
+      if (broker !== null && broker.pid !== null) process.kill(broker.pid, signal);
+    };
+    afterEach(() => signalBroker('SIGCONT'));
+
+    it('says so, goes on where it was when Kafka is back, and tells when it has caught up again', async () => {
+      await writer.write(planMessage('acct_0', 0));
+      const feed = open('beginning');
+      await eventually('it catches up', () => feed.told.length === 1);
+      signalBroker('SIGSTOP');
+      await eventually('it is dropped', () => feed.told.length === 2);
+      signalBroker('SIGCONT');
+      await writer.write(planMessage('acct_0', 1));
+      await eventually('it catches up again', () => feed.told.length === 3);
+      expect(feed.told).toEqual(['caught up at 1', 'dropped', 'caught up at 2']);
+      expect(feed.seen).toEqual(['0/0', '0/1']);
+    });
+  });
+
+  it('waits for a topic that is not there yet', async () => {
+    if (broker?.kind !== 'mock') return;
+    topic = `late-${process.pid}`;
+    const feed = open('beginning');
+    await eventually('it is dropped', () => feed.told.includes('dropped'));
+    await broker.createTopic(topic);
+    await eventually('it catches up', () => feed.told.length === 2);
+    expect(feed.told).toEqual(['dropped', 'caught up at 0']);
+  });
+});

@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import type { FeedEvent } from '../../../contracts/feed-message.ts';
+import { type Revision, relayStream, type StreamName } from '../../../contracts/ids.ts';
+import { type ConsumedBatch, consumeFeed } from '../../../ledger/feed/consume-feed.ts';
+import { eventually } from '../../kafka/eventually.ts';
+import { firstRevisions, readTopic } from '../../kafka/read-topic.ts';
+import { type Broker, startBroker } from '../../kafka/start-broker.ts';
+import { LedgerFile } from './ledger-file.ts';
+import { RelayProcess } from './relay-process.ts';
+
+const KILLS = 6;
+const ACCOUNTS = 12;
+const SEED = Number(process.env.RELAY_KILL_SEED ?? 7);
+const TEST_MS = 90_000;
+
+const broker: Broker | null = await startBroker();
+
+/** Mulberry32: the same numbers for the same seed. */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Appends to accounts that are drawn, a few events at a time, until it is stopped. */
+class Writer {
+  readonly #ended: Promise<void>;
+  #isStopped = false;
+
+  constructor(ledger: LedgerFile, random: () => number) {
+    this.#ended = this.#run(ledger, random);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#ended;
+  }
+
+  async #run(ledger: LedgerFile, random: () => number): Promise<void> {
+    while (!this.#isStopped) {
+      await ledger.append(`acct_${Math.floor(random() * ACCOUNTS)}`, 1 + Math.floor(random() * 4));
+      await delay(random() * 20);
+    }
+  }
+}
+
+/** A consumer that keeps how far it has come with what it has seen, as a database would in one transaction. */
+class Consumer {
+  readonly seen: FeedEvent[] = [];
+  failure: Error | null = null;
+  readonly #offsets = new Map<number, bigint>();
+  readonly #revisions = new Map<StreamName, Revision>();
+
+  open(brokers: readonly string[], topic: string) {
+    return consumeFeed({
+      kafka: { brokers: [...brokers], topic, ssl: false, sasl: null },
+      clientId: 'consumer',
+      groupId: `consumer-${topic}`,
+      // The mock broker keeps a group that was left waiting for as long as a session.
+      sessionMs: 6_000,
+      positions: {
+        nextOffset: (partition) => this.#offsets.get(partition) ?? null,
+        lastRevision: (stream) => this.#revisions.get(stream) ?? null,
+      },
+      onEvents: (batch) => this.#take(batch),
+      onStopped: (error) => {
+        this.failure = error;
+      },
+    });
+  }
+
+  #take({ partition, events, nextOffset, revisions }: ConsumedBatch): void {
+    this.seen.push(...events);
+    this.#offsets.set(partition, nextOffset);
+    for (const [stream, revision] of revisions) this.#revisions.set(stream, revision);
+  }
+}
+
+describe.skipIf(broker === null)('a relay that is killed at random instants', () => {
+  const relays: RelayProcess[] = [];
+
+  afterEach(async () => {
+    for (const relay of relays.splice(0)) await relay.kill();
+  });
+
+  afterAll(() => broker?.stop());
+
+  it(
+    `leaves every event on the topic, in order per account, and a consumer sees each exactly once (RELAY_KILL_SEED=${SEED})`,
+    async () => {
+      if (broker === null) return;
+      const random = randomFrom(SEED);
+      const ledger = await LedgerFile.open();
+      const site = { folder: ledger.folder, brokers: broker.brokers, topic: `killed-${process.pid}` };
+      await broker.createTopic(site.topic);
+      const writer = new Writer(ledger, random);
+      const consumer = new Consumer();
+      let reading = consumer.open(site.brokers, site.topic);
+      for (let kill = 0; kill < KILLS; kill++) {
+        const relay = new RelayProcess(site);
+        relays.push(relay);
+        await relay.says('the active relay');
+        await delay(random() * 900);
+        await relay.kill();
+        if (kill === KILLS / 2) {
+          await reading.close();
+          reading = consumer.open(site.brokers, site.topic);
+        }
+      }
+      const last = new RelayProcess(site);
+      relays.push(last);
+      await last.says('the active relay');
+      await writer.stop();
+      const published = [...ledger.accounts.values()].reduce<number>((sum, revision) => sum + revision + 1, 0);
+      await eventually(
+        `the consumer sees ${published} events`,
+        () => consumer.failure !== null || consumer.seen.length >= published,
+        30_000,
+      );
+      expect(consumer.failure).toBeNull();
+      expect(await last.stop()).toBe(0);
+      await reading.close();
+
+      const topic = readTopic(site.brokers, site.topic);
+      await topic.until('every event', (events) => [...firstRevisions(events).values()].flat().length >= published);
+      await topic.close();
+      const log = await Array.fromAsync(ledger.log.readAll());
+      const feed = log.filter(({ stream }) => stream !== relayStream(site.topic));
+      const whole = new Map(
+        [...ledger.accounts].map(([account, revision]) => [
+          `account-${account}`,
+          Array.from({ length: revision + 1 }, (_, index) => index),
+        ]),
+      );
+      expect(feed.length).toBe(published);
+      expect(firstRevisions(topic.events)).toEqual(whole);
+      const seen = consumer.seen.map(({ relayEpoch: _, ...event }) => event);
+      expect(seen.sort((one, other) => one.position - other.position)).toEqual(feed);
+      process.stdout.write(
+        `relay killed ${KILLS} times (seed ${SEED}): ${published} events, ${topic.events.length} messages, ` +
+          `${topic.events.length - published} duplicates\n`,
+      );
+      await ledger.remove();
+    },
+    TEST_MS,
+  );
+});

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
+import type { EventLog, ProposedEvent } from '../../../contracts/event-log.ts';
+import { accountId, accountStream, commandId, NO_STREAM, type Revision, uuidV7 } from '../../../contracts/ids.ts';
+import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
+
+/** A ledger in a file of its own, which relays of other processes may read, and accounts that change their plans. */
+export class LedgerFile {
+  readonly folder: string;
+  readonly log: EventLog;
+  /** The last revision of each account. */
+  readonly accounts = new Map<string, Revision>();
+
+  static async open(): Promise<LedgerFile> {
+    const folder = mkdtempSync(join(tmpdir(), 'relay-'));
+    return new LedgerFile(folder, await openSqliteEventLog({ path: join(folder, 'ledger.db') }));
+  }
+
+  private constructor(folder: string, log: EventLog) {
+    this.folder = folder;
+    this.log = log;
+  }
+
+  /** Appends so many events to an account, in one append. */
+  async append(account: string, events = 1): Promise<void> {
+    await this.appendRaw(account, proposed(events));
+  }
+
+  async appendRaw(account: string, events: readonly ProposedEvent[]): Promise<void> {
+    const stream = accountStream(accountId(account));
+    const result = await this.log.append(stream, this.accounts.get(account) ?? NO_STREAM, events);
+    if (result.type === 'conflict') throw new Error(`${stream} is at revision ${result.actualRevision}`);
+    this.accounts.set(account, result.lastRevision);
+  }
+
+  async remove(): Promise<void> {
+    await this.log.close();
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+export function proposed(events: number): ProposedEvent[] {
+  const nowMs = Date.now();
+  const plans = Array.from({ length: events }, (_, index) => ({
+    type: 'PlanChanged' as const,
+    data: { plan: `plan ${index} of ${nowMs}` },
+  }));
+  const id = commandId(uuidV7(nowMs, randomBytes(10)));
+  return encodeEvents(plans, { commandId: id, actor: 'operator', recordedAt: new Date(nowMs).toISOString() });
+}

@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { eventually } from '../../kafka/eventually.ts';
+import { TOPIC_PARTITIONS } from '../../kafka/start-broker.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../../proxy/main.ts', import.meta.url));
+
+export interface RelaySite {
+  /** Where the ledger's file is. */
+  readonly folder: string;
+  readonly brokers: readonly string[];
+  readonly topic: string;
+  readonly partitions?: number;
+}
+
+/** `gateway relay` as a process of its own, under a claim of one second. */
+export class RelayProcess {
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<number | null>;
+
+  constructor({ folder, brokers, topic, partitions = TOPIC_PARTITIONS }: RelaySite) {
+    const config = join(folder, `${topic}-${partitions}.json`);
+    writeFileSync(
+      config,
+      JSON.stringify({ data: folder, kafka: { brokers, topic, partitions }, metrics: { relay: { port: 0 } } }),
+    );
+    this.#child = spawn(process.execPath, [PROGRAM, 'relay', '--config', config, '--claim-seconds', '1'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      if (stream !== null) createInterface({ input: stream }).on('line', (line) => this.lines.push(line));
+    this.#exit = once(this.#child, 'exit').then(([code]) => code as number | null);
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Resolves when a line of its log holds the text. */
+  async says(text: string, withinMs?: number): Promise<void> {
+    await eventually(
+      `the relay says "${text}"; it said\n${this.lines.join('\n')}`,
+      () => this.lines.some((line) => line.includes(text)),
+      withinMs,
+    );
+  }
+
+  /** The value of one of its metrics. */
+  async metric(name: string): Promise<number> {
+    await this.says('"msg":"metrics"');
+    const line = this.lines.find((text) => text.includes('"msg":"metrics"')) ?? '{}';
+    const response = await fetch(`${(JSON.parse(line) as { url: string }).url}/metrics`);
+    const text = await response.text();
+    return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async kill(): Promise<void> {
+    this.signal('SIGKILL');
+    await this.#exit;
+  }
+
+  /** Its exit code; null when a signal ended it. */
+  exit(): Promise<number | null> {
+    return this.#exit;
+  }
+
+  async stop(): Promise<number | null> {
+    this.signal('SIGTERM');
+    return await this.#exit;
+  }
+}

@@ -1,0 +1,211 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { relayStream } from '../../../contracts/ids.ts';
+import { eventually } from '../../kafka/eventually.ts';
+import { firstRevisions, readTopic, type TopicReader } from '../../kafka/read-topic.ts';
+import { type Broker, startBroker } from '../../kafka/start-broker.ts';
+import { LedgerFile, proposed } from './ledger-file.ts';
+import { RelayProcess, type RelaySite } from './relay-process.ts';
+
+const broker: Broker | null = await startBroker();
+
+describe.skipIf(broker === null)('gateway relay', () => {
+  let ledger: LedgerFile;
+  let site: RelaySite;
+  const relays: RelayProcess[] = [];
+  const readers: TopicReader[] = [];
+  let topics = 0;
+
+  const start = (other: Partial<RelaySite> = {}): RelayProcess => {
+    const relay = new RelayProcess({ ...site, ...other });
+    relays.push(relay);
+    return relay;
+  };
+  const read = (): TopicReader => {
+    const reader = readTopic(site.brokers, site.topic);
+    readers.push(reader);
+    return reader;
+  };
+  const relayEvents = async (): Promise<string[]> => {
+    const types: string[] = [];
+    for await (const { type } of ledger.log.readStream(relayStream(site.topic))) types.push(type);
+    return types;
+  };
+
+  beforeEach(async () => {
+    if (broker === null) return;
+    ledger = await LedgerFile.open();
+    site = { folder: ledger.folder, brokers: broker.brokers, topic: `ledger-${process.pid}-${++topics}` };
+    await broker.createTopic(site.topic);
+  });
+
+  afterEach(async () => {
+    for (const relay of relays.splice(0)) await relay.kill();
+    for (const reader of readers.splice(0)) await reader.close();
+    await ledger.remove();
+  });
+
+  afterAll(() => broker?.stop());
+
+  it('publishes what is in the log and what comes, in order per account, and never its own stream', async () => {
+    await ledger.append('acct_1', 3);
+    await ledger.append('acct_2', 2);
+    const relay = start();
+    const topic = read();
+    await topic.until('five events', (events) => events.length === 5);
+    await ledger.append('acct_1', 2);
+    await topic.until('seven events', (events) => events.length === 7);
+    expect(firstRevisions(topic.events)).toEqual(
+      new Map([
+        ['account-acct_1', [0, 1, 2, 3, 4]],
+        ['account-acct_2', [0, 1]],
+      ]),
+    );
+    expect(await relay.stop()).toBe(0);
+    const log = await Array.fromAsync(ledger.log.readAll());
+    const published = log.filter(({ stream }) => stream !== relayStream(site.topic));
+    const byPosition = topic.events.map(({ relayEpoch: _, ...event }) => event).sort((a, b) => a.position - b.position);
+    expect(byPosition).toEqual(published);
+  });
+
+  it('says nothing on the console but its own log, writes a checkpoint and releases its claim when it stops', async () => {
+    await ledger.append('acct_1', 3);
+    const relay = start();
+    await eventually('three are published', async () => (await relay.metric('gateway_relay_published_total')) === 3);
+    expect(await relay.stop()).toBe(0);
+    expect(relay.lines.filter((line) => !line.startsWith('{"level":30'))).toEqual([]);
+    const types = await relayEvents();
+    expect(types[0]).toBe('RelayClaimed');
+    expect(types.slice(-2)).toEqual(['RelayCheckpointed', 'RelayReleased']);
+  });
+
+  it('goes on from its checkpoint, not from the beginning, when it is started again', async () => {
+    await ledger.append('acct_1', 3);
+    const first = start();
+    await eventually('three are published', async () => (await first.metric('gateway_relay_published_total')) === 3);
+    await first.stop();
+    await ledger.append('acct_1', 1);
+    const second = start();
+    const topic = read();
+    await topic.until('the fourth event', (events) => events.some(({ revision }) => revision === 3));
+    expect(await second.metric('gateway_relay_published_total')).toBe(1);
+    expect(topic.events.map(({ revision, relayEpoch }) => [revision, relayEpoch])).toEqual([
+      [0, 1],
+      [1, 1],
+      [2, 1],
+      [3, 2],
+    ]);
+  });
+
+  it('stands by beside an active one and takes over when that is killed, once its claim is over', async () => {
+    await ledger.append('acct_1', 1);
+    const first = start();
+    await first.says('the active relay');
+    const second = start();
+    await second.says('standing by');
+    expect(await first.metric('gateway_relay_active')).toBe(1);
+    expect(await second.metric('gateway_relay_active')).toBe(0);
+    await first.kill();
+    await ledger.append('acct_1', 1);
+    await second.says('the active relay');
+    await eventually('it publishes', async () => (await second.metric('gateway_relay_published_total')) >= 1);
+    expect(await second.metric('gateway_relay_active')).toBe(1);
+  });
+
+  it('takes over at once when the active one has released its claim', async () => {
+    const first = start();
+    await first.says('the active relay');
+    const second = start();
+    await second.says('standing by');
+    await first.stop();
+    await second.says('the active relay', 1_000);
+  });
+
+  it('is fenced when it wakes up after another has taken over: it sends nothing more and stops', async () => {
+    await ledger.append('acct_1', 1);
+    const first = start();
+    await eventually('one is published', async () => (await first.metric('gateway_relay_published_total')) === 1);
+    first.signal('SIGSTOP');
+    const second = start();
+    await second.says('the active relay');
+    await ledger.append('acct_1', 5);
+    await eventually('the second publishes', async () => (await second.metric('gateway_relay_published_total')) >= 5);
+    first.signal('SIGCONT');
+    expect(await first.exit()).toBe(3);
+    await first.says('is fenced: another relay has claimed the feed');
+    const topic = read();
+    await topic.until('six events', (events) => events.length >= 6);
+    expect(topic.events.filter(({ relayEpoch }) => relayEpoch === 1).map(({ revision }) => revision)).toEqual([0]);
+    expect(second.isRunning).toBe(true);
+  });
+
+  it('refuses a topic that has another number of partitions, also where another relay is active', async () => {
+    const active = start();
+    await active.says('the active relay');
+    const relay = start({ partitions: 12 });
+    expect(await relay.exit()).toBe(2);
+    await relay.says(`the topic ${site.topic} has 4 partitions, the configuration says 12`);
+  });
+
+  it('stops at an event that cannot be read, says which, and publishes nothing behind it', async () => {
+    await ledger.append('acct_1', 2);
+    await ledger.appendRaw(
+      'acct_2',
+      proposed(1).map((event) => ({ ...event, type: 'PlanForgotten' })),
+    );
+    await ledger.append('acct_1', 2);
+    const relay = start();
+    expect(await relay.exit()).toBe(3);
+    await relay.says('account-acct_2 revision 0 (PlanForgotten, position 3) cannot be published');
+    const topic = read();
+    await topic.until('what stands before it', (events) => events.length === 2);
+    const again = start();
+    expect(await again.exit()).toBe(3);
+    await topic.close();
+    expect(firstRevisions(topic.events)).toEqual(new Map([['account-acct_1', [0, 1]]]));
+  });
+
+  it('fills a topic from the beginning that was made anew, whatever its checkpoint says', async () => {
+    await ledger.append('acct_1', 3);
+    const first = start();
+    await eventually('three are published', async () => (await first.metric('gateway_relay_published_total')) === 3);
+    await first.stop();
+    const another = await startBroker();
+    if (another === null || another.kind !== 'mock') return;
+    try {
+      await another.createTopic(site.topic);
+      const second = start({ brokers: another.brokers });
+      await eventually('all are published', async () => (await second.metric('gateway_relay_published_total')) === 3);
+      await second.says('filling it from the beginning');
+    } finally {
+      await another.stop();
+    }
+  });
+
+  describe.skipIf(broker?.pid === null)('while Kafka is away', () => {
+    const stopBroker = (signal: NodeJS.Signals): void => {
+      if (broker !== null && broker.pid !== null) process.kill(broker.pid, signal);
+    };
+    afterEach(() => stopBroker('SIGCONT'));
+
+    it('tries again for ever, tells the lag, keeps its claim, and loses nothing', async () => {
+      const relay = start();
+      await relay.says('the active relay');
+      expect(await relay.metric('gateway_relay_lag_seconds')).toBe(0);
+      stopBroker('SIGSTOP');
+      await ledger.append('acct_1', 10);
+      await relay.says('Kafka does not answer');
+      await eventually('the lag grows', async () => (await relay.metric('gateway_relay_lag_seconds')) > 1.5);
+      expect(await relay.metric('gateway_relay_kafka_up')).toBe(0);
+      await eventually('the head is told', async () => (await relay.metric('gateway_relay_head_position')) >= 10);
+      expect(await relay.metric('gateway_relay_acknowledged_position')).toBeLessThan(10);
+      const second = start();
+      await second.says('standing by');
+      stopBroker('SIGCONT');
+      await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 10);
+      await eventually('no lag is left', async () => (await relay.metric('gateway_relay_lag_seconds')) === 0);
+      expect(await relay.metric('gateway_relay_kafka_up')).toBe(1);
+      expect(await second.metric('gateway_relay_active')).toBe(0);
+      expect(await relay.stop()).toBe(0);
+    });
+  });
+});
