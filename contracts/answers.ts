@@ -91,10 +91,12 @@ export type MeAnswer = z.infer<typeof meSchema>;
 export const statusSchema = z.strictObject({
   name: z.string(),
   version: z.string(),
-  /** Whether the views have caught up with the ledger and the journal can take requests. */
+  /** Whether requests are admitted. */
   ok: z.boolean(),
   /** How many models can be called. */
   models: z.int(),
+  /** What is amiss while requests are admitted all the same; absent where nothing is. */
+  degraded: z.string().optional(),
 });
 export type StatusAnswer = z.infer<typeof statusSchema>;
 

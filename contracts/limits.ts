@@ -45,6 +45,8 @@ export const LIMITS = Object.freeze({
   settlementAttemptsMax: 8,
   settlementBackoffMs: 50,
   settlementBackoffMaxMs: 5 * SECOND_MS,
+  /** While the log is away one account tries as often as this; its first answer wakes all others. */
+  settlementScoutMs: 250,
 
   /** Views are written to disk at least this often while they change. */
   viewFlushMs: 250,
@@ -79,4 +81,5 @@ assert(
 );
 assert(2 * LIMITS.viewsAgeMs <= LIMITS.leaseSlackMs / 2, 'a proxy that serves without the log still has its leases');
 assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');
+assert(LIMITS.settlementScoutMs < LIMITS.settlementBackoffMaxMs, 'the scout comes before the others');
 assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');

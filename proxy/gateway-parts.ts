@@ -3,7 +3,9 @@ import type { Projections } from '../projections/projections.ts';
 import type { CreditFleet } from './admission/credit-fleet.ts';
 import type { Holds } from './admission/holds.ts';
 import type { RateLimit } from './admission/rate-limit.ts';
+import type { Availability } from './availability.ts';
 import type { InFlight } from './in-flight.ts';
+import type { RequestCounts } from './metrics/request-counts.ts';
 import type { RelayParts } from './relay/message-relay.ts';
 import type { UpstreamDirectory } from './upstream/upstream-directory.ts';
 
@@ -19,6 +21,6 @@ export interface GatewayParts {
   readonly upstreams: UpstreamDirectory;
   readonly relay: RelayParts;
   readonly inFlight: InFlight;
-  /** Why no request can be admitted now; null when it can. */
-  readonly notReady: () => string | null;
+  readonly availability: Availability;
+  readonly counts: RequestCounts;
 }

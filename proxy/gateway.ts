@@ -7,18 +7,22 @@ import type { Logger } from 'pino';
 import type { Configuration } from '../contracts/configuration.ts';
 import type { EventLog } from '../contracts/event-log.ts';
 import { LIMITS } from '../contracts/limits.ts';
-import { rateCardOf } from '../ledger/catalog/catalog-state.ts';
 import { type Journal, openJournal, type RecoveredRequest } from '../ledger/journal/journal.ts';
-import { examineRecovered } from '../ledger/settlement/recover-requests.ts';
+import { type MetricsServer, startMetricsServer } from '../ledger/metrics-server.ts';
 import { Settlement } from '../ledger/settlement/settlement.ts';
 import { Projections } from '../projections/projections.ts';
+import { viewFeedOf } from '../projections/view-feed-of.ts';
 import { CreditFleet } from './admission/credit-fleet.ts';
 import { Holds } from './admission/holds.ts';
 import { longestRequestMs } from './admission/longest-request.ts';
 import { UNLIMITED } from './admission/rate-limit.ts';
+import { Availability } from './availability.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
 import { InFlight } from './in-flight.ts';
+import { type GatewayMetrics, gatewayMetrics } from './metrics/gateway-metrics.ts';
+import { RequestCounts } from './metrics/request-counts.ts';
 import { proxyIdOf } from './proxy-id.ts';
+import { RecoveredRequests } from './recovered-requests.ts';
 import { Drains } from './relay/drains.ts';
 import { RequestAccounting } from './request-accounting.ts';
 import { buildServer } from './server.ts';
@@ -35,6 +39,7 @@ export interface GatewayOptions {
  * One gateway process: server, journal, settlement and views around one event log.
  *
  *   start: journal → views (catching up) → listening, not ready → caught up → journal's requests settled → ready
+ *          (without the log: views as they were → journal's requests held → ready, degraded)
  *   stop:  not ready → no new connections → streams drained, then cut → settlements flushed → all closed
  */
 export class Gateway {
@@ -48,9 +53,14 @@ export class Gateway {
   readonly #sweeper: ExpirySweeper;
   /** Null where this proxy has all credit to itself. */
   readonly #fleet: CreditFleet | null;
-  readonly #ready: Promise<void>;
-  #phase: 'starting' | 'serving' | 'stopping' = 'starting';
-  #fault: string | null = null;
+  readonly #availability: Availability;
+  readonly #recovered: RecoveredRequests;
+  /** Null where they are not configured: then nothing is measured. */
+  readonly #metrics: GatewayMetrics | null;
+  readonly #ready = Promise.withResolvers<void>();
+  #metricsServer: MetricsServer | null = null;
+  /** Null before the first word of it. */
+  #isInSight: boolean | null = null;
   #stopping: Promise<void> | null = null;
 
   private constructor(
@@ -65,20 +75,25 @@ export class Gateway {
     this.#projections = projections;
     this.#upstreams = new UpstreamDirectory(configuration.providers);
     const holds = new Holds();
-    this.#settlement = new Settlement({
-      log,
-      book: projections.accounts,
+    const counts = new RequestCounts();
+    const availability = new Availability({
       clock,
-      onSettled: (requestId) => {
-        holds.release(requestId);
-        journal.settle([requestId]);
-      },
-      onStuck: (requestId, error) =>
-        logger.fatal({ err: error, requestId }, 'a request cannot be settled; the journal keeps it'),
-      onLogAway: (error) => logger.error({ err: error }, 'the event log does not answer; usage stays in the journal'),
+      projections,
+      journal,
+      source: configuration.projections.source,
+      viewsAgeMsMax: configuration.projections.maxAgeMs,
+      journalBytesMax: configuration.journal.maxBytes,
     });
+    this.#availability = availability;
+    const settlement = this.#settle(holds, recovered.length > 0);
+    this.#settlement = settlement;
+    this.#recovered = new RecoveredRequests({ recovered, log, journal, holds, settlement, projections, clock, logger });
+    const { metrics } = configuration;
+    const pending = () => settlement.pending + this.#recovered.count;
+    const measured = { clock, availability, projections, journal, pending, inFlight: this.#inFlight, holds, counts };
+    this.#metrics = metrics.serve === undefined ? null : gatewayMetrics(measured);
     this.#fleet = configuration.proxies === 'many' ? this.#joinFleet(holds) : null;
-    const accounting = new RequestAccounting({ journal, holds, settlement: this.#settlement, logger });
+    const accounting = new RequestAccounting({ journal, holds, settlement, counts, logger });
     this.#server = buildServer({
       clock,
       logger,
@@ -88,7 +103,8 @@ export class Gateway {
       rateLimit: UNLIMITED,
       upstreams: this.#upstreams,
       inFlight: this.#inFlight,
-      notReady: () => this.#notReady(),
+      availability,
+      counts,
       relay: {
         accounting,
         drains: new Drains({ max: LIMITS.drainsMax, ms: configuration.drainMs }),
@@ -98,29 +114,39 @@ export class Gateway {
       },
     });
     this.#sweeper = new ExpirySweeper({ log, accounts: projections.accounts, clock, logger });
-    this.#ready = this.#becomeReady(recovered);
     // Told through `whenReady` and /readyz; a start that fails must not also end the process by itself.
-    this.#ready.catch((error: unknown) => logger.fatal({ err: error }, 'the gateway cannot become ready'));
+    this.#ready.promise.catch((error: unknown) => logger.fatal({ err: error }, 'the gateway cannot become ready'));
+    void this.#becomeReady();
   }
 
   /** Resolves when the server listens; it may not be ready yet. @throws JournalError, EventLogError, Error of `listen`. */
   static async start(options: GatewayOptions): Promise<Gateway> {
     const { configuration, log, logger } = options;
     mkdirSync(configuration.data, { recursive: true });
-    const opened = await openJournal({ directory: join(configuration.data, 'journal') });
+    const opened = await openJournal({
+      directory: join(configuration.data, 'journal'),
+      bytesMax: configuration.journal.maxBytes,
+    });
     for (const stretch of opened.damaged)
       logger.error(stretch, 'the journal is damaged here; what can be read is kept');
+    if (opened.cutBytes > 0)
+      logger.warn({ bytes: opened.cutBytes }, 'the last record of the journal was not written whole and is cut off');
     let gateway: Gateway | null = null;
     const projections = await Projections.start({
       log,
+      feed: viewFeedOf(configuration, log, proxyIdOf(configuration.data, options.clock())),
+      clock: options.clock,
       path: join(configuration.data, 'views.db'),
       persist: true,
       onStopped: (error) => gateway?.fail(error),
+      onLive: () => gateway?.logInSight(),
+      onDropped: (error) => gateway?.logOutOfSight(error),
     });
     gateway = new Gateway(options, opened.journal, projections, opened.recovered);
     try {
       // A copy, because Fastify writes into what it is given.
       await gateway.#server.listen({ ...configuration.listen });
+      await gateway.#serveMetrics();
     } catch (error) {
       await gateway.stop();
       throw error;
@@ -135,7 +161,12 @@ export class Gateway {
 
   /** Resolves when requests are admitted. @throws Error when that cannot be. */
   whenReady(): Promise<void> {
-    return this.#ready;
+    return this.#ready.promise;
+  }
+
+  /** Where GET /metrics is answered; null where that is not configured. */
+  get metricsUrl(): string | null {
+    return this.#metricsServer?.url ?? null;
   }
 
   /** Resolves when every finished request is in the ledger. */
@@ -149,8 +180,24 @@ export class Gateway {
 
   /** The views stand still: what they admit would be wrong, so nothing is. */
   fail(error: Error): void {
-    this.#fault = 'the views have stopped following the ledger';
-    this.#options.logger.fatal({ err: error }, this.#fault);
+    const fault = 'the views have stopped following the ledger';
+    this.#availability.fail(fault);
+    this.#options.logger.fatal({ err: error }, fault);
+  }
+
+  /** The views follow their feed, or do so again. */
+  logInSight(): void {
+    if (this.#isInSight !== true) this.#options.logger.info('the views follow the ledger');
+    this.#isInSight = true;
+    this.#settlement.logIsBack();
+  }
+
+  /** Told again and again while it is looked for in vain. */
+  logOutOfSight(error: Error): void {
+    const { logger } = this.#options;
+    if (this.#isInSight !== false) logger.warn({ err: error }, 'the feed of the views is away; it is looked for');
+    this.#isInSight = false;
+    this.#serveWithoutLog();
   }
 
   /** Stops in order; bounded by `shutdownDrainMs` and the flush's own time. Idempotent. */
@@ -161,13 +208,15 @@ export class Gateway {
 
   async #stopInOrder(): Promise<void> {
     const { configuration, logger } = this.#options;
-    this.#phase = 'stopping';
+    this.#availability.stop();
+    this.#recovered.close();
     const closed = this.#server.close();
     this.#server.server.closeIdleConnections();
     await within(configuration.shutdownDrainMs, this.#inFlight.whenEmpty());
     if (this.#inFlight.count > 0) logger.warn({ requests: this.#inFlight.count }, 'requests are cut by the shutdown');
     this.#inFlight.cutAll();
-    await within(LIMITS.shutdownFlushMs, this.#settlement.idle());
+    // Without the log there is nothing to wait for.
+    if (!this.#availability.isLogAway) await within(LIMITS.shutdownFlushMs, this.#settlement.idle());
     if (this.#settlement.pending > 0)
       logger.error(
         { requests: this.#settlement.pending },
@@ -177,6 +226,7 @@ export class Gateway {
     this.#settlement.close();
     this.#server.server.closeAllConnections();
     await closed;
+    await this.#metricsServer?.close();
     await this.#upstreams.close();
     await this.#sweeper.close();
     await this.#projections.close();
@@ -196,38 +246,64 @@ export class Gateway {
       logger,
       longestRequestMs: longestRequestMs(configuration),
       slackMs: configuration.leases.slackMs,
-      isLogAway: () => !projections.caughtUp,
+      isLogAway: () => this.#availability.isLogAway,
     });
   }
 
-  async #becomeReady(recovered: readonly RecoveredRequest[]): Promise<void> {
-    await this.#projections.whenCaughtUp();
-    await this.#settleRecovered(recovered);
-    this.#phase = 'serving';
-  }
-
-  /** Requests of an earlier run: settled before any new one is admitted, so that their cost counts. */
-  async #settleRecovered(recovered: readonly RecoveredRequest[]): Promise<void> {
-    if (recovered.length === 0) return;
+  /** Settlement, which frees what was held and lets the journal forget. */
+  #settle(holds: Holds, waitsForEarlier: boolean): Settlement {
     const { log, logger, clock } = this.#options;
-    const { unsettled, recorded } = await examineRecovered(log, recovered, clock());
-    this.#journal.settle(recorded);
-    const catalog = this.#projections.catalog.state;
-    for (const { accountId, usage, leaseId } of unsettled) {
-      const card = rateCardOf(catalog, usage.rateCard);
-      if (card === null)
-        throw new Error(`${usage.requestId} names rate card ${usage.rateCard.hash}, which the catalog never had`);
-      this.#settlement.submit(accountId, usage, card, leaseId);
-    }
-    await this.#settlement.idle();
-    logger.info({ settled: unsettled.length, wereSettled: recorded.length }, 'requests of the last run are settled');
+    return new Settlement({
+      log,
+      book: this.#projections.accounts,
+      clock,
+      waitsForEarlier,
+      onSettled: (requestId, usage) => {
+        holds.release(requestId);
+        this.#journal.settle([requestId]);
+        this.#metrics?.settled(clock() - Date.parse(usage.finishedAt));
+      },
+      onStuck: (requestId, error) =>
+        logger.fatal({ err: error, requestId }, 'a request cannot be settled; the journal keeps it'),
+      onLogAway: (error) => {
+        if (this.#availability.appendsFail())
+          logger.error({ err: error }, 'the event log does not answer; usage stays in the journal');
+      },
+      onLogBack: () => {
+        this.#availability.appendsSucceed();
+        logger.info({ requests: this.#settlement.pending }, 'the event log answers again; what waits is settled');
+      },
+    });
   }
 
-  #notReady(): string | null {
-    if (this.#fault !== null) return this.#fault;
-    if (this.#phase === 'stopping') return 'the gateway is stopping';
-    if (this.#phase === 'starting' || !this.#projections.caughtUp) return 'the gateway is catching up with its ledger';
-    return this.#journal.writable ? null : 'the journal of usage is full or cannot be written';
+  async #serveMetrics(): Promise<void> {
+    const { serve } = this.#options.configuration.metrics;
+    if (serve === undefined || this.#metrics === null) return;
+    this.#metricsServer = await startMetricsServer({ ...serve, registry: this.#metrics.registry });
+  }
+
+  /** With the log in sight: what an earlier run left is settled before any new request is admitted. */
+  async #becomeReady(): Promise<void> {
+    try {
+      await this.#projections.whenCaughtUp();
+      await this.#recovered.settle();
+      this.#availability.serve();
+      this.#ready.resolve();
+    } catch (error) {
+      // A stop in the middle of the start is no failure of it.
+      if (this.#stopping !== null) return;
+      this.#availability.fail('the requests of the last run cannot be settled');
+      this.#ready.reject(error);
+    }
+  }
+
+  /** The log is away before anything could be settled: the views of an earlier run are served from, where they suffice. */
+  #serveWithoutLog(): void {
+    const { clock } = this.#options;
+    if (this.#availability.isServing || this.#stopping !== null) return;
+    if (this.#projections.ageMs(clock()) === null || !this.#recovered.hold()) return;
+    this.#availability.serve();
+    if (this.#availability.refuse() === null) this.#ready.resolve();
   }
 }
 

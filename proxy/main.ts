@@ -1,15 +1,17 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { ConfigurationError } from '../contracts/configuration.ts';
+import { type Configuration, ConfigurationError } from '../contracts/configuration.ts';
 import { EventLogError } from '../contracts/event-log.ts';
 import { addAccountCommands } from '../ledger/commands/account-commands.ts';
 import { addCatalogCommands } from '../ledger/commands/catalog-commands.ts';
-import { type CommandContext, CommandError, EXIT } from '../ledger/commands/command-context.ts';
+import { type CommandContext, CommandError, EXIT, type LogFollower } from '../ledger/commands/command-context.ts';
 import { addCreditsCommands } from '../ledger/commands/credits-commands.ts';
 import { addKeyCommands } from '../ledger/commands/key-commands.ts';
 import { addLedgerCommands } from '../ledger/commands/ledger-commands.ts';
 import { addLimitCommands } from '../ledger/commands/limit-commands.ts';
+import { addRelayCommand } from '../ledger/commands/relay-command.ts';
+import { openEventStoreDbEventLog } from '../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { JournalError } from '../ledger/journal/journal-error.ts';
 import { addAccountListCommand } from '../projections/commands/account-list.ts';
@@ -17,7 +19,7 @@ import { addServeCommand } from './commands/serve-command.ts';
 
 /** The program `gateway`: the one place where adapters are built and the environment is read. */
 const context: CommandContext = {
-  openEventLog: (configuration) => openSqliteEventLog({ path: join(configuration.data, 'ledger.db') }),
+  openEventLog,
   environment: process.env,
   clock: Date.now,
   write: (text) => process.stdout.write(text),
@@ -43,6 +45,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 addServeCommand(program, context);
+addRelayCommand(program, context);
 const account = program.command('account').description('accounts');
 addAccountCommands(account, context);
 addAccountListCommand(account, context);
@@ -57,6 +60,20 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
+}
+
+async function openEventLog(
+  { eventLog, data }: Configuration,
+  follower?: LogFollower,
+): ReturnType<CommandContext['openEventLog']> {
+  if (eventLog.kind === 'sqlite') return openSqliteEventLog({ path: join(data, 'ledger.db') });
+  const { connectionString } = eventLog;
+  if (follower === undefined) return openEventStoreDbEventLog({ connectionString, waitForServer: true });
+  const log = await openEventStoreDbEventLog({ connectionString, logger: follower.logger });
+  void log.startFaults.then((faults) => {
+    if (faults.length > 0) follower.onFaults(faults);
+  });
+  return log;
 }
 
 /** Sub-commands must throw, too, so that this file alone decides how the process ends. */

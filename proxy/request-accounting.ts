@@ -7,6 +7,7 @@ import { rateUsage } from '../ledger/rating.ts';
 import { type Ending, type StartedRequest, usageOf } from '../ledger/settlement/request-record.ts';
 import type { Settlement } from '../ledger/settlement/settlement.ts';
 import type { Holds } from './admission/holds.ts';
+import type { RequestCounts } from './metrics/request-counts.ts';
 
 /** A request between its hold and its settlement. */
 export interface AccountedRequest {
@@ -18,6 +19,14 @@ export interface AccountedRequest {
   readonly startedText: string;
 }
 
+interface AccountingParts {
+  readonly journal: Journal;
+  readonly holds: Holds;
+  readonly settlement: Settlement;
+  readonly counts: RequestCounts;
+  readonly logger: Logger;
+}
+
 /**
  * The money side of a request's life: begin before it goes upstream, then finish (however it ended) or abandon (no
  * upstream has seen it). Journal, holds and settlement are moved together here and nowhere else.
@@ -26,12 +35,14 @@ export class RequestAccounting {
   readonly #journal: Journal;
   readonly #holds: Holds;
   readonly #settlement: Settlement;
+  readonly #counts: RequestCounts;
   readonly #logger: Logger;
 
-  constructor(parts: { journal: Journal; holds: Holds; settlement: Settlement; logger: Logger }) {
+  constructor(parts: AccountingParts) {
     this.#journal = parts.journal;
     this.#holds = parts.holds;
     this.#settlement = parts.settlement;
+    this.#counts = parts.counts;
     this.#logger = parts.logger;
   }
 
@@ -51,6 +62,7 @@ export class RequestAccounting {
       // The request is settled from memory; only a crash before that would now lose its usage.
       this.#logger.error({ err: error, requestId }, 'the journal did not take a finished request');
     }
+    this.#counts.ended(ending.outcome);
     this.#holds.lower(requestId, cost);
     this.#settlement.submit(accountId, usageOf(requestId, started, ending), card, started.leaseId ?? null);
   }

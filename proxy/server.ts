@@ -3,6 +3,7 @@ import { errorEnvelope, type Refusal, refusal } from '../contracts/errors.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import { refuse } from './answer.ts';
 import type { GatewayParts } from './gateway-parts.ts';
+import type { RequestCounts } from './metrics/request-counts.ts';
 import { newRequestId } from './request-id.ts';
 import { routeCatalogAndPricing } from './routes/catalog-and-pricing.ts';
 import { routeCountTokens } from './routes/count-tokens.ts';
@@ -34,6 +35,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   });
   keepBodiesRaw(app);
   addCallerToRequests(app);
+  countAnswers(app, parts.counts);
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const refused = refusalFor(error);
     if (refused.code === 'internal') parts.logger.error({ err: error, requestId: request.id }, 'a request failed');
@@ -57,6 +59,16 @@ function keepBodiesRaw(app: FastifyInstance): void {
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+}
+
+const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
+
+/** Every answer but those that the relay writes, which counts its own, and those to probes. */
+function countAnswers(app: FastifyInstance, counts: RequestCounts): void {
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (!PROBES.has(request.routeOptions.url)) counts.answered(reply.statusCode, true);
+    done();
+  });
 }
 
 const PATH_SHOWN_MAX = 200;

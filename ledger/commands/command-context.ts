@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import Table from 'cli-table3';
 import type { Command } from 'commander';
+import type { Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
@@ -8,10 +9,21 @@ import { type CommandId, commandId, uuidV7 } from '../../contracts/ids.ts';
 
 /** What commands work with. The adapters are built where the program is built. */
 export interface CommandContext {
-  readonly openEventLog: (configuration: Configuration) => Promise<EventLog>;
+  /**
+   * Opens the configured log. A command needs it and waits for what its start check says; a gateway (`follower`) starts
+   * without it, too, and is told later. @throws EventLogError when a command cannot reach it, or may not use it
+   */
+  readonly openEventLog: (configuration: Configuration, follower?: LogFollower) => Promise<EventLog>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: () => number;
   readonly write: (text: string) => void;
+}
+
+/** A program that stays up whatever becomes of the log. */
+export interface LogFollower {
+  readonly logger: Logger;
+  /** What is wrong with the log or with what it lets this program do, one line each; each says what to mend. */
+  readonly onFaults: (faults: readonly string[]) => void;
 }
 
 /** Options that every command takes; commander puts those of the program and of the command together. */

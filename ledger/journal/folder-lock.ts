@@ -21,6 +21,8 @@ export interface FolderLock {
 export function lockFolder(directory: string): FolderLock {
   const database = new DatabaseSync(join(directory, LOCK_FILE), { timeout: 0 });
   try {
+    // Without a rollback file, for which a full disk has no room: nothing is ever written.
+    database.exec('PRAGMA journal_mode = MEMORY');
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();

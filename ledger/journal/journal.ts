@@ -1,12 +1,14 @@
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import type { RequestId } from '../../contracts/ids.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
-import { JournalError } from './journal-error.ts';
+import { isDiskFull, JournalError, type JournalFullBound } from './journal-error.ts';
 import { checkedBounds, JOURNAL_BOUNDS, type JournalBounds } from './limits.ts';
 import { type Recovery, readJournal } from './recovery.ts';
+import { emptyReserve } from './reserve.ts';
 import type { Segment } from './segment.ts';
-import { makeFolder, retireSegment, syncFolder } from './segment-folder.ts';
-import { createSegment } from './segment-writer.ts';
+import { makeFolder, RESERVE_FILE, retireSegment, syncFolder } from './segment-folder.ts';
+import { createSegment, type SegmentWriter } from './segment-writer.ts';
 import { SegmentedJournal } from './segmented-journal.ts';
 
 /**
@@ -19,14 +21,15 @@ export interface Journal {
   /**
    * Takes down a request's start (JSON text) before it goes upstream. When this returns it is in the file: `kill -9`
    * of the process does not lose it; against loss of power `durable` does.
-   * @throws JournalFull when no request may begin now; nothing of it stays. JournalError `input_output`, `closed`.
+   * @throws JournalFull when no request may begin now (`obstacle` has told); nothing of it stays. JournalError `input_output`, `closed`.
    */
   begin(requestId: RequestId, start: string): void;
 
   /**
    * Takes down what is to be settled for a request that has begun (JSON text), at most once, with the same promise.
-   * Accepted above `bytesMax`. @throws JournalError `input_output` when there is no room left on the disk even in a
-   * fresh segment, or the write fails: the journal is not writable any more, and the caller settles from memory.
+   * Accepted above `bytesMax`, and with the disk full as long as the room that is kept for it lasts. @throws JournalFull
+   * `disk` after that, JournalError `input_output` when the write fails: the caller settles from memory, and only a
+   * crash before that loses the usage.
    */
   finish(requestId: RequestId, finished: string): void;
 
@@ -46,12 +49,15 @@ export interface Journal {
   readonly bytes: number;
   /** Requests begun and not yet settled. */
   readonly open: number;
-  /** Whether a request may begin: no bound is reached, nothing failed. A full disk shows in `begin` only, and may pass. */
-  readonly writable: boolean;
+  /** Why no request may begin now; null where one may. Bounds and a full disk pass, by themselves or by settling. */
+  readonly obstacle: JournalObstacle | null;
 
   /** Writes and syncs what waits, then gives the folder free. Idempotent. @throws JournalError when that failed. */
   close(): Promise<void>;
 }
+
+/** A bound that is reached, a disk without room, a write or sync that failed for ever, or the end. */
+export type JournalObstacle = JournalFullBound | 'failed' | 'closed';
 
 /** A request that was begun and not settled. Without a start only where the part of the journal that had it is damaged. */
 export type RecoveredRequest =
@@ -111,9 +117,19 @@ async function recover(directory: string, bounds: JournalBounds, lock: FolderLoc
   const { open, recovered, damaged, tornBytes: cutBytes, nextSequence } = recovery;
   cutTorn(recovery);
   const segments = await retireLeading(directory, recovery.segments);
-  const writer = createSegment(directory, recovery.nextNumber);
+  const writer = firstSegment(directory, recovery.nextNumber);
   const journal = new SegmentedJournal({ directory, bounds, lock, segments, writer, open, nextSequence });
   return { journal, recovered, damaged, cutBytes };
+}
+
+/** What an earlier run left can be settled though the disk is full: the room kept for that is given free. */
+function firstSegment(directory: string, number: number): SegmentWriter {
+  try {
+    return createSegment(directory, number);
+  } catch (error) {
+    if (!isDiskFull(error) || !emptyReserve(join(directory, RESERVE_FILE))) throw error;
+    return createSegment(directory, number);
+  }
 }
 
 /** Cuts the torn end off the last segment, on disk, before there is another after it. */

@@ -20,6 +20,12 @@ export interface JournalBounds {
    * of CPU, so that one after the other without a pause would take half a core from the requests.
    */
   readonly syncPauseMs: number;
+  /** Room on the disk that is kept for the ends of requests that have begun. */
+  readonly reserveBytes: number;
+  /** How much more than the reserve must be free before requests begin again after the disk was full. */
+  readonly reserveMarginBytes: number;
+  /** How often that is looked at while the disk is full. */
+  readonly reserveLookMs: number;
 }
 
 export const JOURNAL_BOUNDS: JournalBounds = Object.freeze({
@@ -28,6 +34,10 @@ export const JOURNAL_BOUNDS: JournalBounds = Object.freeze({
   unfinishedMax: LIMITS.requestsInFlightMax,
   backgroundSyncMs: 5,
   syncPauseMs: 2,
+  // The ends of some 8,000 requests; what does not fit any more is settled from memory.
+  reserveBytes: 8 * MIB,
+  reserveMarginBytes: 4 * MIB,
+  reserveLookMs: 1_000,
 });
 
 /** The start or the end of one request, as JSON text. Both are about 500 bytes; a longer one is a bug of the caller. */
@@ -38,8 +48,6 @@ export const SETTLED_WAITING_MAX = 1_024;
 export const CARRY_BYTES_MAX = 2 * MIB;
 /** They take at most one part in so many of a fresh segment, so that carrying never fills what it frees. */
 export const CARRY_SHARE = 4;
-/** Writes of one finish before the journal gives up: the current segment, then a fresh one. */
-export const FINISH_ATTEMPTS_MAX = 2;
 /** Offsets in a segment are 32-bit numbers. */
 export const SEGMENT_OFFSET_MAX = 0xffff_ffff;
 

@@ -6,8 +6,9 @@ import { JournalError } from './journal-error.ts';
 
 const SEGMENT_PATTERN = /^(\d{10})\.journal$/;
 const DAMAGED_SUFFIX = '.damaged';
-/** SQLite's own files beside the lock. */
-const LOCK_FILES: ReadonlySet<string> = new Set([LOCK_FILE, `${LOCK_FILE}-journal`]);
+export const RESERVE_FILE = 'reserve';
+/** The lock with SQLite's own file beside it, and room that is kept. */
+const OTHER_FILES: ReadonlySet<string> = new Set([LOCK_FILE, `${LOCK_FILE}-journal`, RESERVE_FILE]);
 
 export const segmentFile = (segment: number): string => `${String(segment).padStart(10, '0')}.journal`;
 
@@ -22,7 +23,7 @@ export function listSegments(directory: string): number[] {
   for (const file of readdirSync(directory)) {
     const match = SEGMENT_PATTERN.exec(file);
     if (match !== null) numbers.push(Number(match[1]));
-    else if (!LOCK_FILES.has(file) && !file.endsWith(DAMAGED_SUFFIX))
+    else if (!OTHER_FILES.has(file) && !file.endsWith(DAMAGED_SUFFIX))
       throw new JournalError('foreign_file', `${join(directory, file)} is no file of a journal; move it away`);
   }
   return numbers.sort((left, right) => left - right);

@@ -4,16 +4,11 @@ import type { RequestId } from '../../contracts/ids.ts';
 import { carryForward } from './carry-forward.ts';
 import type { FolderLock } from './folder-lock.ts';
 import { GroupSync } from './group-sync.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, JournalObstacle } from './journal.ts';
 import { isDiskFull, JournalError, JournalFull, type JournalFullBound } from './journal-error.ts';
-import {
-  CARRY_BYTES_MAX,
-  CARRY_SHARE,
-  FINISH_ATTEMPTS_MAX,
-  type JournalBounds,
-  SETTLED_WAITING_MAX,
-} from './limits.ts';
+import { CARRY_BYTES_MAX, CARRY_SHARE, type JournalBounds, SETTLED_WAITING_MAX } from './limits.ts';
 import type { OpenRequests } from './open-requests.ts';
+import { Reserve } from './reserve.ts';
 import { RetiredSegments } from './retired-segments.ts';
 import type { Segment } from './segment.ts';
 import { HEADER_BYTES } from './segment-header.ts';
@@ -40,6 +35,7 @@ export class SegmentedJournal implements Journal {
   readonly #batch = new WriteBatch();
   readonly #sync: GroupSync;
   readonly #retired: RetiredSegments;
+  readonly #reserve: Reserve;
   /** Oldest first; the last is the one in use. */
   readonly #segments: Segment[];
   #writer: SegmentWriter;
@@ -60,6 +56,9 @@ export class SegmentedJournal implements Journal {
     this.#retired = new RetiredSegments(options.directory, (cause) => {
       this.#fail('cannot remove a settled segment', cause);
     });
+    this.#reserve = new Reserve(options.directory, options.bounds, (cause) => {
+      this.#fail('cannot keep room for the end of requests', cause);
+    });
     this.#sync = new GroupSync({
       fd: options.writer.fd,
       backgroundMs: options.bounds.backgroundSyncMs,
@@ -77,8 +76,9 @@ export class SegmentedJournal implements Journal {
     return this.#open.size;
   }
 
-  get writable(): boolean {
-    return this.#failure === null && this.#closing === null && this.#boundReached() === null;
+  get obstacle(): JournalObstacle | null {
+    if (this.#failure !== null) return 'failed';
+    return this.#closing === null ? this.#boundReached() : 'closed';
   }
 
   begin(id: RequestId, start: string): void {
@@ -95,8 +95,9 @@ export class SegmentedJournal implements Journal {
       this.#sequence += 1;
     } catch (error) {
       this.#batch.dropRecord();
-      if (isDiskFull(error)) throw this.#full('disk', error);
-      throw this.#fail('cannot write to the journal', error);
+      if (!isDiskFull(error)) throw this.#fail('cannot write to the journal', error);
+      this.#reserve.guard();
+      throw this.#full('disk', error);
     }
   }
 
@@ -104,21 +105,35 @@ export class SegmentedJournal implements Journal {
     this.#assertUsable();
     assert(this.#open.canFinish(id), 'a request finishes once, after it has begun');
     this.#batch.setFinish(id, finished);
-    for (let attempt = 1; ; attempt++) {
+    const { bytes, recordAt } = this.#batch;
+    try {
+      const offset = this.#writeFinish();
+      this.#open.finish(id, { segment: this.#writer.segment, offset, bytes: bytes - recordAt });
+    } catch (error) {
+      this.#batch.dropRecord();
+      if (isDiskFull(error)) throw this.#full('disk', error);
+      throw this.#fail('cannot write the end of a request to the journal', error);
+    }
+  }
+
+  /** To the segment in use; there with the reserve's room, where the disk is full; at last to a fresh segment. */
+  #writeFinish(): number {
+    try {
+      this.#rotateIfPossible();
+      return this.#writeBatch();
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
+    if (this.#reserve.spend()) {
       try {
-        if (attempt === 1) this.#rotateIfPossible();
-        // Nothing is carried on the way: there is little room, and it belongs to this record.
-        else this.#rotate();
-        const { segment } = this.#writer;
-        const bytes = this.#batch.bytes - this.#batch.recordAt;
-        this.#open.finish(id, { segment, offset: this.#writeBatch(), bytes });
-        return;
+        return this.#writeBatch();
       } catch (error) {
-        if (isDiskFull(error) && attempt < FINISH_ATTEMPTS_MAX) continue;
-        this.#batch.dropRecord();
-        throw this.#fail('cannot write the end of a request to the journal', error);
+        if (!isDiskFull(error)) throw error;
       }
     }
+    // A file may have its largest size while the disk has room. Nothing is carried on the way: there is little.
+    this.#rotate();
+    return this.#writeBatch();
   }
 
   settle(ids: readonly RequestId[]): void {
@@ -146,6 +161,7 @@ export class SegmentedJournal implements Journal {
 
   async #close(): Promise<void> {
     try {
+      await this.#reserve.close();
       await this.#retired.close();
       await this.#sync.durable();
     } finally {
@@ -165,7 +181,8 @@ export class SegmentedJournal implements Journal {
 
   #boundReached(): JournalFullBound | null {
     if (this.#bytes >= this.#bounds.bytesMax) return 'bytesMax';
-    return this.#open.unfinished >= this.#bounds.unfinishedMax ? 'unfinishedMax' : null;
+    if (this.#open.unfinished >= this.#bounds.unfinishedMax) return 'unfinishedMax';
+    return this.#reserve.isWhole ? null : 'disk';
   }
 
   #full(bound: JournalFullBound, cause?: unknown): JournalFull {

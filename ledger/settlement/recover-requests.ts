@@ -1,12 +1,9 @@
-import { z } from 'zod';
 import { decodeEvent } from '../../contracts/event-codec.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import type { UsageRecorded } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type LeaseId, type RequestId, revision } from '../../contracts/ids.ts';
 import type { RecoveredRequest } from '../journal/journal.ts';
-import { endingSchema, recoveredEnding, type StartedRequest, startedRequestSchema, usageOf } from './request-record.ts';
-
-const finishedSchema = z.strictObject({ started: startedRequestSchema, ending: endingSchema });
+import { readRecovered } from './read-recovered.ts';
 
 /** A request of an earlier run that the ledger does not have. */
 export interface UnsettledRequest {
@@ -22,22 +19,28 @@ export interface JournalFindings {
   readonly recorded: readonly RequestId[];
 }
 
+/** The revision up to which settlement's book has folded an account: -1 where it has nothing. */
+export type FoldedUpTo = (accountId: AccountId) => number;
+
 /**
  * What is to become of the requests that the journal still holds after a restart. A request's usage can only stand
- * after the revision that its account had when it began, so that much of the stream tells whether it is there.
- * @throws Error when a journal text is not of its form.
+ * after the revision that its account had when it began, so that much of the stream tells whether it is there. What is
+ * in the stream after the book's revision settlement finds by itself.
+ * @throws Error when a journal text is not of its form; EventLogError as `readStream`, and `unavailable` where the node
+ *   that answers does not have yet what the book has: a request could be there and not be seen.
  */
 export async function examineRecovered(
   log: EventLog,
   recovered: readonly RecoveredRequest[],
   nowMs: number,
+  foldedUpTo: FoldedUpTo = () => -1,
 ): Promise<JournalFindings> {
   const requests = recovered.map((request) => readRecovered(request, nowMs));
   const unsettled: UnsettledRequest[] = [];
   const recorded: RequestId[] = [];
   for (const [accountId, ofAccount] of Map.groupBy(requests, ({ started }) => started.accountId)) {
     const since = Math.min(...ofAccount.map(({ started }) => started.accountRevision));
-    const known = await recordedSince(log, accountId, since);
+    const known = await recordedSince(log, accountId, since, foldedUpTo);
     for (const { usage, started } of ofAccount) {
       if (known.has(usage.requestId)) recorded.push(usage.requestId);
       else unsettled.push({ accountId, usage, leaseId: started.leaseId ?? null });
@@ -46,23 +49,26 @@ export async function examineRecovered(
   return { unsettled, recorded };
 }
 
-function readRecovered(request: RecoveredRequest, nowMs: number): { started: StartedRequest; usage: UsageRecorded } {
-  // The finished text holds the start, too, so it is enough where the part of the journal with the start is damaged.
-  if (request.finished !== null) {
-    const { started, ending } = finishedSchema.parse(JSON.parse(request.finished));
-    return { started, usage: usageOf(request.requestId, started, ending) };
-  }
-  if (request.start === null) throw new Error(`${request.requestId}: the journal has neither its start nor its end`);
-  const started = startedRequestSchema.parse(JSON.parse(request.start));
-  return { started, usage: usageOf(request.requestId, started, recoveredEnding(started, nowMs)) };
-}
-
-async function recordedSince(log: EventLog, accountId: AccountId, since: number): Promise<Set<RequestId>> {
+async function recordedSince(
+  log: EventLog,
+  accountId: AccountId,
+  since: number,
+  foldedUpTo: FoldedUpTo,
+): Promise<Set<RequestId>> {
   const recorded = new Set<RequestId>();
+  // Taken before the reading: what is folded meanwhile is for whoever watches the book.
+  const mustReach = foldedUpTo(accountId);
+  let reached = since;
   for await (const event of log.readStream(accountStream(accountId), { from: revision(since + 1) })) {
+    reached = event.revision;
     if (event.type !== 'UsageRecorded') continue;
     const decoded = decodeEvent(event);
     if (decoded.type === 'UsageRecorded') recorded.add(decoded.data.requestId);
   }
+  if (reached < mustReach)
+    throw new EventLogError(
+      'unavailable',
+      `the log has ${accountId} up to ${reached} only, the views up to ${mustReach}`,
+    );
   return recorded;
 }

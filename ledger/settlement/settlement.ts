@@ -15,12 +15,19 @@ export interface SettlementOptions {
   readonly book: AccountBook;
   readonly clock: () => number;
   /** Told once for each request, when its usage and debit are in the ledger and folded into the book. */
-  readonly onSettled: (requestId: RequestId) => void;
+  readonly onSettled: (requestId: RequestId, usage: UsageRecorded) => void;
   /** A request that cannot be settled by this program (a bug): it stays in the journal for the next start. */
   readonly onStuck: (requestId: RequestId, error: unknown) => void;
   /** The log has been away for a whole round of attempts; told again each round. */
   readonly onLogAway: (error: unknown) => void;
+  /** The log answers again after `onLogAway`. */
+  readonly onLogBack?: () => void;
+  /** Nothing is appended before `startAfter`: requests of an earlier run come first. */
+  readonly waitsForEarlier?: boolean;
 }
+
+/** A request of an earlier run, with what it is priced by. */
+export interface EarlierRequest extends Pick<PendingRequest, 'accountId' | 'usage' | 'card' | 'leaseId'> {}
 
 interface PendingRequest {
   readonly accountId: AccountId;
@@ -36,8 +43,10 @@ interface PendingRequest {
 
 interface AccountLane {
   readonly waiting: PendingRequest[];
-  /** Idle, waiting for more to join, waiting for a place among the appends, or appending. */
-  phase: 'idle' | 'lingering' | 'ready' | 'running';
+  /** Idle, waiting for more to join, for a place among the appends, appending, or waiting after a failure. */
+  phase: 'idle' | 'lingering' | 'ready' | 'running' | 'resting';
+  /** Appends in a row that failed. */
+  failures: number;
 }
 
 /**
@@ -48,6 +57,10 @@ interface AccountLane {
  * from where (own append, a read after a conflict, the subscription). The book at revision r has folded everything up
  * to r, so a request still pending is not in the ledger up to r; and the append succeeds at r only. An append whose
  * answer was lost is therefore found by the conflict that the next one meets, or by the log's own idempotency.
+ *
+ *   idle ─▶ lingering ─▶ ready ─▶ running ─▶ idle        one lane an account; only `running` holds a place among
+ *                          ▲         └──▶ resting ─┐      the appends, so that failing accounts hold up no others
+ *                          └───────────────────────┘
  */
 export class Settlement {
   readonly #options: SettlementOptions;
@@ -58,11 +71,18 @@ export class Settlement {
   /** Accounts with work that wait for one of the appends under way to end. */
   readonly #ready: AccountId[] = [];
   readonly #idleWaiters: (() => void)[] = [];
-  readonly #stop = new AbortController();
+  #rests = new AbortController();
+  #isWaiting: boolean;
+  #isClosed = false;
+  /** A whole round of some account's appends has failed, and none has been answered since. */
+  #isLogAway = false;
+  /** While the log is away one lane tries often, so that its first answer ends the waiting of all. */
+  #scout: AccountLane | null = null;
   #appendsUnderWay = 0;
 
   constructor(options: SettlementOptions) {
     this.#options = options;
+    this.#isWaiting = options.waitsForEarlier === true;
     options.book.onFolded((_accountId, event) => this.#observe(event));
   }
 
@@ -81,21 +101,48 @@ export class Settlement {
     this.#wake(accountId, lane);
   }
 
+  /** Ends the waiting for requests of an earlier run: they go before what was submitted meanwhile, in their order. */
+  startAfter(earlier: readonly EarlierRequest[]): void {
+    if (!this.#isWaiting) throw new Error('settlement has started');
+    const meanwhile = [...this.#lanes.values()].map((lane) => [lane, lane.waiting.splice(0)] as const);
+    for (const { accountId, usage, card, leaseId } of earlier) this.submit(accountId, usage, card, leaseId);
+    for (const [lane, waiting] of meanwhile) lane.waiting.push(...waiting);
+    this.#isWaiting = false;
+    for (const [accountId, lane] of this.#lanes) this.#wake(accountId, lane);
+  }
+
   /** Resolves when nothing is pending. */
   idle(): Promise<void> {
     if (this.#pending.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
+  /** A sign of life from the log: whoever waits after a failure tries again at once. */
+  logIsBack(): void {
+    const wasAway = this.#isLogAway;
+    this.#isLogAway = false;
+    this.#scout = null;
+    for (const lane of this.#lanes.values()) lane.failures = 0;
+    this.#endRests();
+    if (wasAway) this.#options.onLogBack?.();
+  }
+
   /** Starts no further append. What is pending stays in the journal. */
   close(): void {
-    this.#stop.abort();
+    this.#isClosed = true;
+    this.#endRests();
+  }
+
+  #endRests(): void {
+    const rests = this.#rests;
+    this.#rests = new AbortController();
+    rests.abort();
   }
 
   #laneOf(accountId: AccountId): AccountLane {
     let lane = this.#lanes.get(accountId);
     if (lane === undefined) {
-      lane = { waiting: [], phase: 'idle' };
+      lane = { waiting: [], phase: 'idle', failures: 0 };
       this.#lanes.set(accountId, lane);
     }
     return lane;
@@ -106,7 +153,7 @@ export class Settlement {
    * accounts wait for the same instant, so that their appends share a commit of the log.
    */
   #wake(accountId: AccountId, lane: AccountLane): void {
-    if (this.#stop.signal.aborted || lane.phase === 'ready' || lane.phase === 'running') return;
+    if (this.#isClosed || this.#isWaiting || (lane.phase !== 'idle' && lane.phase !== 'lingering')) return;
     if (lane.waiting.length >= LIMITS.settlementGroupMax) {
       this.#makeReady(accountId, lane);
       this.#startReady();
@@ -129,11 +176,7 @@ export class Settlement {
   }
 
   #startReady(): void {
-    while (
-      !this.#stop.signal.aborted &&
-      this.#ready.length > 0 &&
-      this.#appendsUnderWay < LIMITS.settlementAppendsMax
-    ) {
+    while (!this.#isClosed && this.#ready.length > 0 && this.#appendsUnderWay < LIMITS.settlementAppendsMax) {
       const accountId = this.#ready.shift();
       if (accountId === undefined) return;
       this.#appendsUnderWay++;
@@ -152,38 +195,61 @@ export class Settlement {
     try {
       await this.#settleGroup(accountId, group);
     } catch (error) {
-      // Put back in order; the next round starts after the longest back-off.
+      // Put back in order.
       lane.waiting.unshift(...group.filter((request) => this.#isPending(request)));
-      if (this.#stop.signal.aborted) return;
-      this.#options.onLogAway(error);
-      await delay(LIMITS.settlementBackoffMaxMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      if (!this.#isClosed) void this.#rest(accountId, lane, error);
+      return;
     }
     lane.phase = 'idle';
+    lane.failures = 0;
     if (lane.waiting.length > 0) this.#wake(accountId, lane);
     else this.#lanes.delete(accountId);
   }
 
+  /** Waits without a place among the appends: longer after each failure, and after a whole round of them longest. */
+  async #rest(accountId: AccountId, lane: AccountLane, error: unknown): Promise<void> {
+    lane.phase = 'resting';
+    const isFinal = !(error instanceof EventLogError) || !error.canRetry;
+    lane.failures = isFinal ? LIMITS.settlementAttemptsMax : lane.failures + 1;
+    const isRoundOver = lane.failures >= LIMITS.settlementAttemptsMax;
+    if (isRoundOver) {
+      lane.failures = 0;
+      this.#isLogAway = true;
+      this.#options.onLogAway(error);
+    }
+    if (this.#isLogAway) this.#scout ??= lane;
+    const isScout = this.#scout === lane;
+    const longestMs = isRoundOver ? LIMITS.settlementBackoffMaxMs : backOffMs(lane.failures);
+    const waitMs = isScout ? Math.min(longestMs, LIMITS.settlementScoutMs) : longestMs;
+    // Ended early by a sign of life, or by the close.
+    await delay(waitMs, undefined, { signal: this.#rests.signal }).catch(() => undefined);
+    // Whoever fails next takes over, so that an account with a trouble of its own is not the scout for ever.
+    if (this.#scout === lane) this.#scout = null;
+    if (this.#isClosed) return;
+    this.#makeReady(accountId, lane);
+    this.#startReady();
+  }
+
   async #settleGroup(accountId: AccountId, group: readonly PendingRequest[]): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      this.#stop.signal.throwIfAborted();
+    for (let conflicts = 0; !this.#isClosed; ) {
       const { events, proposed, at } = this.#decideGroup(accountId, group);
       if (proposed.length === 0) return;
       try {
         const result = await this.#options.log.append(accountStream(accountId), at, proposed);
         if (result.type === 'appended') {
           foldAppended(this.#options.book, accountId, at, events);
-          attempt = 0;
-          continue;
+          conflicts = 0;
+        } else {
+          await catchUpBook(this.#options.log, this.#options.book, accountId);
+          conflicts++;
         }
-        await catchUpBook(this.#options.log, this.#options.book, accountId);
-        if (attempt >= LIMITS.settlementAttemptsMax) throw new Error(`${attempt} conflicts in a row on ${accountId}`);
+        if (this.#isLogAway) this.logIsBack();
       } catch (error) {
         if (error instanceof EventLogError && error.kind === 'invalid')
           return this.#settleOneByOne(accountId, group, error);
-        const canRetry = error instanceof EventLogError && error.canRetry;
-        if (!canRetry || attempt >= LIMITS.settlementAttemptsMax) throw error;
-        await this.#backOff(attempt);
+        throw error;
       }
+      if (conflicts >= LIMITS.settlementAttemptsMax) throw new Error(`${conflicts} conflicts in a row on ${accountId}`);
     }
   }
 
@@ -233,13 +299,12 @@ export class Settlement {
     const request = this.#pending.get(event.data.requestId);
     if (request === undefined) return;
     request.recorded = true;
-    if (event.type === 'CreditsDebited' || !(request.hasDebit ?? hasDebit(request)))
-      this.#settled(event.data.requestId);
+    if (event.type === 'CreditsDebited' || !(request.hasDebit ?? hasDebit(request))) this.#settled(request);
   }
 
-  #settled(requestId: RequestId): void {
-    this.#pending.delete(requestId);
-    this.#options.onSettled(requestId);
+  #settled({ usage }: PendingRequest): void {
+    this.#pending.delete(usage.requestId);
+    this.#options.onSettled(usage.requestId, usage);
     this.#tellIdle();
   }
 
@@ -256,11 +321,12 @@ export class Settlement {
   #isPending(request: PendingRequest): boolean {
     return this.#pending.get(request.usage.requestId) === request;
   }
+}
 
-  async #backOff(attempt: number): Promise<void> {
-    const longest = Math.min(LIMITS.settlementBackoffMs * 2 ** (attempt - 1), LIMITS.settlementBackoffMaxMs);
-    await delay(longest * (0.5 + Math.random() / 2), undefined, { signal: this.#stop.signal });
-  }
+/** With jitter, so that accounts that failed together do not try together. */
+function backOffMs(failures: number): number {
+  const longest = Math.min(LIMITS.settlementBackoffMs * 2 ** (failures - 1), LIMITS.settlementBackoffMaxMs);
+  return longest * (0.5 + Math.random() / 2);
 }
 
 /** For a request that the ledger had before it was decided here. */

@@ -50,8 +50,8 @@ export function admit(
   incoming: IncomingRequest,
   parts: GatewayParts,
 ): Admitted | Refusal | Promise<Admitted | Refusal> {
-  const notReady = parts.notReady();
-  if (notReady !== null) return refusal('not_ready', notReady, 1);
+  const unavailable = parts.availability.refuse();
+  if (unavailable !== null) return unavailable;
   if (parts.inFlight.isFull) return refusal('gateway_overloaded', 'too many requests are under way', 1);
   const candidate = candidateOf(incoming, parts);
   if ('code' in candidate) return candidate;

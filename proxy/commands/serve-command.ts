@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import type { Command } from 'commander';
 import pino, { type Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import { wholeNumberArgument } from '../../ledger/commands/command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../../ledger/commands/command-context.ts';
@@ -40,13 +41,19 @@ async function serve(options: ServeOptions, command: Command, context: CommandCo
     pino.destination({ dest: 2, sync: false, minLength: 0 }),
   );
   mkdirSync(configuration.data, { recursive: true });
-  const log = await context.openEventLog(configuration);
+  const unusable = Promise.withResolvers<never>();
+  unusable.promise.catch(() => undefined);
+  const onFaults = (faults: readonly string[]): void =>
+    unusable.reject(new CommandError(`the event log cannot be used as it is:\n${faults.join('\n')}`, EXIT.unavailable));
+  const log = await context.openEventLog(configuration, { logger, onFaults });
   try {
     const demo = configuration.file === null ? await openDemoAccount(context, log, configuration) : null;
-    await publishFirstCatalog(context, log, configuration);
+    const isPublished = await publishIfThere(context, log, configuration);
     const gateway = await startGateway({ configuration, log, logger, clock: context.clock });
-    const stopped = stopOnSignal(gateway, logger);
-    await gateway.whenReady();
+    const stopped = Promise.race([stopOnSignal(gateway, logger), unusable.promise.finally(() => gateway.stop())]);
+    stopped.catch(() => undefined);
+    if (!isPublished) publishWhenThere(context, log, configuration, gateway, logger);
+    await Promise.race([gateway.whenReady(), stopped]);
     context.write(
       json === true
         ? `${JSON.stringify({ url: gateway.url, data: configuration.data, ...demo })}\n`
@@ -56,6 +63,30 @@ async function serve(options: ServeOptions, command: Command, context: CommandCo
   } finally {
     await log.close();
   }
+}
+
+/** False where the log is away: a proxy of many starts all the same. */
+async function publishIfThere(context: CommandContext, log: EventLog, configuration: Configuration): Promise<boolean> {
+  try {
+    await publishFirstCatalog(context, log, configuration);
+    return true;
+  } catch (error) {
+    if (configuration.eventLog.kind !== 'sqlite' && error instanceof EventLogError && error.canRetry) return false;
+    throw error;
+  }
+}
+
+function publishWhenThere(
+  context: CommandContext,
+  log: EventLog,
+  configuration: Configuration,
+  { projections }: Gateway,
+  logger: Logger,
+): void {
+  projections
+    .whenCaughtUp()
+    .then(() => publishFirstCatalog(context, log, configuration))
+    .catch((error: unknown) => logger.error({ err: error }, 'the first catalog was not published'));
 }
 
 async function startGateway(options: GatewayOptions): Promise<Gateway> {

@@ -8,14 +8,18 @@ export const SERVICE_NAME = 'model-gateway';
 /** The version of the interface (specification, part Versioning). */
 export const INTERFACE_VERSION = '1.0.0';
 
-/** GET /status (public), /healthz (the process is alive) and /readyz (it can take requests). */
-export function routeHealth(app: FastifyInstance, { projections, clock, notReady }: GatewayParts): void {
+/**
+ * GET /status (public), /healthz (the process is alive) and /readyz (it can take requests; with what is amiss where it
+ * takes them all the same).
+ */
+export function routeHealth(app: FastifyInstance, { projections, clock, availability }: GatewayParts): void {
   app.get('/status', (_request, reply) => {
     const status: StatusAnswer = {
       name: SERVICE_NAME,
       version: INTERFACE_VERSION,
-      ok: notReady() === null,
+      ok: availability.refuse() === null,
       models: callableModels(projections.catalog.state, clock()).length,
+      ...whatIsAmiss(),
     };
     return answer(reply, status);
   });
@@ -23,8 +27,13 @@ export function routeHealth(app: FastifyInstance, { projections, clock, notReady
   app.get('/healthz', (_request, reply) => answer(reply, { ok: true }));
 
   app.get('/readyz', (_request, reply) => {
-    const reason = notReady();
-    if (reason !== null) void reply.code(503);
-    return answer(reply, reason === null ? { ok: true } : { ok: false, reason });
+    const refused = availability.refuse();
+    if (refused !== null) void reply.code(503);
+    return answer(reply, refused === null ? { ok: true, ...whatIsAmiss() } : { ok: false, reason: refused.message });
   });
+
+  const whatIsAmiss = (): { degraded?: string } => {
+    const degraded = availability.degraded();
+    return degraded === null ? {} : { degraded };
+  };
 }

@@ -16,11 +16,13 @@ export function addCallerToRequests(app: FastifyInstance): void {
 }
 
 /** Finds the caller from the headers alone, so that nobody unknown makes the gateway read a body. */
-export function knowCaller({ projections, clock }: GatewayParts) {
+export function knowCaller({ projections, availability, clock }: GatewayParts) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const caller = authenticate(request.headers, projections.accounts, clock());
     if (caller.type === 'refusal') {
-      refuse(reply, caller);
+      // A key that is not known yet may be one of those that the ledger has.
+      const unknown = caller.code === 'invalid_credential' ? availability.refuseUnknown() : null;
+      refuse(reply, unknown ?? caller);
       return;
     }
     request.caller = caller;

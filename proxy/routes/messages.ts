@@ -6,6 +6,7 @@ import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { type Admitted, admit } from '../admission/admit.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
 import { refuse } from '../answer.ts';
+import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
 import { ClientAnswer } from '../relay/client-answer.ts';
@@ -32,6 +33,7 @@ function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: F
   if (request.raw.socket.destroyed) {
     // The client left while its input was counted: nothing has gone upstream.
     parts.holds.release(requestId);
+    parts.counts.answered(0, false);
     reply.hijack();
     return reply;
   }
@@ -77,14 +79,20 @@ function begin(admitted: Admitted, { headers }: FastifyRequest, parts: GatewayPa
     parts.holds.release(requestId);
     if (!(error instanceof JournalError)) throw error;
     parts.logger.error({ err: error, requestId }, 'the journal refuses requests');
-    return refusal('gateway_overloaded', 'the gateway cannot take down usage at the moment', 5);
+    return (
+      parts.availability.refuse() ??
+      refusal('gateway_overloaded', 'the gateway cannot take down usage at the moment', OUTAGE_RETRY_S)
+    );
   }
 }
 
 function relay(request: RelayedRequest, requestId: RequestId, reply: FastifyReply, parts: GatewayParts): void {
   const { raw } = reply;
   const client = new ClientAnswer(raw, requestId, request.deprecation);
-  const relay: MessageRelay = new MessageRelay(request, client, parts.relay, () => parts.inFlight.remove(relay));
+  const relay: MessageRelay = new MessageRelay(request, client, parts.relay, () => {
+    parts.inFlight.remove(relay);
+    parts.counts.answered(raw.statusCode, raw.headersSent);
+  });
   parts.inFlight.add(relay);
   raw.on('close', () => relay.clientLeft());
   raw.on('error', () => relay.clientLeft());

@@ -101,7 +101,7 @@ describe.runIf(process.platform === 'linux')('a sync that fails', () => {
     await expect(waiting).rejects.toThrow(isBroken);
     await expect(journal.durable()).rejects.toThrow(isBroken);
     expect(() => journal.begin(idOf(1), startOf(1))).toThrow(isBroken);
-    expect(journal.writable).toBe(false);
+    expect(journal.obstacle).toBe('failed');
     await expect(journal.close()).rejects.toThrow(isBroken);
   });
 
@@ -110,7 +110,7 @@ describe.runIf(process.platform === 'linux')('a sync that fails', () => {
     const { journal } = await openJournal({ directory });
     journal.begin(idOf(0), startOf(0));
     replaceWithFullDevice(directory);
-    await vi.waitFor(() => expect(journal.writable).toBe(false), { interval: 1 });
+    await vi.waitFor(() => expect(journal.obstacle).toBe('failed'), { interval: 1 });
     expect(() => journal.begin(idOf(1), startOf(1))).toThrow(expect.objectContaining({ kind: 'input_output' }));
     await expect(journal.close()).rejects.toThrow(expect.objectContaining({ kind: 'input_output' }));
   });

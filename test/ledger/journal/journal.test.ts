@@ -96,7 +96,7 @@ describe('what is in the file when a call returns', () => {
 describe('bounds', () => {
   const fill = (journal: Journal): number => {
     let begun = 0;
-    for (; journal.writable; begun++) journal.begin(idOf(begun), startOf(begun));
+    for (; journal.obstacle === null; begun++) journal.begin(idOf(begun), startOf(begun));
     return begun;
   };
 
@@ -114,7 +114,7 @@ describe('bounds', () => {
     expect(journal.bytes).toBeGreaterThan(12_000);
     expect(journal.bytes).toBeLessThan(10_000 + finishHeadroomBytes(bounds));
     journal.settle(ids);
-    expect(journal).toMatchObject({ writable: true, open: 0 });
+    expect(journal).toMatchObject({ obstacle: null, open: 0 });
     journal.begin(idOf(begun), startOf(begun));
     await journal.close();
   });
@@ -126,7 +126,7 @@ describe('bounds', () => {
     const begun = fill(journal);
     await journal.close();
     const again = await openJournal({ directory, ...bounds });
-    expect(again.journal.writable).toBe(false);
+    expect(again.journal.obstacle).toBe('bytesMax');
     for (let index = 0; index < begun; index++) again.journal.finish(idOf(index), finishedOf(index));
     await again.journal.close();
   });
@@ -137,9 +137,9 @@ describe('bounds', () => {
     expect(() => journal.begin(idOf(3), startOf(3))).toThrow(expect.objectContaining({ bound: 'unfinishedMax' }));
     journal.finish(idOf(1), finishedOf(1));
     journal.begin(idOf(3), startOf(3));
-    expect(journal).toMatchObject({ writable: false, open: 4 });
+    expect(journal).toMatchObject({ obstacle: 'unfinishedMax', open: 4 });
     journal.settle([idOf(0)]);
-    expect(journal).toMatchObject({ writable: true, open: 3 });
+    expect(journal).toMatchObject({ obstacle: null, open: 3 });
     await journal.close();
   });
 
@@ -179,7 +179,7 @@ describe('misuse', () => {
     expect(() => journal.begin(idOf(1), startOf(1))).toThrow(isClosed);
     expect(() => journal.finish(idOf(0), finishedOf(0))).toThrow(isClosed);
     await expect(journal.durable()).rejects.toThrow(isClosed);
-    expect(journal.writable).toBe(false);
+    expect(journal.obstacle).toBe('closed');
     await expect(journal.close()).resolves.toBeUndefined();
     await closing;
   });

@@ -60,9 +60,9 @@ describe('a crash at any instant', () => {
       const file = lastFile(image);
       truncateSync(file, chosen % (readFileSync(file).length + 1));
       const torn = readJournal(image);
-      const first = await openJournal({ directory: image });
+      const first = await openJournal({ reserveBytes: 4_096, directory: image });
       await first.journal.close();
-      const second = await openJournal({ directory: image });
+      const second = await openJournal({ reserveBytes: 4_096, directory: image });
       await second.journal.close();
       expect(first).toMatchObject({ recovered: torn.recovered, damaged: [], cutBytes: torn.tornBytes });
       expect(second).toMatchObject({ recovered: torn.recovered, damaged: [], cutBytes: 0 });
@@ -72,7 +72,12 @@ describe('a crash at any instant', () => {
 
   test('before the word that a request is settled was written, yet after its start went, does not bring back its end', async () => {
     const directory = journalFolder();
-    const { journal } = await openJournal({ directory, segmentBytesMax: 1, backgroundSyncMs: 60_000 });
+    const { journal } = await openJournal({
+      reserveBytes: 4_096,
+      directory,
+      segmentBytesMax: 1,
+      backgroundSyncMs: 60_000,
+    });
     for (const index of [0, 1]) journal.begin(idOf(index), startOf(index));
     journal.finish(idOf(0), finishedOf(0));
     journal.settle([idOf(0)]);
@@ -140,7 +145,7 @@ describe('damage', () => {
 
   test('stays in the folder under another name when the journal has no more use for the segment', async () => {
     const directory = journalFolder();
-    const { journal } = await openJournal({ directory });
+    const { journal } = await openJournal({ reserveBytes: 4_096, directory });
     for (const index of [0, 1]) journal.begin(idOf(index), startOf(index));
     await journal.close();
     const file = lastFile(directory);
@@ -148,20 +153,20 @@ describe('damage', () => {
     bytes[40] = (bytes[40] ?? 0) ^ 1;
     writeFileSync(file, bytes);
 
-    const second = await openJournal({ directory });
+    const second = await openJournal({ reserveBytes: 4_096, directory });
     expect(second.recovered).toEqual([{ requestId: idOf(1), start: startOf(1), finished: null }]);
     expect(second.damaged).toEqual([{ file, offset: 20, bytes: expect.any(Number) }]);
     second.journal.settle([idOf(1)]);
     await second.journal.close();
     expect(readFileSync(`${file}.damaged`)).toEqual(bytes);
-    const third = await openJournal({ directory });
+    const third = await openJournal({ reserveBytes: 4_096, directory });
     expect(third).toMatchObject({ recovered: [], damaged: [] });
     await third.journal.close();
   });
 
   test('that takes a start leaves the end, which stays until it is settled', async () => {
     const directory = journalFolder();
-    const { journal } = await openJournal({ directory });
+    const { journal } = await openJournal({ reserveBytes: 4_096, directory });
     journal.begin(idOf(0), startOf(0));
     journal.finish(idOf(0), finishedOf(0));
     await journal.close();
@@ -170,7 +175,7 @@ describe('damage', () => {
     bytes[40] = (bytes[40] ?? 0) ^ 1;
     writeFileSync(file, bytes);
     for (const _time of ['first', 'second']) {
-      const again = await openJournal({ directory });
+      const again = await openJournal({ reserveBytes: 4_096, directory });
       expect(again.recovered).toEqual([{ requestId: idOf(0), start: null, finished: finishedOf(0) }]);
       await again.journal.close();
     }
@@ -178,7 +183,7 @@ describe('damage', () => {
 
   test('a record copied to another place does not pass for one', async () => {
     const directory = journalFolder();
-    const { journal } = await openJournal({ directory });
+    const { journal } = await openJournal({ reserveBytes: 4_096, directory });
     journal.begin(idOf(0), startOf(0));
     await journal.close();
     const file = lastFile(directory);
@@ -189,7 +194,7 @@ describe('damage', () => {
 
   test('a segment that is missing between two others is reported', async () => {
     const directory = journalFolder();
-    const { journal } = await openJournal({ directory, segmentBytesMax: 1 });
+    const { journal } = await openJournal({ reserveBytes: 4_096, directory, segmentBytesMax: 1 });
     for (const index of [0, 1, 2]) journal.begin(idOf(index), startOf(index));
     await journal.close();
     const missing = join(directory, segmentNames(directory)[1] ?? '');
@@ -203,12 +208,12 @@ describe('damage', () => {
 describe('files that are not this release’s', () => {
   async function refused(file: string, content: Buffer): Promise<unknown> {
     const directory = journalFolder();
-    const { journal } = await openJournal({ directory });
+    const { journal } = await openJournal({ reserveBytes: 4_096, directory });
     journal.begin(idOf(0), startOf(0));
     await journal.close();
     writeFileSync(join(directory, file), content);
     const before = segmentNames(directory).map((name) => readFileSync(join(directory, name)));
-    const error = await openJournal({ directory }).catch((reason: unknown) => reason);
+    const error = await openJournal({ reserveBytes: 4_096, directory }).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ message: expect.stringContaining(join(directory, file)) });
     expect(segmentNames(directory).map((name) => readFileSync(join(directory, name)))).toEqual(before);
     return error;

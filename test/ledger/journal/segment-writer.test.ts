@@ -23,22 +23,23 @@ describe.runIf(isLinux)('no room in the file system', () => {
       firstRefusal: 'full: disk',
       sizeAfterRefusal: whole,
       bytesAfterRefusal: whole,
-      writableAfterRefusal: true,
+      obstacleAfterRefusal: 'disk',
+      refusedMeanwhile: 'full: disk',
       shortBegin: 'accepted',
       finishInFreshSegment: 'accepted',
       freshSize: 20 + 9 + 16 + LONG.length,
       laterBegin: 'accepted',
-      finishTooLong: 'input_output',
-      writableAfterFailure: false,
-      beginAfterFailure: 'input_output',
-      closed: 'input_output',
+      finishTooLong: 'full: disk',
+      obstacleAfterTooLong: 'disk',
+      beginAfterTooLong: 'accepted',
+      closed: 'closed',
     });
 
     const { journal, recovered, damaged, cutBytes } = await openJournal({ directory });
     expect({ damaged, cutBytes }).toEqual({ damaged: [], cutBytes: 0 });
     expect(recovered.map(({ requestId, finished }) => [requestId, finished])).toEqual([
       [idOf(0), LONG],
-      ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((index) => [idOf(index), null]),
+      ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((index) => [idOf(index), null]),
     ]);
     await journal.close();
   });
@@ -55,7 +56,7 @@ describe.runIf(isLinux)('no room in the file system', () => {
     expect(() => journal.begin(idOf(1), startOf(1))).toThrow(isBroken);
     expect(() => journal.begin(idOf(2), startOf(2))).toThrow(isBroken);
     expect(() => journal.finish(idOf(0), finishedOf(0))).toThrow(isBroken);
-    expect(journal).toMatchObject({ writable: false, open: 1 });
+    expect(journal).toMatchObject({ obstacle: 'failed', open: 1 });
     await expect(journal.durable()).rejects.toThrow(isBroken);
     await expect(journal.close()).rejects.toThrow(isBroken);
     const { journal: again, recovered } = await openJournal({ directory });

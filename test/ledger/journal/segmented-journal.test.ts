@@ -83,7 +83,7 @@ describe('segments', () => {
         journal.settle([idOf(index)]);
       }
     }).toThrow(expect.objectContaining({ kind: 'input_output' }));
-    expect(journal.writable).toBe(false);
+    expect(journal.obstacle).toBe('failed');
     await expect(journal.close()).rejects.toThrow(expect.objectContaining({ kind: 'input_output' }));
     expect(plainRecords(directory).filter((record) => record.ids[0] === idOf(0))).toHaveLength(1);
   });

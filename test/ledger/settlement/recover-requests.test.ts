@@ -64,7 +64,9 @@ describe('a request that the journal still holds', () => {
   test('and whose start is damaged is settled from its end alone', async () => {
     const { log } = await sceneWith();
     const request: RecoveredRequest = { ...ended(1), start: null, finished: finishedText(A, KNOWN, usageOf(1, 3)) };
-    expect((await examineRecovered(log, [request], NOW)).unsettled).toEqual([{ accountId: A, usage: usageOf(1, 3), leaseId: null }]);
+    expect((await examineRecovered(log, [request], NOW)).unsettled).toEqual([
+      { accountId: A, usage: usageOf(1, 3), leaseId: null },
+    ]);
   });
 
   test.each([ended(1), begun(1)])('and that the ledger has is not settled again (%#)', async (request) => {

@@ -26,22 +26,29 @@ export interface SettlementScene {
   readonly settled: RequestId[];
   readonly stuck: { readonly requestId: RequestId; readonly error: unknown }[];
   readonly away: unknown[];
+  /** How often the log was told to be back. */
+  readonly back: () => number;
 }
 
 export const account = (number: number): AccountId => accountId(`a${number}`);
 
 /** Makes each account once; on a log that has them, starts over from what it holds, as after a restart. */
-export async function settlementScene(accounts: number, log = new MemoryEventLog()): Promise<SettlementScene> {
+export async function settlementScene(
+  accounts: number,
+  log = new MemoryEventLog(),
+  waitsForEarlier = false,
+): Promise<SettlementScene> {
   const book = new AccountViews();
   if (log.events.length === 0) for (let number = 0; number < accounts; number++) openOn(log, number);
   for (const recorded of log.events) foldInto(book, recorded);
-  return watch(log, book);
+  return watch(log, book, waitsForEarlier);
 }
 
-function watch(log: MemoryEventLog, book: AccountViews): SettlementScene {
+function watch(log: MemoryEventLog, book: AccountViews, waitsForEarlier: boolean): SettlementScene {
   const settled: RequestId[] = [];
   const stuck: { requestId: RequestId; error: unknown }[] = [];
   const away: unknown[] = [];
+  let back = 0;
   const settlement = new Settlement({
     log,
     book,
@@ -49,8 +56,10 @@ function watch(log: MemoryEventLog, book: AccountViews): SettlementScene {
     onSettled: (requestId) => settled.push(requestId),
     onStuck: (requestId, error) => stuck.push({ requestId, error }),
     onLogAway: (error) => away.push(error),
+    onLogBack: () => back++,
+    waitsForEarlier,
   });
-  return { log, book, settlement, settled, stuck, away };
+  return { log, book, settlement, settled, stuck, away, back: () => back };
 }
 
 function openOn(log: MemoryEventLog, number: number): void {

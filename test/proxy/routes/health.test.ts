@@ -33,7 +33,7 @@ describe('a gateway whose views stand still', () => {
     expect(await call(broken.url, '/status')).toMatchObject({ status: 200, body: { ok: false } });
     const answered = await post(broken, '/v1/messages', asking('svc-mock'));
     expect(refusalOf(answered, 529)).toBe(reason);
-    expect(answered.headers['retry-after']).toBe('1');
+    expect(answered.headers['retry-after']).toBe('5');
     await broken.stop();
   });
 });

@@ -1,0 +1,146 @@
+import { type Refusal, refusal } from '../contracts/errors.ts';
+import type { Journal, JournalObstacle } from '../ledger/journal/journal.ts';
+import type { Projections } from '../projections/projections.ts';
+
+export interface AvailabilityParts {
+  readonly clock: () => number;
+  readonly projections: Pick<Projections, 'ageMs' | 'isLive'>;
+  readonly journal: Pick<Journal, 'obstacle'>;
+  /** Where the views are fed from. */
+  readonly source: 'log' | 'kafka';
+  /** `projections.maxAgeMs` of the configuration. */
+  readonly viewsAgeMsMax: number;
+  /** `journal.maxBytes` of the configuration. */
+  readonly journalBytesMax: number;
+}
+
+/** An outage ends when it ends; SDKs take this as it is, so it is small. */
+export const OUTAGE_RETRY_S = 5;
+const SOON_S = 1;
+
+/**
+ * The one place that decides whether requests can be admitted at all, and says why not (rule 10).
+ *
+ *   starting ──▶ serving ──▶ stopping        while serving without the log: degraded, up to the age of the views and
+ *                                            the size of the journal; past either every request is refused
+ */
+export class Availability {
+  readonly #parts: AvailabilityParts;
+  #phase: 'starting' | 'serving' | 'stopping' = 'starting';
+  #fault: string | null = null;
+  #appendsFailSinceMs: number | null = null;
+
+  constructor(parts: AvailabilityParts) {
+    this.#parts = parts;
+  }
+
+  /** From here on requests are admitted, as far as views and journal allow. */
+  serve(): void {
+    if (this.#phase === 'starting') this.#phase = 'serving';
+  }
+
+  stop(): void {
+    this.#phase = 'stopping';
+  }
+
+  /** Nothing is admitted any more, whatever becomes of the rest. */
+  fail(fault: string): void {
+    this.#fault = fault;
+  }
+
+  /** Settlement has tried in vain for a while; views may still be fed. True where that is news. */
+  appendsFail(): boolean {
+    const isNews = this.#appendsFailSinceMs === null;
+    if (isNews) this.#appendsFailSinceMs = this.#parts.clock();
+    return isNews;
+  }
+
+  appendsSucceed(): void {
+    this.#appendsFailSinceMs = null;
+  }
+
+  get isServing(): boolean {
+    return this.#phase === 'serving';
+  }
+
+  /** Whether the event log is known to be out of reach. */
+  get isLogAway(): boolean {
+    return this.#appendsFailSinceMs !== null || (this.#parts.source === 'log' && !this.#parts.projections.isLive);
+  }
+
+  /** Why no request can be admitted now, as it is answered; null when it can. Asked for every request. */
+  refuse(): Refusal | null {
+    const { projections, journal } = this.#parts;
+    const isWhole = this.#phase === 'serving' && this.#fault === null;
+    return isWhole && projections.isLive && journal.obstacle === null ? null : this.#refuse();
+  }
+
+  /** Why nobody can be told whether a key is known: the views never held everything. Null when they did. */
+  refuseUnknown(): Refusal | null {
+    return this.#parts.projections.ageMs(this.#parts.clock()) === null ? this.#starting() : null;
+  }
+
+  /** What is amiss while requests are admitted all the same; null where nothing is, or where none is admitted. */
+  degraded(): string | null {
+    if (this.refuse() !== null) return null;
+    const nowMs = this.#parts.clock();
+    const ageMs = this.#parts.projections.ageMs(nowMs) ?? 0;
+    const isLive = this.#parts.projections.isLive;
+    if (isLive && this.#appendsFailSinceMs === null) return null;
+    const failMs = this.#appendsFailSinceMs === null ? 0 : nowMs - this.#appendsFailSinceMs;
+    const what = isLive ? 'the event log' : this.#feed;
+    const views = isLive ? '' : 'requests are admitted by the views of then, and ';
+    return `${what} has been away for ${seconds(Math.max(ageMs, failMs))}; ${views}usage waits in the journal`;
+  }
+
+  #refuse(): Refusal | null {
+    if (this.#fault !== null) return refusal('not_ready', this.#fault, OUTAGE_RETRY_S);
+    if (this.#phase === 'stopping') return refusal('not_ready', 'the gateway is stopping', SOON_S);
+    const nowMs = this.#parts.clock();
+    const ageMs = this.#parts.projections.ageMs(nowMs);
+    if (this.#phase === 'starting' || ageMs === null) return this.#starting();
+    const { viewsAgeMsMax, journal } = this.#parts;
+    if (ageMs > viewsAgeMsMax)
+      return refusal(
+        'gateway_overloaded',
+        `${this.#feed} has been away for ${seconds(ageMs)}: the views are older than the ${seconds(viewsAgeMsMax)} of projections.maxAgeMs`,
+        OUTAGE_RETRY_S,
+      );
+    const { obstacle } = journal;
+    return obstacle === null ? null : refusal('gateway_overloaded', this.#journalFull(obstacle, nowMs), OUTAGE_RETRY_S);
+  }
+
+  #starting(): Refusal {
+    return refusal('not_ready', 'the gateway is catching up with its ledger', SOON_S);
+  }
+
+  #journalFull(obstacle: JournalObstacle, nowMs: number): string {
+    switch (obstacle) {
+      case 'bytesMax':
+        return `the journal of usage has reached the ${this.#parts.journalBytesMax} bytes of journal.maxBytes${this.#away(nowMs)}`;
+      case 'unfinishedMax':
+        return 'too many requests are under way';
+      case 'disk':
+        return `the disk has no room for the journal of usage${this.#away(nowMs)}`;
+      case 'failed':
+      case 'closed':
+        return 'the journal of usage cannot be written';
+      default:
+        return obstacle satisfies never;
+    }
+  }
+
+  #away(nowMs: number): string {
+    if (!this.isLogAway) return '';
+    const ageMs = this.#parts.projections.ageMs(nowMs) ?? 0;
+    const failMs = this.#appendsFailSinceMs === null ? 0 : nowMs - this.#appendsFailSinceMs;
+    return `: the event log has been away for ${seconds(Math.max(ageMs, failMs))}`;
+  }
+
+  get #feed(): string {
+    return this.#parts.source === 'log' ? 'the event log' : 'the feed of the views';
+  }
+}
+
+/** Whole seconds, rounded up: an outage is never told shorter than it is. */
+const seconds = (ms: number): string => `${Math.ceil(ms / 1_000)} s`;

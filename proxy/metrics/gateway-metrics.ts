@@ -1,0 +1,96 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Journal } from '../../ledger/journal/journal.ts';
+import type { Projections } from '../../projections/projections.ts';
+import type { Holds } from '../admission/holds.ts';
+import type { Availability } from '../availability.ts';
+import type { InFlight } from '../in-flight.ts';
+import type { RequestCounts } from './request-counts.ts';
+
+/** Where the figures are; each is read when somebody asks for the metrics. */
+export interface MeasuredParts {
+  readonly clock: () => number;
+  readonly availability: Availability;
+  readonly projections: Pick<Projections, 'ageMs'>;
+  readonly journal: Pick<Journal, 'bytes' | 'open' | 'obstacle'>;
+  /** Requests that have ended, in this run or an earlier one, and are not in the ledger yet. */
+  readonly pending: () => number;
+  readonly inFlight: InFlight;
+  readonly holds: Holds;
+  readonly counts: RequestCounts;
+}
+
+export interface GatewayMetrics {
+  readonly registry: Registry;
+  /** From the end of a request to its usage and debit in the ledger, in milliseconds. */
+  settled(latencyMs: number): void;
+}
+
+/** Up to an outage of the length that views may serve through, and beyond. */
+const LATENCY_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900];
+
+/**
+ * The gateway's metrics. Nothing in them names an account, a key or a request; every label has few values. Counting is
+ * not theirs (request-counts.ts): a gauge or counter here asks for its figure when it is collected.
+ */
+export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
+  const registry = new Registry();
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name: `gateway_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  const { availability, projections, journal, pending, inFlight, holds, clock } = parts;
+  gauge('event_log_up', '1 while the event log is in sight, 0 while it is away', () =>
+    availability.isLogAway ? 0 : 1,
+  );
+  gauge('admitting', '1 while requests are admitted, 0 while every one is refused', () =>
+    availability.refuse() === null ? 1 : 0,
+  );
+  // What never held everything is no views yet: infinitely old, and any threshold tells.
+  gauge('views_age_seconds', 'How old the views may be; 0 while they follow their feed', () => {
+    const ageMs = projections.ageMs(clock());
+    return ageMs === null ? Number.POSITIVE_INFINITY : ageMs / 1_000;
+  });
+  gauge('journal_bytes', 'Bytes of the journal that are still needed', () => journal.bytes);
+  gauge('journal_open_requests', 'Requests in the journal that are not settled', () => journal.open);
+  gauge('settlements_pending', 'Requests that have ended and are not in the ledger yet', pending);
+  gauge('requests_in_flight', 'Requests that are being relayed', () => inFlight.count);
+  gauge('holds', 'Requests that have credit held and are not settled', () => holds.count);
+  countRequests(registry, parts.counts);
+  const latency = new Histogram({
+    name: 'gateway_settlement_latency_seconds',
+    help: 'From the end of a request to its usage and debit in the ledger',
+    buckets: LATENCY_BUCKETS_S,
+    registers: [registry],
+  });
+  collectDefaultMetrics({ register: registry, prefix: 'gateway_' });
+  return { registry, settled: (latencyMs) => latency.observe(Math.max(0, latencyMs) / 1_000) };
+}
+
+function countRequests(registry: Registry, counts: RequestCounts): void {
+  new Counter({
+    name: 'gateway_requests_total',
+    help: 'Answers by HTTP status, without those to /healthz and /readyz; 499 is a client that left before its answer',
+    labelNames: ['status'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [status, count] of counts.byStatus()) this.inc({ status }, count);
+    },
+  });
+  new Counter({
+    name: 'gateway_request_outcomes_total',
+    help: 'Requests that went upstream and have ended, by outcome',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of counts.byOutcome()) this.inc({ outcome }, count);
+    },
+  });
+}

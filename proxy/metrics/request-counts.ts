@@ -1,0 +1,31 @@
+import type { Outcome } from '../../contracts/events.ts';
+
+const STATUS_MAX = 599;
+/** A client that left before its answer began, in the words of other proxies. */
+const CLIENT_LEFT = 499;
+
+/** Counts of answers and of ended requests. Counting allocates nothing; who reads the metrics pays. */
+export class RequestCounts {
+  readonly #answers = new Float64Array(STATUS_MAX + 1);
+  readonly #outcomes = new Map<Outcome, number>();
+
+  /** An answer has ended, or its client has left: before the head the status is not sent. */
+  answered(status: number, isHeadSent: boolean): void {
+    const counted = isHeadSent ? Math.min(status, STATUS_MAX) : CLIENT_LEFT;
+    this.#answers[counted] = (this.#answers[counted] ?? 0) + 1;
+  }
+
+  /** A request that went upstream has ended and its usage is taken down. */
+  ended(outcome: Outcome): void {
+    this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
+  }
+
+  /** HTTP status and how many answers had it, where any had. */
+  *byStatus(): Generator<readonly [status: number, count: number]> {
+    for (const [status, count] of this.#answers.entries()) if (count > 0) yield [status, count];
+  }
+
+  byOutcome(): Iterable<readonly [Outcome, number]> {
+    return this.#outcomes;
+  }
+}

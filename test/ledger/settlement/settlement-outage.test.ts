@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { accountStream } from '../../../contracts/ids.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
+import { requestOf, usageOf } from '../account/example-account.ts';
+import { heldMs, passWaits } from './held-delays.ts';
+import { account, billed, once, type SettlementScene, settlementScene, submit, usages } from './settlement-scene.ts';
+import { turns, until } from './turns.ts';
+
+vi.mock('node:timers/promises', () => import('./held-delays.ts'));
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  passWaits();
+  vi.useRealTimers();
+});
+
+/** So many accounts, each with a request that the log refuses until it has been told away. */
+async function untilAway(accounts: number): Promise<SettlementScene> {
+  const scene = await settlementScene(accounts);
+  scene.log.faults = () => ({ type: 'refuse' });
+  for (let number = 0; number < accounts; number++) submit(scene, account(number), usageOf(1 + number, 1));
+  for (let attempt = 1; attempt < LIMITS.settlementAttemptsMax; attempt++) {
+    await turns();
+    expect(heldMs()).toHaveLength(accounts);
+    passWaits();
+  }
+  await until(() => scene.away.length === accounts && heldMs().length === accounts);
+  return scene;
+}
+
+const isFailing = (stream: string, others: number): boolean =>
+  Array.from({ length: others }, (_, number) => accountStream(account(number))).some((one) => one === stream);
+
+describe('accounts whose appends fail', () => {
+  test('wait without a place among the appends, and hold up nobody', async () => {
+    const failing = LIMITS.settlementAppendsMax;
+    const scene = await settlementScene(failing + 1);
+    scene.log.faults = (stream) => (isFailing(stream, failing) ? { type: 'refuse' } : { type: 'none' });
+    for (let number = 0; number < failing; number++) submit(scene, account(number), usageOf(1 + number, 1));
+    await until(() => heldMs().length === failing);
+    submit(scene, account(failing), usageOf(1_000, 1));
+    await until(() => scene.settled.length === 1);
+    expect(scene.settled).toEqual([requestOf(1_000)]);
+    expect(heldMs()).toHaveLength(failing);
+    scene.settlement.close();
+  });
+
+  test('are one lane each: what finishes meanwhile waits with the others, in order', async () => {
+    const scene = await settlementScene(1);
+    scene.log.faults = () => ({ type: 'refuse' });
+    submit(scene, account(0), usageOf(1, 1));
+    await until(() => heldMs().length === 1);
+    submit(scene, account(0), ...usages(2, LIMITS.settlementGroupMax + 1));
+    await turns();
+    expect(scene.log.appends).toBe(1);
+    scene.log.faults = () => ({ type: 'none' });
+    passWaits();
+    await until(() => scene.settlement.pending === 0);
+    expect(scene.settled).toEqual(
+      Array.from({ length: LIMITS.settlementGroupMax + 2 }, (_, index) => requestOf(1 + index)),
+    );
+  });
+});
+
+describe('a log that is back', () => {
+  test('is told by its subscriber, and every account goes at once', async () => {
+    const scene = await untilAway(5);
+    scene.log.faults = () => ({ type: 'none' });
+    const appends = scene.log.appends;
+    await turns();
+    expect(scene.log.appends).toBe(appends);
+    scene.settlement.logIsBack();
+    await until(() => scene.settlement.pending === 0);
+    expect(heldMs()).toEqual([]);
+    expect(billed(scene)).toEqual(once(Array.from({ length: 5 }, (_, number) => usageOf(1 + number, 1))));
+    expect(scene.back()).toBe(1);
+  });
+
+  test('is found by the account that looks for it often, and then wakes all the others', async () => {
+    const scene = await untilAway(5);
+    const waits = heldMs().toSorted((left, right) => left - right);
+    expect(waits).toEqual([LIMITS.settlementScoutMs, ...Array(4).fill(LIMITS.settlementBackoffMaxMs)]);
+    passWaits(LIMITS.settlementScoutMs);
+    await turns();
+    // In vain: somebody looks again as soon.
+    expect(Math.min(...heldMs())).toBeLessThanOrEqual(LIMITS.settlementScoutMs);
+    expect([heldMs().length, scene.back()]).toEqual([5, 0]);
+    scene.log.faults = () => ({ type: 'none' });
+    passWaits(LIMITS.settlementScoutMs);
+    await until(() => scene.settlement.pending === 0);
+    expect([heldMs(), scene.back()]).toEqual([[], 1]);
+  });
+
+  test('is told once, and its being away again when it is', async () => {
+    const scene = await untilAway(1);
+    scene.log.faults = () => ({ type: 'none' });
+    scene.settlement.logIsBack();
+    scene.settlement.logIsBack();
+    await until(() => scene.settlement.pending === 0);
+    expect([scene.back(), scene.away.length]).toEqual([1, 1]);
+  });
+
+  test('gives an append that fails just then a short wait, not the longest', async () => {
+    const scene = await settlementScene(2);
+    scene.log.faults = () => ({ type: 'refuse' });
+    for (const number of [0, 1]) submit(scene, account(number), usageOf(1 + number, 1));
+    for (let failures = 1; failures < LIMITS.settlementAttemptsMax - 1; failures++) {
+      await until(() => heldMs().length === 2);
+      passWaits();
+      await turns();
+    }
+    expect(Math.min(...heldMs())).toBeGreaterThan(LIMITS.settlementBackoffMs);
+    const appends = scene.log.appends;
+    scene.settlement.logIsBack();
+    await until(() => scene.log.appends === appends + 2 && heldMs().length === 2);
+    expect(Math.max(...heldMs())).toBeLessThanOrEqual(LIMITS.settlementBackoffMs);
+    scene.settlement.close();
+  });
+});

@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import pino from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { statusSchema } from '../../contracts/answers.ts';
+import { readConfiguration } from '../../contracts/configuration.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import { accountId, accountStream } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { Gateway } from '../../proxy/gateway.ts';
+import { startTestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
+import { LogWithOutages } from '../projections/log-with-outages.ts';
+import { asking, call, get, post, refusalOf } from '../proxy/fixtures/call.ts';
+
+const clock = { nowMs: 0 };
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+/** A gateway over a log that goes away when it is told to; the example catalog answers from the built-in mock. */
+async function start(creditsMicroUsd = 1_000_000_000n) {
+  clock.nowMs = Date.now();
+  const log = new LogWithOutages();
+  const gateway = await startTestGateway({ log, clock: () => clock.nowMs, creditsMicroUsd });
+  stops.push(() => gateway.stop());
+  return { log, gateway };
+}
+
+/** Another life of a gateway on the same folder, whether the log is there or not. */
+async function startAgain({ data, key }: { data: string; key: string }, log: LogWithOutages) {
+  const configuration = readConfiguration({ file: join(data, 'gateway.json'), environment: {}, callsProviders: true });
+  const logger = pino({ level: 'silent' });
+  const gateway = await Gateway.start({ configuration, log, logger, clock: () => clock.nowMs });
+  stops.push(() => gateway.stop());
+  return { gateway, url: gateway.url, key };
+}
+
+async function usagesIn(log: LogWithOutages): Promise<string[]> {
+  const events = await Array.fromAsync(log.inner.readStream(accountStream(accountId('acct_test'))), decodeEvent);
+  return events.flatMap((event) => (event.type === 'UsageRecorded' ? [event.data.requestId] : []));
+}
+
+const requestIdOf = ({ headers }: Awaited<ReturnType<typeof call>>): string => String(headers['request-id']);
+const heldIn = (body: unknown): number => (body as { held_credits: number }).held_credits;
+
+describe('with the event log away', () => {
+  it('requests are served and told as degraded; each is billed once as soon as it is back', async () => {
+    const { log, gateway } = await start();
+    await log.goAway();
+    clock.nowMs += 7_000;
+    const answers = [];
+    for (let count = 0; count < 5; count++) answers.push(await post(gateway, '/v1/messages', asking('opal-medium')));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    const degraded =
+      'the event log has been away for 7 s; requests are admitted by the views of then, and usage waits in the journal';
+    expect(await call(gateway.url, '/readyz')).toMatchObject({ status: 200, body: { ok: true, degraded } });
+    const status = statusSchema.parse((await call(gateway.url, '/status')).body);
+    expect(status).toMatchObject({ ok: true, degraded });
+    expect(await usagesIn(log)).toEqual([]);
+    const backAtMs = performance.now();
+    log.comeBack();
+    await gateway.gateway.whenSettled();
+    expect(performance.now() - backAtMs).toBeLessThan(LIMITS.settlementBackoffMaxMs / 2);
+    expect((await usagesIn(log)).toSorted()).toEqual(answers.map(requestIdOf).toSorted());
+    expect((await call(gateway.url, '/readyz')).body).toEqual({ ok: true });
+  });
+
+  it('past projections.maxAgeMs every request is refused with the bound and the length of the outage', async () => {
+    const { log, gateway } = await start();
+    await log.goAway();
+    clock.nowMs += LIMITS.viewsAgeMs;
+    expect((await post(gateway, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+    clock.nowMs += 1;
+    const reason = 'the event log has been away for 301 s: the views are older than the 300 s of projections.maxAgeMs';
+    const answered = await post(gateway, '/v1/messages', asking('svc-mock'));
+    expect(answered.body).toMatchObject({ error: { type: 'overloaded_error' } });
+    expect(refusalOf(answered, 529)).toBe(reason);
+    expect(answered.headers['retry-after']).toBe('5');
+    expect(await call(gateway.url, '/readyz')).toMatchObject({ status: 503, body: { ok: false, reason } });
+    expect((await call(gateway.url, '/status')).body).toMatchObject({ ok: false });
+    log.comeBack();
+    await expect.poll(async () => (await call(gateway.url, '/readyz')).body).toEqual({ ok: true });
+    expect((await post(gateway, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+  });
+});
+
+describe('a gateway that starts while the event log is away', () => {
+  it('serves from the views of before, and settles what it finds in its journal once when the log is back', async () => {
+    const { log, gateway } = await start();
+    const before = await post(gateway, '/v1/messages', asking('opal-medium'));
+    await gateway.gateway.whenSettled();
+    await log.goAway();
+    const during = await post(gateway, '/v1/messages', asking('opal-medium'));
+    await gateway.gateway.stop();
+    const again = await startAgain(gateway, log);
+    await again.gateway.whenReady();
+    expect((await call(again.url, '/readyz')).body).toMatchObject({ ok: true, degraded: expect.any(String) });
+    const after = await post(again, '/v1/messages', asking('opal-medium'));
+    expect([during.status, after.status]).toEqual([200, 200]);
+    log.comeBack();
+    await expect.poll(async () => (await usagesIn(log)).length).toBe(3);
+    await again.gateway.whenSettled();
+    expect((await usagesIn(log)).toSorted()).toEqual([before, during, after].map(requestIdOf).toSorted());
+    expect(heldIn((await get(again, '/me')).body)).toBe(0);
+  });
+
+  it('holds what the requests of its last life have cost, so that no credit is spent twice', async () => {
+    const { log, gateway } = await start(5_000n);
+    await log.goAway();
+    const answers = [];
+    for (let status = 200; status === 200; status = answers.at(-1)?.status ?? 0)
+      answers.push(await post(gateway, '/v1/messages', asking('opal-medium')));
+    const spent = answers.slice(0, -1);
+    expect(spent.length).toBeGreaterThan(0);
+    expect(answers.at(-1)?.status).toBe(402);
+    const held = heldIn((await get(gateway, '/me')).body);
+    expect(held).toBeGreaterThan(0);
+    await gateway.gateway.stop();
+    const again = await startAgain(gateway, log);
+    await again.gateway.whenReady();
+    expect(heldIn((await get(again, '/me')).body)).toBe(held);
+    expect((await post(again, '/v1/messages', asking('opal-medium'))).status).toBe(402);
+    log.comeBack();
+    await expect.poll(async () => heldIn((await get(again, '/me')).body)).toBe(0);
+    expect((await usagesIn(log)).toSorted()).toEqual(spent.map(requestIdOf).toSorted());
+  });
+
+  it('and has no views refuses everybody, also whose key it cannot know yet, until the log is there', async () => {
+    const { log, gateway } = await start();
+    const config = { data: temporaryFolder(), key: gateway.key };
+    await log.goAway();
+    const configuration = readConfiguration({
+      file: join(gateway.data, 'gateway.json'),
+      data: config.data,
+      environment: {},
+      callsProviders: true,
+    });
+    const logger = pino({ level: 'silent' });
+    const fresh = await Gateway.start({ configuration, log, logger, clock: () => clock.nowMs });
+    stops.push(() => fresh.stop());
+    const target = { url: fresh.url, key: gateway.key };
+    expect(refusalOf(await post(target, '/v1/messages', asking('svc-mock')), 529)).toMatch(/catching up/);
+    expect((await call(fresh.url, '/readyz')).status).toBe(503);
+    log.comeBack();
+    await fresh.whenReady();
+    expect((await post(target, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+  });
+});

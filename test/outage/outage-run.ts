@@ -1,0 +1,180 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { accountBooks } from '../crash/audit/account-books.ts';
+import { auditRequests } from '../crash/audit/audit-requests.ts';
+import { auditMe, auditViewRows, type MeSeen } from '../crash/audit/audit-views.ts';
+import { readUpstreamRecord } from '../crash/audit/upstream-record.ts';
+import { meOnceSettled } from '../crash/audit-run.ts';
+import { CrashClients } from '../crash/crash-clients.ts';
+import type { ClientKey, SentRequest } from '../crash/post-planned.ts';
+import { SeededRandom } from '../crash/seeded-random.ts';
+import { readEventFile } from '../soak/event-file.ts';
+import { layOutOutage, type OutageSite, readMetric } from './outage-site.ts';
+
+export interface OutageRunOptions {
+  /** A folder of its own; what is in it afterwards is the caller's. */
+  readonly folder: string;
+  readonly seed: number;
+  /** How long the event log is away. */
+  readonly seconds: number;
+  /** Whether the gateway is killed and started again in the middle of the outage. */
+  readonly restart: boolean;
+}
+
+export interface OutageResult {
+  /** Empty where everything is as it should be. */
+  readonly faults: readonly string[];
+  readonly sent: number;
+  /** Answered with 200 and heard to the end, of those sent while the log was away. */
+  readonly servedDuring: number;
+  /** Answered with 529 though no upstream had seen them, of those. */
+  readonly refusedDuring: number;
+  readonly journalBytes: number;
+  readonly pendingAtEnd: number;
+  /** From the log's coming back until no more requests wait than before the outage. */
+  readonly drainMs: number;
+  readonly recorded: number;
+  /** What /readyz and /status said near the end of the outage, and /readyz after it. */
+  readonly told: { readonly ready: ToldHealth; readonly status: ToldHealth; readonly logUp: number | null };
+  readonly toldAfter: ToldHealth;
+}
+
+export interface ToldHealth {
+  readonly httpStatus: number;
+  readonly body: { readonly ok?: boolean; readonly degraded?: string };
+}
+
+const ACCOUNTS = ['acct_ada', 'acct_bob', 'acct_cyd', 'acct_dee'];
+/** Each of them is used by three clients at once; the others of an account follow when its models are used up. */
+const LISTS_PER_ACCOUNT = 2;
+const REST_MS_MAX = 150;
+/** A client rests 75 ms on average, so three of them send fewer than so many requests a second. */
+const REQUESTS_PER_LIST_S = 40;
+const BEFORE_MS = 2_000;
+const AFTER_MS = 1_000;
+const DRAIN_MS_MAX = 60_000;
+const POLL_MS = 20;
+/** Requests that wait for settlement while nothing is wrong. */
+const PENDING_CALM = 30;
+
+/** Takes the event log away under steady load, brings it back, and audits every request. Stops by itself. */
+export async function outageRun(options: OutageRunOptions): Promise<OutageResult> {
+  const random = new SeededRandom(options.seed);
+  let clients: CrashClients | null = null;
+  const gatewayUrls: string[] = [];
+  const site = await layOutOutage(options.folder, (url) => {
+    if (url !== null) gatewayUrls.push(url);
+    clients?.useGateways(url === null ? [] : [url]);
+  });
+  try {
+    const keys = await openAccounts(site, options.seconds);
+    site.gateway.start();
+    await site.gateway.whenReady();
+    const [url = ''] = gatewayUrls;
+    const models = site.catalog.models;
+    const lists = keys.flatMap((ofAccount) => ofAccount.slice(0, LISTS_PER_ACCOUNT));
+    clients = new CrashClients({ random: random.fork(), keys: lists, models, restMsMax: REST_MS_MAX });
+    addKeys(clients, keys);
+    clients.useGateways([url]);
+    await delay(BEFORE_MS);
+    const during = await outage(site, options, () => gatewayUrls.at(-1) ?? '');
+    const toldAfter = await health(gatewayUrls.at(-1) ?? '', '/readyz');
+    await delay(AFTER_MS);
+    await clients.stop();
+    const mes = await mesOnceSettled(gatewayUrls.at(-1) ?? '', lists);
+    await site.gateway.stop();
+    await site.store.stop();
+    const { faults, recorded, seen } = audit(site, clients.sent, during.killsMs, mes);
+    const whileAway = clients.sent.filter(({ sentAtMs }) => sentAtMs >= during.fromMs && sentAtMs < during.toMs);
+    return {
+      faults,
+      recorded,
+      sent: clients.sent.length,
+      servedDuring: whileAway.filter(({ heard, status }) => heard === 'complete' && status === 200).length,
+      refusedDuring: whileAway.filter(({ status, planned }) => status === 529 && !seen.has(planned.id)).length,
+      ...during,
+      toldAfter,
+    };
+  } finally {
+    await site.gateway.kill();
+    await site.store.kill();
+    await site.close();
+  }
+}
+
+function openAccounts(site: OutageSite, seconds: number): Promise<ClientKey[][]> {
+  const requests = REQUESTS_PER_LIST_S * (seconds + (BEFORE_MS + AFTER_MS) / 1_000 + 10);
+  const perList = 1 + Math.ceil(requests / site.catalog.models.length);
+  return Promise.all(ACCOUNTS.map((id) => site.openAccount(id, LISTS_PER_ACCOUNT * perList)));
+}
+
+/** During the outage nobody can issue a key: all that the run needs are there from the start. */
+function addKeys(clients: CrashClients, keys: readonly (readonly ClientKey[])[]): void {
+  for (const [account, ofAccount] of keys.entries())
+    for (const [index, key] of ofAccount.slice(LISTS_PER_ACCOUNT).entries())
+      clients.slots[account * LISTS_PER_ACCOUNT + (index % LISTS_PER_ACCOUNT)]?.addKey(key);
+}
+
+async function outage(site: OutageSite, { seconds, restart }: OutageRunOptions, url: () => string) {
+  const { metricsUrl } = site;
+  const fromMs = await site.store.kill();
+  const killsMs: number[] = [];
+  await delay((seconds * 1_000) / 2);
+  if (restart) {
+    killsMs.push(await site.gateway.kill());
+    site.gateway.start();
+    await site.gateway.whenReady();
+  }
+  await delay(Math.max(0, fromMs + seconds * 1_000 - Date.now()));
+  const told = {
+    ready: await health(url(), '/readyz'),
+    status: await health(url(), '/status'),
+    logUp: await readMetric(metricsUrl, 'gateway_event_log_up'),
+  };
+  const journalBytes = (await readMetric(metricsUrl, 'gateway_journal_bytes')) ?? 0;
+  const pendingAtEnd = (await readMetric(metricsUrl, 'gateway_settlements_pending')) ?? 0;
+  site.store.start();
+  await site.store.whenReady();
+  const toMs = Date.now();
+  while ((await readMetric(metricsUrl, 'gateway_settlements_pending')) !== null) {
+    const pending = (await readMetric(metricsUrl, 'gateway_settlements_pending')) ?? 0;
+    const isUp = (await readMetric(metricsUrl, 'gateway_event_log_up')) === 1;
+    if (isUp && pending <= PENDING_CALM) break;
+    if (Date.now() - toMs > DRAIN_MS_MAX) throw new Error(`${pending} requests still wait ${DRAIN_MS_MAX} ms after`);
+    await delay(POLL_MS);
+  }
+  return { fromMs, toMs, killsMs, told, journalBytes, pendingAtEnd, drainMs: Date.now() - toMs };
+}
+
+async function health(url: string, path: string): Promise<ToldHealth> {
+  const answer = await fetch(url + path);
+  return { httpStatus: answer.status, body: (await answer.json()) as ToldHealth['body'] };
+}
+
+async function mesOnceSettled(url: string, keys: readonly ClientKey[]): Promise<Map<ClientKey, MeSeen>> {
+  const mes = new Map<ClientKey, MeSeen>();
+  for (const key of keys) mes.set(key, await meOnceSettled(url, key));
+  return mes;
+}
+
+/** The upstream's record, the clients' and the ledger's, compared by the auditor of the crash run. */
+function audit(
+  site: OutageSite,
+  sent: readonly SentRequest[],
+  killsMs: readonly number[],
+  mes: ReadonlyMap<ClientKey, MeSeen>,
+): { faults: string[]; recorded: number; seen: ReadonlySet<string> } {
+  const streams = new Map(readEventFile(site.eventsPath).map(({ stream, events }) => [stream, events]));
+  const { prices } = site.catalog;
+  const books = ACCOUNTS.map((id) => accountBooks(id, streams.get(`account-${id}`) ?? [], prices));
+  const usages = books.flatMap((own) => own.usages);
+  const seen = readUpstreamRecord(site.recordPath);
+  const faults = books.flatMap((own) => own.faults.map((fault) => `${own.accountId}: ${fault}`));
+  for (const [{ accountId, keyId }, me] of mes) {
+    const own = books.find((one) => one.accountId === accountId);
+    if (own !== undefined) faults.push(...auditMe(own, keyId, me));
+  }
+  faults.push(...auditViewRows(join(site.data, 'views.db'), books));
+  faults.push(...auditRequests({ sent, seen, usages, prices, killsMs }));
+  return { faults, recorded: usages.length, seen: new Set(seen.map(({ id }) => id)) };
+}

@@ -1,0 +1,179 @@
+import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { type AccountId, accountId, grantId, keyId } from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
+import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { newKey } from '../../ledger/account/new-key.ts';
+import type { CommandContext } from '../../ledger/commands/command-context.ts';
+import { runAccountCommand } from '../../ledger/commands/run-account-command.ts';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { freePort } from '../bench/processes.ts';
+import { type StartedProcess, startProcess, stopInOrder } from '../crash/child-process.ts';
+import { type CrashCatalog, crashCatalog } from '../crash/crash-catalog.ts';
+import { GATEWAY_PROGRAM, UPSTREAM_PROGRAM } from '../crash/gateway-command.ts';
+import type { ClientKey } from '../crash/post-planned.ts';
+import { RestartedProcess } from '../soak/restarted-process.ts';
+
+const EVENT_STORE_PROGRAM = fileURLToPath(new URL('../eventstoredb/main.ts', import.meta.url));
+const MODELS = 200;
+const CREDITS = microUsd(100_000_000_000n);
+const DRAIN_MS = 1_500;
+
+/** The processes of an outage: an upstream with its own record, an event store that is killed, and a gateway. */
+export interface OutageSite {
+  readonly catalog: CrashCatalog;
+  readonly data: string;
+  /** What the upstream saw, one JSON line each. */
+  readonly recordPath: string;
+  /** What the event store holds. */
+  readonly eventsPath: string;
+  readonly metricsUrl: string;
+  readonly store: RestartedProcess;
+  readonly gateway: RestartedProcess;
+  /** An account with more credits than the run can spend, with so many keys. */
+  openAccount(id: string, keys: number): Promise<ClientKey[]>;
+  close(): Promise<void>;
+}
+
+/** Starts upstream and store; the gateway is the caller's to start. `onGateway` is told its address whenever it changes. */
+export async function layOutOutage(folder: string, onGateway: (url: string | null) => void): Promise<OutageSite> {
+  mkdirSync(folder, { recursive: true });
+  const stderrFd = openSync(join(folder, 'stderr.log'), 'a');
+  const recordPath = join(folder, 'upstream.jsonl');
+  const eventsPath = join(folder, 'events.jsonl');
+  writeFileSync(recordPath, '');
+  const upstream = startProcess([UPSTREAM_PROGRAM, '--port', '0', '--record', recordPath], { stderrFd });
+  const port = await freePort();
+  const metricsPort = await freePort();
+  const storeArguments = [EVENT_STORE_PROGRAM, '--port', String(port), '--file', eventsPath];
+  const store = new RestartedProcess(
+    'event store',
+    () => startProcess(storeArguments, { stderrFd }),
+    () => undefined,
+  );
+  store.start();
+  await store.whenReady();
+  const catalog = crashCatalog(MODELS);
+  const connectionString = `esdb://127.0.0.1:${port}?tls=false`;
+  const { url: upstreamUrl } = await upstream.firstLine;
+  const configuration = { folder, catalog, upstreamUrl, connectionString, metricsPort };
+  const configPath = writeConfiguration(configuration);
+  return {
+    catalog,
+    data: join(folder, 'data'),
+    recordPath,
+    eventsPath,
+    metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
+    store,
+    gateway: new RestartedProcess(
+      'gateway',
+      () => startGateway(configPath, stderrFd),
+      (line) => onGateway(line?.url ?? null),
+    ),
+    openAccount: async (id, keys) => {
+      const log = await openEventStoreDbEventLog({ connectionString });
+      try {
+        return await openAccount(log, accountId(id), keys);
+      } finally {
+        await log.close();
+      }
+    },
+    close: () => stopInOrder(upstream),
+  };
+}
+
+const startGateway = (configPath: string, stderrFd: number): StartedProcess =>
+  startProcess(['--max-semi-space-size=64', GATEWAY_PROGRAM, 'serve', '--config', configPath, '--json'], {
+    stderrFd,
+    environment: { OUTAGE_UPSTREAM_KEY: 'upstream-secret' },
+  });
+
+interface ConfigurationParts {
+  readonly folder: string;
+  readonly catalog: CrashCatalog;
+  readonly upstreamUrl: string;
+  readonly connectionString: string;
+  readonly metricsPort: number;
+}
+
+function writeConfiguration(parts: ConfigurationParts): string {
+  const { folder, catalog, upstreamUrl, connectionString, metricsPort } = parts;
+  const catalogPath = join(folder, 'catalog.json');
+  writeFileSync(catalogPath, JSON.stringify(catalog.file));
+  const configPath = join(folder, 'gateway.json');
+  const configuration = {
+    listen: { host: '127.0.0.1', port: 0 },
+    data: join(folder, 'data'),
+    catalog: catalogPath,
+    eventLog: { kind: 'eventstoredb', connectionString },
+    metrics: { serve: { port: metricsPort } },
+    providers: { crash: { protocol: 'messages', baseUrl: upstreamUrl, apiKeyEnv: 'OUTAGE_UPSTREAM_KEY' } },
+    drainMs: DRAIN_MS,
+    logLevel: 'info',
+  };
+  writeFileSync(configPath, JSON.stringify(configuration));
+  return configPath;
+}
+
+/** With the commands of the command line, but over one connection: there are many keys. */
+async function openAccount(log: EventLog, id: AccountId, keys: number): Promise<ClientKey[]> {
+  const context: CommandContext = {
+    openEventLog: async () => log,
+    environment: {},
+    clock: Date.now,
+    write: () => undefined,
+  };
+  const run = (command: AccountCommand) => runAccountCommand(context, log, id, command);
+  const nowMs = Date.now();
+  await run({
+    type: 'OpenAccount',
+    accountId: id,
+    kind: 'personal',
+    email: 'outage@example.com',
+    trial: microUsd(0n),
+    trialGrantId: grantId('grant_trial'),
+    nowMs,
+  });
+  await run({
+    type: 'GrantCredits',
+    grantId: grantId('grant_first'),
+    source: 'purchase',
+    amount: CREDITS,
+    costBasis: CREDITS,
+    priority: 100,
+    effectiveAtMs: nowMs,
+    expiresAtMs: null,
+  });
+  const issued: ClientKey[] = [];
+  while (issued.length < keys) issued.push(await issueKey(run, id, nowMs));
+  return issued;
+}
+
+async function issueKey(run: (command: AccountCommand) => Promise<unknown>, id: AccountId, nowMs: number) {
+  const { secret, keyId: issued, sha256, last4 } = newKey();
+  await run({
+    type: 'IssueKey',
+    keyId: keyId(issued),
+    name: 'outage',
+    sha256,
+    last4,
+    issuer: 'outage',
+    expiresAtMs: null,
+    models: null,
+    monthlyLimit: null,
+    nowMs,
+  });
+  return { accountId: id, keyId: issued, key: secret };
+}
+
+/** What a metric without labels says; null where it is not there. */
+export async function readMetric(metricsUrl: string, name: string): Promise<number | null> {
+  const text = await (await fetch(metricsUrl)).text();
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+  return line === undefined ? null : Number(line.slice(name.length + 1));
+}
+
+/** The lines that the gateway has logged, for whoever looks for a fault. */
+export const loggedLines = (folder: string): string[] => readFileSync(join(folder, 'stderr.log'), 'utf8').split('\n');

@@ -1,0 +1,35 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { removeFolder } from '../crash/audit-run.ts';
+import { killStarted } from '../crash/child-process.ts';
+import { outageRun } from './outage-run.ts';
+
+const SECONDS = 4;
+const RUN_MS_MAX = 90_000;
+
+let folder: string | null = null;
+afterEach(() => {
+  killStarted();
+  if (folder !== null) removeFolder(folder);
+  folder = null;
+});
+
+it(`serves through ${SECONDS} s without its log and a kill -9 in them, tells of it, and bills every request once`, {
+  timeout: RUN_MS_MAX,
+}, async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-outage-'));
+  const result = await outageRun({ folder, seed: 20_261_121, seconds: SECONDS, restart: true });
+  expect(result.faults).toEqual([]);
+  expect(result.servedDuring).toBeGreaterThan(50);
+  expect(result.refusedDuring).toBe(0);
+  expect(result.pendingAtEnd).toBeGreaterThan(0);
+  const degraded = expect.stringMatching(/^the event log has been away for \d+ s; .* usage waits in the journal$/);
+  expect(result.told).toMatchObject({
+    ready: { httpStatus: 200, body: { ok: true, degraded } },
+    status: { httpStatus: 200, body: { ok: true, degraded } },
+    logUp: 0,
+  });
+  expect(result.toldAfter).toEqual({ httpStatus: 200, body: { ok: true } });
+});

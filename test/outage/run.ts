@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type OutageResult, outageRun } from './outage-run.ts';
+
+/**
+ * `npm run outage -- --seconds 60 --seed 7 --no-restart --data DIR`: the event log is away for so long under steady
+ * load, and in the middle of it the gateway is killed and started again. Ends with 1 when anything is not as it should
+ * be; then the folder stays.
+ */
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    restart: { type: 'boolean', default: true },
+    data: { type: 'string' },
+  },
+  allowNegative: true,
+});
+/** Less than `projections.maxAgeMs`, after which requests are refused, and should be. */
+const SECONDS_MAX = 280;
+const FAULTS_SHOWN_MAX = 40;
+
+const seconds = Number(values.seconds);
+if (!(seconds >= 1 && seconds <= SECONDS_MAX)) throw new RangeError(`--seconds: expected 1 to ${SECONDS_MAX}`);
+const seed = Number(values.seed);
+if (!Number.isInteger(seed) || seed < 0) throw new RangeError('--seed: expected a whole number');
+const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-outage-')) : resolve(values.data);
+const again = `npm run outage -- --seconds ${seconds} --seed ${seed}${values.restart ? '' : ' --no-restart'}`;
+
+// Ended from outside, it takes its processes along (child-process.ts).
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
+process.stdout.write(`${again}\n`);
+try {
+  report(await outageRun({ folder, seed, seconds, restart: values.restart }));
+} catch (error) {
+  process.exitCode = 1;
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+}
+if (process.exitCode === 1) process.stderr.write(`\nthe folder stays: ${folder}\nagain: ${again}\n`);
+else if (values.data === undefined) rmSync(folder, { recursive: true, force: true });
+
+function report(result: OutageResult): void {
+  const { faults, sent, servedDuring, refusedDuring, journalBytes, pendingAtEnd, drainMs, recorded } = result;
+  process.stdout.write(`the event log was away for ${seconds} s${values.restart ? ', the gateway killed meanwhile' : ''}
+requests: ${sent} sent in all; while the log was away ${servedDuring} served to the end, ${refusedDuring} refused
+/readyz said: ${JSON.stringify(result.told.ready)}
+journal at its end: ${journalBytes} bytes, ${pendingAtEnd} requests waiting for the ledger
+time to drain: ${drainMs} ms
+recorded in the ledger: ${recorded}
+`);
+  if (faults.length === 0) {
+    process.stdout.write('every request billed once, every amount recomputed\n');
+    return;
+  }
+  process.exitCode = 1;
+  process.stderr.write(`\n${faults.length} violations:\n`);
+  for (const fault of faults.slice(0, FAULTS_SHOWN_MAX)) process.stderr.write(`  ${fault}\n`);
+}

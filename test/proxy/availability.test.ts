@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { openJournal } from '../../ledger/journal/journal.ts';
+import { Availability } from '../../proxy/availability.ts';
+import { journalFolder } from '../ledger/journal/fixtures/journal-folder.ts';
+import { finishedOf, idOf, startOf } from '../ledger/journal/fixtures/numbered-requests.ts';
+
+const MAX_AGE_MS = 300_000;
+
+/** Views of an age, and a journal with small bounds; both real as far as availability asks them. */
+async function scene(bounds: { readonly bytesMax?: number } = {}) {
+  const journalBytesMax = bounds.bytesMax ?? 1_000_000;
+  const opened = await openJournal({ directory: journalFolder(), segmentBytesMax: 500, bytesMax: journalBytesMax });
+  const views = {
+    ageMs: (): number | null => state.ageMs,
+    get isLive() {
+      return state.ageMs === 0;
+    },
+  };
+  const state: { ageMs: number | null; nowMs: number } = { ageMs: 0, nowMs: 1_000_000 };
+  const { journal } = opened;
+  const parts = { clock: () => state.nowMs, projections: views, journal, viewsAgeMsMax: MAX_AGE_MS, journalBytesMax };
+  const availability = new Availability({ ...parts, source: 'log' });
+  return { availability, journal, state, ofKafka: new Availability({ ...parts, source: 'kafka' }) };
+}
+
+describe('requests are', () => {
+  test('refused until the gateway serves, and when it stops', async () => {
+    const { availability, journal } = await scene();
+    expect(availability.refuse()).toMatchObject({
+      code: 'not_ready',
+      message: expect.stringMatching(/catching up/),
+      retryAfterS: 1,
+    });
+    availability.serve();
+    expect(availability.refuse()).toBeNull();
+    availability.stop();
+    availability.serve();
+    expect(availability.refuse()).toMatchObject({ code: 'not_ready', message: 'the gateway is stopping' });
+    await journal.close();
+  });
+
+  test('admitted up to the age of the views, to the millisecond, and not with views that never were whole', async () => {
+    const { availability, journal, state } = await scene();
+    availability.serve();
+    state.ageMs = MAX_AGE_MS;
+    expect([availability.refuse(), availability.degraded()]).toEqual([null, expect.stringContaining('300 s')]);
+    state.ageMs = MAX_AGE_MS + 1;
+    expect(availability.refuse()).toMatchObject({
+      code: 'gateway_overloaded',
+      message: expect.stringMatching(/^the event log has been away for 301 s: .* 300 s of projections\.maxAgeMs$/),
+    });
+    expect(availability.degraded()).toBeNull();
+    expect(availability.refuseUnknown()).toBeNull();
+    state.ageMs = null;
+    expect(availability.refuse()).toMatchObject({ code: 'not_ready' });
+    expect(availability.refuseUnknown()).toMatchObject({ code: 'not_ready' });
+    await journal.close();
+  });
+
+  test('refused with the bound and the length of the outage where the journal has no more room', async () => {
+    const { availability, journal, state } = await scene({ bytesMax: 1_000 });
+    availability.serve();
+    state.ageMs = 61_000;
+    let begun = 0;
+    for (; availability.refuse() === null; begun++) journal.begin(idOf(begun), startOf(begun));
+    expect(availability.refuse()).toMatchObject({
+      code: 'gateway_overloaded',
+      message:
+        'the journal of usage has reached the 1000 bytes of journal.maxBytes: the event log has been away for 61 s',
+      retryAfterS: 5,
+    });
+    // With the log in sight it is refused as well, and no outage is told of.
+    state.ageMs = 0;
+    expect(availability.refuse()).toMatchObject({ message: expect.stringMatching(/of journal\.maxBytes$/) });
+    for (let index = 0; index < begun; index++) journal.finish(idOf(index), finishedOf(index));
+    journal.settle(Array.from({ length: begun }, (_, index) => idOf(index)));
+    expect(availability.refuse()).toBeNull();
+    await journal.close();
+    expect(availability.refuse()).toMatchObject({ message: 'the journal of usage cannot be written' });
+  });
+
+  test('refused for ever where something is broken', async () => {
+    const { availability, journal } = await scene();
+    availability.serve();
+    availability.fail('the views have stopped');
+    expect(availability.refuse()).toMatchObject({ code: 'not_ready', message: 'the views have stopped' });
+    await journal.close();
+  });
+});
+
+describe('the event log is told as away', () => {
+  test('also where only the appends fail, from the first word of it', async () => {
+    const { availability, journal, state } = await scene();
+    availability.serve();
+    expect([availability.isLogAway, availability.degraded()]).toEqual([false, null]);
+    expect(availability.appendsFail()).toBe(true);
+    state.nowMs += 12_000;
+    expect(availability.appendsFail()).toBe(false);
+    expect([availability.isLogAway, availability.degraded()]).toEqual([
+      true,
+      'the event log has been away for 12 s; usage waits in the journal',
+    ]);
+    availability.appendsSucceed();
+    expect([availability.isLogAway, availability.degraded()]).toEqual([false, null]);
+    await journal.close();
+  });
+
+  test('not where it is only the feed of the views, which is called what it is', async () => {
+    const { ofKafka, journal, state } = await scene();
+    ofKafka.serve();
+    state.ageMs = 5_000;
+    expect(ofKafka.isLogAway).toBe(false);
+    expect(ofKafka.degraded()).toMatch(/^the feed of the views has been away for 5 s;/);
+    await journal.close();
+  });
+});

@@ -1,0 +1,96 @@
+import { afterEach, expect, it } from 'vitest';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../gateway/start-gateway.ts';
+import { LogWithOutages } from '../../projections/log-with-outages.ts';
+import { asking, call, get, post } from '../fixtures/call.ts';
+
+const METRICS = { metrics: { serve: { port: 0 } } };
+let gateway: TestGateway | null = null;
+afterEach(async () => {
+  await gateway?.stop();
+  gateway = null;
+});
+
+async function start(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  gateway = await startTestGateway({ ...options, settings: METRICS });
+  return gateway;
+}
+
+/** Every sample by its name with labels, as Prometheus reads it. */
+async function samples({ gateway: { metricsUrl } }: TestGateway): Promise<Map<string, number>> {
+  const { status, text } = await call(metricsUrl ?? '', '/metrics');
+  expect(status).toBe(200);
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  );
+}
+
+it('are answered on an address of their own only, and nowhere where none is configured', async () => {
+  const one = await start();
+  expect(one.gateway.metricsUrl).not.toBe(one.url);
+  expect((await call(one.url, '/metrics')).status).toBe(404);
+  const { url } = one;
+  const metricsUrl = one.gateway.metricsUrl ?? '';
+  await one.stop();
+  await expect(call(metricsUrl, '/metrics')).rejects.toThrow(/ECONNREFUSED/);
+  gateway = await startTestGateway();
+  expect([gateway.gateway.metricsUrl, url]).toEqual([null, expect.any(String)]);
+});
+
+it('count answers by status and requests by outcome, and leave probes out', async () => {
+  const one = await start();
+  for (let count = 0; count < 3; count++)
+    expect((await post(one, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+  await post({ ...one, key: 'sk-svc-wrong' }, '/v1/messages', asking('svc-mock'));
+  await post(one, '/v1/messages', asking('no-such-model'));
+  await get(one, '/me');
+  for (const path of ['/readyz', '/healthz', '/readyz']) await call(one.url, path);
+  await one.gateway.whenSettled();
+  const seen = await samples(one);
+  expect(seen.get('gateway_requests_total{status="200"}')).toBe(4);
+  expect(seen.get('gateway_requests_total{status="401"}')).toBe(1);
+  expect(seen.get('gateway_requests_total{status="404"}')).toBe(1);
+  expect(seen.get('gateway_request_outcomes_total{outcome="completed"}')).toBe(3);
+  expect(seen.get('gateway_settlement_latency_seconds_count')).toBe(3);
+  expect([...seen.keys()].filter((name) => name.startsWith('gateway_requests_total'))).toHaveLength(3);
+  // Read twice they say the same: collecting is not counting.
+  expect((await samples(one)).get('gateway_requests_total{status="200"}')).toBe(4);
+});
+
+it('tell of an outage of the log: that it is away, the age of the views, what waits and what is held', async () => {
+  const clock = { nowMs: Date.now() };
+  const log = new LogWithOutages();
+  const one = await start({ log, clock: () => clock.nowMs });
+  const calm = await samples(one);
+  const names = [
+    'event_log_up',
+    'admitting',
+    'views_age_seconds',
+    'settlements_pending',
+    'journal_open_requests',
+    'holds',
+  ];
+  const figures = (from: Map<string, number>) => names.map((name) => from.get(`gateway_${name}`));
+  expect(figures(calm)).toEqual([1, 1, 0, 0, 0, 0]);
+  await log.goAway();
+  for (let count = 0; count < 2; count++) await post(one, '/v1/messages', asking('opal-medium'));
+  clock.nowMs += 90_000;
+  const away = await samples(one);
+  expect(figures(away)).toEqual([0, 1, 90, 2, 2, 2]);
+  expect(away.get('gateway_journal_bytes')).toBeGreaterThan(calm.get('gateway_journal_bytes') ?? Number.NaN);
+  clock.nowMs += 300_000;
+  expect(figures(await samples(one)).slice(0, 3)).toEqual([0, 0, 390]);
+  log.comeBack();
+  await one.gateway.whenSettled();
+  await expect.poll(async () => figures(await samples(one))).toEqual([1, 1, 0, 0, 0, 0]);
+  expect((await samples(one)).get('gateway_settlement_latency_seconds_sum')).toBeGreaterThan(700);
+});
+
+it('name no account, key or request, and have the delay of the event loop and the process', async () => {
+  const one = await start();
+  await post(one, '/v1/messages', asking('opal-medium'));
+  const { text } = await call(one.gateway.metricsUrl ?? '', '/metrics');
+  for (const secret of [one.key, one.accountId, 'sk-svc-', 'key_', 'acct_', 'req_']) expect(text).not.toContain(secret);
+  expect(text).toMatch(/^gateway_nodejs_eventloop_lag_p99_seconds /m);
+  expect(text).toMatch(/^gateway_process_resident_memory_bytes /m);
+});

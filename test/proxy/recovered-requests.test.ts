@@ -1,0 +1,188 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pino from 'pino';
+import { describe, expect, test } from 'vitest';
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { revision } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { recordUsage } from '../../ledger/account/record-usage.ts';
+import { type Journal, openJournal, type RecoveredRequest } from '../../ledger/journal/journal.ts';
+import { rateUsage } from '../../ledger/rating.ts';
+import { CatalogView } from '../../projections/catalog-view.ts';
+import { Holds } from '../../proxy/admission/holds.ts';
+import { RecoveredRequests } from '../../proxy/recovered-requests.ts';
+import { exampleOf } from '../contracts/example-events.ts';
+import { CARD, requestOf, usageOf } from '../ledger/account/example-account.ts';
+import { journalFolder } from '../ledger/journal/fixtures/journal-folder.ts';
+import { finishedText, startText } from '../ledger/settlement/journal-texts.ts';
+import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import {
+  account,
+  billed,
+  foldInto,
+  once,
+  type SettlementScene,
+  settledElsewhere,
+  settlementScene,
+} from '../ledger/settlement/settlement-scene.ts';
+
+const A = account(0);
+const KNOWN = revision(2);
+const silent = pino({ level: 'silent' });
+
+/** A settlement that waits for what an earlier run has left. */
+const afterRestart = () => settlementScene(1, new MemoryEventLog(), true);
+
+/** A journal that an earlier run has left, opened again: requests that had ended, and some that had not. */
+async function journalWith(ended: readonly number[], begun: readonly number[] = []) {
+  const directory = journalFolder();
+  const { journal } = await openJournal({ directory });
+  for (const number of [...ended, ...begun]) journal.begin(requestOf(number), startText(A, KNOWN, usageOf(number, 3)));
+  for (const number of ended) journal.finish(requestOf(number), finishedText(A, KNOWN, usageOf(number, 3)));
+  await journal.close();
+  return openJournal({ directory });
+}
+
+/** A catalog in which the requests' model has its card, or an empty one. */
+function catalogWith(isKnown: boolean): CatalogView {
+  const catalog = new CatalogView();
+  const { data } = exampleOf('CatalogPublished');
+  const models = data.models.slice(0, 1).map((model) => ({ ...model, rateCard: CARD }));
+  if (isKnown) catalog.fold(revision(0), { ...data, models });
+  return catalog;
+}
+
+function recoveredOf(
+  scene: SettlementScene,
+  journal: Journal,
+  recovered: readonly RecoveredRequest[],
+  change: { log?: EventLog; knowsCard?: boolean } = {},
+) {
+  const holds = new Holds();
+  const { log, book, settlement } = scene;
+  const projections = { accounts: book, catalog: catalogWith(change.knowsCard ?? true) };
+  const parts = { recovered, log: change.log ?? log, journal, holds, settlement, projections };
+  return { holds, requests: new RecoveredRequests({ ...parts, clock: Date.now, logger: silent }) };
+}
+
+const costOf = (number: number): bigint => {
+  const { tokens, lane } = usageOf(number, 3);
+  return (rateUsage(tokens, lane, CARD).cost + 999_999n) / 1_000_000n;
+};
+
+/** The process that died has written this request after all. */
+function appearInLog(scene: SettlementScene, number: number): void {
+  const { state } = scene.book.read(A);
+  if (state.type === 'unopened') throw new Error('not open');
+  settledElsewhere(scene, A, recordUsage(state, usageOf(number, 3), CARD), usageOf(number, 3));
+}
+
+/** Hands a read on only after something has happened that the read does not show. */
+function slowReads(scene: SettlementScene, afterRead: () => void | Promise<void>): EventLog {
+  const { log } = scene;
+  return {
+    append: (...all) => log.append(...all),
+    readStream: async function* (...all) {
+      const read = await Array.fromAsync(log.readStream(...all));
+      await afterRead();
+      yield* read;
+    },
+    readAll: (...all) => log.readAll(...all),
+    subscribeAll: (...all) => log.subscribeAll(...all),
+    headPosition: () => log.headPosition(),
+    close: () => log.close(),
+  };
+}
+
+describe('requests that the journal has kept', () => {
+  test('are held with what they have cost until they are settled; where nothing was seen, with nothing', async () => {
+    const scene = await afterRestart();
+    const { journal, recovered } = await journalWith([1, 2], [3]);
+    const { holds, requests } = recoveredOf(scene, journal, recovered);
+    expect([requests.hold(), requests.hold()]).toEqual([true, true]);
+    expect([holds.count, holds.ofAccount(A)]).toEqual([2, costOf(1) + costOf(2)]);
+    await passingSettled(scene, holds, requests);
+    expect([holds.count, holds.ofAccount(A), scene.settlement.pending]).toEqual([0, 0n, 0]);
+    expect(billed(scene)).toEqual(new Map([...once([usageOf(1, 3), usageOf(2, 3)]), [requestOf(3), '1/0']]));
+    await journal.close();
+  });
+
+  test('are settled before those of this run, in the order in which they began', async () => {
+    const scene = await afterRestart();
+    const { journal, recovered } = await journalWith([1, 2]);
+    scene.settlement.submit(A, usageOf(3, 3), CARD);
+    // Reading takes longer than a finished request waits for others.
+    const log = slowReads(scene, () => delay(4 * LIMITS.settlementLingerMs));
+    const { requests } = recoveredOf(scene, journal, recovered, { log });
+    await requests.settle();
+    expect(scene.settled).toEqual([1, 2, 3].map(requestOf));
+    await journal.close();
+  });
+
+  test('are not held in part where the price of one is not known', async () => {
+    const scene = await afterRestart();
+    const { journal, recovered } = await journalWith([1]);
+    const { holds, requests } = recoveredOf(scene, journal, recovered, { knowsCard: false });
+    expect([requests.hold(), holds.count]).toEqual([false, 0]);
+    await expect(requests.settle()).rejects.toThrow(/which the catalog never had/);
+    await journal.close();
+  });
+
+  test('are billed once where the dead process’s append comes between the reading of its stream and the hand-over', async () => {
+    const scene = await afterRestart();
+    const { journal, recovered } = await journalWith([1, 2]);
+    const log = slowReads(scene, () => {
+      appearInLog(scene, 1);
+      for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
+    });
+    const { holds, requests } = recoveredOf(scene, journal, recovered, { log });
+    await passingSettled(scene, holds, requests);
+    expect(billed(scene)).toEqual(once([usageOf(1, 3), usageOf(2, 3)]));
+    // The other one's end is told to the journal by settlement, in the gateway.
+    expect([holds.count, journal.open]).toEqual([0, 1]);
+    await journal.close();
+  });
+
+  test('are looked for again where the log is away, or answers with less than the views have', async () => {
+    const scene = await afterRestart();
+    appearInLog(scene, 1);
+    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
+    const { journal, recovered } = await journalWith([1]);
+    let reads = 0;
+    const lagging: EventLog = {
+      ...slowReads(scene, () => undefined),
+      readStream: (stream, options) => {
+        reads++;
+        // The first node has nothing yet of what the views hold.
+        return scene.log.readStream(stream, reads === 1 ? { from: revision(999) } : options);
+      },
+    };
+    const { holds, requests } = recoveredOf(scene, journal, recovered, { log: lagging });
+    await passingSettled(scene, holds, requests);
+    expect(reads).toBe(2);
+    expect(billed(scene)).toEqual(once([usageOf(1, 3)]));
+    await journal.close();
+  });
+
+  test('wait no longer when the gateway closes; the journal has them still', async () => {
+    const scene = await afterRestart();
+    const { journal, recovered } = await journalWith([1]);
+    const log: EventLog = {
+      ...slowReads(scene, () => undefined),
+      readStream: () => {
+        throw new EventLogError('unavailable', 'the log is away');
+      },
+    };
+    const { requests } = recoveredOf(scene, journal, recovered, { log });
+    const settling = requests.settle();
+    requests.close();
+    await expect(settling).rejects.toThrow(/abort/i);
+    expect(journal.open).toBe(1);
+    await journal.close();
+  });
+});
+
+/** In the gateway settlement's `onSettled` does this. */
+async function passingSettled(scene: SettlementScene, holds: Holds, requests: RecoveredRequests): Promise<void> {
+  await requests.settle();
+  for (const requestId of scene.settled) holds.release(requestId);
+}
