@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { join } from 'node:path';
 import { CONTENDERS, type Contender } from './contenders/contender.ts';
 import { direct } from './contenders/direct.ts';
 import { startNginx } from './contenders/nginx.ts';
@@ -15,6 +16,8 @@ import { type Bench, measure, type Sample, warmUp } from './measure.ts';
 import type { Options } from './options.ts';
 import type { Processes } from './processes.ts';
 import { goalsReport, workloadReport } from './report.ts';
+import { measureSettlements } from './settlements/settlement-bench.ts';
+import { type SettlementSample, settlementFigures, settlementReport } from './settlements/settlement-figures.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
 /** Below this many times ours, direct says that the load or the upstream was the limit. */
@@ -25,30 +28,48 @@ const OTHERS_SHARE_MOST = 0.25;
 /** Starts the contenders, measures them workload by workload, and prints figures, goals and doubts. */
 export async function runBench(options: Options, processes: Processes): Promise<void> {
   const startedMs = Date.now();
+  say(`node ${process.version}, ${cpus().length} cores (${cpus()[0]?.model}), requests of ${options.body} size`);
+  say(`${options.rounds} rounds of ${options.windowMs} ms, ${options.warmUpMs} ms of warm-up for Node contenders\n`);
+  // First, while none of the contenders takes memory or time.
+  const settlements = options.settlements ? await runSettlements(options, processes) : [];
+  const { figures, samples } = await runWorkloads(options, processes);
+  const settlementFigured = settlementFigures(settlements);
+  const judgements = judge(figures, settlementFigured);
+  say(goalsReport(judgements));
+  for (const doubt of doubtsOf(figures, [...samples, ...settlements])) say(`doubtful: ${doubt}`);
+  say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
+  if (options.jsonFile === null) return;
+  const all = { options, figures, settlements: settlementFigured, judgements, samples };
+  writeFileSync(options.jsonFile, `${JSON.stringify(all, null, 2)}\n`);
+}
+
+async function runSettlements(options: Options, processes: Processes): Promise<SettlementSample[]> {
+  const profileFolder = options.profile ? join(processes.folder, 'settler-profiles') : null;
+  const samples = await measureSettlements(processes, options, profileFolder);
+  say(settlementReport(settlementFigures(samples)));
+  if (profileFolder !== null) say(profileReport(profileFolder));
+  return samples;
+}
+
+async function runWorkloads(options: Options, processes: Processes): Promise<{ figures: Figure[]; samples: Sample[] }> {
+  const samples: Sample[] = [];
+  const figures: Figure[] = [];
+  if (options.workloads.length === 0) return { figures, samples };
   const upstream = processes.fork('upstream', new URL('fast-upstream/main.ts', import.meta.url));
   const [{ port: upstreamPort }] = await once(upstream, 'message');
   const bench: Bench = { load: new LoadGenerator(processes), upstreamPid: upstream.pid ?? 0, options };
   const { contenders, ours } = await startContenders(processes, upstreamPort, options);
-  say(`node ${process.version}, ${cpus().length} cores (${cpus()[0]?.model}), requests of ${options.body} size`);
-  say(`${options.rounds} rounds of ${options.windowMs} ms, ${options.warmUpMs} ms of warm-up for Node contenders\n`);
-  const samples: Sample[] = [];
-  const figures: Figure[] = [];
   for (const workload of options.workloads) {
     const measured = await runWorkload(bench, contenders, workload);
     samples.push(...measured);
     figures.push(...figuresOf(measured));
     if (measured.length > 0) say(workloadReport(figures, workload));
   }
-  const judgements = judge(figures);
-  say(goalsReport(judgements));
-  for (const doubt of doubtsOf(figures, samples)) say(`doubtful: ${doubt}`);
-  say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
-  if (options.jsonFile !== null)
-    writeFileSync(options.jsonFile, `${JSON.stringify({ options, figures, judgements, samples }, null, 2)}\n`);
   if (options.profile && ours !== null) {
     await processes.stop('ours');
     say(profileReport(ours.profileFolder));
   }
+  return { figures, samples };
 }
 
 async function startContenders(
@@ -96,7 +117,8 @@ function figuresOf(samples: readonly Sample[]): Figure[] {
 const order = ({ contender }: Figure): number => CONTENDERS.indexOf(contender);
 
 /** What the reader should know before believing the figures. */
-function doubtsOf(figures: readonly Figure[], samples: readonly Sample[]): string[] {
+function doubtsOf(figures: readonly Figure[], all: readonly (Sample | SettlementSample)[]): string[] {
+  const samples = all.filter((sample) => 'workload' in sample);
   const doubts: string[] = [];
   const ours = figureFor(figures, 'json', 'ours');
   const upper = figureFor(figures, 'json', 'direct');
@@ -107,7 +129,7 @@ function doubtsOf(figures: readonly Figure[], samples: readonly Sample[]): strin
   for (const { workload, contender, loadShare, upstreamShare } of samples)
     if (contender === 'ours' && Math.max(loadShare, upstreamShare) > 0.9)
       doubts.push(`${workload}: the load generator or the upstream used a whole core while ours was measured`);
-  const others = median(samples.map(({ othersShare }) => othersShare));
+  const others = median(all.map(({ othersShare }) => othersShare));
   if (others > OTHERS_SHARE_MOST) doubts.push(`other work on this machine took ${others.toFixed(1)} cores meanwhile`);
   return [...new Set(doubts)];
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ContenderName } from './contenders/contender.ts';
 import type { Figure } from './figures.ts';
 import { judge } from './goals.ts';
+import type { SettlementFigure } from './settlements/settlement-figures.ts';
 import type { WorkloadName } from './workloads.ts';
 
 const figure = (workload: WorkloadName, contender: ContenderName, values: Partial<Figure>): Figure => ({
@@ -74,6 +75,23 @@ test('the ledger must hold its rate and leave the event loop free', () => {
   expect([rate, delay].map((title) => judged(title, ours(4_000, 8))?.verdict)).toEqual(['fell short', 'fell short']);
 });
 
+test('settlement is judged by its own figures, each log and spread by itself', () => {
+  const settled = (spread: SettlementFigure['spread'], log: SettlementFigure['log'], settledPerS: number) => ({
+    ...{ spread, log, settledPerS, requestsPerAppend: 2, p50Us: 1, p99Us: 1 },
+    ...{ settlerCpuUsPerRequest: 1, storeCpuUsPerRequest: 1 },
+  });
+  const judgements = judge(
+    [],
+    [
+      settled('1,000 accounts', 'sqlite', 4_500),
+      settled('1,000 accounts', 'eventstoredb', 9_000),
+      settled('one hot account', 'eventstoredb', 1_000),
+    ],
+  );
+  const verdicts = judgements.slice(-3).map(({ verdict, by }) => `${verdict} ${by}`);
+  expect(verdicts).toEqual(['fell short 10%', 'not measured null', 'reached null']);
+});
+
 test('the goals are those of the README', () => {
   expect(judge([]).map(({ title, goal }) => `${title}: ${goal}`)).toEqual([
     'JSON: CPU per request, ours to nginx: at most 7.5x',
@@ -88,6 +106,9 @@ test('the goals are those of the README', () => {
     'first byte: added latency p50, ours to Portkey: at most 0.5x',
     'ledger: events/s appended while serving: at least 4950/s',
     'ledger: event-loop delay p99: at most 5 ms',
+    'settled, 1,000 accounts, sqlite: at least 5000/s',
+    'settled, one hot account, sqlite: at least 1000/s',
+    'settled, one hot account, eventstoredb: at least 1000/s',
   ]);
 });
 

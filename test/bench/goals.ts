@@ -1,15 +1,17 @@
 import type { ContenderName } from './contenders/contender.ts';
 import { addedP50Us, type Figure, type Figures, figureFor } from './figures.ts';
+import { type SettlementFigures, settlementFigureFor } from './settlements/settlement-figures.ts';
+import type { SettlementLog, SettlementSpread } from './settlements/settlement-protocol.ts';
 import { EVENTS_PER_BILLED_REQUEST, LEDGER_REQUESTS_PER_S, type WorkloadName } from './workloads.ts';
 
-interface Goal {
+interface Goal<Measured> {
   readonly title: string;
   /** `most`: the value must not be above the limit; `least`: not below it. */
   readonly bound: 'most' | 'least';
   readonly limit: number;
   readonly unit: string;
   /** Null where what it compares was not measured. */
-  value(figures: Figures): number | null;
+  value(measured: Measured): number | null;
 }
 
 export interface Judgement {
@@ -27,7 +29,7 @@ const EVENTS_PER_S = LEDGER_REQUESTS_PER_S * EVENTS_PER_BILLED_REQUEST;
 /** The last hundredth of the ledger's rate is the clock's, not the gateway's. */
 const EVENTS_PER_S_LEAST = EVENTS_PER_S * 0.99;
 
-const GOALS: readonly Goal[] = [
+const GOALS: readonly Goal<Figures>[] = [
   {
     title: 'JSON: CPU per request, ours to nginx',
     bound: 'most',
@@ -88,12 +90,21 @@ const GOALS: readonly Goal[] = [
   },
 ];
 
-/** Each goal with what was measured and whether that reaches it. */
-export const judge = (figures: Figures): Judgement[] => GOALS.map((goal) => judgementOf(goal, figures));
+const SETTLEMENT_GOALS: readonly Goal<SettlementFigures>[] = [
+  settled('1,000 accounts', 'sqlite', 5_000),
+  settled('one hot account', 'sqlite', 1_000),
+  settled('one hot account', 'eventstoredb', 1_000),
+];
 
-function judgementOf({ title, bound, limit, unit, value }: Goal, figures: Figures): Judgement {
+/** Each goal with what was measured and whether that reaches it. */
+export const judge = (figures: Figures, settlements: SettlementFigures = []): Judgement[] => [
+  ...GOALS.map((goal) => judgementOf(goal, figures)),
+  ...SETTLEMENT_GOALS.map((goal) => judgementOf(goal, settlements)),
+];
+
+function judgementOf<Measured>({ title, bound, limit, unit, value }: Goal<Measured>, from: Measured): Judgement {
   const goal = `at ${bound} ${rounded(limit)}${unit}`;
-  const measured = value(figures);
+  const measured = value(from);
   if (measured === null || Number.isNaN(measured))
     return { title, goal, measured: null, verdict: 'not measured', by: null };
   const text = `${rounded(measured)}${unit}`;
@@ -113,7 +124,7 @@ function ratio(workload: WorkloadName, field: RatioField, over: ContenderName, u
   };
 }
 
-function addedLatency(workload: WorkloadName, what: string): Goal[] {
+function addedLatency(workload: WorkloadName, what: string): Goal<Figures>[] {
   const against = (other: ContenderName) => (figures: Figures) => {
     const [ours, others] = [addedP50Us(figures, workload, 'ours'), addedP50Us(figures, workload, other)];
     return ours === null || others === null ? null : ours / others;
@@ -128,6 +139,11 @@ function addedLatency(workload: WorkloadName, what: string): Goal[] {
       value: against('portkey'),
     },
   ];
+}
+
+function settled(spread: SettlementSpread, log: SettlementLog, limit: number): Goal<SettlementFigures> {
+  const value = (figures: SettlementFigures) => settlementFigureFor(figures, log, spread)?.settledPerS ?? null;
+  return { title: `settled, ${spread}, ${log}`, bound: 'least', limit, unit: '/s', value };
 }
 
 const rounded = (value: number): string => (value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3))));

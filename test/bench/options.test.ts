@@ -5,6 +5,7 @@ test('without options everything is measured in three rounds', () => {
   expect(readOptions([])).toMatchObject({
     workloads: ['json', 'burst', 'paced', 'latency-json', 'latency-stream', 'ledger'],
     contenders: ['direct', 'nginx', 'portkey', 'ours'],
+    settlements: true,
     rounds: 3,
     body: 'small',
     jsonFile: null,
@@ -15,6 +16,11 @@ test('lists are taken in the order of all, and rounds stand above those of --qui
   const options = readOptions(['--quick', '--only', 'burst,json', '--contenders', 'ours, nginx', '--rounds', '2']);
   expect(options).toMatchObject({ workloads: ['json', 'burst'], contenders: ['nginx', 'ours'], rounds: 2 });
   expect(options.windowMs).toBeLessThan(readOptions([]).windowMs);
+});
+
+test('settlements can be measured alone, and left out', () => {
+  expect(readOptions(['--only', 'settlements'])).toMatchObject({ workloads: [], settlements: true });
+  expect(readOptions(['--only', 'json'])).toMatchObject({ workloads: ['json'], settlements: false });
 });
 
 test.each([

@@ -2,8 +2,15 @@ import { parseArgs } from 'node:util';
 import { CONTENDERS, type ContenderName } from './contenders/contender.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
+/** Measured beside the workloads, without HTTP and without the contenders. */
+const SETTLEMENTS = 'settlements';
+type Choice = WorkloadName | typeof SETTLEMENTS;
+const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), SETTLEMENTS];
+
 export interface Options {
   readonly workloads: readonly WorkloadName[];
+  /** Whether settled requests/s are measured (settlements/). */
+  readonly settlements: boolean;
   readonly contenders: readonly ContenderName[];
   readonly rounds: number;
   readonly warmUpMs: number;
@@ -18,7 +25,7 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]
   --quick              one short round (about a minute): a smoke test, its figures are rough
-  --only LIST          ${Object.keys(WORKLOADS).join(',')}
+  --only LIST          ${CHOICES.join(',')}
   --contenders LIST    ${CONTENDERS.join(',')}
   --rounds N           interleaved rounds (3)
   --large              requests of 20 KB instead of 1 KB
@@ -47,10 +54,12 @@ export function readOptions(args: readonly string[]): Options {
   const rounds = values.rounds === undefined ? times.rounds : Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 1 || rounds > ROUNDS_MAX)
     throw new Error(`--rounds: expected 1 to ${ROUNDS_MAX}\n\n${USAGE}`);
+  const choices = chosen('--only', values.only, CHOICES);
   return {
     ...times,
     rounds,
-    workloads: chosen('--only', values.only, Object.keys(WORKLOADS) as WorkloadName[]),
+    workloads: choices.filter((choice) => choice !== SETTLEMENTS),
+    settlements: choices.includes(SETTLEMENTS),
     contenders: chosen('--contenders', values.contenders, CONTENDERS),
     body: values.large ? 'large' : 'small',
     profile: values.profile,

@@ -55,8 +55,15 @@ export class Processes {
   }
 
   /** A Node process of ours that talks with us over IPC. */
-  fork(name: string, script: URL): ChildProcess {
-    return this.#keep(name, fork(script, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
+  fork(name: string, script: URL, nodeOptions: readonly string[] = []): ChildProcess {
+    return this.#keep(
+      name,
+      fork(script, {
+        detached: true,
+        execArgv: [...process.execArgv, ...nodeOptions],
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      }),
+    );
   }
 
   /** Asks a process to end, waits for it, and insists after 15 s. */

@@ -1,16 +1,14 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { dumpViews } from '../gateway/dump-views.ts';
 import { type AccountBooks, accountBooks } from './audit/account-books.ts';
 import { auditRequests } from './audit/audit-requests.ts';
 import { auditMe, auditShown, auditViewRows, type MeSeen } from './audit/audit-views.ts';
-import { readStoredEvents } from './audit/stored-event.ts';
 import { readUpstreamRecord } from './audit/upstream-record.ts';
 import { type StartedProcess, stopInOrder } from './child-process.ts';
 import type { CrashSite } from './crash-site.ts';
-import { gatewayCommand } from './gateway-command.ts';
 import type { ClientKey, SentRequest } from './post-planned.ts';
+import { viewRows } from './view-rows.ts';
 
 export interface RunToAudit {
   readonly site: CrashSite;
@@ -34,6 +32,8 @@ export interface RunAudit {
   readonly outcomes: Readonly<Record<string, number>>;
   readonly debits: number;
   readonly debitedMicroUsd: bigint;
+  /** How often each kind of trouble of the log has struck; empty for the embedded log. */
+  readonly struck: Readonly<Record<string, number>>;
 }
 
 const SETTLE_MS_MAX = 20_000;
@@ -66,19 +66,19 @@ export async function auditRun({ site, last, url, sent, killsMs, keys, start }: 
       [...Map.groupBy(usages, ({ outcome }) => outcome)].map(([outcome, same]) => [outcome, same.length]),
     ),
     debits: books.reduce((sum, own) => sum + own.debits.length, 0),
+    struck: site.struck,
     debitedMicroUsd: books.reduce((sum, own) => sum + own.debited, 0n),
   };
 }
 
 async function auditAccount(site: CrashSite, accountId: string): Promise<{ own: AccountBooks; faults: string[] }> {
-  const events = readStoredEvents(await gatewayCommand(site.data, 'ledger', 'events', accountId));
-  const own = accountBooks(accountId, events, site.catalog.prices);
-  const shown = auditShown(own, await gatewayCommand(site.data, 'account', 'show', accountId));
+  const own = accountBooks(accountId, await site.accountEvents(accountId), site.catalog.prices);
+  const shown = auditShown(own, await site.command('account', 'show', accountId));
   return { own, faults: [...own.faults.map((fault) => `${accountId}: ${fault}`), ...shown] };
 }
 
 /** What /me says once nothing is held any more; what it says at the end of the time where something still is. */
-async function meOnceSettled(url: string, { key }: ClientKey): Promise<MeSeen> {
+export async function meOnceSettled(url: string, { key }: ClientKey): Promise<MeSeen> {
   const untilMs = Date.now() + SETTLE_MS_MAX;
   for (;;) {
     const answer = await fetch(`${url}/me`, { headers: { 'x-api-key': key } });
@@ -91,11 +91,11 @@ async function meOnceSettled(url: string, { key }: ClientKey): Promise<MeSeen> {
 
 /** Without its views' file the gateway must come to the same rows from the ledger alone. */
 async function auditRebuild(site: CrashSite, start: () => StartedProcess): Promise<string[]> {
-  const before = dumpViews(site.data, { remove: true });
+  const before = viewRows(site.data, { remove: true });
   const again = start();
   await again.firstLine;
   await stopInOrder(again);
-  const after = dumpViews(site.data, { remove: false });
+  const after = viewRows(site.data, { remove: false });
   const known = new Set(before);
   const faults = after.filter((row) => !known.has(row)).map((row) => `views.db, only after a rebuild: ${row}`);
   if (before.length !== after.length)

@@ -9,28 +9,32 @@ export interface CrashClientsOptions {
   /** To begin with; each is used by CLIENTS_PER_KEY clients at once. */
   readonly keys: readonly ClientKey[];
   readonly models: readonly string[];
+  /** How long a client rests after a request, at most. */
+  readonly restMsMax?: number;
 }
 
 const CLIENTS_PER_KEY = 3;
 /** After a refused connection or a gateway that is not ready yet. */
 const RETRY_MS = 15;
-/** Clients with fewer slots left than this get one more key at the next stop of the gateway. */
+/** Clients with fewer slots left than this get one more key when keys are refilled. */
 const SLOTS_LEFT_MIN = 120;
 
 /**
  * Clients that send one request after the other, each over a connection of its own, for as long as the run lasts;
- * whatever gateway is up gets them.
+ * whatever gateways are up get them, each any of them.
  */
 export class CrashClients {
   readonly sent: SentRequest[] = [];
   readonly #slots: readonly RequestSlots[];
   readonly #running: Promise<unknown>;
-  #url: string | null = null;
+  readonly #restMsMax: number;
+  #urls: readonly string[] = [];
   #urlWanted = Promise.withResolvers<void>();
   #isStopping = false;
   #requests = 0;
 
-  constructor({ random, keys, models }: CrashClientsOptions) {
+  constructor({ random, keys, models, restMsMax = 0 }: CrashClientsOptions) {
+    this.#restMsMax = restMsMax;
     this.#slots = keys.map((key) => new RequestSlots(key, models));
     const clients = this.#slots.flatMap((slots) =>
       Array.from({ length: CLIENTS_PER_KEY }, () => this.#run(slots, random.fork())),
@@ -40,15 +44,20 @@ export class CrashClients {
     this.#running.catch(() => undefined);
   }
 
-  /** Where the gateway is now; null while there is none. */
-  useGateway(url: string | null): void {
+  /** Where the gateways are now; none while there is none. */
+  useGateways(urls: readonly string[]): void {
     // Where there was none already, clients wait for the same promise.
-    if (url === null && this.#url !== null) this.#urlWanted = Promise.withResolvers();
-    if (url !== null) this.#urlWanted.resolve();
-    this.#url = url;
+    if (urls.length === 0 && this.#urls.length > 0) this.#urlWanted = Promise.withResolvers();
+    if (urls.length > 0) this.#urlWanted.resolve();
+    this.#urls = urls;
   }
 
-  /** Issues further keys where they will be needed soon. Called while no gateway is up: the next one knows them. */
+  /** What hands out keys and models, one for each key that the clients began with. */
+  get slots(): readonly RequestSlots[] {
+    return this.#slots;
+  }
+
+  /** Issues further keys where they will be needed soon: by then every gateway knows them. */
   async refillKeys(issueKey: (accountId: string) => Promise<ClientKey>): Promise<void> {
     for (const slots of this.#slots) if (slots.left < SLOTS_LEFT_MIN) slots.addKey(await issueKey(slots.accountId));
   }
@@ -61,15 +70,18 @@ export class CrashClients {
   }
 
   async #run(slots: RequestSlots, random: SeededRandom): Promise<void> {
+    // Apart, because how often it is asked is the machine's doing.
+    const route = random.fork();
     while (!this.#isStopping) {
       await this.#urlWanted.promise;
-      const url = this.#url;
-      const slot = url === null ? null : slots.take();
-      if (url === null || slot === null) {
+      const url = this.#urls[Math.floor(route.next() * this.#urls.length)];
+      const slot = url === undefined ? null : slots.take();
+      if (url === undefined || slot === null) {
         // No gateway, or no slot left before the next key.
         await delay(RETRY_MS);
         continue;
       }
+      if (this.#restMsMax > 0) await delay(random.whole(0, this.#restMsMax));
       const planned = planRequest(random, `r${this.#requests++}`, slot.model);
       const sent = await postPlanned(url, slot.key, planned);
       this.sent.push(sent);

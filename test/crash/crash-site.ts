@@ -1,9 +1,12 @@
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readStoredEvents, type StoredEvent } from './audit/stored-event.ts';
 import { type StartedProcess, startProcess, stopInOrder } from './child-process.ts';
 import { type CrashCatalog, crashCatalog } from './crash-catalog.ts';
+import type { FaultyEventStore } from './faulty-event-store.ts';
 import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from './gateway-command.ts';
 import type { ClientKey } from './post-planned.ts';
+import { tryWhileAway } from './try-while-away.ts';
 
 /** Everything of a run that is outside the gateway: its folder, its catalog, the upstream, accounts and keys. */
 export interface CrashSite {
@@ -13,6 +16,14 @@ export interface CrashSite {
   /** What the upstream saw, one JSON line each. */
   readonly recordPath: string;
   startGateway(): StartedProcess;
+  /** Runs a command of the gateway program beside whatever gateway is up, again while the log is away. @throws Error when it fails. */
+  command(...args: readonly string[]): Promise<string>;
+  /** The account's events as the log holds them, in order. */
+  accountEvents(accountId: string): Promise<StoredEvent[]>;
+  /** The log does nothing wrong any more. */
+  calmLog(): Promise<void>;
+  /** How often each kind of trouble of the log has struck, up to now. */
+  readonly struck: Readonly<Record<string, number>>;
   issueKey(accountId: string): Promise<ClientKey>;
   /** Grants a little, as an operator does beside a running gateway: its settlement then meets a conflict. */
   grant(accountId: string, priority: number): Promise<void>;
@@ -24,33 +35,35 @@ const MODELS = 180;
 const DRAIN_MS = 1_500;
 const SECRET_ENV = { CRASH_UPSTREAM_KEY: 'upstream-secret' };
 
-/**
- * Lays a site out in a folder: starts the upstream as a process of its own, or takes the one that is given, writes
- * configuration and catalog, opens the accounts.
- */
-export async function layOutSite(
-  folder: string,
-  accountIds: readonly string[],
-  givenUpstreamUrl: string | null = null,
-): Promise<CrashSite> {
+export interface SiteOptions {
+  readonly folder: string;
+  readonly accountIds: readonly string[];
+  /** An upstream that is there already; otherwise one is started as a process of its own. */
+  readonly upstreamUrl?: string;
+  /** An event store to write to instead of the embedded log. Its trouble begins when the accounts are open. */
+  readonly store?: FaultyEventStore;
+}
+
+/** Lays a site out in a folder: starts the upstream, writes configuration and catalog, opens the accounts. */
+export async function layOutSite({ folder, accountIds, upstreamUrl: given, store }: SiteOptions): Promise<CrashSite> {
   const data = join(folder, 'data');
   mkdirSync(data, { recursive: true });
   const recordPath = join(folder, 'upstream.jsonl');
   const stderrFd = openSync(join(folder, 'stderr.log'), 'a');
   writeFileSync(recordPath, '');
   const upstream =
-    givenUpstreamUrl === null
-      ? startProcess([UPSTREAM_PROGRAM, '--port', '0', '--record', recordPath], { stderrFd })
-      : null;
+    given === undefined ? startProcess([UPSTREAM_PROGRAM, '--port', '0', '--record', recordPath], { stderrFd }) : null;
   const close = async (): Promise<void> => {
     if (upstream !== null) await stopInOrder(upstream);
     closeSync(stderrFd);
   };
   try {
-    const upstreamUrl = givenUpstreamUrl ?? (await upstream?.firstLine)?.url ?? '';
+    const upstreamUrl = given ?? (await upstream?.firstLine)?.url ?? '';
     const catalog = crashCatalog(MODELS);
-    const configPath = writeConfiguration(folder, data, upstreamUrl, catalog);
-    await Promise.all(accountIds.map((accountId) => openAccount(data, accountId)));
+    const configPath = writeConfiguration({ folder, data, upstreamUrl, catalog, store });
+    const command = (...args: readonly string[]) => tryWhileAway(() => gatewayCommand(configPath, ...args));
+    await Promise.all(accountIds.map((accountId) => openAccount(command, accountId)));
+    store?.begin();
     return {
       data,
       catalog,
@@ -61,10 +74,17 @@ export async function layOutSite(
           stderrFd,
           environment: SECRET_ENV,
         }),
-      issueKey: async (accountId) => JSON.parse(await gatewayCommand(data, 'key', 'issue', accountId)) as ClientKey,
+      command,
+      accountEvents: async (accountId) =>
+        store?.accountEvents(accountId) ?? readStoredEvents(await command('ledger', 'events', accountId)),
+      calmLog: async () => store?.calm(),
+      get struck() {
+        return store?.struck ?? {};
+      },
+      issueKey: async (accountId) => JSON.parse(await command('key', 'issue', accountId)) as ClientKey,
       grant: async (accountId, priority) => {
         const how = ['--usd', '0.02', '--source', 'promotion', '--priority', String(priority)];
-        await gatewayCommand(data, 'credits', 'grant', accountId, ...how);
+        await command('credits', 'grant', accountId, ...how);
       },
       close,
     };
@@ -74,7 +94,15 @@ export async function layOutSite(
   }
 }
 
-function writeConfiguration(folder: string, data: string, upstreamUrl: string, catalog: CrashCatalog): string {
+interface ConfigurationParts {
+  readonly folder: string;
+  readonly data: string;
+  readonly upstreamUrl: string;
+  readonly catalog: CrashCatalog;
+  readonly store: FaultyEventStore | undefined;
+}
+
+function writeConfiguration({ folder, data, upstreamUrl, catalog, store }: ConfigurationParts): string {
   const catalogPath = join(folder, 'catalog.json');
   writeFileSync(catalogPath, JSON.stringify(catalog.file));
   const configPath = join(folder, 'gateway.json');
@@ -83,6 +111,7 @@ function writeConfiguration(folder: string, data: string, upstreamUrl: string, c
     data,
     catalog: catalogPath,
     providers: { crash: { protocol: 'messages', baseUrl: upstreamUrl, apiKeyEnv: 'CRASH_UPSTREAM_KEY' } },
+    ...(store === undefined ? {} : { eventLog: { kind: 'eventstoredb', connectionString: store.connectionString } }),
     drainMs: DRAIN_MS,
     logLevel: 'error',
   };
@@ -91,8 +120,8 @@ function writeConfiguration(folder: string, data: string, upstreamUrl: string, c
 }
 
 /** A trial grant that is soon used up, a free grant and a bought one: debits go across their borders. */
-async function openAccount(data: string, accountId: string): Promise<void> {
-  await gatewayCommand(data, 'account', 'open', '--email', 'crash@example.com', '--id', accountId, '--trial-usd', '1');
-  await gatewayCommand(data, 'credits', 'grant', accountId, '--usd', '100000');
-  await gatewayCommand(data, 'credits', 'grant', accountId, '--usd', '0.5', '--source', 'promotion');
+async function openAccount(command: CrashSite['command'], accountId: string): Promise<void> {
+  await command('account', 'open', '--email', 'crash@example.com', '--id', accountId, '--trial-usd', '1');
+  await command('credits', 'grant', accountId, '--usd', '100000');
+  await command('credits', 'grant', accountId, '--usd', '0.5', '--source', 'promotion');
 }

@@ -21,7 +21,7 @@ it(`loses nothing, charges nothing twice and rebuilds the same views through ${K
   timeout: RUN_MS_MAX,
 }, async () => {
   folder = mkdtempSync(join(tmpdir(), 'gateway-crash-'));
-  const audit = await crashRun({ folder, seed: SEED, kills: KILLS, secondsBetween: 0.4 });
+  const audit = await crashRun({ folder, seed: SEED, kills: KILLS, secondsBetween: 0.4, log: 'sqlite' });
   expect(audit.faults).toEqual([]);
   // The run has met what it is for: requests whose gateway died, and debits among all ways to end.
   expect(audit.outcomes.recovered).toBeGreaterThan(0);

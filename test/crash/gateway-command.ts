@@ -9,8 +9,9 @@ const COMMAND_MS_MAX = 30_000;
 const OUTPUT_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Runs one command of the gateway program with --json and returns what it printed. @throws Error when it fails. */
-export async function gatewayCommand(data: string, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [GATEWAY_PROGRAM, '--data', data, '--json', ...args], {
+export async function gatewayCommand(configPath: string, ...args: readonly string[]): Promise<string> {
+  const program = [GATEWAY_PROGRAM, '--config', configPath, '--json', ...args];
+  const { stdout } = await promisify(execFile)(process.execPath, program, {
     timeout: COMMAND_MS_MAX,
     maxBuffer: OUTPUT_BYTES_MAX,
   });

@@ -7,11 +7,10 @@ import { head, type Step, silence, write } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream } from '../upstream/upstream.ts';
-import { debitsIn, readStoredEvents, usagesIn } from './audit/stored-event.ts';
+import { debitsIn, usagesIn } from './audit/stored-event.ts';
 import { removeFolder } from './audit-run.ts';
 import { killAtOnce, killStarted, stopInOrder } from './child-process.ts';
 import { layOutSite } from './crash-site.ts';
-import { gatewayCommand } from './gateway-command.ts';
 import type { ClientKey } from './post-planned.ts';
 
 const ACCOUNT = 'acct_ada';
@@ -69,7 +68,7 @@ it('one kill finds requests at every stage: what a client has in whole is charge
   const upstream = await startUpstream({
     script: ({ body }) => stages.find(({ model }) => body.includes(`"${model}"`))?.answer ?? [silence],
   });
-  const site = await layOutSite(folder, [ACCOUNT], upstream.url);
+  const site = await layOutSite({ folder, accountIds: [ACCOUNT], upstreamUrl: upstream.url });
   close = async () => {
     await site.close();
     await upstream.close();
@@ -93,7 +92,7 @@ it('one kill finds requests at every stage: what a client has in whole is charge
   await third.firstLine;
   await stopInOrder(third);
 
-  const stored = readStoredEvents(await gatewayCommand(site.data, 'ledger', 'events', ACCOUNT));
+  const stored = await site.accountEvents(ACCOUNT);
   const byModel = Map.groupBy(usagesIn(stored), ({ model }) => model);
   for (const { model, recorded } of stages) expect(byModel.get(model)).toMatchObject([recorded]);
   expect(byModel.size).toBe(stages.length);

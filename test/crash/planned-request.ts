@@ -42,17 +42,20 @@ const ENDINGS = [
 
 const OUTPUT_TOKENS_MAX = 900;
 
-/** Draws a request. The upstream keeps to `max_tokens`, as rule 7 of the design supposes. */
+/**
+ * Draws a request. The upstream keeps to `max_tokens`, and reports no more input than a gateway must expect of any
+ * request (2,048 tokens, whatever its bytes), as rule 7 of the design supposes.
+ */
 export function planRequest(random: SeededRandom, id: string, model: string): PlannedRequest {
   const output = random.whole(1, OUTPUT_TOKENS_MAX);
   const ending = random.weighted(ENDINGS);
   const caches = random.chance(0.4);
   const tokens: PlannedTokens = {
-    input: random.whole(1, 3_000),
+    input: random.whole(1, 900),
     output,
-    cacheRead: caches ? random.whole(0, 5_000) : 0,
-    cacheWrite5m: caches ? random.whole(0, 2_000) : 0,
-    cacheWrite1h: caches ? random.whole(0, 1_000) : 0,
+    cacheRead: caches ? random.whole(0, 600) : 0,
+    cacheWrite5m: caches ? random.whole(0, 300) : 0,
+    cacheWrite1h: caches ? random.whole(0, 240) : 0,
   };
   return {
     id,

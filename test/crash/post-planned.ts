@@ -12,6 +12,9 @@ export interface SentRequest {
   readonly planned: PlannedRequest;
   readonly accountId: string;
   readonly keyId: string;
+  /** The gateway that it went to. */
+  readonly url: string;
+  readonly sentAtMs: number;
   /** The client went away on its own account. */
   readonly left: boolean;
   readonly heard: Heard;
@@ -33,6 +36,7 @@ const ANSWER_MS_MAX = 60_000;
 /** Sends a request over a connection of its own and listens until it ends, breaks or is left. Never rejects. */
 export function postPlanned(url: string, key: ClientKey, planned: PlannedRequest): Promise<SentRequest> {
   const { promise, resolve, reject } = Promise.withResolvers<SentRequest>();
+  const sentAtMs = Date.now();
   const pieces: Buffer[] = [];
   let response: IncomingMessage | null = null;
   let left = false;
@@ -55,7 +59,7 @@ export function postPlanned(url: string, key: ClientKey, planned: PlannedRequest
     if (leave !== null) clearTimeout(leave);
     clearTimeout(tooLong);
     const { accountId, keyId } = key;
-    resolve({ planned, accountId, keyId, left, ...heardOf(response, Buffer.concat(pieces)) });
+    resolve({ planned, accountId, keyId, url, sentAtMs, left, ...heardOf(response, Buffer.concat(pieces)) });
   };
   request.on('error', done);
   request.on('response', (message) => {

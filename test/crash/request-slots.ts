@@ -30,6 +30,16 @@ export class RequestSlots {
     this.#keys.push(key);
   }
 
+  /** The key that the next request takes; null where none is left. */
+  get current(): ClientKey | null {
+    return this.#keys[Math.floor(this.#taken / this.#models.length)] ?? null;
+  }
+
+  /** Goes on with the next key, whatever is left of the current one. */
+  skipKey(): void {
+    this.#taken = (Math.floor(this.#taken / this.#models.length) + 1) * this.#models.length;
+  }
+
   /** Null where none is left. */
   take(): RequestSlot | null {
     const key = this.#keys[Math.floor(this.#taken / this.#models.length)];

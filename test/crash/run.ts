@@ -2,11 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { RunAudit } from './audit-run.ts';
-import { crashRun } from './crash-run.ts';
+import { type CrashAudit, crashRun } from './crash-run.ts';
 
 /**
- * `npm run crash -- --kills 50 --seed 7 --seconds-between 1 --data DIR`: the long run. It prints a summary and ends
+ * `npm run crash -- --kills 50 --seed 7 --seconds-between 1 --log eventstoredb --data DIR`: the long run. It prints a summary and ends
  * with 1 when anything is not as it should be; then the folder stays, and the command that replays the run is printed.
  * The seed draws the requests and the instants; what the machine makes of them is its own.
  */
@@ -15,6 +14,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '50' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     'seconds-between': { type: 'string', default: '1' },
+    log: { type: 'string', default: 'sqlite' },
     data: { type: 'string' },
   },
 });
@@ -25,8 +25,10 @@ const kills = wholeNumber('kills', values.kills, KILLS_MAX);
 const seed = wholeNumber('seed', values.seed, 2 ** 32 - 1);
 const secondsBetween = Number(values['seconds-between']);
 if (!(secondsBetween > 0 && secondsBetween <= 60)) throw new RangeError('--seconds-between: expected 0 to 60');
+const { log } = values;
+if (log !== 'sqlite' && log !== 'eventstoredb') throw new RangeError('--log: expected sqlite or eventstoredb');
 const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-crash-')) : resolve(values.data);
-const replay = `npm run crash -- --kills ${kills} --seed ${seed} --seconds-between ${secondsBetween}`;
+const replay = `npm run crash -- --kills ${kills} --seed ${seed} --seconds-between ${secondsBetween} --log ${log}`;
 
 // Ended from outside, it takes its processes along (child-process.ts).
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
@@ -37,6 +39,7 @@ try {
     seed,
     kills,
     secondsBetween,
+    log,
     onKill: (kill, requests) => process.stdout.write(`kill ${kill}: ${requests} requests so far\n`),
   });
   report(audit);
@@ -47,11 +50,23 @@ try {
 if (process.exitCode === 1) process.stderr.write(`\nthe folder stays: ${folder}\nagain: ${replay}\n`);
 else if (values.data === undefined) rmSync(folder, { recursive: true, force: true });
 
-function report({ faults, kills, sent, seen, outcomes, debits, debitedMicroUsd }: RunAudit): void {
+function report({
+  faults,
+  kills,
+  sent,
+  seen,
+  outcomes,
+  debits,
+  debitedMicroUsd,
+  struck,
+  failedStarts,
+}: CrashAudit): void {
   const recorded = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
   process.stdout.write(
-    `${kills} kills, ${sent} requests sent, ${seen} seen by the upstream\nrecorded: ${recorded.join(', ')}\n${debits} debits, ${debitedMicroUsd} micro-USD\n`,
+    `${kills} kills, ${failedStarts} starts that came to nothing, ${sent} requests sent, ${seen} seen by the upstream\nrecorded: ${recorded.join(', ')}\n${debits} debits, ${debitedMicroUsd} micro-USD\n`,
   );
+  const trouble = Object.entries(struck).map(([kind, count]) => `${count} ${kind}`);
+  if (trouble.length > 0) process.stdout.write(`trouble of the log: ${trouble.join(', ')}\n`);
   if (faults.length === 0) {
     process.stdout.write('nothing lost, nothing twice, every amount recomputed\n');
     return;

@@ -11,6 +11,13 @@ export interface RequestEvidence {
   readonly usages: readonly UsageData[];
   readonly prices: ReadonlyMap<string, ModelPrices>;
   readonly killsMs: readonly number[];
+  /** Whether a refusal for want of money, rights or a known key was to be expected. Default: never. */
+  readonly mayRefuse?: (request: SentRequest) => boolean;
+  /**
+   * Asked of a request that the upstream saw and the ledger did not record: whether its gateway's journal is lost.
+   * Default: none is.
+   */
+  readonly mayBeUnrecorded?: (request: SentRequest) => boolean;
 }
 
 /** Refusals that no request of the run has earned. */
@@ -20,7 +27,9 @@ const UNEARNED = new Set(['authentication_error', 'billing_error', 'permission_e
  * Joins what the clients sent, what the upstream saw and what the ledger recorded. A key and a model together were used
  * by one request only, so the join holds even where the gateway died before any answer.
  */
-export function auditRequests({ sent, seen, usages, prices, killsMs }: RequestEvidence): string[] {
+export function auditRequests(evidence: RequestEvidence): string[] {
+  const { sent, seen, usages, prices, killsMs } = evidence;
+  const { mayRefuse = never, mayBeUnrecorded = never } = evidence;
   const faults: string[] = [];
   const usagesOf = Map.groupBy(usages, slotOf);
   const seenOf = Map.groupBy(seen, ({ id }) => id);
@@ -31,15 +40,16 @@ export function auditRequests({ sent, seen, usages, prices, killsMs }: RequestEv
     usagesOf.delete(slot);
     const atUpstream = seenOf.get(planned.id) ?? [];
     seenOf.delete(planned.id);
-    if (request.errorType !== null && UNEARNED.has(request.errorType))
+    if (request.errorType !== null && UNEARNED.has(request.errorType) && !mayRefuse(request))
       faults.push(`${planned.id}: refused with ${request.status} ${request.errorType}`);
     const [usage] = recorded;
     const [first] = atUpstream;
     if (recorded.length > 1) faults.push(`${planned.id}: ${recorded.length} UsageRecorded`);
     if (atUpstream.length > 1) faults.push(`${planned.id}: reached the upstream ${atUpstream.length} times`);
     if (first === undefined) faults.push(...auditUnseen(request, usage));
-    else if (usage === undefined) faults.push(`${planned.id}: the upstream saw it, and no UsageRecorded is there`);
-    else {
+    else if (usage === undefined) {
+      if (!mayBeUnrecorded(request)) faults.push(`${planned.id}: the upstream saw it, and no UsageRecorded is there`);
+    } else {
       const card = prices.get(planned.model);
       if (card === undefined) faults.push(`${planned.id}: model ${planned.model} has no price`);
       else faults.push(...auditEnding({ seen: first, sent: request, usage, prices: card, killsMs }));
@@ -59,5 +69,7 @@ function auditUnseen({ planned, heard }: SentRequest, usage: UsageData | undefin
     faults.push(`${planned.id}: recorded as ${usage.outcome}, and the upstream never saw it`);
   return faults;
 }
+
+const never = (): boolean => false;
 
 const slotOf = ({ keyId, model }: { readonly keyId: string; readonly model: string }): string => `${keyId} ${model}`;

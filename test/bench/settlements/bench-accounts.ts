@@ -1,0 +1,60 @@
+import { encodeEvents } from '../../../contracts/event-codec.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import {
+  type AccountId,
+  accountId,
+  accountStream,
+  commandId,
+  grantId,
+  NO_STREAM,
+  uuidV7,
+} from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
+import { type AccountBook, foldAppended } from '../../../ledger/account/account-book.ts';
+
+const APPENDS_AT_ONCE = 64;
+/** More than any run can spend: 1,000,000 USD. */
+const CREDIT = microUsd(1_000_000_000_000n);
+
+/** Opens accounts with credits for any number of requests, in the log and in the book. */
+export async function openBenchAccounts(
+  log: EventLog,
+  book: AccountBook,
+  { prefix, count }: { readonly prefix: string; readonly count: number },
+): Promise<AccountId[]> {
+  const ids = Array.from({ length: count }, (_, index) => accountId(`${prefix}-${index}`));
+  for (let from = 0; from < count; from += APPENDS_AT_ONCE)
+    await Promise.all(ids.slice(from, from + APPENDS_AT_ONCE).map((id) => openOne(log, book, id)));
+  return ids;
+}
+
+async function openOne(log: EventLog, book: AccountBook, id: AccountId): Promise<void> {
+  const nowMs = Date.now();
+  const events = birthOf(id, new Date(nowMs).toISOString());
+  const command = commandId(uuidV7(nowMs, crypto.getRandomValues(new Uint8Array(10))));
+  const proposed = encodeEvents(events, {
+    commandId: command,
+    actor: 'operator',
+    recordedAt: new Date(nowMs).toISOString(),
+  });
+  const result = await log.append(accountStream(id), NO_STREAM, proposed);
+  if (result.type === 'conflict') throw new Error(`${id} is there already: the log is not a fresh one`);
+  foldAppended(book, id, NO_STREAM, events);
+}
+
+const birthOf = (id: AccountId, at: string): AccountEvent[] => [
+  { type: 'AccountOpened', data: { accountId: id, kind: 'organization', email: 'bench@example.com', openedAt: at } },
+  {
+    type: 'CreditsGranted',
+    data: {
+      grantId: grantId(`${id}-credit`),
+      source: 'purchase',
+      amount: CREDIT,
+      costBasis: CREDIT,
+      priority: 100,
+      effectiveAt: at,
+      expiresAt: null,
+    },
+  },
+];

@@ -1,0 +1,75 @@
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { openEventStoreDbEventLog } from '../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { AccountViews } from '../../../projections/account-views.ts';
+import { openBenchAccounts } from './bench-accounts.ts';
+import { SettlementLoad } from './settlement-load.ts';
+import {
+  SETTLEMENT_SPREADS,
+  type SettlementCommand,
+  type SettlementLog,
+  type SettlementReply,
+  type SettlementSpread,
+} from './settlement-protocol.ts';
+
+/** A settler, a process of its own: told what to do by its parent, and gone when its parent is. */
+interface Settler {
+  readonly load: SettlementLoad;
+  readonly accounts: ReadonlyMap<string, readonly AccountId[]>;
+}
+
+let settler: Settler | null = null;
+/** A settlement that fails ends the window: figures with failures in them would mean nothing. */
+let failure: string | null = null;
+
+process.on('message', (command: SettlementCommand) => {
+  obey(command).then(reply, (error: unknown) => reply({ type: 'failed', reason: String(error) }));
+});
+process.once('disconnect', () => process.exit(0));
+// In order, so that a CPU profile is written.
+process.once('SIGTERM', () => process.exit(0));
+
+async function obey(command: SettlementCommand): Promise<SettlementReply> {
+  if (command.type === 'open') {
+    settler = await open(command);
+    return { type: 'done' };
+  }
+  if (settler === null) throw new Error('nothing is open');
+  const { load, accounts } = settler;
+  switch (command.type) {
+    case 'start':
+      failure = null;
+      load.start(accounts.get(command.spread) ?? []);
+      return { type: 'done' };
+    case 'mark':
+      load.mark();
+      return { type: 'done' };
+    case 'read':
+      return failure === null ? { type: 'window', window: load.read() } : { type: 'failed', reason: failure };
+    case 'stop':
+      await load.stop();
+      return { type: 'done' };
+    default:
+      return command satisfies never;
+  }
+}
+
+async function open({ log: kind, at }: Extract<SettlementCommand, { type: 'open' }>): Promise<Settler> {
+  const log = await openLog(kind, at);
+  const book = new AccountViews();
+  const accounts = new Map<SettlementSpread, AccountId[]>();
+  for (const [index, [spread, count]] of Object.entries(SETTLEMENT_SPREADS).entries())
+    accounts.set(spread as SettlementSpread, await openBenchAccounts(log, book, { prefix: `bench-${index}`, count }));
+  const load = new SettlementLoad(log, book, (reason) => {
+    failure ??= reason;
+  });
+  return { load, accounts };
+}
+
+const openLog = (kind: SettlementLog, at: string): Promise<EventLog> =>
+  kind === 'sqlite' ? openSqliteEventLog({ path: at }) : openEventStoreDbEventLog({ connectionString: at });
+
+function reply(message: SettlementReply): void {
+  process.send?.(message);
+}

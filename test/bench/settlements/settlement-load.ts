@@ -1,0 +1,136 @@
+import { performance } from 'node:perf_hooks';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { UsageRecorded } from '../../../contracts/events.ts';
+import { type AccountId, keyId, type RequestId, requestIdFromUuid, uuidV7 } from '../../../contracts/ids.ts';
+import { rate } from '../../../contracts/money.ts';
+import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
+import type { AccountBook } from '../../../ledger/account/account-book.ts';
+import { Settlement } from '../../../ledger/settlement/settlement.ts';
+import { Latencies } from '../load/latencies.ts';
+import type { SettlementWindow } from './settlement-protocol.ts';
+
+/** Requests between submission and settlement: whenever one is settled, the next one finishes. */
+const OUTSTANDING = 1_000;
+
+const RATES = ratesFrom(rate(3_000_000n), rate(15_000_000n));
+if (RATES === null) throw new Error('the prices of the benchmark have whole cache rates');
+const CARD = rateCard('opal-medium', 1, RATES, null);
+
+/**
+ * Requests that finish at accounts drawn at random, as many as the settlement can take: the gateway's own settlement
+ * and the projections' own views, without the HTTP before them.
+ */
+export class SettlementLoad {
+  readonly #settlement: Settlement;
+  readonly #submittedMs = new Map<RequestId, number>();
+  readonly #latency = new Latencies();
+  readonly #log: CountingLog;
+  #accounts: readonly AccountId[] = [];
+  #isRunning = false;
+  #sequence = 0;
+  #settled = 0;
+  #markedMs = 0;
+
+  constructor(log: EventLog, book: AccountBook, onFailure: (reason: string) => void) {
+    this.#log = countAppends(log);
+    this.#settlement = new Settlement({
+      log: this.#log,
+      book,
+      clock: Date.now,
+      onSettled: (requestId) => this.#onSettled(requestId),
+      onStuck: (requestId, error) => onFailure(`${requestId} is stuck: ${String(error)}`),
+      onLogAway: (error) => onFailure(`the log is away: ${String(error)}`),
+    });
+  }
+
+  start(accounts: readonly AccountId[]): void {
+    this.#accounts = accounts;
+    this.#isRunning = true;
+    for (let index = 0; index < OUTSTANDING; index++) this.#submitNext();
+  }
+
+  mark(): void {
+    this.#settled = 0;
+    this.#log.appends = 0;
+    this.#latency.clear();
+    this.#markedMs = performance.now();
+  }
+
+  read(): SettlementWindow {
+    return {
+      seconds: (performance.now() - this.#markedMs) / 1000,
+      settled: this.#settled,
+      appends: this.#log.appends,
+      ...this.#latency.summary(),
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    await this.#settlement.idle();
+  }
+
+  #onSettled(requestId: RequestId): void {
+    this.#settled++;
+    const submittedMs = this.#submittedMs.get(requestId);
+    this.#submittedMs.delete(requestId);
+    if (submittedMs !== undefined) this.#latency.add((performance.now() - submittedMs) * 1000);
+    if (this.#isRunning) this.#submitNext();
+  }
+
+  #submitNext(): void {
+    const account = this.#accounts[Math.floor(Math.random() * this.#accounts.length)];
+    if (account === undefined) throw new Error('a load has at least one account');
+    const usage = usageNumber(this.#sequence++);
+    this.#submittedMs.set(usage.requestId, performance.now());
+    this.#settlement.submit(account, usage, CARD);
+  }
+}
+
+interface CountingLog extends EventLog {
+  appends: number;
+}
+
+function countAppends(log: EventLog): CountingLog {
+  const counting: CountingLog = {
+    appends: 0,
+    append: (...call) => {
+      counting.appends++;
+      return log.append(...call);
+    },
+    readStream: (...call) => log.readStream(...call),
+    readAll: (...call) => log.readAll(...call),
+    subscribeAll: (options) => log.subscribeAll(options),
+    headPosition: () => log.headPosition(),
+    close: () => log.close(),
+  };
+  return counting;
+}
+
+/** A request with a prompt that was partly cached: three lines in its debit. */
+function usageNumber(sequence: number): UsageRecorded {
+  const nowMs = Date.now();
+  const random = new Uint8Array(10);
+  new DataView(random.buffer).setUint32(4, sequence);
+  const at = new Date(nowMs).toISOString();
+  return {
+    requestId: requestIdFromUuid(uuidV7(nowMs, random)),
+    keyId: keyId('key_bench'),
+    model: 'opal-medium',
+    upstream: { provider: 'bench', model: 'opal-medium', requestId: `req_upstream_${sequence}` },
+    tokens: {
+      input: 600 + (sequence % 97),
+      output: 150 + (sequence % 53),
+      cacheRead: 2_000,
+      cacheWrite5m: 0,
+      cacheWrite1h: 0,
+    },
+    lane: 'standard',
+    outcome: 'completed',
+    source: 'reported',
+    billable: true,
+    startedAt: at,
+    finishedAt: at,
+    rateCard: { id: CARD.id, version: CARD.version, hash: CARD.hash },
+  };
+}

@@ -1,0 +1,32 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { removeFolder } from './audit-run.ts';
+import { killStarted } from './child-process.ts';
+import { crashRun } from './crash-run.ts';
+
+const KILLS = 3;
+const SEED = 20_261_122;
+const RUN_MS_MAX = 150_000;
+
+let folder: string | null = null;
+afterEach(() => {
+  killStarted();
+  if (folder !== null) removeFolder(folder);
+  folder = null;
+});
+
+it(`records each request once through ${KILLS} kills while an event store loses acknowledgements and connections`, {
+  timeout: RUN_MS_MAX,
+}, async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-crash-'));
+  const audit = await crashRun({ folder, seed: SEED, kills: KILLS, secondsBetween: 1, log: 'eventstoredb' });
+  expect(audit.faults).toEqual([]);
+  // The run has met what it is for.
+  const struck = (...kinds: readonly string[]): number =>
+    kinds.reduce((sum, kind) => sum + (audit.struck[kind] ?? 0), 0);
+  expect(struck('append lose-ack', 'append lose-ack-cancelled', 'append store-and-cut')).toBeGreaterThan(5);
+  expect(struck('connections cut')).toBeGreaterThan(2);
+  expect(audit.debits).toBeGreaterThan(100);
+});

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import type { LoggedEvent, LoggedStream } from '../event-file.ts';
+import type { TopicMessage } from '../topic-record.ts';
+import { auditTopic } from './audit-topic.ts';
+
+const STREAM = 'account-ada';
+const data = (revision: number) => ({ amount: String(revision) });
+
+const logged = (count: number, stream = STREAM): LoggedStream => ({
+  stream,
+  events: Array.from(
+    { length: count },
+    (_, revision): LoggedEvent => ({
+      revision,
+      position: revision,
+      id: `id-${revision}`,
+      type: 'CreditsGranted',
+      data: data(revision),
+      createdMs: 1_000,
+    }),
+  ),
+});
+
+const message = (revision: number, change: Partial<TopicMessage> = {}): TopicMessage => ({
+  partition: 1,
+  offset: 0n,
+  key: 'ada',
+  stream: STREAM,
+  revision,
+  position: revision,
+  type: 'CreditsGranted',
+  data: JSON.stringify(data(revision)),
+  atMs: 1_250,
+  ...change,
+});
+
+it('finds nothing wrong with each event once, and tells how long it took', () => {
+  expect(auditTopic([message(0), message(1)], [logged(2)])).toEqual({ faults: [], duplicates: 0, lagsMs: [250, 250] });
+});
+
+it('counts what is there again, as after a relay that was killed before its checkpoint', () => {
+  const again = [message(0), message(1), message(0), message(1), message(2)];
+  expect(auditTopic(again, [logged(3)])).toMatchObject({ faults: [], duplicates: 2 });
+});
+
+it.each([
+  ['an event that is missing at the end', [message(0)], 'ends at revision 0'],
+  ['a gap', [message(0), message(2), message(1)], 'comes before revision 1'],
+  ['other data', [message(0), message(1, { data: '{"amount":"7"}' })], 'not what the log has'],
+  ['another type', [message(0), message(1, { type: 'GrantRevoked' })], 'not what the log has'],
+  ['another key', [message(0), message(1, { key: 'bob' })], 'has the key bob'],
+  ['two partitions', [message(0), message(1, { partition: 2 })], 'several partitions'],
+  ['an event beyond the log', [message(0), message(1), message(2)], 'is not in the log'],
+  ['a stream that the log lacks', [message(0), message(1), message(0, { stream: 'account-eve' })], 'account-eve'],
+])('finds %s', (_, messages, fault) => {
+  expect(auditTopic(messages, [logged(2)]).faults.join('\n')).toContain(fault);
+});
+
+it('knows a stream that is no account by its own name', () => {
+  const catalog = message(0, { stream: 'catalog', key: 'catalog' });
+  expect(auditTopic([catalog], [logged(1, 'catalog')]).faults).toEqual([]);
+});

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import type { StoredEvent } from '../crash/audit/stored-event.ts';
+
+export interface LoggedEvent extends StoredEvent {
+  readonly createdMs: number;
+}
+
+export interface LoggedStream {
+  readonly stream: string;
+  readonly events: readonly LoggedEvent[];
+}
+
+type Line = readonly [stream: string, createdMs: number, events: readonly LineEvent[] | null];
+type LineEvent = readonly [id: string, type: string, contentType: string, data: string, metadata: string];
+
+/**
+ * What the event store has written down, stream by stream: a line for each append, read by the auditor with its own
+ * eyes. A last line without an end was never answered for. Positions count events.
+ */
+export function readEventFile(path: string): LoggedStream[] {
+  const text = readFileSync(path, 'utf8');
+  const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+  const streams = new Map<string, LoggedEvent[]>();
+  let position = 0;
+  for (const line of lines) {
+    if (line === '') continue;
+    const [stream, createdMs, events] = JSON.parse(line) as Line;
+    const own = streams.get(stream) ?? [];
+    streams.set(stream, own);
+    for (const [id, type, , data] of events ?? [])
+      own.push({
+        revision: own.length,
+        position: position++,
+        createdMs,
+        id,
+        type,
+        data: JSON.parse(Buffer.from(data, 'base64').toString('utf8')),
+      });
+  }
+  return [...streams].map(([stream, events]) => ({ stream, events }));
+}
+
+/** Streams that the relay keeps to itself, and those of the server, are not for the topic. */
+export const isPublished = ({ stream }: LoggedStream): boolean =>
+  !stream.startsWith('relay-') && !stream.startsWith('$');

@@ -1,0 +1,63 @@
+import { killAtOnce, type StartedProcess, stopInOrder } from '../crash/child-process.ts';
+
+/** A process that is killed and started again, whatever it is; one life after the other. */
+export class RestartedProcess {
+  readonly name: string;
+  readonly #start: () => StartedProcess;
+  readonly #onReady: (line: { readonly url?: string } | null) => void;
+  #life: StartedProcess | null = null;
+  kills = 0;
+
+  /** @param onReady told the first line of each life that comes so far, and null when the life is over */
+  constructor(name: string, start: () => StartedProcess, onReady: (line: { readonly url?: string } | null) => void) {
+    this.name = name;
+    this.#start = start;
+    this.#onReady = onReady;
+  }
+
+  get isUp(): boolean {
+    return this.#life !== null;
+  }
+
+  /** Starts a life without waiting for it to be ready. */
+  start(): void {
+    const life = this.#start();
+    this.#life = life;
+    life.firstLine.then(
+      (line) => {
+        if (this.#life === life) this.#onReady(line);
+      },
+      // Killed before it was ready, or told by `whenReady`.
+      () => undefined,
+    );
+  }
+
+  /** @throws Error when the process ends before it is ready, or is too slow */
+  async whenReady(): Promise<void> {
+    await this.#life?.firstLine;
+  }
+
+  /** `kill -9`. Returns the instant, in ms since 1970. */
+  async kill(): Promise<number> {
+    const life = this.#life;
+    this.#life = null;
+    this.#onReady(null);
+    this.kills++;
+    const atMs = Date.now();
+    if (life !== null) await killAtOnce(life);
+    return atMs;
+  }
+
+  /** @throws Error when it does not end in order */
+  async stop(): Promise<void> {
+    const life = this.#life;
+    this.#life = null;
+    this.#onReady(null);
+    if (life !== null) await stopInOrder(life);
+  }
+
+  /** Whether it has ended by itself, which none of them should. */
+  get hasEnded(): boolean {
+    return this.#life !== null && this.#life.child.exitCode !== null;
+  }
+}

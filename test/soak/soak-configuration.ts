@@ -1,0 +1,57 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
+
+export interface SoakConfigurationParts {
+  readonly folder: string;
+  readonly catalogPath: string;
+  readonly upstreamUrl: string;
+  readonly connectionString: string;
+  readonly brokers: readonly string[];
+}
+
+/** A silent upstream is left so long after its client has left. */
+const DRAIN_MS = 1_500;
+/**
+ * A request ends soon, and so does a lease: 3 upstreams that fail just before their first byte, one that takes its whole
+ * time, the drain and the slack make 37 s, after which what a lost proxy had leased is free again.
+ */
+const PROVIDER_TIMES = { connectMs: 1_000, firstByteMs: 4_000, idleMs: 4_000, totalMs: 5_000 };
+const LEASE_SLACK_MS = 15_000;
+export const LEASE_MS = 3 * 5_000 + 5_000 + DRAIN_MS + LEASE_SLACK_MS;
+export const SOAK_TOPIC = 'ledger';
+export const SOAK_ENVIRONMENT = { SOAK_UPSTREAM_KEY: 'upstream-secret' };
+
+/** Writes the configuration file of a process that has a data folder of its own; its path. */
+export function writeSoakConfiguration(
+  parts: SoakConfigurationParts,
+  name: string,
+  viewsFrom: 'log' | 'kafka',
+): { readonly configPath: string; readonly data: string } {
+  const { folder, catalogPath, upstreamUrl, connectionString, brokers } = parts;
+  const data = join(folder, name);
+  const configPath = join(folder, `${name}.json`);
+  const configuration = {
+    listen: { host: '127.0.0.1', port: 0 },
+    data,
+    catalog: catalogPath,
+    eventLog: { kind: 'eventstoredb', connectionString },
+    kafka: { brokers, topic: SOAK_TOPIC, partitions: TOPIC_PARTITIONS },
+    projections: { source: viewsFrom },
+    leases: { slackMs: LEASE_SLACK_MS },
+    providers: {
+      crash: {
+        protocol: 'messages',
+        baseUrl: upstreamUrl,
+        apiKeyEnv: 'SOAK_UPSTREAM_KEY',
+        // A request to count carries no script, so that this upstream could not say what it will report.
+        countTokens: false,
+        ...PROVIDER_TIMES,
+      },
+    },
+    drainMs: DRAIN_MS,
+    logLevel: 'error',
+  };
+  writeFileSync(configPath, JSON.stringify(configuration));
+  return { configPath, data };
+}

@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { SeededRandom } from '../crash/seeded-random.ts';
+import type { SoakFleet } from './soak-fleet.ts';
+
+export interface SoakKillsOptions {
+  readonly fleet: SoakFleet;
+  readonly random: SeededRandom;
+  /** How many proxies may be lost for good. */
+  readonly lostMax: number;
+  /** Told whenever a proxy is ready, or no longer. */
+  readonly onChange: () => void;
+}
+
+const KINDS = [
+  ['proxy', 6],
+  ['relay', 3],
+  ['event store', 2],
+  ['lost proxy', 1],
+] as const;
+const PAUSE_MS = [1_500, 6_000] as const;
+const AWAY_MS = [50, 1_500] as const;
+
+/** `kill -9` to proxies, relays and the event store, at instants and for times that a seed draws. */
+export class SoakKills {
+  /** When a proxy was killed, in ms since 1970. */
+  readonly proxiesMs: number[] = [];
+  relays = 0;
+  stores = 0;
+  lost = 0;
+  readonly #options: SoakKillsOptions;
+
+  constructor(options: SoakKillsOptions) {
+    this.#options = options;
+  }
+
+  get summary(): string {
+    return `kills: ${this.proxiesMs.length} proxies (${this.lost} for good), ${this.relays} relays, ${this.stores} event store`;
+  }
+
+  /** Kills until the signal; whatever it has killed by then is up again when it returns. */
+  async rage(signal: AbortSignal): Promise<void> {
+    const { random } = this.#options;
+    while (!signal.aborted) {
+      await delay(random.whole(...PAUSE_MS), undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.#killOne(random.weighted(KINDS), random.next(), random.whole(...AWAY_MS));
+    }
+  }
+
+  async #killOne(kind: (typeof KINDS)[number][0], which: number, awayMs: number): Promise<void> {
+    const { fleet, lostMax, onChange } = this.#options;
+    if (kind === 'event store') {
+      this.stores++;
+      await fleet.store.kill();
+      await delay(awayMs);
+      fleet.store.start();
+      await fleet.store.whenReady();
+      return;
+    }
+    if (kind === 'relay') {
+      this.relays++;
+      const relay = pick(fleet.relays, which);
+      await relay.kill();
+      await delay(awayMs);
+      relay.start();
+      return;
+    }
+    // A lost one is replaced by one with an empty folder, whose views only the log can fill from the beginning.
+    const isLost = kind === 'lost proxy' && this.lost < lostMax;
+    const proxy = pick(isLost ? fleet.kept.filter(({ viewsFrom }) => viewsFrom === 'log') : fleet.kept, which);
+    this.proxiesMs.push(await proxy.process.kill());
+    await delay(awayMs);
+    if (isLost) {
+      this.lost++;
+      proxy.isLost = true;
+      fleet.addProxy('log', onChange).process.start();
+    } else {
+      proxy.process.start();
+    }
+  }
+}
+
+function pick<T>(from: readonly T[], which: number): T {
+  const one = from[Math.floor(which * from.length)];
+  if (one === undefined) throw new RangeError('nothing to choose from');
+  return one;
+}
