@@ -127,6 +127,14 @@ export class Projections {
     return this.#waiters.when(() => this.accounts.hasFolded(accountId, revision));
   }
 
+  /**
+   * Resolves when what the views hold now is in their file: a restart finds it there, also without the log.
+   * @throws Error where it will not be any more; at once where there is no file to write to.
+   */
+  whenWritten(): Promise<void> {
+    return this.#flush?.written() ?? Promise.reject(new Error('these views are not written'));
+  }
+
   /** Writes what the file lacks and lets go of feed and file. Idempotent. @throws Error when it cannot be written. */
   close(): Promise<void> {
     this.#closing ??= this.#close();

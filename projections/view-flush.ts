@@ -21,6 +21,8 @@ export class ViewFlush {
   #flushing: Promise<void> | null = null;
   #requested = false;
   #isOver = false;
+  /** Who waits for a write that begins after now. */
+  readonly #waiting: PromiseWithResolvers<void>[] = [];
 
   constructor(options: ViewFlushOptions) {
     this.#options = options;
@@ -41,10 +43,20 @@ export class ViewFlush {
     }, LIMITS.viewFlushMs);
   }
 
+  /** Resolves when what the views hold now is in the file. Rejects where it will not be any more. */
+  written(): Promise<void> {
+    const waiting = Promise.withResolvers<void>();
+    if (this.#isOver) waiting.reject(notWritten());
+    else this.#waiting.push(waiting);
+    this.request();
+    return waiting.promise;
+  }
+
   /** Empties the file instead, after the write under way. What the views hold then is written when it changes again. */
   async clear(): Promise<void> {
     await this.#quiesce();
     await this.#options.store.clear();
+    if (this.#waiting.length > 0) this.request();
   }
 
   /** Writes what is left, where the views are still to be trusted. */
@@ -52,7 +64,11 @@ export class ViewFlush {
     await this.#quiesce();
     const isOver = this.#isOver;
     this.#isOver = true;
-    if (write && !isOver) await this.#flush();
+    try {
+      if (write && !isOver) await this.#flush();
+    } finally {
+      this.#giveUp();
+    }
   }
 
   async #quiesce(): Promise<void> {
@@ -68,6 +84,17 @@ export class ViewFlush {
    */
   async #flush(): Promise<void> {
     this.#requested = false;
+    const waiting = this.#waiting.splice(0);
+    try {
+      await this.#writeChanges();
+      for (const { resolve } of waiting) resolve();
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+      throw error;
+    }
+  }
+
+  async #writeChanges(): Promise<void> {
     const at = this.#options.checkpoint();
     if (at === null) return;
     const rows: ViewRow[] = [];
@@ -83,6 +110,13 @@ export class ViewFlush {
 
   #fail(error: unknown): void {
     this.#isOver = true;
+    this.#giveUp();
     this.#options.onFailed(error instanceof Error ? error : new Error(String(error)));
   }
+
+  #giveUp(): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(notWritten());
+  }
 }
+
+const notWritten = (): Error => new Error('the views are not written any more');

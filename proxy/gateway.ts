@@ -19,6 +19,7 @@ import { UNLIMITED } from './admission/rate-limit.ts';
 import { Availability } from './availability.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
 import { InFlight } from './in-flight.ts';
+import { JournalForgetting } from './journal-forgetting.ts';
 import { type GatewayMetrics, gatewayMetrics } from './metrics/gateway-metrics.ts';
 import { RequestCounts } from './metrics/request-counts.ts';
 import { proxyIdOf } from './proxy-id.ts';
@@ -47,6 +48,7 @@ export class Gateway {
   readonly #journal: Journal;
   readonly #projections: Projections;
   readonly #settlement: Settlement;
+  readonly #forgetting: JournalForgetting;
   readonly #upstreams: UpstreamDirectory;
   readonly #inFlight = new InFlight(LIMITS.requestsInFlightMax);
   readonly #server: FastifyInstance;
@@ -85,6 +87,7 @@ export class Gateway {
       journalBytesMax: configuration.journal.maxBytes,
     });
     this.#availability = availability;
+    this.#forgetting = new JournalForgetting({ journal, projections, logger });
     const settlement = this.#settle(holds, recovered.length > 0);
     this.#settlement = settlement;
     this.#recovered = new RecoveredRequests({ recovered, log, journal, holds, settlement, projections, clock, logger });
@@ -260,7 +263,7 @@ export class Gateway {
       waitsForEarlier,
       onSettled: (requestId, usage) => {
         holds.release(requestId);
-        this.#journal.settle([requestId]);
+        this.#forgetting.add(requestId);
         this.#metrics?.settled(clock() - Date.parse(usage.finishedAt));
       },
       onStuck: (requestId, error) =>
@@ -287,7 +290,7 @@ export class Gateway {
     try {
       await this.#projections.whenCaughtUp();
       await this.#recovered.settle();
-      this.#availability.serve();
+      this.#serve();
       this.#ready.resolve();
     } catch (error) {
       // A stop in the middle of the start is no failure of it.
@@ -302,8 +305,14 @@ export class Gateway {
     const { clock } = this.#options;
     if (this.#availability.isServing || this.#stopping !== null) return;
     if (this.#projections.ageMs(clock()) === null || !this.#recovered.hold()) return;
-    this.#availability.serve();
+    this.#serve();
     if (this.#availability.refuse() === null) this.#ready.resolve();
+  }
+
+  /** What an earlier run has admitted is settled or held. */
+  #serve(): void {
+    this.#availability.serve();
+    this.#fleet?.upkeep.start();
   }
 }
 

@@ -89,6 +89,8 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
   if (error instanceof CommandError) return say(error.message, error.exitCode);
   if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
+  if (error instanceof EventLogError && error.kind === 'ambiguous')
+    return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
   if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);
   process.stderr.write(`gateway: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   return 1;

@@ -209,6 +209,11 @@ export class Settlement {
   /** Waits without a place among the appends: longer after each failure, and after a whole round of them longest. */
   async #rest(accountId: AccountId, lane: AccountLane, error: unknown): Promise<void> {
     lane.phase = 'resting';
+    if (error instanceof ContentionError) {
+      // Others make progress, so the log is there.
+      await this.#restFor(accountId, lane, backOffMs(1));
+      return;
+    }
     const isFinal = !(error instanceof EventLogError) || !error.canRetry;
     lane.failures = isFinal ? LIMITS.settlementAttemptsMax : lane.failures + 1;
     const isRoundOver = lane.failures >= LIMITS.settlementAttemptsMax;
@@ -221,6 +226,10 @@ export class Settlement {
     const isScout = this.#scout === lane;
     const longestMs = isRoundOver ? LIMITS.settlementBackoffMaxMs : backOffMs(lane.failures);
     const waitMs = isScout ? Math.min(longestMs, LIMITS.settlementScoutMs) : longestMs;
+    await this.#restFor(accountId, lane, waitMs);
+  }
+
+  async #restFor(accountId: AccountId, lane: AccountLane, waitMs: number): Promise<void> {
     // Ended early by a sign of life, or by the close.
     await delay(waitMs, undefined, { signal: this.#rests.signal }).catch(() => undefined);
     // Whoever fails next takes over, so that an account with a trouble of its own is not the scout for ever.
@@ -249,7 +258,10 @@ export class Settlement {
           return this.#settleOneByOne(accountId, group, error);
         throw error;
       }
-      if (conflicts >= LIMITS.settlementAttemptsMax) throw new Error(`${conflicts} conflicts in a row on ${accountId}`);
+      if (conflicts >= LIMITS.settlementAttemptsMax)
+        throw new ContentionError(`${conflicts} conflicts in a row on ${accountId}`);
+      // Who has lost twice lets others go first for a moment: of several that always start together one always loses.
+      if (conflicts > 1) await delay(Math.random() * conflicts * LIMITS.settlementLingerMs);
     }
   }
 
@@ -321,6 +333,11 @@ export class Settlement {
   #isPending(request: PendingRequest): boolean {
     return this.#pending.get(request.usage.requestId) === request;
   }
+}
+
+/** Other writers of the account were always first. */
+class ContentionError extends Error {
+  override readonly name = 'ContentionError';
 }
 
 /** With jitter, so that accounts that failed together do not try together. */

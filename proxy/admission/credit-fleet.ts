@@ -33,7 +33,9 @@ export class CreditFleet {
     const room = this.leases.room(accountId, account, scope);
     if (need > room) return false;
     this.leases.used(accountId, scope);
-    if (room - need < this.leases.share(account, scope.keyId) / 2n) this.queue.refill(accountId, scope);
+    // A share that no request fits in is not worth an event.
+    const share = this.leases.share(account, scope.keyId);
+    if (share >= need && room - need < share / 2n) this.queue.refill(accountId, scope);
     return true;
   }
 

@@ -36,7 +36,7 @@ export class LeaseUpkeep {
   readonly #accounts = new Set<AccountId>();
   readonly #changed = new Set<AccountId>();
   readonly #underWay = new Map<AccountId, Promise<void>>();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | null = null;
   #settleTimer: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -44,16 +44,21 @@ export class LeaseUpkeep {
     this.#options = options;
     for (const [accountId] of options.accounts.balance.all()) this.#observe(accountId);
     options.accounts.onFolded((accountId) => this.#observe(accountId));
-    this.#timer = setInterval(() => this.#lookAt(this.#accounts, true), LOOK_MS);
+  }
+
+  /** Not before everything that an earlier run has admitted is held: until then nobody knows what is not needed. */
+  start(): void {
+    if (this.#closed) return;
+    this.#timer ??= setInterval(() => this.#lookAt(this.#accounts, true), LOOK_MS);
   }
 
   /** Gives back everything that holds nothing, and stops. Bounded by the log's own deadlines. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#timer);
+    if (this.#timer !== null) clearInterval(this.#timer);
     if (this.#settleTimer !== null) clearTimeout(this.#settleTimer);
     await Promise.all(this.#underWay.values());
-    const accounts = [...this.#accounts];
+    const accounts = this.#timer === null ? [] : [...this.#accounts];
     while (accounts.length > 0)
       await Promise.all(accounts.splice(0, AT_ONCE).map((accountId) => this.#keep(accountId, () => NONE)));
   }
@@ -65,7 +70,7 @@ export class LeaseUpkeep {
     }
     this.#accounts.add(accountId);
     this.#changed.add(accountId);
-    if (this.#closed) return;
+    if (this.#closed || this.#timer === null) return;
     this.#settleTimer ??= setTimeout(() => {
       this.#settleTimer = null;
       const changed = [...this.#changed];

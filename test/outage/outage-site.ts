@@ -1,4 +1,4 @@
-import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { EventLog } from '../../contracts/event-log.ts';
@@ -174,6 +174,3 @@ export async function readMetric(metricsUrl: string, name: string): Promise<numb
   const line = text.split('\n').find((one) => one.startsWith(`${name} `));
   return line === undefined ? null : Number(line.slice(name.length + 1));
 }
-
-/** The lines that the gateway has logged, for whoever looks for a fault. */
-export const loggedLines = (folder: string): string[] => readFileSync(join(folder, 'stderr.log'), 'utf8').split('\n');

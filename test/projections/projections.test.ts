@@ -217,6 +217,53 @@ describe('projections', () => {
   });
 });
 
+describe('who waits for the file', () => {
+  const planOf = (path: string): string[] => dump(path).filter((row) => row.includes('enterprise'));
+
+  test('goes on when it has what the views hold, also what did not come by the feed', async () => {
+    const log = logOf();
+    const path = viewsFile();
+    const { projections } = await start(log, path);
+    await passing(projections.whenCaughtUp());
+    await passing(projections.whenWritten());
+    const { revision: last } = projections.accounts.read(A);
+    projections.accounts.fold(A, revision(last + 1), { type: 'PlanChanged', data: { plan: 'enterprise' } });
+    expect(planOf(path)).toEqual([]);
+    await passing(projections.whenWritten());
+    expect(planOf(path)).toHaveLength(1);
+  });
+
+  test('is told where it will not be written any more', async () => {
+    const { projections, close } = await start(logOf(), viewsFile());
+    await passing(projections.whenCaughtUp());
+    await close();
+    await expect(projections.whenWritten()).rejects.toThrow(/not written any more/);
+    const reader = await start(logOf(), viewsFile(), false);
+    await expect(reader.projections.whenWritten()).rejects.toThrow(/not written/);
+  });
+
+  test('is told so when the projections have stopped and are closed', async () => {
+    const log = logOf();
+    const { projections, stopped, close } = await start(log, viewsFile());
+    await passing(projections.whenCaughtUp());
+    const [template] = log.events;
+    if (template === undefined) throw new Error('an empty log');
+    log.write(accountStream(A), [{ ...template, type: 'CreditsConjured' }]);
+    await until(() => stopped.length > 0);
+    const written = projections.whenWritten().catch((error: unknown) => error);
+    await close();
+    expect(await written).toBeInstanceOf(Error);
+  });
+
+  test('goes on with the last write, when the projections are closed', async () => {
+    const { projections, close } = await start(logOf(), viewsFile());
+    await passing(projections.whenCaughtUp());
+    const written = projections.whenWritten();
+    await close();
+    await expect(written).resolves.toBeUndefined();
+  });
+});
+
 describe('an event that cannot be folded', () => {
   const unreadable = [
     ['is of an unknown type', { type: 'CreditsConjured', data: '{}' }],

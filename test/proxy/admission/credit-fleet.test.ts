@@ -30,7 +30,7 @@ interface Proxy {
   release(name: string): void;
 }
 
-function startProxy(name: string): Proxy {
+function startProxy(name: string, { keepsUp = true } = {}): Proxy {
   const views = new AccountViews();
   const holds = new Holds();
   log.subscribeAll({
@@ -54,6 +54,7 @@ function startProxy(name: string): Proxy {
     slackMs: SLACK_MS,
     isLogAway: () => isLogAway,
   });
+  if (keepsUp) fleet.upkeep.start();
   const account = (): OpenAccount => {
     const { state } = views.read(ACCOUNT);
     if (state.type === 'unopened') throw new Error('the account is not there yet');
@@ -84,7 +85,7 @@ function write(...events: readonly AccountEvent[]): void {
 
 async function start(...names: readonly string[]): Promise<Proxy[]> {
   write(opened, keyIssued(), granted('g1', Number(CREDIT)));
-  const started = names.map(startProxy);
+  const started = names.map((name) => startProxy(name));
   await Promise.all(started.map((proxy) => converged(proxy)));
   return started;
 }
@@ -214,6 +215,21 @@ describe('a proxy among several', () => {
     expect(one === undefined ? [] : leasedBy(one)).not.toEqual([]);
     nowMs += 11_000;
     await expect.poll(() => (one === undefined ? [1n] : leasedBy(one)), { timeout: 5_000 }).toEqual([]);
+  });
+
+  it('gives back nothing that an earlier life has leased before it is told that all of that life is held', async () => {
+    const [one] = await start('proxy_1');
+    expect(await one?.hold('a', 7n)).toBe('held');
+    const [lease] = one === undefined ? [] : leasedBy(one);
+    const again = startProxy('proxy_1', { keepsUp: false });
+    await converged(again);
+    // Another event of the account would be the occasion.
+    write({ type: 'PlanChanged', data: { plan: 'team' } });
+    await converged(again);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(leasedBy(again)).toEqual([lease]);
+    again.fleet.upkeep.start();
+    await expect.poll(() => leasedBy(again), { timeout: 5_000 }).toEqual([]);
   });
 
   it('gives back on its way out what holds nothing, and keeps what a request still holds', async () => {
