@@ -7,6 +7,9 @@ import type { AccountViews } from '../projections/account-views.ts';
 
 export const KEY_PREFIX = 'sk-svc-';
 
+/** Nobody's key, as far as the views go: where they may be old, it may have been issued since. */
+export const UNKNOWN_KEY: Refusal = refusal('invalid_credential', 'the service key is not known');
+
 /** Whose request it is: a key that may be used now, and its account. */
 export interface Caller {
   readonly type: 'caller';
@@ -23,11 +26,13 @@ export function authenticate(headers: IncomingHttpHeaders, accounts: AccountView
   const credential = credentialOf(headers);
   if (credential === null)
     return refusal('missing_credential', 'send the service key as x-api-key or as Authorization: Bearer');
-  const owner = credential.startsWith(KEY_PREFIX) ? accounts.keys.find(hash('sha256', credential, 'hex')) : null;
-  if (owner === null) return refusal('invalid_credential', 'the service key is not known');
+  // What cannot be a key of ours is no newer key, either.
+  if (!credential.startsWith(KEY_PREFIX)) return { ...UNKNOWN_KEY };
+  const owner = accounts.keys.find(hash('sha256', credential, 'hex'));
+  if (owner === null) return UNKNOWN_KEY;
   const { state } = accounts.read(owner.accountId);
   const key = state.type === 'open' ? state.keys[owner.keyId] : undefined;
-  if (state.type !== 'open' || key === undefined) return refusal('invalid_credential', 'the service key is not known');
+  if (state.type !== 'open' || key === undefined) return UNKNOWN_KEY;
   if (key.revokedAtMs !== null) return refusal('invalid_credential', 'the service key is revoked');
   if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs)
     return refusal('invalid_credential', 'the service key has expired');

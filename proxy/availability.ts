@@ -75,9 +75,17 @@ export class Availability {
     return isWhole && projections.isLive && journal.obstacle === null ? null : this.#refuse();
   }
 
-  /** Why nobody can be told whether a key is known: the views never held everything. Null when they did. */
+  /** Why nobody can be told whether a key is known: the views may be older than the key. Null when they are not. */
   refuseUnknown(): Refusal | null {
-    return this.#parts.projections.ageMs(this.#parts.clock()) === null ? this.#starting() : null;
+    const { projections, clock } = this.#parts;
+    if (projections.isLive) return null;
+    const ageMs = projections.ageMs(clock());
+    if (ageMs === null || this.#phase === 'starting') return this.#starting();
+    return refusal(
+      'gateway_overloaded',
+      `${this.#feed} has been away for ${seconds(ageMs)}: a key that was issued since is not known here yet`,
+      OUTAGE_RETRY_S,
+    );
   }
 
   /** What is amiss while requests are admitted all the same; null where nothing is, or where none is admitted. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../answer.ts';
-import { authenticate, type Caller } from '../authenticate.ts';
+import { authenticate, type Caller, UNKNOWN_KEY } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 
 declare module 'fastify' {
@@ -21,7 +21,7 @@ export function knowCaller({ projections, availability, clock }: GatewayParts) {
     const caller = authenticate(request.headers, projections.accounts, clock());
     if (caller.type === 'refusal') {
       // A key that is not known yet may be one of those that the ledger has.
-      const unknown = caller.code === 'invalid_credential' ? availability.refuseUnknown() : null;
+      const unknown = caller === UNKNOWN_KEY ? availability.refuseUnknown() : null;
       refuse(reply, unknown ?? caller);
       return;
     }

@@ -50,10 +50,24 @@ describe('requests are', () => {
       message: expect.stringMatching(/^the event log has been away for 301 s: .* 300 s of projections\.maxAgeMs$/),
     });
     expect(availability.degraded()).toBeNull();
-    expect(availability.refuseUnknown()).toBeNull();
     state.ageMs = null;
     expect(availability.refuse()).toMatchObject({ code: 'not_ready' });
     expect(availability.refuseUnknown()).toMatchObject({ code: 'not_ready' });
+    await journal.close();
+  });
+
+  test('not called unauthorised for a key that may be newer than the views', async () => {
+    const { availability, journal, state } = await scene();
+    expect(availability.refuseUnknown()).toBeNull();
+    availability.serve();
+    state.ageMs = 2_500;
+    expect(availability.refuseUnknown()).toMatchObject({
+      code: 'gateway_overloaded',
+      message: 'the event log has been away for 3 s: a key that was issued since is not known here yet',
+      retryAfterS: 5,
+    });
+    state.ageMs = 0;
+    expect(availability.refuseUnknown()).toBeNull();
     await journal.close();
   });
 
