@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../contracts/configuration.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { RelayMetrics } from '../../ledger/relay/relay-metrics.ts';
+import { startTestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
 
 interface Service {
   readonly image?: string;
@@ -71,6 +73,21 @@ describe('compose.yaml', () => {
       kafka: { brokers: ['kafka:9092'], topic: 'ledger' },
     });
     expect(configuration.metrics.relay?.port).toBe(9464);
+  });
+
+  it('asks for metrics that there are, and so does the README', async () => {
+    const registry = new Registry();
+    new RelayMetrics(registry, Date.now);
+    const gateway = await startTestGateway({ settings: { metrics: { serve: { port: 0 } } } });
+    const told = await (await fetch(`${gateway.gateway.metricsUrl}/metrics`)).text();
+    await gateway.stop();
+    const there = new Set(
+      `${told}${await registry.metrics()}`.match(/^# HELP gateway_\w+/gm)?.map((line) => line.slice(7)),
+    );
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+    const asked = `${readFileSync(FILE, 'utf8')}${readme}`.match(/\bgateway_(?!overloaded)\w+/g) ?? [];
+    expect(asked.length).toBeGreaterThan(10);
+    expect(asked.filter((name) => !there.has(name))).toEqual([]);
   });
 
   it('watches metrics whose dashboard is well formed', () => {
