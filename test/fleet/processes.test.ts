@@ -27,6 +27,7 @@ let upstream: Upstream;
 let folder: string;
 let stderrFd: number;
 let key: string;
+let keyId: string;
 
 async function start(credit: bigint, times: object): Promise<void> {
   folder = temporaryFolder();
@@ -38,7 +39,7 @@ async function start(credit: bigint, times: object): Promise<void> {
   const command = (...args: readonly string[]) => gatewayCommand(configurationOf(0), ...args);
   await command('account', 'open', '--email', 'fleet@example.com', '--id', ACCOUNT, '--trial-usd', '0');
   await command('credits', 'grant', ACCOUNT, '--usd', formatUsd(microUsd(credit)));
-  key = JSON.parse(await command('key', 'issue', ACCOUNT)).key;
+  ({ key, keyId } = JSON.parse(await command('key', 'issue', ACCOUNT)));
 }
 
 const configurationOf = (index: number): string => join(folder, `gateway-${index}.json`);
@@ -92,6 +93,20 @@ describe(`${PROXIES} proxy processes on one event store`, () => {
     expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([402]));
     await expect.poll(() => recordedTypes().filter((type) => type === 'CreditsDebited').length).toBe(FITTING);
     expect(recordedTypes().filter((type) => type === 'UsageRecorded')).toHaveLength(FITTING);
+  });
+
+  it("see an operator's command within a second of its end: credits, then the key's revocation", {
+    timeout: 60_000,
+  }, async () => {
+    await start(1n, LONG);
+    upstream.answerWith(() => json(message({ tokens: { input: 1, output: 1 } })));
+    const targets = await Promise.all([serve(0), serve(1), serve(2)].map(targetOf));
+    const statuses = () => Promise.all(targets.map(statusOf));
+    expect(await statuses()).toEqual([402, 402, 402]);
+    await gatewayCommand(configurationOf(0), 'credits', 'grant', ACCOUNT, '--usd', '100');
+    await expect.poll(statuses, { timeout: 1_000, interval: 20 }).toEqual([200, 200, 200]);
+    await gatewayCommand(configurationOf(1), 'key', 'revoke', ACCOUNT, keyId);
+    await expect.poll(statuses, { timeout: 1_000, interval: 20 }).toEqual([401, 401, 401]);
   });
 
   it('get back the lease of one that was killed, when the clock has ended it', { timeout: 60_000 }, async () => {
