@@ -53,9 +53,17 @@ export interface LeaseScope {
 export class CreditLeases {
   readonly #options: CreditLeasesOptions;
   readonly #lastUsedMs = new Map<AccountId, Map<LeaseId, number>>();
+  /** What is on its way back, by account and lease: nothing may be held against it, though the view has it still. */
+  readonly #givingBack = new Map<string, bigint>();
+  /** Of those, what failed: it may still have been written, and the account's next event tells. */
+  readonly #doubtful = new Map<AccountId, (() => void)[]>();
 
   constructor(options: CreditLeasesOptions) {
     this.#options = options;
+    options.accounts.onFolded((accountId) => {
+      for (const forget of this.#doubtful.get(accountId) ?? []) forget();
+      this.#doubtful.delete(accountId);
+    });
   }
 
   get proxy(): ProxyId {
@@ -74,12 +82,17 @@ export class CreditLeases {
     const nowMs = clock();
     const lease = account.leases[scope.leaseId];
     if (lease === undefined || !this.#admitsUnder(lease.expiresAtMs, nowMs)) return NOTHING;
-    const byLease = lease.amount - holds.ofLease(accountId, scope.leaseId);
+    const byLease = lease.amount - holds.ofLease(accountId, scope.leaseId) - this.givingBack(accountId, scope.leaseId);
     // Where credit has gone that was leased before (a grant was revoked or has expired), less than the lease is left.
     const others = leasedToOthers(account, proxy, nowMs);
     const byCredit = spendable(account, nowMs) - others - holds.ofAccount(accountId);
     const room = byLease < byCredit ? byLease : byCredit;
     return microUsd(room > 0n ? room : 0n);
+  }
+
+  /** What of a lease is on its way back: it is free again soon. */
+  givingBack(accountId: AccountId, id: LeaseId): bigint {
+    return this.#givingBack.get(`${accountId} ${id}`) ?? 0n;
   }
 
   /** What upkeep goes by: a lease that nothing has been admitted under for a while is given back. */
@@ -118,9 +131,24 @@ export class CreditLeases {
     await this.#execute(accountId, this.#leaseCommand(scope, NOTHING));
   }
 
-  /** @throws EventLogError */
+  /** From now on nothing is held against the amount, whenever the log has it back. @throws EventLogError */
   async release(accountId: AccountId, id: LeaseId, amount: MicroUsd): Promise<void> {
-    await this.#execute(accountId, { type: 'ReleaseLease', leaseId: id, amount });
+    const name = `${accountId} ${id}`;
+    this.#changeGivingBack(name, amount);
+    try {
+      await this.#execute(accountId, { type: 'ReleaseLease', leaseId: id, amount });
+    } catch (error) {
+      const doubtful = this.#doubtful.get(accountId) ?? [];
+      this.#doubtful.set(accountId, [...doubtful, () => this.#changeGivingBack(name, -amount)]);
+      throw error;
+    }
+    this.#changeGivingBack(name, -amount);
+  }
+
+  #changeGivingBack(name: string, difference: bigint): void {
+    const sum = (this.#givingBack.get(name) ?? 0n) + difference;
+    if (sum === 0n) this.#givingBack.delete(name);
+    else this.#givingBack.set(name, sum);
   }
 
   /** Whether more than half of the time in which a lease admits is over. */

@@ -140,14 +140,15 @@ export class LeaseQueue {
     if (waits) await this.#nextFold(accountId);
   }
 
-  /** What the lease and what is free could hold together, and what it would be with all that others have leased. */
+  /** What the lease and what is free could hold together, and what it would be with all that may still come back. */
   #within(accountId: AccountId, scope: LeaseScope): { readonly mine: bigint; readonly all: bigint } {
     const { leases, accounts, clock } = this.#options;
     const account = openAccount(accounts, accountId);
     const nowMs = clock();
     const mine = leases.room(accountId, account, scope) + freeCredit(account, scope.keyId, nowMs);
     const others = activeLeases(account, nowMs).filter(({ leaseId }) => leaseId !== scope.leaseId);
-    return { mine, all: mine + others.reduce((sum, { amount }) => sum + amount, 0n) };
+    const leased = others.reduce((sum, { amount }) => sum + amount, 0n);
+    return { mine, all: mine + leased + leases.givingBack(accountId, scope.leaseId) };
   }
 
   #extend(accountId: AccountId, scope: LeaseScope, need: bigint): Promise<void> {

@@ -101,8 +101,11 @@ export class LeaseUpkeep {
   async #keep(accountId: AccountId, surplusToKeep: (lease: Lease) => MicroUsd): Promise<void> {
     const { leases, logger } = this.#options;
     try {
-      for (const lease of this.#ownLeases(accountId)) {
-        const { leaseId, keyId } = lease;
+      for (const { leaseId } of this.#ownLeases(accountId)) {
+        // Looked up again: while one is given back, the others are used and settled under.
+        const lease = this.#ownLeases(accountId).find((own) => own.leaseId === leaseId);
+        if (lease === undefined) continue;
+        const { keyId } = lease;
         const amount = this.#toRelease(accountId, lease, surplusToKeep(lease));
         if (amount > 0n) await leases.release(accountId, leaseId, amount);
         else if (!this.#closed && this.#toRenew(accountId, lease)) await leases.renew(accountId, { leaseId, keyId });
@@ -122,9 +125,9 @@ export class LeaseUpkeep {
 
   /** Twice the share may stand before anything is given back, so that leases do not go back and forth. */
   #toRelease(accountId: AccountId, { leaseId, amount }: Lease, surplusToKeep: MicroUsd): MicroUsd {
-    const { holds, queue } = this.#options;
+    const { holds, leases, queue } = this.#options;
     if (queue.isWaiting(accountId, leaseId)) return NONE;
-    const surplus = amount - holds.ofLease(accountId, leaseId);
+    const surplus = amount - holds.ofLease(accountId, leaseId) - leases.givingBack(accountId, leaseId);
     return surplus > 2n * surplusToKeep ? microUsd(surplus - surplusToKeep) : NONE;
   }
 

@@ -83,6 +83,14 @@ function write(...events: readonly AccountEvent[]): void {
   log.write(accountStream(ACCOUNT), encodeEvents(events, recording));
 }
 
+/** One that gives nothing back by itself. */
+async function startWithoutUpkeep(): Promise<Proxy> {
+  write(opened, keyIssued(), granted('g1', Number(CREDIT)));
+  const proxy = startProxy('proxy_1', { keepsUp: false });
+  await converged(proxy);
+  return proxy;
+}
+
 async function start(...names: readonly string[]): Promise<Proxy[]> {
   write(opened, keyIssued(), granted('g1', Number(CREDIT)));
   const started = names.map((name) => startProxy(name));
@@ -206,6 +214,35 @@ describe('a proxy among several', () => {
     await expect
       .poll(() => Object.values(one?.account().leases ?? {})[0]?.expiresAtMs, { timeout: 5_000 })
       .toBeGreaterThan(lease?.expiresAtMs ?? 0);
+  });
+
+  it('holds nothing against what is on its way back, though its view has it still', async () => {
+    const one = await startWithoutUpkeep();
+    expect(await one.hold('a', 60n)).toBe('held');
+    one.release('a');
+    const gate = Promise.withResolvers<void>();
+    log.faults = () => ({ type: 'stall', until: gate.promise });
+    const scope = one.fleet.leases.scopeOf(one.account(), KEY);
+    const back = one.fleet.leases.release(ACCOUNT, scope.leaseId, microUsd(50n));
+    expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(10n);
+    expect(one.fleet.takeRoom(ACCOUNT, one.account(), scope, microUsd(11n))).toBe(false);
+    gate.resolve();
+    await back;
+    expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(10n);
+  });
+
+  it('holds nothing against what may be back, until the next event of the account tells', async () => {
+    const one = await startWithoutUpkeep();
+    expect(await one.hold('a', 60n)).toBe('held');
+    const scope = one.fleet.leases.scopeOf(one.account(), KEY);
+    one.release('a');
+    log.faults = () => ({ type: 'drop' });
+    await expect(one.fleet.leases.release(ACCOUNT, scope.leaseId, microUsd(50n))).rejects.toThrow();
+    expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(10n);
+    log.faults = () => ({ type: 'none' });
+    write({ type: 'PlanChanged', data: { plan: 'team' } });
+    await converged(one);
+    expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(60n);
   });
 
   it('gives back a lease that is idle', { timeout: 10_000 }, async () => {
