@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { AccountId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
-import { activeLeases, freeCredit } from '../../ledger/account/leases.ts';
+import { activeLeases, freeCredit, sumOfLeases } from '../../ledger/account/leases.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { CreditLeases, LeaseScope } from './credit-leases.ts';
 
@@ -104,9 +104,10 @@ export class LeaseQueue {
         const [first] = this.#waiting.get(accountId) ?? [];
         if (first === undefined) return;
         const asking = this.#waitingFor(accountId, first.scope);
-        const isEnough = asking.some(({ need }) => this.#within(accountId, first.scope).mine >= need);
+        const { mine } = this.#within(accountId, first.scope);
+        const isEnough = asking.some(({ need }) => mine >= need);
         if (isEnough || performance.now() < takesUntilMs) await this.#extend(accountId, first.scope, sumOf(asking));
-        else await this.#giveBack(accountId, first.scope);
+        else await withinWait(this.#giveBack(accountId, first.scope));
         this.#holdWhatFits(accountId);
         await this.#refuseOrWait(accountId, asking);
       }
@@ -147,19 +148,12 @@ export class LeaseQueue {
     const nowMs = clock();
     const mine = leases.room(accountId, account, scope) + freeCredit(account, scope.keyId, nowMs);
     const others = activeLeases(account, nowMs).filter(({ leaseId }) => leaseId !== scope.leaseId);
-    const leased = others.reduce((sum, { amount }) => sum + amount, 0n);
-    return { mine, all: mine + leased + leases.givingBack(accountId, scope.leaseId) };
+    return { mine, all: mine + sumOfLeases(others) + leases.givingBack(accountId, scope.leaseId) };
   }
 
   #extend(accountId: AccountId, scope: LeaseScope, need: bigint): Promise<void> {
     const { leases, accounts } = this.#options;
-    const timeOut = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => timeOut.reject(new Error(`the event log did not answer for ${LEASE_WAIT_MS} ms`)),
-      LEASE_WAIT_MS,
-    );
-    const extended = leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need));
-    return Promise.race([extended, timeOut.promise]).finally(() => clearTimeout(timer));
+    return withinWait(leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need)));
   }
 
   async #giveBack(accountId: AccountId, scope: LeaseScope): Promise<void> {
@@ -200,6 +194,16 @@ export class LeaseQueue {
       this.#foldWaiters.set(accountId, done);
     });
   }
+}
+
+/** The log may still do it later; who waits is told. @throws Error after LEASE_WAIT_MS */
+function withinWait(done: Promise<void>): Promise<void> {
+  const timeOut = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => timeOut.reject(new Error(`the event log did not answer for ${LEASE_WAIT_MS} ms`)),
+    LEASE_WAIT_MS,
+  );
+  return Promise.race([done, timeOut.promise]).finally(() => clearTimeout(timer));
 }
 
 const sumOf = (waiting: readonly Waiting[]): bigint => waiting.reduce((sum, { need }) => sum + need, 0n);

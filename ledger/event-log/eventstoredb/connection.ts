@@ -31,7 +31,7 @@ export interface CallOptions {
   readonly requiresLeader: boolean;
 }
 
-interface Lease {
+interface ClientInUse {
   readonly client: ClientCore;
   grpc: StreamsClient | null;
   underWay: number;
@@ -46,7 +46,7 @@ export class Connection {
   readonly #role: string;
   readonly #create: () => ClientCore;
   readonly #logger: Logger | null;
-  #lease: Lease;
+  #current: ClientInUse;
   #suspicions = 0;
   #isClosed = false;
 
@@ -55,7 +55,7 @@ export class Connection {
     this.#role = role;
     this.#create = () => clientOf(connectionString);
     this.#logger = logger;
-    this.#lease = this.#newLease();
+    this.#current = this.#newClient();
   }
 
   /** Makes a call: raw gRPC errors come out as they are, and what was never begun as EventLogError `unavailable`. */
@@ -65,11 +65,11 @@ export class Connection {
   ): Promise<Result> {
     const { requiresLeader, deadlineMs } = options;
     for (let hops = 0; ; hops++) {
-      const lease = this.#lease;
-      lease.underWay++;
+      const used = this.#current;
+      used.underWay++;
       try {
-        const grpc = await this.#grpcOf(lease, options.connectMs);
-        const args = lease.client.callArguments(
+        const grpc = await this.#grpcOf(used, options.connectMs);
+        const args = used.client.callArguments(
           { requiresLeader, ...(deadlineMs === null ? {} : { deadline: deadlineMs }) },
           deadlineMs === null ? { deadline: Number.POSITIVE_INFINITY } : undefined,
         );
@@ -78,12 +78,12 @@ export class Connection {
           this.#suspicions = 0;
           return result;
         } catch (error) {
-          await this.#mend(lease, grpc, error);
+          await this.#mend(used, grpc, error);
           if (!faultOf(error).isNotLeader || hops >= EVENTSTOREDB_LIMITS.leaderHopsMax) throw error;
         }
       } finally {
-        lease.underWay--;
-        this.#release(lease);
+        used.underWay--;
+        this.#release(used);
       }
     }
   }
@@ -91,48 +91,48 @@ export class Connection {
   /** Closes the channel when the last call under way has ended. */
   close(): void {
     this.#isClosed = true;
-    this.#retire(this.#lease);
+    this.#retire(this.#current);
   }
 
-  async #grpcOf(lease: Lease, connectMs: number): Promise<StreamsClient> {
+  async #grpcOf(used: ClientInUse, connectMs: number): Promise<StreamsClient> {
     try {
-      const grpc = await within(connectMs, lease.client.getGRPCClient(StreamsClient, this.#role));
+      const grpc = await within(connectMs, used.client.getGRPCClient(StreamsClient, this.#role));
       if (grpc === null) throw new Error(`no node was found in ${connectMs} ms`);
-      lease.grpc = grpc;
+      used.grpc = grpc;
       return grpc;
     } catch (cause) {
-      this.#suspect(lease, cause);
+      this.#suspect(used, cause);
       throw new EventLogError('unavailable', `EventStoreDB cannot be reached: ${faultOf(cause).reason}`, { cause });
     }
   }
 
-  async #mend(lease: Lease, grpc: StreamsClient, error: unknown): Promise<void> {
+  async #mend(used: ClientInUse, grpc: StreamsClient, error: unknown): Promise<void> {
     // One of ours says that the call was not answered in time.
-    if (error instanceof EventLogError) return this.#suspect(lease, error);
+    if (error instanceof EventLogError) return this.#suspect(used, error);
     try {
       // The client does not wait for this, so that a failure in it would end the process. It may itself wait for a new
       // channel that another call is looking for.
       if (error instanceof Error)
-        await within(EVENTSTOREDB_LIMITS.mendMs, lease.client.handleError(grpc, error).then(Object));
+        await within(EVENTSTOREDB_LIMITS.mendMs, used.client.handleError(grpc, error).then(Object));
     } catch (cause) {
-      this.#replace(lease, cause);
+      this.#replace(used, cause);
       return;
     }
     const { client } = faultOf(error);
-    if (client === 'poisoned') this.#replace(lease, error);
-    else if (client === 'suspect') this.#suspect(lease, error);
+    if (client === 'poisoned') this.#replace(used, error);
+    else if (client === 'suspect') this.#suspect(used, error);
   }
 
-  #suspect(lease: Lease, error: unknown): void {
-    if (lease === this.#lease && ++this.#suspicions >= EVENTSTOREDB_LIMITS.suspicionsMax) this.#replace(lease, error);
+  #suspect(used: ClientInUse, error: unknown): void {
+    if (used === this.#current && ++this.#suspicions >= EVENTSTOREDB_LIMITS.suspicionsMax) this.#replace(used, error);
   }
 
-  #replace(lease: Lease, error: unknown): void {
-    if (lease !== this.#lease || this.#isClosed) return;
+  #replace(used: ClientInUse, error: unknown): void {
+    if (used !== this.#current || this.#isClosed) return;
     this.#logger?.warn({ role: this.#role, reason: faultOf(error).reason }, 'the EventStoreDB client is made anew');
     this.#suspicions = 0;
     try {
-      this.#lease = this.#newLease();
+      this.#current = this.#newClient();
     } catch (cause) {
       // A certificate that is gone meanwhile, say: the old client is better than none.
       this.#logger?.error(
@@ -141,22 +141,22 @@ export class Connection {
       );
       return;
     }
-    this.#retire(lease);
+    this.#retire(used);
   }
 
-  #newLease(): Lease {
+  #newClient(): ClientInUse {
     return { client: this.#create(), grpc: null, underWay: 0, isRetired: false };
   }
 
-  #retire(lease: Lease): void {
-    lease.isRetired = true;
-    this.#release(lease);
+  #retire(used: ClientInUse): void {
+    used.isRetired = true;
+    this.#release(used);
   }
 
-  #release(lease: Lease): void {
-    if (!lease.isRetired || lease.underWay > 0) return;
-    lease.grpc?.close();
-    lease.grpc = null;
+  #release(used: ClientInUse): void {
+    if (!used.isRetired || used.underWay > 0) return;
+    used.grpc?.close();
+    used.grpc = null;
   }
 }
 

@@ -84,9 +84,9 @@ function write(...events: readonly AccountEvent[]): void {
 }
 
 /** One that gives nothing back by itself. */
-async function startWithoutUpkeep(): Promise<Proxy> {
-  write(opened, keyIssued(), granted('g1', Number(CREDIT)));
-  const proxy = startProxy('proxy_1', { keepsUp: false });
+async function startWithoutUpkeep(name = 'proxy_1'): Promise<Proxy> {
+  if (log.events.length === 0) write(opened, keyIssued(), granted('g1', Number(CREDIT)));
+  const proxy = startProxy(name, { keepsUp: false });
   await converged(proxy);
   return proxy;
 }
@@ -159,6 +159,19 @@ describe('a proxy among several', () => {
     isLogAway = true;
     expect(await one?.hold('b', 2n)).toBe('log_away');
     expect(log.appends).toBe(appends);
+  });
+
+  it('says so within bounds, too, where the log goes away while it gives back', { timeout: 15_000 }, async () => {
+    const one = await startWithoutUpkeep();
+    const two = await startWithoutUpkeep('proxy_2');
+    expect(await one.hold('a', 60n)).toBe('held');
+    await converged(two);
+    expect(await two.hold('b', 39n)).toBe('held');
+    two.release('b');
+    const gate = Promise.withResolvers<void>();
+    log.faults = () => ({ type: 'stall', until: gate.promise });
+    expect(await two.hold('c', 50n)).toBe('log_away');
+    gate.resolve();
   });
 
   it('takes effect once where the answer to its lease was lost', async () => {
