@@ -1,5 +1,4 @@
-import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import {
   accountId,
@@ -11,13 +10,11 @@ import {
   revision,
   type StreamName,
 } from '../../contracts/ids.ts';
-import { LIMITS } from '../../contracts/limits.ts';
-import { AccountViews } from '../../projections/account-views.ts';
-import { Projections } from '../../projections/projections.ts';
+import type { Projections } from '../../projections/projections.ts';
 import { exampleOf } from '../contracts/example-events.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
 import { passing, turns, until } from '../ledger/settlement/turns.ts';
-import { dump, exampleLives, execute, foldAll, viewsFile, writeLives, writeTo } from './example-ledger.ts';
+import { dump, viewsFile, writeLives, writeTo } from './example-ledger.ts';
+import { A, ALL, checkpointAt, expectWhole, head, LIVES, logOf, start } from './started-projections.ts';
 
 beforeAll(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -26,52 +23,6 @@ beforeAll(() => {
 afterAll(() => {
   vi.useRealTimers();
 });
-
-const LIVES = exampleLives(4);
-const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
-const A = accountId('a0');
-
-interface Started {
-  readonly projections: Projections;
-  readonly stopped: Error[];
-  /** As often as one likes; the end of the test closes, too. */
-  readonly close: () => Promise<void>;
-}
-async function start(log: MemoryEventLog, path: string, persist = true): Promise<Started> {
-  const stopped: Error[] = [];
-  const projections = await passing(
-    Projections.start({ log, path, persist, onStopped: (error) => stopped.push(error) }),
-  );
-  let closing: Promise<void> | null = null;
-  const close = (): Promise<void> => {
-    closing ??= projections.close();
-    return passing(closing);
-  };
-  onTestFinished(close);
-  return { projections, stopped, close };
-}
-function logOf(from = 0, to = ALL): MemoryEventLog {
-  const log = new MemoryEventLog();
-  writeLives(log, LIVES, from, to);
-  return log;
-}
-/** The row that says that everything in the log is folded. */
-function checkpointAt({ events }: MemoryEventLog): string {
-  const last = events.at(-1);
-  if (last === undefined) throw new Error('an empty log');
-  const { position, stream, revision, id } = last;
-  return `checkpoint ${JSON.stringify({ one: 1, feed: 'log', checkpoint: JSON.stringify({ position, stream, revision, id }) })}`;
-}
-const head = (log: MemoryEventLog) => log.events.at(-1)?.position ?? position(-1);
-function expectWhole({ accounts }: Projections): void {
-  const whole = new AccountViews();
-  foldAll(whole, LIVES);
-  for (const id of LIVES.keys()) {
-    expect(accounts.read(id)).toEqual(whole.read(id));
-    expect(new Set(accounts.monthly.linesOf(id, '2027-01'))).toEqual(new Set(whole.monthly.linesOf(id, '2027-01')));
-    expect(accounts.spendLimits.ofAccount(id, '2027-01')).toEqual(whole.spendLimits.ofAccount(id, '2027-01'));
-  }
-}
 
 describe('projections', () => {
   test('catch up with everything that the log holds', async () => {
@@ -217,53 +168,6 @@ describe('projections', () => {
   });
 });
 
-describe('who waits for the file', () => {
-  const planOf = (path: string): string[] => dump(path).filter((row) => row.includes('enterprise'));
-
-  test('goes on when it has what the views hold, also what did not come by the feed', async () => {
-    const log = logOf();
-    const path = viewsFile();
-    const { projections } = await start(log, path);
-    await passing(projections.whenCaughtUp());
-    await passing(projections.whenWritten());
-    const { revision: last } = projections.accounts.read(A);
-    projections.accounts.fold(A, revision(last + 1), { type: 'PlanChanged', data: { plan: 'enterprise' } });
-    expect(planOf(path)).toEqual([]);
-    await passing(projections.whenWritten());
-    expect(planOf(path)).toHaveLength(1);
-  });
-
-  test('is told where it will not be written any more', async () => {
-    const { projections, close } = await start(logOf(), viewsFile());
-    await passing(projections.whenCaughtUp());
-    await close();
-    await expect(projections.whenWritten()).rejects.toThrow(/not written any more/);
-    const reader = await start(logOf(), viewsFile(), false);
-    await expect(reader.projections.whenWritten()).rejects.toThrow(/not written/);
-  });
-
-  test('is told so when the projections have stopped and are closed', async () => {
-    const log = logOf();
-    const { projections, stopped, close } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
-    const [template] = log.events;
-    if (template === undefined) throw new Error('an empty log');
-    log.write(accountStream(A), [{ ...template, type: 'CreditsConjured' }]);
-    await until(() => stopped.length > 0);
-    const written = projections.whenWritten().catch((error: unknown) => error);
-    await close();
-    expect(await written).toBeInstanceOf(Error);
-  });
-
-  test('goes on with the last write, when the projections are closed', async () => {
-    const { projections, close } = await start(logOf(), viewsFile());
-    await passing(projections.whenCaughtUp());
-    const written = projections.whenWritten();
-    await close();
-    await expect(written).resolves.toBeUndefined();
-  });
-});
-
 describe('an event that cannot be folded', () => {
   const unreadable = [
     ['is of an unknown type', { type: 'CreditsConjured', data: '{}' }],
@@ -326,104 +230,5 @@ describe('an event that cannot be folded', () => {
     await turns();
     expect(ends).toEqual(['stopped']);
     await expect(projections.whenAt(position(head(log) + 100))).rejects.toThrow(/CreditsConjured/);
-  });
-});
-
-describe('the file of the views', () => {
-  test('is written while the views change, and at the end', async () => {
-    const path = viewsFile();
-    const log = logOf(0, 9);
-    const { projections, close } = await start(log, path);
-    await passing(projections.whenCaughtUp());
-    await turns(LIMITS.viewFlushMs);
-    await until(() => dump(path).some((row) => row.startsWith('checkpoint ')));
-    expect(dump(path)).toContain(checkpointAt(log));
-    writeLives(log, LIVES, 9, ALL);
-    await passing(projections.whenAt(head(log)));
-    await close();
-    expect(dump(path)).toContain(checkpointAt(log));
-  });
-
-  test('spares a restart the events that it holds already', async () => {
-    const path = viewsFile();
-    const log = logOf(0, 9);
-    const first = await start(log, path);
-    await passing(first.projections.whenCaughtUp());
-    await first.close();
-    const at = head(log);
-    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
-    const subscribe = vi.spyOn(log, 'subscribeAll');
-    const { projections } = await start(log, path);
-    expect(subscribe.mock.calls.map(([{ after }]) => after)).toEqual([at]);
-    await passing(projections.whenCaughtUp());
-    expect(projections.position).toBe(head(log));
-  });
-
-  test('is left alone by a reader beside a running gateway', async () => {
-    const path = viewsFile();
-    const log = logOf();
-    const first = await start(log, path);
-    await passing(first.projections.whenCaughtUp());
-    await first.close();
-    const before = dump(path);
-    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
-    const reader = await start(log, path, false);
-    await passing(reader.projections.whenCaughtUp());
-    expect(reader.projections.position).toBe(head(log));
-    await reader.close();
-    expect(dump(path)).toEqual(before);
-  });
-
-  test('can be deleted at any time: rebuilt, every row of it is the same, byte for byte', async () => {
-    const path = viewsFile();
-    const log = logOf(0, 7);
-    // Written in many pieces, over restarts.
-    for (const [from, to] of [
-      [7, 13],
-      [13, 21],
-      [21, ALL],
-    ] as const) {
-      const { projections, close } = await start(log, path);
-      await passing(projections.whenCaughtUp());
-      writeLives(log, LIVES, from, to);
-      await passing(projections.whenAt(head(log)));
-      await close();
-    }
-    const before = dump(path);
-    expect(before.length).toBeGreaterThan(3 * LIVES.size);
-    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-    const rebuilt = await start(log, path);
-    await passing(rebuilt.projections.whenCaughtUp());
-    await rebuilt.close();
-    expect(dump(path)).toEqual(before);
-  });
-
-  test('of another log is not believed', async () => {
-    const path = viewsFile();
-    const first = await start(logOf(), path);
-    await passing(first.projections.whenCaughtUp());
-    await first.close();
-    const shorter = logOf(0, 9);
-    const { projections, close } = await start(shorter, path);
-    await passing(projections.whenCaughtUp());
-    for (const id of LIVES.keys()) expect(projections.accounts.read(id).revision).toBe(8);
-    await close();
-    const anew = viewsFile();
-    const second = await start(shorter, anew);
-    await passing(second.projections.whenCaughtUp());
-    await second.close();
-    expect(dump(path)).toEqual(dump(anew));
-  });
-
-  test('that cannot be written stops the projections, and is told', async () => {
-    const path = viewsFile();
-    const log = logOf(0, 9);
-    const { projections, stopped } = await start(log, path);
-    execute(path, 'DROP TABLE monthly_v1');
-    await passing(projections.whenCaughtUp());
-    await turns(LIMITS.viewFlushMs);
-    await until(() => stopped.length > 0);
-    expect(stopped.map(String)).toEqual([expect.stringMatching(/the views were not written/)]);
-    expect(projections.caughtUp).toBe(false);
   });
 });

@@ -1,0 +1,53 @@
+import { expect, onTestFinished } from 'vitest';
+import { accountId, position } from '../../contracts/ids.ts';
+import { AccountViews } from '../../projections/account-views.ts';
+import { Projections } from '../../projections/projections.ts';
+import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import { passing } from '../ledger/settlement/turns.ts';
+import { exampleLives, foldAll, writeLives } from './example-ledger.ts';
+
+export const LIVES = exampleLives(4);
+export const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
+export const A = accountId('a0');
+
+export interface Started {
+  readonly projections: Projections;
+  readonly stopped: Error[];
+  /** As often as one likes; the end of the test closes, too. */
+  readonly close: () => Promise<void>;
+}
+export async function start(log: MemoryEventLog, path: string, persist = true): Promise<Started> {
+  const stopped: Error[] = [];
+  const projections = await passing(
+    Projections.start({ log, path, persist, onStopped: (error) => stopped.push(error) }),
+  );
+  let closing: Promise<void> | null = null;
+  const close = (): Promise<void> => {
+    closing ??= projections.close();
+    return passing(closing);
+  };
+  onTestFinished(close);
+  return { projections, stopped, close };
+}
+export function logOf(from = 0, to = ALL): MemoryEventLog {
+  const log = new MemoryEventLog();
+  writeLives(log, LIVES, from, to);
+  return log;
+}
+/** The row that says that everything in the log is folded. */
+export function checkpointAt({ events }: MemoryEventLog): string {
+  const last = events.at(-1);
+  if (last === undefined) throw new Error('an empty log');
+  const { position, stream, revision, id } = last;
+  return `checkpoint ${JSON.stringify({ one: 1, feed: 'log', checkpoint: JSON.stringify({ position, stream, revision, id }) })}`;
+}
+export const head = (log: MemoryEventLog) => log.events.at(-1)?.position ?? position(-1);
+export function expectWhole({ accounts }: Projections): void {
+  const whole = new AccountViews();
+  foldAll(whole, LIVES);
+  for (const id of LIVES.keys()) {
+    expect(accounts.read(id)).toEqual(whole.read(id));
+    expect(new Set(accounts.monthly.linesOf(id, '2027-01'))).toEqual(new Set(whole.monthly.linesOf(id, '2027-01')));
+    expect(accounts.spendLimits.ofAccount(id, '2027-01')).toEqual(whole.spendLimits.ofAccount(id, '2027-01'));
+  }
+}

@@ -1,0 +1,161 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { accountStream, revision } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { passing, turns, until } from '../ledger/settlement/turns.ts';
+import { dump, execute, viewsFile, writeLives, writeTo } from './example-ledger.ts';
+import { A, ALL, checkpointAt, head, LIVES, logOf, start } from './started-projections.ts';
+
+beforeAll(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+// Not after each test: closing at the end of a test still takes time.
+afterAll(() => {
+  vi.useRealTimers();
+});
+
+describe('who waits for the file', () => {
+  const planOf = (path: string): string[] => dump(path).filter((row) => row.includes('enterprise'));
+
+  test('goes on when it has what the views hold, also what did not come by the feed', async () => {
+    const log = logOf();
+    const path = viewsFile();
+    const { projections } = await start(log, path);
+    await passing(projections.whenCaughtUp());
+    await passing(projections.whenWritten());
+    const { revision: last } = projections.accounts.read(A);
+    projections.accounts.fold(A, revision(last + 1), { type: 'PlanChanged', data: { plan: 'enterprise' } });
+    expect(planOf(path)).toEqual([]);
+    await passing(projections.whenWritten());
+    expect(planOf(path)).toHaveLength(1);
+  });
+
+  test('is told where it will not be written any more', async () => {
+    const { projections, close } = await start(logOf(), viewsFile());
+    await passing(projections.whenCaughtUp());
+    await close();
+    await expect(projections.whenWritten()).rejects.toThrow(/not written any more/);
+    const reader = await start(logOf(), viewsFile(), false);
+    await expect(reader.projections.whenWritten()).rejects.toThrow(/not written/);
+  });
+
+  test('is told so when the projections have stopped and are closed', async () => {
+    const log = logOf();
+    const { projections, stopped, close } = await start(log, viewsFile());
+    await passing(projections.whenCaughtUp());
+    const [template] = log.events;
+    if (template === undefined) throw new Error('an empty log');
+    log.write(accountStream(A), [{ ...template, type: 'CreditsConjured' }]);
+    await until(() => stopped.length > 0);
+    const written = projections.whenWritten().catch((error: unknown) => error);
+    await close();
+    expect(await written).toBeInstanceOf(Error);
+  });
+
+  test('goes on with the last write, when the projections are closed', async () => {
+    const { projections, close } = await start(logOf(), viewsFile());
+    await passing(projections.whenCaughtUp());
+    const written = projections.whenWritten();
+    await close();
+    await expect(written).resolves.toBeUndefined();
+  });
+});
+
+describe('the file of the views', () => {
+  test('is written while the views change, and at the end', async () => {
+    const path = viewsFile();
+    const log = logOf(0, 9);
+    const { projections, close } = await start(log, path);
+    await passing(projections.whenCaughtUp());
+    await turns(LIMITS.viewFlushMs);
+    await until(() => dump(path).some((row) => row.startsWith('checkpoint ')));
+    expect(dump(path)).toContain(checkpointAt(log));
+    writeLives(log, LIVES, 9, ALL);
+    await passing(projections.whenAt(head(log)));
+    await close();
+    expect(dump(path)).toContain(checkpointAt(log));
+  });
+
+  test('spares a restart the events that it holds already', async () => {
+    const path = viewsFile();
+    const log = logOf(0, 9);
+    const first = await start(log, path);
+    await passing(first.projections.whenCaughtUp());
+    await first.close();
+    const at = head(log);
+    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
+    const subscribe = vi.spyOn(log, 'subscribeAll');
+    const { projections } = await start(log, path);
+    expect(subscribe.mock.calls.map(([{ after }]) => after)).toEqual([at]);
+    await passing(projections.whenCaughtUp());
+    expect(projections.position).toBe(head(log));
+  });
+
+  test('is left alone by a reader beside a running gateway', async () => {
+    const path = viewsFile();
+    const log = logOf();
+    const first = await start(log, path);
+    await passing(first.projections.whenCaughtUp());
+    await first.close();
+    const before = dump(path);
+    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
+    const reader = await start(log, path, false);
+    await passing(reader.projections.whenCaughtUp());
+    expect(reader.projections.position).toBe(head(log));
+    await reader.close();
+    expect(dump(path)).toEqual(before);
+  });
+
+  test('can be deleted at any time: rebuilt, every row of it is the same, byte for byte', async () => {
+    const path = viewsFile();
+    const log = logOf(0, 7);
+    // Written in many pieces, over restarts.
+    for (const [from, to] of [
+      [7, 13],
+      [13, 21],
+      [21, ALL],
+    ] as const) {
+      const { projections, close } = await start(log, path);
+      await passing(projections.whenCaughtUp());
+      writeLives(log, LIVES, from, to);
+      await passing(projections.whenAt(head(log)));
+      await close();
+    }
+    const before = dump(path);
+    expect(before.length).toBeGreaterThan(3 * LIVES.size);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    const rebuilt = await start(log, path);
+    await passing(rebuilt.projections.whenCaughtUp());
+    await rebuilt.close();
+    expect(dump(path)).toEqual(before);
+  });
+
+  test('of another log is not believed', async () => {
+    const path = viewsFile();
+    const first = await start(logOf(), path);
+    await passing(first.projections.whenCaughtUp());
+    await first.close();
+    const shorter = logOf(0, 9);
+    const { projections, close } = await start(shorter, path);
+    await passing(projections.whenCaughtUp());
+    for (const id of LIVES.keys()) expect(projections.accounts.read(id).revision).toBe(8);
+    await close();
+    const anew = viewsFile();
+    const second = await start(shorter, anew);
+    await passing(second.projections.whenCaughtUp());
+    await second.close();
+    expect(dump(path)).toEqual(dump(anew));
+  });
+
+  test('that cannot be written stops the projections, and is told', async () => {
+    const path = viewsFile();
+    const log = logOf(0, 9);
+    const { projections, stopped } = await start(log, path);
+    execute(path, 'DROP TABLE monthly_v1');
+    await passing(projections.whenCaughtUp());
+    await turns(LIMITS.viewFlushMs);
+    await until(() => stopped.length > 0);
+    expect(stopped.map(String)).toEqual([expect.stringMatching(/the views were not written/)]);
+    expect(projections.caughtUp).toBe(false);
+  });
+});
