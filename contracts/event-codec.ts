@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { ProposedEvent, RecordedEvent } from './event-log.ts';
+import { upcast, versionOf } from './event-upcasters.ts';
 import { type DomainEvent, EVENT_SCHEMAS, type EventType } from './events.ts';
 import { describeFault, fieldFaults } from './field-faults.ts';
 import { type CommandId, eventIdOf } from './ids.ts';
-
-const SCHEMA_VERSION = 1;
 
 /** What stands beside an event's data: who caused it, by which command, and when it was written down. */
 export const eventMetadataSchema = z.looseObject({
@@ -34,12 +33,11 @@ export class UnreadableEventError extends Error {
  * @throws Error when an event breaks its own schema, which is a bug of the caller.
  */
 export function encodeEvents(events: readonly DomainEvent[], recording: Recording): ProposedEvent[] {
-  const metadata = JSON.stringify({ schemaVersion: SCHEMA_VERSION, ...recording });
   return events.map((event, index) => ({
     id: eventIdOf(recording.commandId, index),
     type: event.type,
     data: JSON.stringify(encodeData(event)),
-    metadata,
+    metadata: JSON.stringify({ schemaVersion: versionOf(event.type), ...recording }),
   }));
 }
 
@@ -51,10 +49,10 @@ function encodeData(event: DomainEvent): unknown {
 /** Reads a stored event. @throws UnreadableEventError with the stream, revision and fault. */
 export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   // An event of a newer program may look readable and mean something else.
-  decodeMetadata(recorded);
+  const { schemaVersion } = decodeMetadata(recorded);
   if (!isEventType(recorded.type)) throw unreadable(recorded, `unknown type ${JSON.stringify(recorded.type)}`);
   const schema: z.ZodType = EVENT_SCHEMAS[recorded.type];
-  const result = schema.safeParse(parseJson(recorded, 'data'));
+  const result = schema.safeParse(upcast(recorded.type, schemaVersion, parseJson(recorded, 'data')));
   if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
   return { type: recorded.type, data: result.data } as DomainEvent;
 }
@@ -63,11 +61,9 @@ export function decodeEvent(recorded: RecordedEvent): DomainEvent {
 export function decodeMetadata(recorded: RecordedEvent): EventMetadata {
   const result = eventMetadataSchema.safeParse(parseJson(recorded, 'metadata'));
   if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
-  if (result.data.schemaVersion > SCHEMA_VERSION)
-    throw unreadable(
-      recorded,
-      `schema version ${result.data.schemaVersion} is newer than this program's ${SCHEMA_VERSION}`,
-    );
+  const newest = isEventType(recorded.type) ? versionOf(recorded.type) : 1;
+  if (result.data.schemaVersion > newest)
+    throw unreadable(recorded, `schema version ${result.data.schemaVersion} is newer than this program's ${newest}`);
   return result.data;
 }
 

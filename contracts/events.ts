@@ -17,6 +17,7 @@ import {
   requestIdField,
   tokenClassField,
   tokenCountsField,
+  useNameField,
 } from './event-fields.ts';
 
 /** Every event of the ledger (design, section 3). Amounts are positive, the direction is in the name. */
@@ -75,6 +76,10 @@ const accountEvents = {
     /** The upstream's own id of the request; null where none was seen. */
     upstream: z.strictObject({ provider: text, model: text, requestId: z.string().nullable() }),
     tokens: tokenCountsField,
+    /** How often what is billed by the use was used; empty for most. */
+    uses: z.record(useNameField, z.int().min(1)),
+    /** What the answer reported and no price covers, as `field: value`: billed as standard, or not at all. */
+    unpriced: z.array(text),
     lane: laneField,
     /**
      * How the request ended. `upstream_refused` is an answer other than 200, or none, before any content; the design's
@@ -87,6 +92,8 @@ const accountEvents = {
     startedAt: instantField,
     finishedAt: instantField,
     rateCard: rateCardRefField,
+    /** The most that the request may be debited, which was held for it; null in records from before it was kept. */
+    hold: microUsdField.nullable(),
   }),
   CreditsDebited: z.strictObject({
     requestId: requestIdField,
@@ -97,10 +104,15 @@ const accountEvents = {
     cost: picoUsdField,
     carryBefore: picoUsdField,
     carryAfter: picoUsdField,
+    /** What is taken from the balance: cost and carry in whole micro-USD, and never more than the request's hold. */
     amount: microUsdField,
+    /** What the hold left out of the amount: an exception, until an operator approves or drops it. */
+    leftOut: microUsdField,
     lines: z.array(
       z.strictObject({ tokenClass: tokenClassField, tokens: z.int().min(1), rate: rateField, cost: picoUsdField }),
     ),
+    /** Rates are in pico-USD a use. */
+    uses: z.array(z.strictObject({ use: useNameField, count: z.int().min(1), rate: rateField, cost: picoUsdField })),
     grants: z.array(grantShare),
     /** What no grant covered: 0 so long as the upstream respects max_tokens (rule 7). */
     uncovered: microUsdField,

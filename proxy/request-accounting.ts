@@ -4,7 +4,7 @@ import { microUsd, mostDebited } from '../contracts/money.ts';
 import type { RateCard } from '../contracts/rate-card.ts';
 import type { Journal } from '../ledger/journal/journal.ts';
 import { rateUsage } from '../ledger/rating.ts';
-import { type Ending, type StartedRequest, usageOf } from '../ledger/settlement/request-record.ts';
+import { type Ending, type StartedRequest, startText, usageOf } from '../ledger/settlement/request-record.ts';
 import type { Settlement } from '../ledger/settlement/settlement.ts';
 import type { Holds } from './admission/holds.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
@@ -48,9 +48,9 @@ export class RequestAccounting {
 
   /** @throws JournalError when the journal cannot take it: the request must not go upstream. */
   begin(requestId: RequestId, accountId: AccountId, card: RateCard, started: StartedRequest): AccountedRequest {
-    const startedText = JSON.stringify(started);
-    this.#journal.begin(requestId, startedText);
-    return { requestId, accountId, card, started, startedText };
+    const text = startText(started);
+    this.#journal.begin(requestId, text);
+    return { requestId, accountId, card, started, startedText: text };
   }
 
   /** What the request cost is in the journal when this returns; the ledger follows. */

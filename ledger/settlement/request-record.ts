@@ -4,6 +4,7 @@ import {
   instantField,
   keyIdField,
   leaseIdField,
+  microUsdField,
   rateCardRefField,
   tokenCountsField,
 } from '../../contracts/event-fields.ts';
@@ -25,6 +26,8 @@ export const startedRequestSchema = z.strictObject({
   rateCard: rateCardRefField,
   /** Absent where one proxy has all of an account's credit. */
   leaseId: leaseIdField.optional(),
+  /** The most that it may be debited; absent in journals from before it was kept. */
+  hold: microUsdField.optional(),
 });
 export type StartedRequest = z.infer<typeof startedRequestSchema>;
 
@@ -32,6 +35,9 @@ export type StartedRequest = z.infer<typeof startedRequestSchema>;
 export const endingSchema = z.strictObject({
   upstream: usageFields.upstream,
   tokens: tokenCountsField,
+  /** Absent where there was nothing of it, and in journals from before they were kept. */
+  uses: usageFields.uses.optional(),
+  unpriced: usageFields.unpriced.optional(),
   lane: usageFields.lane,
   outcome: usageFields.outcome,
   source: usageFields.source,
@@ -41,9 +47,15 @@ export const endingSchema = z.strictObject({
 export type Ending = z.infer<typeof endingSchema>;
 
 export function usageOf(requestId: RequestId, started: StartedRequest, ending: Ending): UsageRecorded {
-  const { keyId, model, startedAt, rateCard } = started;
-  return { requestId, keyId, model, startedAt, rateCard, ...ending };
+  const { keyId, model, startedAt, rateCard, hold = null } = started;
+  const { uses = {}, unpriced = [], ...rest } = ending;
+  return { requestId, keyId, model, startedAt, rateCard, hold, uses, unpriced, ...rest };
 }
+
+/** A request's start as the journal holds it. */
+export const startText = (started: StartedRequest): string => JSON.stringify(started, amountAsText);
+
+const amountAsText = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
 
 /** The ending of a request whose gateway died before any usage was seen: recorded, not charged (design, section 4). */
 export function recoveredEnding(started: StartedRequest, nowMs: number): Ending {

@@ -3,6 +3,7 @@ import type { CatalogModel } from '../../contracts/catalog.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { LeaseId, RequestId } from '../../contracts/ids.ts';
 import type { MessageRequest } from '../../contracts/messages.ts';
+import type { MicroUsd } from '../../contracts/money.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { Caller } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
@@ -27,6 +28,8 @@ export interface Admitted {
   readonly inputTokensGuess: number;
   /** What it is held under; null where one proxy has all of an account's credit. */
   readonly leaseId: LeaseId | null;
+  /** The most that it may be debited. */
+  readonly hold: MicroUsd;
   readonly admittedAtMs: number;
 }
 
@@ -37,7 +40,7 @@ export interface IncomingRequest {
   readonly body: unknown;
 }
 
-interface Candidate extends Omit<Admitted, 'type' | 'leaseId' | 'admittedAtMs'> {
+interface Candidate extends Omit<Admitted, 'type' | 'leaseId' | 'hold' | 'admittedAtMs'> {
   readonly size: RequestSize;
 }
 
@@ -125,7 +128,7 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
   const leaseId = lease?.leaseId ?? null;
   parts.holds.place(requestId, { accountId, keyId, month: monthOf(nowMs), amount: worst.hold, leaseId });
   const { size: _size, ...admitted } = candidate;
-  return { type: 'admitted', ...admitted, leaseId, admittedAtMs: nowMs };
+  return { type: 'admitted', ...admitted, leaseId, hold: worst.hold, admittedAtMs: nowMs };
 }
 
 function moneyRequest(candidate: Candidate, inputTokens: number, parts: GatewayParts): MoneyRequest {

@@ -60,6 +60,7 @@ function begin(admitted: Admitted, { headers }: FastifyRequest, parts: GatewayPa
       startedAt: new Date(admitted.admittedAtMs).toISOString(),
       rateCard: { id, version, hash },
       ...(admitted.leaseId === null ? {} : { leaseId: admitted.leaseId }),
+      hold: admitted.hold,
     });
     return {
       accounted,

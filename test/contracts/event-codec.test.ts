@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { decodeEvent, decodeMetadata, encodeEvents, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { ProposedEvent, RecordedEvent } from '../../contracts/event-log.ts';
-import { type DomainEvent, EVENT_SCHEMAS, isAccountEvent } from '../../contracts/events.ts';
+import { versionOf } from '../../contracts/event-upcasters.ts';
+import { type DomainEvent, EVENT_SCHEMAS, type EventType, isAccountEvent } from '../../contracts/events.ts';
 import { accountId, accountStream, commandId, eventIdOf, position, revision } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { EXAMPLE_EVENTS, exampleOf } from './example-events.ts';
@@ -52,7 +53,7 @@ describe('an event', () => {
   test('has an id made of its command and index, and metadata that says who, why and when', () => {
     const proposed = encodeEvents([exampleOf('UsageRecorded'), exampleOf('CreditsDebited')], RECORDING);
     expect(proposed.map(({ id }) => id)).toEqual([0, 1].map((index) => eventIdOf(RECORDING.commandId, index)));
-    for (const event of proposed) expect(decodeMetadata(recorded(event))).toEqual({ schemaVersion: 1, ...RECORDING });
+    for (const event of proposed) expect(decodeMetadata(recorded(event))).toEqual({ schemaVersion: 2, ...RECORDING });
   });
 
   test.each([
@@ -124,7 +125,7 @@ describe('a stored event that cannot be read', () => {
  * What version 1 has written stays readable for ever. A line is only ever added to this file, for a new type or a new
  * form of one; when a line turns red, the program has lost the ability to read ledgers that exist.
  */
-describe('the golden events of version 1', () => {
+describe('the golden events', () => {
   const lines = readFileSync(new URL('./golden/events-v1.ndjson', import.meta.url), 'utf8')
     .trimEnd()
     .split('\n');
@@ -135,7 +136,10 @@ describe('the golden events of version 1', () => {
     expect(Object.keys(EVENT_SCHEMAS).filter((type) => !types.has(type))).toEqual([]);
   });
 
-  test.each(stored.map((event) => [event.type, event] as const))(
+  const isOfToday = (event: RecordedEvent): boolean =>
+    decodeMetadata(event).schemaVersion === versionOf(event.type as EventType);
+
+  test.each(stored.filter(isOfToday).map((event) => [event.type, event] as const))(
     '%s is decoded and encoded to the same bytes',
     (_, event) => {
       const { schemaVersion: _version, ...recording } = decodeMetadata(event);
@@ -143,6 +147,14 @@ describe('the golden events of version 1', () => {
       expect(again).toEqual({ id: event.id, type: event.type, data: event.data, metadata: event.metadata });
     },
   );
+
+  test('hold every version of each type, also those that are written no more', () => {
+    const held = new Set(stored.map((event) => `${event.type} ${decodeMetadata(event).schemaVersion}`));
+    const all = Object.keys(EVENT_SCHEMAS).flatMap((type) =>
+      Array.from({ length: versionOf(type as EventType) }, (_, index) => `${type} ${index + 1}`),
+    );
+    expect(all.filter((form) => !held.has(form))).toEqual([]);
+  });
 
   test('mean what they meant: amounts are the same integers', () => {
     expect(stored.map(decodeEvent)).toEqual(EXAMPLE_EVENTS);

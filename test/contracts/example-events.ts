@@ -102,6 +102,9 @@ const USAGE: DomainEvent[] = [
       startedAt: AT,
       finishedAt: '2026-11-05T10:20:31.000Z',
       rateCard: { id: CARD.id, version: CARD.version, hash: CARD.hash },
+      hold: null,
+      uses: {},
+      unpriced: [],
     },
   },
   {
@@ -115,6 +118,8 @@ const USAGE: DomainEvent[] = [
       carryBefore: picoUsd(999_999n),
       carryAfter: picoUsd(499_999n),
       amount: microUsd(24_218n),
+      leftOut: microUsd(0n),
+      uses: [],
       lines: [
         { tokenClass: 'input', tokens: 1000, rate: rate(6_000_000n), cost: picoUsd(6_000_000_000n) },
         { tokenClass: 'output', tokens: 7, rate: rate(30_000_000n), cost: picoUsd(210_000_000n) },
@@ -223,6 +228,8 @@ const FLEET: DomainEvent[] = [
       carryBefore: picoUsd(0n),
       carryAfter: picoUsd(0n),
       amount: microUsd(3n),
+      leftOut: microUsd(0n),
+      uses: [],
       lines: [{ tokenClass: 'input', tokens: 1, rate: rate(3_000_000n), cost: picoUsd(3_000_000n) }],
       grants: [{ grantId: GRANT, amount: microUsd(3n) }],
       uncovered: microUsd(0n),
@@ -238,7 +245,53 @@ const FLEET: DomainEvent[] = [
   { type: 'RelayReleased', data: { relay: 'relay-1', epoch: 1 } },
 ];
 
-export const EXAMPLE_EVENTS: readonly DomainEvent[] = [...ACCOUNT, ...USAGE, ...MONEY, ...FLEET];
+/** Forms that came after the first, with what they have added. */
+const LATER_FORMS: DomainEvent[] = [
+  {
+    type: 'UsageRecorded',
+    data: {
+      requestId: REQUEST,
+      keyId: KEY,
+      model: 'opal-medium',
+      upstream: { provider: 'mock', model: 'opal-medium', requestId: null },
+      tokens: { input: 1, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 },
+      lane: 'standard',
+      outcome: 'completed',
+      source: 'reported',
+      billable: true,
+      startedAt: AT,
+      finishedAt: '2026-11-05T10:20:31.000Z',
+      rateCard: { id: CARD.id, version: CARD.version, hash: CARD.hash },
+      hold: microUsd(20_000n),
+      uses: { web_search_requests: 2 },
+      unpriced: ['service_tier: batch'],
+    },
+  },
+  {
+    type: 'CreditsDebited',
+    data: {
+      requestId: REQUEST,
+      keyId: KEY,
+      model: 'opal-medium',
+      lane: 'standard',
+      cost: picoUsd(20_003_000_000n),
+      carryBefore: picoUsd(0n),
+      carryAfter: picoUsd(0n),
+      amount: microUsd(20_000n),
+      leftOut: microUsd(3n),
+      lines: [{ tokenClass: 'input', tokens: 1, rate: rate(3_000_000n), cost: picoUsd(3_000_000n) }],
+      uses: [{ use: 'web_search_requests', count: 2, rate: rate(10_000_000_000n), cost: picoUsd(20_000_000_000n) }],
+      grants: [{ grantId: GRANT, amount: microUsd(20_000n) }],
+      uncovered: microUsd(0n),
+      balanceAfter: microUsd(7n),
+      month: '2026-11',
+      monthToDateAfter: microUsd(20_000n),
+      keyMonthToDateAfter: microUsd(20_000n),
+    },
+  },
+];
+
+export const EXAMPLE_EVENTS: readonly DomainEvent[] = [...ACCOUNT, ...USAGE, ...MONEY, ...FLEET, ...LATER_FORMS];
 
 /** The example of a type. @throws Error when there is none. */
 export function exampleOf<T extends EventType>(type: T): Extract<DomainEvent, { type: T }> {

@@ -132,5 +132,8 @@ function usageNumber(sequence: number): UsageRecorded {
     startedAt: at,
     finishedAt: at,
     rateCard: { id: CARD.id, version: CARD.version, hash: CARD.hash },
+    hold: null,
+    uses: {},
+    unpriced: [],
   };
 }

@@ -90,6 +90,9 @@ export function usageOf(number: number, output: number, change: Partial<UsageRec
     startedAt: '2026-11-06T12:00:00.000Z',
     finishedAt: '2026-11-06T12:00:01.000Z',
     rateCard: { id: CARD.id, version: CARD.version, hash: CARD.hash },
+    hold: null,
+    uses: {},
+    unpriced: [],
     ...change,
   };
 }

@@ -67,7 +67,7 @@ describe('a finished request', () => {
     expect(written.map(({ id }) => id)).toEqual(commands.map((command, index) => eventIdOf(command, index % 2)));
     expect(written.map((event) => decodeMetadata(event))).toEqual(
       commands.map((command) => ({
-        schemaVersion: 1,
+        schemaVersion: 2,
         commandId: command,
         actor: KEY,
         recordedAt: '2026-11-06T12:00:02.000Z',

@@ -1,0 +1,25 @@
+import type { EventType } from './events.ts';
+
+/** An event's stored JSON, before its schema has looked at it. */
+export type StoredData = Readonly<Record<string, unknown>>;
+type Upcaster = (data: StoredData) => StoredData;
+
+/**
+ * How the stored forms of before become today's: for each type the steps from version 1 to 2, from 2 to 3, and so on.
+ * A step is only ever added, together with the change of the type's schema. A step never looks anything up: what an
+ * older form did not say is said to be unknown.
+ */
+const UPCASTERS: { readonly [T in EventType]?: readonly Upcaster[] } = {
+  UsageRecorded: [(data) => ({ ...data, hold: null, uses: {}, unpriced: [] })],
+  CreditsDebited: [(data) => ({ ...data, leftOut: '0', uses: [] })],
+};
+
+/** The schema version in which events of a type are written. */
+export const versionOf = (type: EventType): number => 1 + (UPCASTERS[type]?.length ?? 0);
+
+/** The stored data of a version in the form of today; what is no object is left for the schema to refuse. */
+export function upcast(type: EventType, version: number, data: unknown): unknown {
+  const steps = UPCASTERS[type]?.slice(version - 1) ?? [];
+  if (steps.length === 0 || data === null || typeof data !== 'object') return data;
+  return steps.reduce<StoredData>((form, step) => step(form), data as StoredData);
+}
