@@ -4,13 +4,14 @@ import { type Refusal, refusal } from '../contracts/errors.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import type { ApiKey, OpenAccount } from '../ledger/account/account-state.ts';
 import type { AccountViews } from '../projections/account-views.ts';
+import { refuseByKey } from './admission/standing.ts';
 
 export const KEY_PREFIX = 'sk-svc-';
 
 /** Nobody's key, as far as the views go: where they may be old, it may have been issued since. */
 export const UNKNOWN_KEY: Refusal = refusal('invalid_credential', 'the service key is not known');
 
-/** Whose request it is: a key that may be used now, and its account. */
+/** Whose request it is: a key that may be used at that moment, and its account as it was then (standing.ts looks again). */
 export interface Caller {
   readonly type: 'caller';
   readonly accountId: AccountId;
@@ -33,10 +34,7 @@ export function authenticate(headers: IncomingHttpHeaders, accounts: AccountView
   const { state } = accounts.read(owner.accountId);
   const key = state.type === 'open' ? state.keys[owner.keyId] : undefined;
   if (state.type !== 'open' || key === undefined) return UNKNOWN_KEY;
-  if (key.revokedAtMs !== null) return refusal('invalid_credential', 'the service key is revoked');
-  if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs)
-    return refusal('invalid_credential', 'the service key has expired');
-  return { type: 'caller', accountId: owner.accountId, account: state, key };
+  return refuseByKey(key, nowMs) ?? { type: 'caller', accountId: owner.accountId, account: state, key };
 }
 
 const BEARER = /^Bearer +(\S+)$/i;

@@ -14,6 +14,7 @@ import type { NoLease } from './lease-queue.ts';
 import { findModel, refusedFor } from './model-lifecycle.ts';
 import { type MoneyRequest, refuseByMoney, takenByHolds } from './money-gate.ts';
 import { requestSize } from './request-size.ts';
+import { refuseByStanding } from './standing.ts';
 import { dearestInputClass, inputTokensBound, inputTokensGuess, type RequestSize, worstCase } from './worst-case.ts';
 
 /** A request that may go upstream: its worst case is held. */
@@ -87,14 +88,22 @@ function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Candidate 
 
 /** The model, where this caller may call it. Shared with count_tokens, which does not pass the money gate. */
 export function findCallable(caller: Caller, id: string, parts: GatewayParts): CatalogModel | Refusal {
-  const model = findModel(parts.projections.catalog.state, id, parts.clock());
+  const { accounts, catalog } = parts.projections;
+  const nowMs = parts.clock();
+  const model = findModel(catalog.state, id, nowMs);
   if ('code' in model) return model;
-  const refused = (code: 'account_suspended' | 'model_not_allowed', message: string): Refusal =>
-    refusedFor(model, parts.clock(), refusal(code, message));
-  if (caller.account.suspended !== null) return refused('account_suspended', 'the account is suspended');
+  const refused = refuseByStanding(caller, accounts, nowMs);
+  if (refused !== null) return refusedFor(model, nowMs, refused);
   if (caller.key.models !== null && !caller.key.models.includes(model.id))
-    return refused('model_not_allowed', `model: the key may not call ${model.id}`);
+    return refusedFor(model, nowMs, refusal('model_not_allowed', `model: the key may not call ${model.id}`));
   return model;
+}
+
+/** What may have come about while a request waited: nothing is admitted any more, or its caller may not call. */
+function refuseAfterWait({ caller, model }: Candidate, parts: GatewayParts): Refusal | null {
+  const nowMs = parts.clock();
+  const refused = parts.availability.refuse() ?? refuseByStanding(caller, parts.projections.accounts, nowMs);
+  return refused === null ? null : refusedFor(model, nowMs, refused);
 }
 
 function refuseByDeployments(
@@ -114,15 +123,17 @@ function refuseByDeployments(
 }
 
 /**
- * The synchronous step: no other request can come between the look at the money and the hold. With several proxies on
- * the log it is held under a lease; `null` where that has no room for it yet.
+ * The synchronous step: nothing can come between the look at caller and money, and the hold. With several proxies on the
+ * log it is held under a lease; `null` where that has no room for it yet.
  */
 function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): Admitted | Refusal | null {
-  const { requestId } = candidate;
+  const { requestId, model } = candidate;
+  const refusedNow = refuseAfterWait(candidate, parts);
+  if (refusedNow !== null) return refusedNow;
   const request = moneyRequest(candidate, inputTokens, parts);
   const { account, accountId, keyId, worst, nowMs } = request;
   const refused = refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds));
-  if (refused !== null) return refusedFor(candidate.model, nowMs, refused);
+  if (refused !== null) return refusedFor(model, nowMs, refused);
   const lease = worst.hold === 0n ? null : (parts.fleet?.leases.scopeOf(account, keyId) ?? null);
   if (lease !== null && parts.fleet?.takeRoom(accountId, account, lease, worst.hold) === false) return null;
   const leaseId = lease?.leaseId ?? null;
@@ -159,6 +170,8 @@ async function holdUnderLease(
     },
   });
   if (held !== null) return held;
+  const refusedNow = refuseAfterWait(candidate, parts);
+  if (refusedNow !== null) return refusedNow;
   return refusedFor(candidate.model, parts.clock(), refuseWithoutLease(candidate, inputTokens, outcome, parts));
 }
 
@@ -197,6 +210,6 @@ async function admitByCount(candidate: Candidate, refused: Refusal, parts: Gatew
   const [first] = candidate.deployments;
   if (first === undefined) return refused;
   const counted = await countUpstream(first, candidate.valid);
-  if (counted.type !== 'counted') return refused;
+  if (counted.type !== 'counted') return refuseAfterWait(candidate, parts) ?? refused;
   return hold(candidate, counted.inputTokens, parts) ?? holdUnderLease(candidate, counted.inputTokens, parts);
 }

@@ -3,6 +3,7 @@ import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { CountTokensRequest } from '../../contracts/messages.ts';
 import { findCallable } from '../admission/admit.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
+import { refuseByStanding } from '../admission/standing.ts';
 import { answer, refuse } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
@@ -10,32 +11,37 @@ import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus } from
 import { type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { type ValidRequest, validateCountTokens } from '../validate.ts';
-import { callerOf, knowCaller } from './know-caller.ts';
+import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 
 /** A token of an estimate: where no upstream of the model counts. */
 const ESTIMATED_BYTES_PER_TOKEN = 4;
 
 /** POST /v1/messages/count_tokens: counts without generating. It costs nothing and does not pass the money gate. */
 export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): void {
-  app.post('/v1/messages/count_tokens', { onRequest: knowCaller(parts) }, async (request, reply) => {
-    const { headers } = request;
-    const caller = callerOf(request);
-    const valid = validateCountTokens(request.body, headers);
-    if (valid.type === 'refusal') return refuse(reply, valid);
-    const model = findCallable(caller, valid.request.model, parts);
-    if ('code' in model) return refuse(reply, model);
-    const limited = parts.rateLimit.take(caller, 0, parts.clock());
-    if (limited !== null) return refuse(reply, limited);
-    const deprecation = deprecationHeader(model, parts.clock());
-    if (deprecation !== null) void reply.header('x-svc-deprecation', deprecation);
-    const counting = parts.upstreams.deploymentsOf(model).filter(({ upstream }) => upstream.countsTokens);
-    if (counting.length === 0) {
-      // An estimate says that it is one; a failed count is never replaced by it.
-      void reply.header('x-svc-token-count', 'estimate');
-      return answer(reply, { input_tokens: Math.ceil(valid.body.length / ESTIMATED_BYTES_PER_TOKEN) });
-    }
-    return sendCount(reply, await countAtFirstThatAnswers(counting, valid, request, parts));
-  });
+  app.post(
+    '/v1/messages/count_tokens',
+    { onRequest: knowCaller(parts), preHandler: knowCallerStill(parts) },
+    async (request, reply) => {
+      const { headers } = request;
+      const caller = callerOf(request);
+      const valid = validateCountTokens(request.body, headers);
+      if (valid.type === 'refusal') return refuse(reply, valid);
+      const model = findCallable(caller, valid.request.model, parts);
+      if ('code' in model) return refuse(reply, model);
+      const limited = parts.rateLimit.take(caller, 0, parts.clock());
+      if (limited !== null) return refuse(reply, limited);
+      const deprecation = deprecationHeader(model, parts.clock());
+      if (deprecation !== null) void reply.header('x-svc-deprecation', deprecation);
+      const counting = parts.upstreams.deploymentsOf(model).filter(({ upstream }) => upstream.countsTokens);
+      if (counting.length === 0) {
+        // An estimate says that it is one; a failed count is never replaced by it.
+        void reply.header('x-svc-token-count', 'estimate');
+        return answer(reply, { input_tokens: Math.ceil(valid.body.length / ESTIMATED_BYTES_PER_TOKEN) });
+      }
+      const counted = await countAtFirstThatAnswers(counting, valid, request, parts);
+      return sendCount(reply, refuseByStanding(caller, parts.projections.accounts, parts.clock()) ?? counted);
+    },
+  );
 }
 
 async function countAtFirstThatAnswers(

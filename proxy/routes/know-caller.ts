@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { refuseByKeyNow } from '../admission/standing.ts';
 import { refuse } from '../answer.ts';
 import { authenticate, type Caller, UNKNOWN_KEY } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
@@ -27,6 +28,15 @@ export function knowCaller({ projections, availability, clock }: GatewayParts) {
     }
     request.caller = caller;
     done();
+  };
+}
+
+/** The key may have been revoked, or have ended, while the body came: then nothing is said about the body. */
+export function knowCallerStill({ projections, clock }: GatewayParts) {
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const refused = refuseByKeyNow(callerOf(request), projections.accounts, clock());
+    if (refused === null) done();
+    else refuse(reply, refused);
   };
 }
 

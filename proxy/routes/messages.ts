@@ -12,11 +12,12 @@ import { headerOf } from '../header.ts';
 import { ClientAnswer } from '../relay/client-answer.ts';
 import { MessageRelay } from '../relay/message-relay.ts';
 import type { RelayedRequest } from '../relay/relayed-request.ts';
-import { callerOf, knowCaller } from './know-caller.ts';
+import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 
 /** POST /v1/messages: admit, then hand the connection to the relay. */
 export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
-  app.post('/v1/messages', { onRequest: knowCaller(parts) }, (request, reply) => {
+  const hooks = { onRequest: knowCaller(parts), preHandler: knowCallerStill(parts) };
+  app.post('/v1/messages', hooks, (request, reply) => {
     const caller = callerOf(request);
     const admitted = admit(
       { requestId: requestId(request.id), caller, headers: request.headers, body: request.body },
