@@ -9,7 +9,10 @@ export default defineConfig({
     // Many files wait for processes, sockets and brokers rather than compute.
     maxWorkers: 3,
     globalSetup: ['test/temporary-folders.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // Bounds against what never ends, long against a machine that is busy: no test depends on how fast it runs.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 120_000,
+    expect: { poll: { interval: 20, timeout: 60_000 } },
   },
 });

@@ -29,7 +29,7 @@ test('a killed server refuses connections, and comes back on its port with what 
   expect(await collect(client.readStream(STREAM))).toHaveLength(4);
 });
 
-test('a kill breaks every call that is open, at once', async () => {
+test('a kill breaks every call that is open', async () => {
   const { store, client } = await startWithClient();
   store.faults.nextAppends('stall', 'stall');
   store.faults.nextReads({ silentAfterEvents: 0 });
@@ -44,10 +44,9 @@ test('a kill breaks every call that is open, at once', async () => {
     rejectionOf(collect(client.readAll())),
   ];
   await until(() => asked === 2 && store.calls.list('Read').length === 1);
-  const begunMs = performance.now();
   await store.kill();
-  await Promise.all(open);
-  expect(performance.now() - begunMs).toBeLessThan(1_000);
+  // Broken by the kill: what the client gives up by itself, at its own deadline, is `deadline-exceeded`.
+  for (const { type } of await Promise.all(open)) expect(['unavailable', 'cancelled']).toContain(type);
   expect(store.connections).toBe(0);
 });
 

@@ -62,11 +62,13 @@ export async function collect<E>(read: AsyncIterable<E>): Promise<E[]> {
   return events;
 }
 
-/** Resolves when the condition holds; looks again on each turn of the event loop. @throws after 10 s. */
+const BOUND_MS = 60_000;
+
+/** Resolves when the condition holds; looks again every few milliseconds. @throws when it does not within the bound. */
 export async function until(condition: () => boolean): Promise<void> {
-  const endMs = Date.now() + 10_000;
+  const endMs = Date.now() + BOUND_MS;
   while (!condition()) {
-    if (Date.now() > endMs) throw new Error(`after 10 s still not: ${condition.toString()}`);
+    if (Date.now() > endMs) throw new Error(`after ${BOUND_MS} ms still not: ${condition.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

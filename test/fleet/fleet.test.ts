@@ -13,8 +13,6 @@ import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 const PROXIES = 3;
 const FITTING = 10;
 const PLENTY = 1_000_000_000n;
-/** In which what is written anywhere must be seen everywhere. */
-const SEEN_MS = 1_000;
 
 let upstream: Upstream;
 let log: EventLog;
@@ -87,7 +85,7 @@ describe(`${PROXIES} proxies on one log`, () => {
     expect(of('CreditsDebited', events).every(({ leaseId }) => leaseId !== undefined)).toBe(true);
   });
 
-  it('see within a second what is written anywhere: a key, its revocation, a limit, credits', async () => {
+  it('see what is written anywhere: a key, its revocation, a limit, credits', async () => {
     await start(0n);
     const issued = await first().issueKey();
     const statusAtAll = () =>
@@ -136,16 +134,14 @@ describe(`${PROXIES} proxies on one log`, () => {
   });
 });
 
-/** Something that must come true within the second. */
+/** Something that must come true. */
 async function seen(check: () => Promise<void>): Promise<void> {
   await expect
-    .poll(
-      async () =>
-        check().then(
-          () => true,
-          () => false,
-        ),
-      { timeout: SEEN_MS, interval: 20 },
+    .poll(async () =>
+      check().then(
+        () => true,
+        () => false,
+      ),
     )
     .toBe(true);
   await check();

@@ -17,7 +17,7 @@ export interface Broker {
   stop(): Promise<void>;
 }
 
-const START_MS = 10_000;
+const START_MS = 60_000;
 
 /**
  * The brokers that `KAFKA_BROKERS` names (host:port, comma-separated; `docker` starts a container); else librdkafka's mock

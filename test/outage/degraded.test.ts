@@ -57,10 +57,8 @@ describe('with the event log away', () => {
     const status = statusSchema.parse((await call(gateway.url, '/status')).body);
     expect(status).toMatchObject({ ok: true, degraded });
     expect(await usagesIn(log)).toEqual([]);
-    const backAtMs = performance.now();
     log.comeBack();
     await gateway.gateway.whenSettled();
-    expect(performance.now() - backAtMs).toBeLessThan(LIMITS.settlementBackoffMaxMs / 2);
     expect((await usagesIn(log)).toSorted()).toEqual(answers.map(requestIdOf).toSorted());
     expect((await call(gateway.url, '/readyz')).body).toEqual({ ok: true });
   });

@@ -24,7 +24,7 @@ async function start(log: EventLog, path: string) {
 }
 
 async function write(log: EventLog, events: readonly RecordedEvent[]): Promise<void> {
-  for (const event of events) await appendAgain(log, event, 100);
+  for (const event of events) await appendAgain(log, event, 1_000);
 }
 
 /** As the port allows: the same call again where nobody knows what has become of it. */
@@ -45,6 +45,7 @@ test('views on an event store start while it is away, follow it when it is back,
   const path = viewsFile();
   const before = await openLog(store.connectionString);
   await write(before, events.slice(0, 60));
+  const firstStartedMs = Date.now();
   const first = await start(before, path);
   await first.projections.whenCaughtUp();
   await first.projections.close();
@@ -58,7 +59,7 @@ test('views on an event store start while it is away, follow it when it is back,
   expect([projections.caughtUp, projections.catalog.state.version]).toEqual([false, 2]);
   const ageMs = projections.ageMs(Date.now()) ?? -1;
   expect(ageMs).toBeGreaterThanOrEqual(0);
-  expect(ageMs).toBeLessThan(10_000);
+  expect(ageMs).toBeLessThanOrEqual(Date.now() - firstStartedMs);
 
   await store.restart();
   await write(before, events.slice(60));
@@ -84,4 +85,4 @@ test('views on an event store start while it is away, follow it when it is back,
   await rebuilt.projections.whenCaughtUp();
   await rebuilt.projections.close();
   expect(dump(path)).toEqual(dump(anew));
-}, 60_000);
+});

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { performance } from 'node:perf_hooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
 import { hangUp, head, wait, write } from '../upstream/answer.ts';
@@ -195,14 +194,12 @@ describe('a body over 32 MiB', () => {
   };
 
   it('is refused by its length alone, before it is sent', async () => {
-    const began = performance.now();
     const head = requestText(gateway.key, '', []).replace('content-length: 0', `content-length: ${33 * MIB}`);
     const socket = await openSocket(gateway.url);
     const answered = once(socket, 'data');
     socket.write(head);
     const [answer] = await answered;
     expect(messageOf(lastBodyOf(String(answer)), 400)).toBe(LIMIT);
-    expect(performance.now() - began).toBeLessThan(1_000);
     socket.destroy();
   });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Journal, openJournal } from '../../../ledger/journal/journal.ts';
 import { JournalFull } from '../../../ledger/journal/journal-error.ts';
 import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
@@ -27,7 +27,7 @@ function beginUntilFull(journal: Journal, from: number): number {
 }
 
 const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index);
-const freeAgain = (journal: Journal) => vi.waitFor(() => expect(journal.obstacle).toBeNull(), { interval: 5 });
+const freeAgain = (journal: Journal) => expect.poll(() => journal.obstacle, { interval: 5 }).toBeNull();
 
 if (!canMount) console.warn('no file system can be mounted here: the tests of a full disk are left out');
 

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { GroupSync } from '../../../ledger/journal/group-sync.ts';
 import { openJournal } from '../../../ledger/journal/journal.ts';
 import { replaceWithFullDevice } from './fixtures/full-device.ts';
@@ -56,7 +56,7 @@ describe('group commit', () => {
     const { sync, count } = countedSync(1, 3);
     sync.wrote();
     sync.wrote();
-    await vi.waitFor(() => expect(count.syncs).toBe(1), { interval: 1 });
+    await expect.poll(() => count.syncs, { interval: 1 }).toBe(1);
     await sync.durable();
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(count.syncs).toBe(1);
@@ -110,7 +110,7 @@ describe.runIf(process.platform === 'linux')('a sync that fails', () => {
     const { journal } = await openJournal({ directory });
     journal.begin(idOf(0), startOf(0));
     replaceWithFullDevice(directory);
-    await vi.waitFor(() => expect(journal.obstacle).toBe('failed'), { interval: 1 });
+    await expect.poll(() => journal.obstacle, { interval: 1 }).toBe('failed');
     expect(() => journal.begin(idOf(1), startOf(1))).toThrow(expect.objectContaining({ kind: 'input_output' }));
     await expect(journal.close()).rejects.toThrow(expect.objectContaining({ kind: 'input_output' }));
   });

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../../ledger/journal/journal.ts';
 import { JournalError } from '../../../ledger/journal/journal-error.ts';
 import { readJournal } from '../../../ledger/journal/recovery.ts';
@@ -81,7 +81,7 @@ describe('a crash at any instant', () => {
     for (const index of [0, 1]) journal.begin(idOf(index), startOf(index));
     journal.finish(idOf(0), finishedOf(0));
     journal.settle([idOf(0)]);
-    await vi.waitFor(() => expect(segmentNames(directory)).toHaveLength(2), { interval: 1 });
+    await expect.poll(() => segmentNames(directory), { interval: 1 }).toHaveLength(2);
     // What a process that is killed now leaves behind.
     expect(plainRecords(directory).map(({ kind, ids }) => [kind, ids])).toEqual([
       [1, [idOf(1)]],

@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../../ledger/journal/journal.ts';
 import { journalFolder } from './fixtures/journal-folder.ts';
 import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
@@ -27,7 +27,7 @@ describe('segments', () => {
     journal.settle([idOf(1), idOf(2)]);
     expect(journal.bytes).toBeGreaterThan(4 * 60);
     journal.settle([idOf(0)]);
-    await vi.waitFor(() => expect(segmentNames(directory)[0]).toBe(names[3]), { interval: 1 });
+    await expect.poll(() => segmentNames(directory)[0], { interval: 1 }).toBe(names[3]);
     journal.settle([idOf(3)]);
     await journal.close();
     expect(segmentNames(directory)).not.toContain(names[2]);
