@@ -1,0 +1,58 @@
+import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { StoredLog } from '../eventstoredb/stored-log.ts';
+import { temporaryFolder } from '../gateway/start-gateway.ts';
+import type { Computed } from './computed.ts';
+
+export type Kind = 'sqlite' | 'eventstoredb';
+
+/** What of a kept folder is put back. The ledger always is. */
+export type Parts = 'whole' | 'ledger and views' | 'ledger';
+
+/** A copy of a folder that the program of an earlier commit has left behind, with its log opened by today's. */
+export interface KeptState {
+  readonly data: string;
+  readonly log: EventLog;
+  /** What the program of then computed for the same parts. */
+  readonly computed: Computed;
+}
+
+const folderOf = (commit: string, kind: Kind): string => fileURLToPath(new URL(`${commit}/${kind}`, import.meta.url));
+
+/** Puts a copy into a folder of its own; the log is closed when the test ends. */
+export async function putBack(commit: string, kind: Kind, parts: Parts): Promise<KeptState> {
+  const kept = folderOf(commit, kind);
+  const folder = temporaryFolder();
+  cpSync(kept, folder, { recursive: true });
+  const data = join(folder, 'data');
+  const without = { whole: [], 'ledger and views': ['journal'], ledger: ['journal', 'views.db', 'proxy-id'] };
+  for (const name of without[parts]) rmSync(join(data, name), { recursive: true });
+  const both = JSON.parse(readFileSync(join(kept, 'computed.json'), 'utf8')) as Record<
+    'whole' | 'withoutJournal',
+    Computed
+  >;
+  const computed = both[parts === 'whole' ? 'whole' : 'withoutJournal'];
+  return { data, computed, log: await openLog(kind, folder) };
+}
+
+async function openLog(kind: Kind, folder: string): Promise<EventLog> {
+  if (kind === 'sqlite') {
+    const log = await openSqliteEventLog({ path: join(folder, 'data', 'ledger.db') });
+    onTestFinished(() => log.close());
+    return log;
+  }
+  const store = await startFakeEventStore({ log: new StoredLog({ file: join(folder, 'events.ndjson') }) });
+  const log = await openEventStoreDbEventLog({ connectionString: store.connectionString, waitForServer: true });
+  onTestFinished(async () => {
+    await log.close();
+    await store.stop();
+    store.log.close();
+  });
+  return log;
+}

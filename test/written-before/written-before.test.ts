@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import { type AccountId, accountId, accountStream } from '../../contracts/ids.ts';
+import { loadAccount } from '../../ledger/account/load-account.ts';
+import { loadCatalog } from '../../ledger/catalog/catalog-state.ts';
+import { dumpViews } from '../gateway/dump-views.ts';
+import { postMessage } from '../gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { upstreamWithScript } from '../upstream/fixtures/upstream-with-script.ts';
+import type { RecordedEvent } from './computed.ts';
+import { type KeptState, type Kind, type Parts, putBack } from './kept-state.ts';
+
+type Stored = Record<string, unknown>;
+
+/** Commits whose written state is kept (README.md). */
+const COMMITS = ['76ed563'];
+const KINDS: readonly Kind[] = ['sqlite', 'eventstoredb'];
+const PARTS: readonly Parts[] = ['whole', 'ledger and views', 'ledger'];
+
+describe.each(COMMITS)('what the program of %s has written', (commit) => {
+  describe.each(KINDS)('with its log in %s', (kind) => {
+    it.each(PARTS)(
+      'opens to the same balances, months, keys, grants and answers: %s',
+      { timeout: 60_000 },
+      async (parts) => {
+        const kept = await putBack(commit, kind, parts);
+        const before = await revisionsOf(kept);
+        const first = await start(kept);
+        for (const { key, status, me } of kept.computed.keys) {
+          const answer = await ask(first, key);
+          expect(answer.status).toBe(status);
+          if (status === 200) expect(answer.me).toMatchObject(me as object);
+        }
+        for (const id of idsOf(kept))
+          expect(await accountOf(first, id)).toMatchObject(comparable(kept.computed.accounts[id]));
+        // The journal's requests are settled as the program of then would have settled them.
+        for (const id of idsOf(kept))
+          expect(await settledSince(first, id, before.get(id) ?? 0)).toEqual(settled(kept.computed.added[id] ?? []));
+        await first.stop();
+
+        // The ledger replays: views made from nothing are those that were carried on, to the byte.
+        const rows = dumpViews(kept.data, { remove: true });
+        const second = await start(kept);
+        await second.stop();
+        expect(dumpViews(kept.data, { remove: false })).toEqual(rows);
+      },
+    );
+
+    it('is served from and billed on, at the prices published last', { timeout: 60_000 }, async () => {
+      const upstream = await upstreamWithScript();
+      const kept = await putBack(commit, kind, 'whole');
+      const gateway = await start(kept, upstream.url);
+      expect((await loadCatalog(kept.log)).version).toBe(2);
+      const [laptop] = kept.computed.keys;
+      if (laptop === undefined) throw new Error('the fixture has no key');
+      const before = (await gateway.events(accountId(laptop.accountId))).length;
+      for (const stream of [false, true]) {
+        const answer = await postMessage(gateway, { key: laptop.key, model: 'opal-medium', stream });
+        expect(answer.status).toBe(200);
+        await answer.rest();
+      }
+      const added = (await gateway.events(accountId(laptop.accountId))).slice(before);
+      const debits = added.flatMap((event) => (event.type === 'CreditsDebited' ? [event.data] : []));
+      expect(debits).toHaveLength(2);
+      for (const { lines } of debits) expect(lines[0]).toMatchObject({ tokenClass: 'input', rate: 3_500_020n });
+      await gateway.stop();
+    });
+  });
+});
+
+/** Today's gateway on the folder, with the clock at the instant at which the old program was asked. */
+async function start({ data, log, computed }: KeptState, upstreamUrl = 'http://127.0.0.1:9'): Promise<TestGateway> {
+  const startedMs = Date.now();
+  const clock = (): number => computed.atMs + Date.now() - startedMs;
+  return startTestGateway({ data, log, clock, upstreamUrl, settings: { proxies: 'many' } });
+}
+
+const idsOf = ({ computed }: KeptState): AccountId[] => Object.keys(computed.accounts).map(accountId);
+
+async function ask(gateway: TestGateway, key: string): Promise<{ status: number; me: unknown }> {
+  const response = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': key } });
+  return { status: response.status, me: await response.json() };
+}
+
+async function revisionsOf({ log, computed }: KeptState): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const id of Object.keys(computed.accounts))
+    counts.set(id, (await Array.fromAsync(log.readStream(accountStream(accountId(id))))).length);
+  return counts;
+}
+
+async function accountOf({ log }: TestGateway, id: AccountId): Promise<unknown> {
+  const { state } = await loadAccount(log, id);
+  return comparable(
+    JSON.parse(JSON.stringify(state, (_name, value) => (typeof value === 'bigint' ? String(value) : value))),
+  );
+}
+
+/** What of an account may not change. What later programs add to it, and leases, which come and go, are left out. */
+function comparable(account: unknown): object {
+  const { type, email, kind, plan, openedAtMs, suspended, members, keys, grants, carry, uncovered, balance, spend } =
+    account as Stored;
+  return { type, email, kind, plan, openedAtMs, suspended, members, keys, grants, carry, uncovered, balance, spend };
+}
+
+async function settledSince(gateway: TestGateway, id: AccountId, from: number): Promise<object> {
+  await gateway.gateway.whenSettled();
+  const events = (await Array.fromAsync(gateway.log.readStream(accountStream(id)))).slice(from);
+  // Read once as today's program reads it, so that nothing unreadable was written; compared as it is stored.
+  for (const event of events) decodeEvent(event);
+  return settled(events.map(({ revision, type, data }) => ({ revision, type, data: JSON.parse(data) as unknown })));
+}
+
+/** Usages and costs by request. Their order, and with it which debit takes the carry along, is nobody's promise. */
+function settled(events: readonly RecordedEvent[]): Record<string, object> {
+  const found: Record<string, object> = {};
+  for (const { type, data } of events) {
+    const { requestId, keyId, model, upstream, tokens, lane, outcome, source, billable, cost } = data as Stored;
+    const name = `${String(requestId)} ${type}`;
+    const usage = { keyId, model, upstream, tokens, lane, outcome, source, billable };
+    if (type === 'UsageRecorded') found[name] = usage;
+    if (type === 'CreditsDebited') found[name] = { keyId, cost };
+  }
+  return found;
+}
