@@ -7,6 +7,8 @@ export interface AnswerMeter {
   readonly usage: SeenUsage;
   /** The whole body was seen and is a Message. */
   readonly complete: boolean;
+  /** The usage is the upstream's last word. */
+  readonly isFinal: boolean;
   readonly messageId: string | null;
   readonly stopReason: string | null;
   /** The chunk is kept, uncopied, until the body is whole: its memory must not be used again before. */
@@ -36,6 +38,10 @@ class KeepingAnswerMeter implements AnswerMeter {
 
   get complete(): boolean {
     return this.#isComplete;
+  }
+
+  get isFinal(): boolean {
+    return this.#isComplete && this.usage.outputTokens !== null;
   }
 
   get messageId(): string | null {

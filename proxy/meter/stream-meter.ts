@@ -14,16 +14,18 @@ import { type EventRange, findUsageEvents, overlongUsageEvent } from './usage-ev
 export interface StreamMeter {
   readonly kind: 'stream';
   readonly usage: SeenUsage;
-  /** `message_stop` was seen, whole. */
+  /** `message_stop` was seen, whole; or the stream has ended and its `stop_reason` is known. */
   readonly complete: boolean;
-  /** The upstream's own `error` event, if it sent one: the first. */
+  /** The usage is the upstream's last word. */
+  readonly isFinal: boolean;
+  /** The upstream's own `error` event, if it sent one before `message_stop`. */
   readonly errorEvent: UpstreamErrorEvent | null;
   readonly messageId: string | null;
   /** An event that is appended to the bytes so far cannot run into one that has begun: they end between two events. */
   readonly atBoundary: boolean;
   /** The chunk is looked at before this returns, and not kept. */
   push(chunk: Buffer): void;
-  /** No more bytes come. An event without its blank line is not an event (WHATWG), so there is nothing left to read. */
+  /** No more bytes come: what is whole but for its blank line is read, too. Idempotent. */
   end(): void;
 }
 
@@ -45,7 +47,12 @@ class SearchingStreamMeter implements StreamMeter {
   #hasEnded = false;
 
   get complete(): boolean {
-    return this.#reading.complete;
+    const { isStopped, isOver, stopReason } = this.#reading;
+    return isStopped || (this.#hasEnded && !isOver && stopReason !== null);
+  }
+
+  get isFinal(): boolean {
+    return this.#reading.isFinal;
   }
 
   get errorEvent(): UpstreamErrorEvent | null {
@@ -69,7 +76,15 @@ class SearchingStreamMeter implements StreamMeter {
   }
 
   end(): void {
+    if (this.#hasEnded) return;
     this.#hasEnded = true;
+    if (this.#carry.isEmpty) return;
+    if (this.#carry.isOverlong) {
+      this.#noteOverlong(this.#carry.kept);
+      return;
+    }
+    const event = readStreamEvent(this.#withoutMark(this.#carry.kept).toString('utf8'));
+    if (event !== null) this.#reading.takeUnended(event);
   }
 
   /** Reads the carried event with its end in this chunk. Returns where it ends, or -1 where it does not. */
@@ -111,6 +126,7 @@ class SearchingStreamMeter implements StreamMeter {
 
   /** What an overlong event said is lost; where it was about usage, that is told. */
   #noteOverlong(beginning: Buffer): void {
+    if (this.#reading.isOver) return;
     const kind = overlongUsageEvent(this.#withoutMark(beginning));
     if (kind !== null) noteMalformed(this.usage, `${kind}.data`);
   }

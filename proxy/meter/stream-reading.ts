@@ -1,5 +1,5 @@
 import { ERROR_MESSAGE_MAX } from './limits.ts';
-import { isObject, noteMalformed, nothingSeen, objectIn, takeUsage } from './seen-usage.ts';
+import { isObject, type JsonObject, noteMalformed, nothingSeen, objectIn, takeUsage } from './seen-usage.ts';
 import type { StreamEvent } from './stream-event.ts';
 import { isUsageEvent } from './usage-events.ts';
 
@@ -10,19 +10,39 @@ export interface UpstreamErrorEvent {
   readonly message: string;
 }
 
-/** What the usage events of one stream have said so far. */
+/**
+ * What the usage events of one stream have said so far. `message_stop` ends the message, and so does an `error`: what
+ * comes after either is no part of it and is not taken, however the bytes fall.
+ */
 export class StreamReading {
   readonly usage = nothingSeen();
-  complete = false;
-  /** The first one. */
+  /** `message_stop` was taken. */
+  isStopped = false;
+  /** Of a `message_delta`: the answer has ended, and its usage is the last word. Null until it is known. */
+  stopReason: string | null = null;
   errorEvent: UpstreamErrorEvent | null = null;
   messageId: string | null = null;
+  #hasSaidOutput = false;
+
+  /** The message is over: nothing that comes is taken any more. */
+  get isOver(): boolean {
+    return this.isStopped || this.errorEvent !== null;
+  }
+
+  /**
+   * The usage is the upstream's last word. What `message_start` says of the output is a beginning, so that a later
+   * event must have said it, too.
+   */
+  get isFinal(): boolean {
+    return (this.isStopped || this.stopReason !== null) && this.#hasSaidOutput;
+  }
 
   /**
    * Takes over one event. The name decides what it is; where there is none, or none of ours, the `type` in the data
    * does, as in the clients, which go by either.
    */
   take({ name, data }: StreamEvent): void {
+    if (this.isOver) return;
     const value = parse(data);
     const kind = isUsageEvent(name) ? name : isObject(value) ? value.type : null;
     switch (kind) {
@@ -31,16 +51,24 @@ export class StreamReading {
         else noteMalformed(this.usage, 'message_start.data');
         return;
       case 'message_delta':
-        if (isObject(value)) takeUsage(this.usage, value.usage, 'message_delta.usage');
+        if (isObject(value)) this.#takeDelta(value);
         else noteMalformed(this.usage, 'message_delta.data');
         return;
       case 'message_stop':
         // Whatever its data, it says that the stream is whole.
-        this.complete = true;
+        this.isStopped = true;
         return;
       case 'error':
-        this.errorEvent ??= errorIn(value, data);
+        this.errorEvent = errorIn(value, data);
     }
+  }
+
+  /**
+   * Takes over what stands at the stream's end without its blank line, where it is whole all the same: the upstream has
+   * said it. (WHATWG drops such an event, and so do clients.)
+   */
+  takeUnended(event: StreamEvent): void {
+    if (isObject(parse(event.data))) this.take(event);
   }
 
   #takeStart(value: unknown): void {
@@ -49,6 +77,14 @@ export class StreamReading {
     if (typeof message.id === 'string') this.messageId = message.id;
     if (typeof message.model === 'string') this.usage.model = message.model;
     takeUsage(this.usage, message.usage, 'message_start.message.usage');
+  }
+
+  #takeDelta({ delta, usage }: JsonObject): void {
+    if (isObject(delta) && typeof delta.stop_reason === 'string') this.stopReason = delta.stop_reason;
+    takeUsage(this.usage, usage, 'message_delta.usage');
+    const said = isObject(usage) ? usage.output_tokens : null;
+    // What was said and not taken is malformed: then the last word is missing.
+    if (said !== null && said !== undefined) this.#hasSaidOutput = said === this.usage.outputTokens;
   }
 }
 

@@ -50,8 +50,9 @@ function estimate(request: EndedRequest, seen: SeenUsage): TokenCounts {
   // What an upstream broke off is never charged by estimate.
   if (request.outcome === 'upstream_interrupted') return reported;
   const streamed = request.isStream ? Math.floor(seen.bytes / STREAM_BYTES_PER_TOKEN) : 0;
-  const output = Math.max(reported.output, Math.min(streamed, request.maxTokens));
-  const input = seen.inputTokens === null && request.isFinal ? request.inputTokensGuess : reported.input;
+  const isOutputKnown = request.isFinal && seen.outputTokens !== null;
+  const output = isOutputKnown ? reported.output : Math.max(reported.output, Math.min(streamed, request.maxTokens));
+  const input = seen.inputTokens ?? request.inputTokensGuess;
   return { ...reported, input, output };
 }
 

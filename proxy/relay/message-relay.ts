@@ -85,10 +85,9 @@ export class MessageRelay {
     if (this.#phase === 'passing') this.#end();
     if (this.#phase !== 'relaying' || this.#meter === null) return;
     this.#meter.end();
-    if (this.#meter.complete || this.#hasErrorEvent()) {
-      this.#account(this.#meter.complete ? this.#completedOutcome() : 'upstream_interrupted');
-      this.#endDurably();
-    } else this.#breakOff('the upstream ended the answer before it was complete');
+    // Its own error event has said it; only one that the client can read, with its blank line, ends the answer.
+    if (this.#meter.complete || (this.#hasErrorEvent() && this.#isAtBoundary())) this.#conclude();
+    else this.#breakOff('the upstream ended the answer before it was complete');
   }
 
   onError(error: UpstreamError): void {
@@ -98,8 +97,8 @@ export class MessageRelay {
       this.#attemptFailed(refusalForFailure(error.kind), { error: error.message });
       return;
     }
-    if (this.#meter?.complete === true) this.#endDurably();
-    else if (error.kind === 'aborted' && this.#isClientGone) this.#endAbandoned();
+    this.#meter?.end();
+    if (this.#meter?.complete === true) this.#conclude();
     else this.#breakOff(`the upstream broke off: ${error.kind}`);
   }
 
@@ -113,7 +112,14 @@ export class MessageRelay {
   /** The gateway stops: what has not ended by now is cut. */
   cut(): void {
     if (this.#phase === 'ended') return;
-    this.#breakOff('the gateway is shutting down');
+    if (this.#isClientGone) {
+      this.#abort();
+      return;
+    }
+    this.#passPieces();
+    this.#meter?.end();
+    if (this.#meter?.complete === true) this.#conclude();
+    else this.#breakOff('the gateway is shutting down');
     this.#control?.abort();
   }
 
@@ -149,20 +155,27 @@ export class MessageRelay {
     const [first] = pieces;
     const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
     this.#meter?.push(bytes);
-    // What a complete answer costs is in the journal before its last bytes go out.
-    if (this.#meter?.complete === true) this.#account(this.#completedOutcome());
+    // What a complete answer costs is in the journal before its last bytes go out. An answer that the client gets as an
+    // error costs nothing, though the client leaves when it reads that.
+    if (this.#meter?.complete === true || this.#hasErrorEvent()) this.#account(this.#outcome());
     if (this.#isClientGone) return;
     if (this.#client.write(bytes)) return;
     this.#control?.pause();
     this.#client.onceDrained(() => this.#control?.resume());
   }
 
-  #completedOutcome(): 'completed' | 'client_disconnected' {
+  /** Of an answer that is complete, ended by the upstream's error event, or left by its client. */
+  #outcome(): 'completed' | 'client_disconnected' | 'upstream_interrupted' {
+    if (this.#hasErrorEvent()) return 'upstream_interrupted';
     return this.#isClientGone ? 'client_disconnected' : 'completed';
   }
 
   #hasErrorEvent(): boolean {
     return this.#meter?.kind === 'stream' && this.#meter.errorEvent !== null;
+  }
+
+  #isAtBoundary(): boolean {
+    return this.#meter?.kind !== 'stream' || this.#meter.atBoundary;
   }
 
   #attemptFailed(refused: Refusal, cause: { readonly [name: string]: unknown }): void {
@@ -185,16 +198,16 @@ export class MessageRelay {
   }
 
   #breakOff(message: string): void {
-    const isAtBoundary = this.#meter?.kind !== 'stream' || this.#meter.atBoundary;
     if (this.#phase === 'waiting' && !this.#hasReached) this.#abandon();
     else this.#account('upstream_interrupted');
-    if (!this.#isClientGone) this.#client.cut(message, isAtBoundary);
+    if (!this.#isClientGone) this.#client.cut(message, this.#isAtBoundary());
     this.#finish();
   }
 
   /** Past the bound of a drain, or where the provider's calls are cancelled: what was seen is charged. */
   #endAbandoned(): void {
-    this.#account('client_disconnected');
+    this.#meter?.end();
+    this.#account(this.#outcome());
     this.#finish();
   }
 
@@ -240,7 +253,7 @@ export class MessageRelay {
         requestId: this.#upstreamRequestId ?? this.#meter?.messageId ?? null,
       },
       seen,
-      isFinal: this.#meter?.complete ?? false,
+      isFinal: this.#meter?.isFinal ?? false,
       isStream: this.#meter?.kind === 'stream',
       maxTokens,
       inputTokensGuess,
@@ -254,6 +267,12 @@ export class MessageRelay {
         'usage is estimated: the upstream did not report it',
       );
     this.#parts.accounting.finish(accounted, ending);
+  }
+
+  /** The upstream has ended the answer, and the client's ends as it did. */
+  #conclude(): void {
+    this.#account(this.#outcome());
+    this.#endDurably();
   }
 
   /** The end of a stream waits until the request's usage is on disk; its bytes have not waited. */

@@ -47,9 +47,14 @@ const message = fc.oneof(
 );
 const error = fc.oneof(fc.record({ type: fc.constant('overloaded_error'), message: text }), fc.constantFrom(null, 'x'));
 
+const stopReason = fc.constantFrom({}, { stop_reason: null }, { stop_reason: 'end_turn' }, { stop_reason: 3 }, null);
+
 /** What an event says: its right name, and its data. */
 const payload = fc.oneof(
-  { weight: 3, arbitrary: usage.map((said) => ({ type: 'message_delta', delta: {}, usage: said })) },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(usage, stopReason).map(([said, delta]) => ({ type: 'message_delta', delta, usage: said })),
+  },
   { weight: 2, arbitrary: message.map((said) => ({ type: 'message_start', message: said })) },
   { weight: 1, arbitrary: fc.constant({ type: 'message_stop' }) },
   { weight: 1, arbitrary: error.map((said) => ({ type: 'error', error: said })) },
@@ -131,14 +136,16 @@ export const streamBytes = fc
     events: fc.array(fc.tuple(eventLines, fc.constantFrom(1, 1, 1, 1, 2, 3)), { minLength: 1, maxLength: 12 }),
     ends: fc.constantFrom(...Object.values(LINE_ENDS)),
     seed: fc.array(fc.nat(11), { minLength: 7, maxLength: 7 }),
+    cut: fc.constantFrom(0, 0, 0, 1, 2, 3, 9),
     start: fc.constantFrom('', '', '', '\ufeff', '\n', '\n\ufeff', '\ufeff\ufeff', ':\n\n'),
   })
-  .map(({ events, ends, seed, start }) => {
+  .map(({ events, ends, seed, cut, start }) => {
     const lines = events.flatMap(([event, blanks]) => [...event, ...Array.from({ length: blanks }, () => '')]);
     const ended = lines.map(
       (line, index) => line + (ends[((seed[index % seed.length] ?? 0) + index) % ends.length] ?? ''),
     );
-    return Buffer.from(start + ended.join(''));
+    const bytes = Buffer.from(start + ended.join(''));
+    return bytes.subarray(0, Math.max(1, bytes.length - cut));
   });
 
 /** Sizes of the chunks that a stream is cut into, used again and again from the first. */

@@ -20,8 +20,8 @@ function readingOf(meter: StreamMeter): ReferenceReading {
   const fields = Object.fromEntries(
     Object.entries(said).filter((field): field is [string, number] => field[1] !== null),
   );
-  const { complete, errorEvent: error, messageId: id, atBoundary } = meter;
-  return { fields, malformed: [...malformed], complete, error, id, atBoundary };
+  const { complete, isFinal: final, errorEvent: error, messageId: id, atBoundary } = meter;
+  return { fields, malformed: [...malformed], complete, final, error, id, atBoundary };
 }
 
 describe('the stream meter, held against a plain reading of the whole stream', () => {
@@ -31,6 +31,8 @@ describe('the stream meter, held against a plain reading of the whole stream', (
         const meter = metered(bytes, sizes);
         expect(readingOf(meter)).toEqual(readStream(bytes));
         expect(meter.usage.bytes).toBe(bytes.length);
+        meter.end();
+        expect(readingOf(meter)).toEqual(readStream(bytes, true));
       }),
       { numRuns: RUNS * 4 },
     );
@@ -57,6 +59,10 @@ describe('the stream meter, held against a plain reading of the whole stream', (
       const meter = metered(cut);
       expect(readingOf(meter)).toEqual(readStream(cut));
       expect(meter.complete).toBe(length === bytes.length);
+      meter.end();
+      expect(readingOf(meter)).toEqual(readStream(cut, true));
+      const isUsageThere = cut.includes('"output_tokens":20}}');
+      expect(meter).toMatchObject({ complete: isUsageThere, isFinal: isUsageThere });
     }
   });
 
@@ -128,6 +134,34 @@ describe("the stream's end", () => {
     expect(() => meter.push(Buffer.from('x'))).toThrow('no bytes come after the end');
   });
 
+  it('is the end of what is read: what comes after message_stop, or after an error, is no part of the message', () => {
+    const after = usageEvent({ input_tokens: 9_999, output_tokens: 9_999 });
+    const error = event('error', { type: 'error', error: { type: 'overloaded_error', message: 'x' } });
+    for (const size of [[Number.MAX_SAFE_INTEGER], [1]]) {
+      const stopped = metered(messageStream([]) + after + error, size);
+      expect(stopped.usage).toMatchObject({ inputTokens: 10, outputTokens: 20 });
+      expect(stopped).toMatchObject({ complete: true, isFinal: true, errorEvent: null });
+      const failed = metered(startEvent({ input_tokens: 10 }) + error + after + STOP_EVENT, size);
+      failed.end();
+      expect(failed.usage).toMatchObject({ inputTokens: 10, outputTokens: null });
+      expect(failed).toMatchObject({ complete: false, isFinal: false });
+    }
+  });
+
+  it('comes with a known stop_reason, too, once no more bytes come', () => {
+    const meter = metered(startEvent({ input_tokens: 10 }) + usageEvent({ output_tokens: 4 }).trimEnd());
+    expect(meter).toMatchObject({ complete: false, isFinal: false });
+    meter.end();
+    expect(meter).toMatchObject({ complete: true, isFinal: true, usage: { outputTokens: 4 } });
+  });
+
+  it('leaves the usage open where only its beginning was said, or what was said last cannot be read', () => {
+    const start = startEvent({ input_tokens: 10, output_tokens: 1 });
+    for (const said of [null, {}, { output_tokens: null }, { output_tokens: '9' }])
+      expect(metered(start + usageEvent(said) + STOP_EVENT)).toMatchObject({ complete: true, isFinal: false });
+    expect(metered(start + STOP_EVENT)).toMatchObject({ complete: true, isFinal: false });
+  });
+
   it("keeps the upstream's first error, with a bound on its message", () => {
     const error = { type: 'overloaded_error', message: 'x'.repeat(ERROR_MESSAGE_MAX + 1) };
     const second = event('error', { type: 'error', error: { type: 'api_error', message: 'second' } });
@@ -175,11 +209,12 @@ describe('an event of more bytes than are kept', () => {
 
   it('is still read at exactly the bound', () => {
     const head = 'event: message_delta\ndata: {"usage":{"output_tokens":9},"more":"';
+    const start = startEvent({});
     const fill = EVENT_BYTES_MAX - head.length - '"}\n\n'.length;
     for (const size of sizes) {
-      const read = metered(`${STOP_EVENT}${head}${long.slice(0, fill)}"}\n\n`, size);
+      const read = metered(`${start}${head}${long.slice(0, fill)}"}\n\n`, size);
       expect(read.usage).toMatchObject({ outputTokens: 9, malformed: [] });
-      const passedOver = metered(`${STOP_EVENT}${head}${long.slice(0, fill + 1)}"}\n\n`, size);
+      const passedOver = metered(`${start}${head}${long.slice(0, fill + 1)}"}\n\n`, size);
       expect(passedOver.usage).toMatchObject({ outputTokens: null, malformed: ['message_delta.data'] });
     }
   });
