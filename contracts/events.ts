@@ -6,27 +6,18 @@ import {
   grantIdField,
   instantField,
   keyIdField,
-  laneField,
   leaseIdField,
   microUsdField,
   monthField,
-  picoUsdField,
   proxyIdField,
-  rateCardRefField,
-  rateField,
-  requestIdField,
-  tokenClassField,
-  tokenCountsField,
-  useNameField,
 } from './event-fields.ts';
+import { usageEvents } from './usage-events.ts';
 
 /** Every event of the ledger (design, section 3). Amounts are positive, the direction is in the name. */
 const role = z.enum(['owner', 'admin', 'member']);
 const text = z.string().min(1);
 const sha256Field = z.string().regex(/^[0-9a-f]{64}$/);
 const limitScope = z.enum(['account', 'key']);
-/** What a debit took from one grant, or what came back to it. */
-const grantShare = z.strictObject({ grantId: grantIdField, amount: microUsdField });
 
 const accountEvents = {
   AccountOpened: z.strictObject({
@@ -69,62 +60,7 @@ const accountEvents = {
     amount: microUsdField,
     cause: z.enum(['refund', 'dispute', 'fraud', 'administration']),
   }),
-  UsageRecorded: z.strictObject({
-    requestId: requestIdField,
-    keyId: keyIdField,
-    model: text,
-    /** The upstream's own id of the request; null where none was seen. */
-    upstream: z.strictObject({ provider: text, model: text, requestId: z.string().nullable() }),
-    tokens: tokenCountsField,
-    /** How often what is billed by the use was used; empty for most. */
-    uses: z.record(useNameField, z.int().min(1)),
-    /** What the answer reported and no price covers, as `field: value`: billed as standard, or not at all. */
-    unpriced: z.array(text),
-    lane: laneField,
-    /**
-     * How the request ended. `upstream_refused` is an answer other than 200, or none, before any content; the design's
-     * four outcomes have no word for it, and an upstream that saw a request leaves a record all the same (rule 2).
-     */
-    outcome: z.enum(['completed', 'client_disconnected', 'upstream_interrupted', 'upstream_refused', 'recovered']),
-    source: z.enum(['reported', 'estimated']),
-    /** Whether a debit follows, where the tokens cost anything; false for endings that are not charged. */
-    billable: z.boolean(),
-    startedAt: instantField,
-    finishedAt: instantField,
-    rateCard: rateCardRefField,
-    /** The most that the request may be debited, which was held for it; null in records from before it was kept. */
-    hold: microUsdField.nullable(),
-  }),
-  CreditsDebited: z.strictObject({
-    requestId: requestIdField,
-    keyId: keyIdField,
-    model: text,
-    lane: laneField,
-    /** Exact, the sum of the lines. */
-    cost: picoUsdField,
-    carryBefore: picoUsdField,
-    carryAfter: picoUsdField,
-    /** What is taken from the balance: cost and carry in whole micro-USD, and never more than the request's hold. */
-    amount: microUsdField,
-    /** What the hold left out of the amount: an exception, until an operator approves or drops it. */
-    leftOut: microUsdField,
-    lines: z.array(
-      z.strictObject({ tokenClass: tokenClassField, tokens: z.int().min(1), rate: rateField, cost: picoUsdField }),
-    ),
-    /** Rates are in pico-USD a use. */
-    uses: z.array(z.strictObject({ use: useNameField, count: z.int().min(1), rate: rateField, cost: picoUsdField })),
-    grants: z.array(grantShare),
-    /** What no grant covered: 0 so long as the upstream respects max_tokens (rule 7). */
-    uncovered: microUsdField,
-    /** Granted less expired, revoked and debited, after this debit. */
-    balanceAfter: balanceField,
-    /** The month of the request's start. */
-    month: monthField,
-    monthToDateAfter: microUsdField,
-    keyMonthToDateAfter: microUsdField,
-    /** The lease that the request was admitted under and that shrinks by the amount; absent where one proxy has all. */
-    leaseId: leaseIdField.optional(),
-  }),
+  ...usageEvents,
   /**
    * A proxy may admit requests against this much more of the account's free credit. A lease that is there already grows
    * by the amount (0 only renews it) and has the new expiry. Requests under a lease have ended when it expires.
@@ -140,17 +76,6 @@ const accountEvents = {
   }),
   /** What a proxy gives back of a lease, or what an expired lease had left. */
   LeaseReleased: z.strictObject({ proxy: proxyIdField, leaseId: leaseIdField, amount: microUsdField }),
-  DebitReversed: z.strictObject({
-    requestId: requestIdField,
-    keyId: keyIdField,
-    amount: microUsdField,
-    grants: z.array(grantShare),
-    /** The part that repays what no grant had covered. */
-    uncovered: microUsdField,
-    month: monthField,
-    reason: text,
-    actor: text,
-  }),
   SpendLimitSet: z.strictObject({
     scope: limitScope,
     keyId: keyIdField.nullable(),
@@ -257,6 +182,7 @@ export type EventData<T extends EventType> = Extract<DomainEvent, { type: T }>['
 
 export type UsageRecorded = EventData<'UsageRecorded'>;
 export type CreditsDebited = EventData<'CreditsDebited'>;
+export type ExceptionApproved = EventData<'ExceptionApproved'>;
 export type Outcome = UsageRecorded['outcome'];
 
 export const isAccountEvent = (event: DomainEvent): event is AccountEvent => Object.hasOwn(accountEvents, event.type);

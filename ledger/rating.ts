@@ -1,17 +1,25 @@
-import type { CreditsDebited } from '../contracts/events.ts';
-import { costOfTokens, type PicoUsd, picoUsd } from '../contracts/money.ts';
+import type { CreditsDebited, UsageRecorded } from '../contracts/events.ts';
+import { costOfTokens, type PicoUsd, picoUsd, type Rate } from '../contracts/money.ts';
 import { type RateCard, rateInLane } from '../contracts/rate-card.ts';
-import { type Lane, TOKEN_CLASSES, type TokenCounts } from '../contracts/usage.ts';
+import { TOKEN_CLASSES } from '../contracts/usage.ts';
 
 export interface RatedUsage {
-  /** Exact; the sum of the lines. */
+  /** Exact; the sum of all lines. */
   readonly cost: PicoUsd;
   /** A line for each token class that has tokens, in the order of TOKEN_CLASSES. */
   readonly lines: CreditsDebited['lines'];
+  /** A line for each use that has a price, in the order of their names. */
+  readonly uses: CreditsDebited['uses'];
 }
 
-/** What a usage costs by a rate card. Exact, pure; the lane multiplies each rate once (rules 3 and 6). */
-export function rateUsage(tokens: TokenCounts, lane: Lane, card: RateCard): RatedUsage {
+/** What is billed of a request. */
+export type BilledUsage = Pick<UsageRecorded, 'tokens' | 'uses' | 'lane'>;
+
+/**
+ * What a usage costs by a rate card. Exact, pure; the lane multiplies each rate of a token once (rules 3 and 6), and a
+ * use costs the same in each lane. A use without a price costs nothing and is an exception (`unpriced`).
+ */
+export function rateUsage({ tokens, uses, lane }: BilledUsage, card: RateCard): RatedUsage {
   const lines: CreditsDebited['lines'] = [];
   let cost = 0n;
   for (const tokenClass of TOKEN_CLASSES) {
@@ -22,5 +30,22 @@ export function rateUsage(tokens: TokenCounts, lane: Lane, card: RateCard): Rate
     lines.push(line);
     cost += line.cost;
   }
-  return { cost: picoUsd(cost), lines };
+  const ofUses = rateUses(uses, card);
+  for (const line of ofUses) cost += line.cost;
+  return { cost: picoUsd(cost), lines, uses: ofUses };
+}
+
+function rateUses(uses: BilledUsage['uses'], card: RateCard): CreditsDebited['uses'] {
+  const names = Object.keys(uses);
+  if (names.length === 0) return [];
+  return names.sort().flatMap((use) => {
+    const count = uses[use] ?? 0;
+    const rate = rateOfUse(card, use);
+    return rate === null || count === 0 ? [] : [{ use, count, rate, cost: picoUsd(BigInt(count) * rate) }];
+  });
+}
+
+/** Pico-USD a use; null where the card has no price for it. */
+function rateOfUse(_card: RateCard, _use: string): Rate | null {
+  return null;
 }

@@ -71,7 +71,9 @@ export class RecoveredRequests {
       if (!read.usage.billable) continue;
       const card = rateCardOf(projections.catalog.state, read.usage.rateCard);
       if (card === null) return false;
-      const amount = mostDebited(rateUsage(read.usage.tokens, read.usage.lane, card).cost);
+      const cost = mostDebited(rateUsage(read.usage, card).cost);
+      const { hold } = read.usage;
+      const amount = hold === null || cost < hold ? cost : hold;
       toHold.push(() => holds.place(request.requestId, holdOf(read, amount)));
     }
     for (const place of toHold) place();

@@ -55,7 +55,8 @@ export class RequestAccounting {
 
   /** What the request cost is in the journal when this returns; the ledger follows. */
   finish({ requestId, accountId, card, started, startedText }: AccountedRequest, ending: Ending): void {
-    const cost = ending.billable ? mostDebited(rateUsage(ending.tokens, ending.lane, card).cost) : microUsd(0n);
+    const usage = usageOf(requestId, started, ending);
+    const cost = usage.billable ? mostDebited(rateUsage(usage, card).cost) : microUsd(0n);
     try {
       this.#journal.finish(requestId, `{"started":${startedText},"ending":${JSON.stringify(ending)}}`);
     } catch (error) {
@@ -64,7 +65,7 @@ export class RequestAccounting {
     }
     this.#counts.ended(ending.outcome);
     this.#holds.lower(requestId, cost);
-    this.#settlement.submit(accountId, usageOf(requestId, started, ending), card, started.leaseId ?? null);
+    this.#settlement.submit(accountId, usage, card, started.leaseId ?? null);
   }
 
   abandon({ requestId }: AccountedRequest): void {

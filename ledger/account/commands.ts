@@ -1,5 +1,5 @@
 import type { EventData, UsageRecorded } from '../../contracts/events.ts';
-import type { AccountId, GrantId, KeyId, LeaseId, ProxyId } from '../../contracts/ids.ts';
+import type { AccountId, GrantId, KeyId, LeaseId, ProxyId, RequestId } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 
@@ -42,6 +42,22 @@ export type AccountCommand =
   | { readonly type: 'SetSpendLimit'; readonly keyId: KeyId | null; readonly limit: MicroUsd | null }
   /** A finished request; the card is the one that the usage names. */
   | { readonly type: 'RecordUsage'; readonly usage: UsageRecorded; readonly card: RateCard }
+  /** Usage that finds its request recorded as `recovered` already; the card is the one that the usage names. */
+  | { readonly type: 'ReportLateUsage'; readonly usage: UsageRecorded; readonly card: RateCard }
+  /** The account pays what an exception was about. */
+  | {
+      readonly type: 'ApproveException';
+      readonly requestId: RequestId;
+      readonly reason: string;
+      readonly actor: string;
+    }
+  /** Nobody pays what an exception was about. */
+  | {
+      readonly type: 'DropException';
+      readonly requestId: RequestId;
+      readonly reason: string;
+      readonly actor: string;
+    }
   /** A proxy asks for more of the account's free credit, up to an amount (0 only renews); it gets what is free. */
   | {
       readonly type: 'LeaseCredits';
@@ -70,7 +86,10 @@ export type CommandRefusalCode =
   | 'invalid_amount'
   | 'invalid_period'
   | 'already_suspended'
-  | 'not_suspended';
+  | 'not_suspended'
+  | 'exception_not_found'
+  | 'exception_ended'
+  | 'reason_missing';
 
 export interface CommandRefusal {
   readonly type: 'refused';

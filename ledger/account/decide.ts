@@ -3,6 +3,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountState, OpenAccount } from './account-state.ts';
 import { type AccountCommand, type CommandRefusal, commandRefused } from './commands.ts';
+import { approveException, dropException, reportLateUsage } from './decide-exceptions.ts';
 import { leaseCredits, releaseLease } from './decide-leases.ts';
 import { isExpired } from './grants.ts';
 import { recordUsage } from './record-usage.ts';
@@ -31,6 +32,12 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return setSpendLimit(command, state);
     case 'RecordUsage':
       return recordUsage(state, command.usage, command.card);
+    case 'ReportLateUsage':
+      return reportLateUsage(command, state);
+    case 'ApproveException':
+      return approveException(command, state);
+    case 'DropException':
+      return dropException(command, state);
     case 'LeaseCredits':
       return leaseCredits(command, state);
     case 'ReleaseLease':

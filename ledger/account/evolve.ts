@@ -1,6 +1,15 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { type AccountState, type ApiKey, INITIAL_SPEND, NO_CARRY, NOTHING, type OpenAccount } from './account-state.ts';
+import {
+  type AccountState,
+  type ApiKey,
+  INITIAL_SPEND,
+  NO_CARRY,
+  NO_EXCEPTIONS,
+  NOTHING,
+  type OpenAccount,
+} from './account-state.ts';
+import { evolveExceptions } from './exceptions.ts';
 import { withGrant, withoutShares, withShares } from './grants.ts';
 import { withLease, withLessLeased } from './leases.ts';
 import { evolveSpend } from './spend.ts';
@@ -13,8 +22,9 @@ export function evolve(state: AccountState, event: AccountEvent): OpenAccount {
   }
   if (state.type === 'unopened') throw new Error(`${event.type} on an account that was never opened`);
   const spend = evolveSpend(state.spend, event);
+  const exceptions = evolveExceptions(state.exceptions, event);
   const next = evolveOpen(state, event);
-  return spend === state.spend ? next : { ...next, spend };
+  return spend === state.spend && exceptions === state.exceptions ? next : { ...next, spend, exceptions };
 }
 
 const opened = ({ accountId, kind, email, openedAt }: EventData<'AccountOpened'>): OpenAccount => ({
@@ -33,6 +43,7 @@ const opened = ({ accountId, kind, email, openedAt }: EventData<'AccountOpened'>
   balance: NOTHING,
   spend: INITIAL_SPEND,
   leases: {},
+  exceptions: NO_EXCEPTIONS,
 });
 
 function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'AccountOpened' }>): OpenAccount {
@@ -65,13 +76,11 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
       return { ...state, leases: withLessLeased(state.leases, event.data.leaseId, event.data.amount) };
     case 'CreditsDebited':
       return {
-        ...state,
+        ...debited(state, event.data),
         leases: withLessLeased(state.leases, event.data.leaseId, event.data.amount),
-        grants: withoutShares(state.grants, event.data.grants),
-        carry: event.data.carryAfter,
-        uncovered: microUsd(state.uncovered + event.data.uncovered),
-        balance: microUsd(state.balance - event.data.amount),
       };
+    case 'ExceptionApproved':
+      return debited(state, event.data);
     case 'DebitReversed':
       return {
         ...state,
@@ -84,6 +93,8 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'AccountReinstated':
       return { ...state, suspended: null };
     case 'UsageRecorded':
+    case 'LateUsageReported':
+    case 'ExceptionDropped':
     case 'SpendLimitSet':
     case 'SpendThresholdCrossed':
     case 'AutoReloadConfigured':
@@ -118,6 +129,16 @@ function revoked(state: OpenAccount, { keyId, revokedAt }: EventData<'ApiKeyRevo
   if (key === undefined) throw new Error(`account ${state.accountId} has no key ${keyId}`);
   return { ...state, keys: { ...state.keys, [keyId]: { ...key, revokedAtMs: Date.parse(revokedAt) } } };
 }
+
+type Debit = Pick<EventData<'CreditsDebited'>, 'grants' | 'carryAfter' | 'uncovered' | 'amount'>;
+
+const debited = (state: OpenAccount, { grants, carryAfter, uncovered, amount }: Debit): OpenAccount => ({
+  ...state,
+  grants: withoutShares(state.grants, grants),
+  carry: carryAfter,
+  uncovered: microUsd(state.uncovered + uncovered),
+  balance: microUsd(state.balance - amount),
+});
 
 /** A new grant first fills what earlier debits left uncovered; the rest can be spent. */
 function granted(state: OpenAccount, data: EventData<'CreditsGranted'>): OpenAccount {

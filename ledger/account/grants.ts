@@ -7,20 +7,51 @@ export interface GrantShare {
   readonly amount: MicroUsd;
 }
 
+/** A request's own instants, as its usage has them. */
+export interface RequestInstants {
+  readonly startedAtMs: number;
+  readonly finishedAtMs: number;
+}
+
 /**
- * Takes an amount from the grants that are usable at an instant, in burn order; `uncovered` is what they do not hold.
- * A request burns what was usable when it started, also when it ends after an expiry.
+ * Takes what a request costs from the grants; `uncovered` is what they do not hold. Three times in burn order:
+ *
+ *   1. what was usable when the request started, also where it has expired since;
+ *   2. what was usable when it ended: a grant that came meanwhile pays before anything is owed;
+ *   3. what came after that, as far as it is there already: it would fill first what is uncovered, and must not depend
+ *      on which of the two was written first.
+ *
+ * Only the request's instants count, never the time of the append: a decision that is made again on the same state is
+ * the same, and whether a debit waits for a log that is away changes nothing.
  */
-export function burn(
+export function burnFor(
   grants: readonly Grant[],
   amount: MicroUsd,
-  atMs: number,
+  { startedAtMs, finishedAtMs }: RequestInstants,
+): { shares: readonly GrantShare[]; uncovered: MicroUsd } {
+  const atStart = burn(grants, amount, (grant) => isUsable(grant, startedAtMs));
+  if (atStart.uncovered === 0n) return atStart;
+  const atEnd = burn(
+    grants,
+    atStart.uncovered,
+    (grant) => !isUsable(grant, startedAtMs) && isUsable(grant, finishedAtMs),
+  );
+  const isLater = (grant: Grant): boolean => !isUsable(grant, startedAtMs) && grant.effectiveAtMs > finishedAtMs;
+  const later = burn(grants, atEnd.uncovered, isLater);
+  return { shares: [...atStart.shares, ...atEnd.shares, ...later.shares], uncovered: later.uncovered };
+}
+
+/** Takes an amount from some of the grants, in burn order. */
+function burn(
+  grants: readonly Grant[],
+  amount: MicroUsd,
+  isTaken: (grant: Grant) => boolean,
 ): { shares: readonly GrantShare[]; uncovered: MicroUsd } {
   const shares: GrantShare[] = [];
   let left: bigint = amount;
   for (const grant of grants) {
     if (left === 0n) break;
-    if (grant.remaining === 0n || !isUsable(grant, atMs)) continue;
+    if (grant.remaining === 0n || !isTaken(grant)) continue;
     const taken = grant.remaining < left ? grant.remaining : left;
     shares.push({ grantId: grant.grantId, amount: microUsd(taken) });
     left -= taken;

@@ -1,15 +1,12 @@
 import type { AccountEvent, CreditsDebited, UsageRecorded } from '../../contracts/events.ts';
-import type { KeyId, LeaseId } from '../../contracts/ids.ts';
+import type { LeaseId } from '../../contracts/ids.ts';
 import { debitWithCarry, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
-import { rateUsage } from '../rating.ts';
+import { type RatedUsage, rateUsage } from '../rating.ts';
 import type { OpenAccount } from './account-state.ts';
-import { burn } from './grants.ts';
+import { burnFor } from './grants.ts';
 import { monthOf } from './month.ts';
-import { monthOfSpend, spentByKey } from './spend.ts';
-
-/** Percent of a monthly limit whose crossing is written down, once per scope and month. */
-const THRESHOLDS_PERCENT = [50, 80, 100] as const;
+import { monthOfSpend, spentByKey, thresholdsCrossed } from './spend.ts';
 
 /**
  * The one settlement path (rule 2): a usage, then a debit where it costs anything, then the thresholds it crosses.
@@ -25,17 +22,24 @@ export function recordUsage(
   if (card.hash !== usage.rateCard.hash)
     throw new Error(`usage names rate card ${usage.rateCard.hash}, not ${card.hash}`);
   const events: AccountEvent[] = [{ type: 'UsageRecorded', data: usage }];
-  const rated = rateUsage(usage.tokens, usage.lane, card);
+  const rated = rateUsage(usage, card);
   if (!usage.billable || rated.cost === 0n) return events;
   const debit = { ...debitOf(state, usage, rated), ...(leaseId === null ? {} : { leaseId }) };
-  events.push({ type: 'CreditsDebited', data: debit }, ...thresholdsCrossed(state, debit));
+  events.push({ type: 'CreditsDebited', data: debit }, ...thresholdsCrossed(state.spend, debit));
   return events;
 }
 
-function debitOf(state: OpenAccount, usage: UsageRecorded, rated: ReturnType<typeof rateUsage>): CreditsDebited {
+/** At most the hold: what an upstream reports beyond it is left out, and becomes an exception. */
+function debitWithin(hold: MicroUsd | null, { amount, carryAfter }: ReturnType<typeof debitWithCarry>) {
+  const taken = hold === null || amount <= hold ? amount : hold;
+  return { amount: taken, leftOut: microUsd(amount - taken), carryAfter };
+}
+
+function debitOf(state: OpenAccount, usage: UsageRecorded, rated: RatedUsage): CreditsDebited {
   const startedAtMs = Date.parse(usage.startedAt);
-  const { amount, carryAfter } = debitWithCarry(state.carry, rated.cost);
-  const { shares, uncovered } = burn(state.grants, amount, startedAtMs);
+  const finishedAtMs = Date.parse(usage.finishedAt);
+  const { amount, leftOut, carryAfter } = debitWithin(usage.hold, debitWithCarry(state.carry, rated.cost));
+  const { shares, uncovered } = burnFor(state.grants, amount, { startedAtMs, finishedAtMs });
   const month = monthOf(startedAtMs);
   const spent = monthOfSpend(state.spend, month);
   return {
@@ -47,9 +51,9 @@ function debitOf(state: OpenAccount, usage: UsageRecorded, rated: ReturnType<typ
     carryBefore: state.carry,
     carryAfter,
     amount,
-    leftOut: microUsd(0n),
+    leftOut,
     lines: rated.lines,
-    uses: [],
+    uses: rated.uses,
     grants: [...shares],
     uncovered,
     balanceAfter: microUsd(state.balance - amount),
@@ -57,28 +61,4 @@ function debitOf(state: OpenAccount, usage: UsageRecorded, rated: ReturnType<typ
     monthToDateAfter: microUsd(spent.account + amount),
     keyMonthToDateAfter: microUsd(spentByKey(spent, usage.keyId) + amount),
   };
-}
-
-function thresholdsCrossed(state: OpenAccount, debit: CreditsDebited): AccountEvent[] {
-  const { accountLimit, keyLimits } = state.spend;
-  const keyLimit = keyLimits[debit.keyId];
-  const ofAccount = accountLimit === null ? [] : crossedIn(state, debit, null, accountLimit, debit.monthToDateAfter);
-  const ofKey = keyLimit === undefined ? [] : crossedIn(state, debit, debit.keyId, keyLimit, debit.keyMonthToDateAfter);
-  return [...ofAccount, ...ofKey];
-}
-
-function crossedIn(
-  state: OpenAccount,
-  { month }: CreditsDebited,
-  keyId: KeyId | null,
-  limit: MicroUsd,
-  spent: MicroUsd,
-): AccountEvent[] {
-  const { crossed } = monthOfSpend(state.spend, month);
-  return THRESHOLDS_PERCENT.filter(
-    (percent) => spent * 100n >= limit * BigInt(percent) && !crossed.includes(`${keyId ?? 'account'}:${percent}`),
-  ).map((thresholdPercent) => ({
-    type: 'SpendThresholdCrossed',
-    data: { scope: keyId === null ? 'account' : 'key', keyId, month, thresholdPercent, limit, spent },
-  }));
 }

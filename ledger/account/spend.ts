@@ -1,7 +1,10 @@
-import type { AccountEvent } from '../../contracts/events.ts';
+import type { AccountEvent, CreditsDebited } from '../../contracts/events.ts';
 import type { KeyId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { NOTHING, type SpendOfMonth, type SpendState } from './account-state.ts';
+
+/** Percent of a monthly limit whose crossing is written down, once per scope and month. */
+const THRESHOLDS_PERCENT = [50, 80, 100] as const;
 
 const EMPTY_MONTH: SpendOfMonth = { account: NOTHING, keys: {}, crossed: [] };
 
@@ -19,7 +22,8 @@ export function evolveSpend(spend: SpendState, event: AccountEvent): SpendState 
       const { keyId, limit } = event.data;
       return keyId === null ? { ...spend, accountLimit: limit } : withKeyLimit(spend, keyId, limit);
     }
-    case 'CreditsDebited': {
+    case 'CreditsDebited':
+    case 'ExceptionApproved': {
       const { month, keyId, amount } = event.data;
       return withSpent(spend, month, keyId, amount);
     }
@@ -41,6 +45,34 @@ export function evolveSpend(spend: SpendState, event: AccountEvent): SpendState 
 export const monthOfSpend = (spend: SpendState, month: string): SpendOfMonth => spend.months[month] ?? EMPTY_MONTH;
 
 export const spentByKey = (month: SpendOfMonth, keyId: KeyId): MicroUsd => month.keys[keyId] ?? NOTHING;
+
+/** What a debit has brought a month to. */
+export type Spent = Pick<CreditsDebited, 'keyId' | 'month' | 'monthToDateAfter' | 'keyMonthToDateAfter'>;
+
+/** The thresholds that a debit crosses, of the account's monthly limit and of its key's. */
+export function thresholdsCrossed(spend: SpendState, debit: Spent): AccountEvent[] {
+  const { accountLimit, keyLimits } = spend;
+  const keyLimit = keyLimits[debit.keyId];
+  const ofAccount = accountLimit === null ? [] : crossedIn(spend, debit, null, accountLimit, debit.monthToDateAfter);
+  const ofKey = keyLimit === undefined ? [] : crossedIn(spend, debit, debit.keyId, keyLimit, debit.keyMonthToDateAfter);
+  return [...ofAccount, ...ofKey];
+}
+
+function crossedIn(
+  spend: SpendState,
+  { month }: Spent,
+  keyId: KeyId | null,
+  limit: MicroUsd,
+  spent: MicroUsd,
+): AccountEvent[] {
+  const { crossed } = monthOfSpend(spend, month);
+  return THRESHOLDS_PERCENT.filter(
+    (percent) => spent * 100n >= limit * BigInt(percent) && !crossed.includes(`${keyId ?? 'account'}:${percent}`),
+  ).map((thresholdPercent) => ({
+    type: 'SpendThresholdCrossed',
+    data: { scope: keyId === null ? 'account' : 'key', keyId, month, thresholdPercent, limit, spent },
+  }));
+}
 
 function withKeyLimit(spend: SpendState, keyId: KeyId, limit: MicroUsd | null): SpendState {
   const { [keyId]: _before, ...others } = spend.keyLimits;

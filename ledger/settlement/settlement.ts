@@ -348,5 +348,5 @@ function backOffMs(failures: number): number {
 
 /** For a request that the ledger had before it was decided here. */
 function hasDebit({ usage, card }: PendingRequest): boolean {
-  return usage.billable && rateUsage(usage.tokens, usage.lane, card).cost > 0n;
+  return usage.billable && rateUsage(usage, card).cost > 0n;
 }

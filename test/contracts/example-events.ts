@@ -291,7 +291,67 @@ const LATER_FORMS: DomainEvent[] = [
   },
 ];
 
-export const EXAMPLE_EVENTS: readonly DomainEvent[] = [...ACCOUNT, ...USAGE, ...MONEY, ...FLEET, ...LATER_FORMS];
+/** What becomes of usage that could not be debited as it came. */
+const EXCEPTIONS: DomainEvent[] = [
+  {
+    type: 'LateUsageReported',
+    data: {
+      requestId: REQUEST,
+      usage: {
+        requestId: REQUEST,
+        keyId: KEY,
+        model: 'opal-medium',
+        upstream: { provider: 'mock', model: 'opal-medium', requestId: 'up_1' },
+        tokens: { input: 1, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 },
+        uses: { web_search_requests: 2 },
+        unpriced: ['service_tier: batch'],
+        lane: 'standard',
+        outcome: 'completed',
+        source: 'reported',
+        billable: true,
+        startedAt: AT,
+        finishedAt: '2026-11-05T10:20:31.000Z',
+        rateCard: { id: CARD.id, version: CARD.version, hash: CARD.hash },
+        hold: microUsd(20_000n),
+      },
+      cost: picoUsd(20_003_000_000n),
+      lines: [{ tokenClass: 'input', tokens: 1, rate: rate(3_000_000n), cost: picoUsd(3_000_000n) }],
+      uses: [{ use: 'web_search_requests', count: 2, rate: rate(10_000_000_000n), cost: picoUsd(20_000_000_000n) }],
+    },
+  },
+  {
+    type: 'ExceptionApproved',
+    data: {
+      requestId: REQUEST,
+      keyId: KEY,
+      cost: picoUsd(20_003_000_001n),
+      amount: microUsd(20_004n),
+      carryBefore: picoUsd(999_999n),
+      carryAfter: picoUsd(0n),
+      grants: [{ grantId: GRANT, amount: microUsd(4n) }],
+      uncovered: microUsd(20_000n),
+      balanceAfter: microUsd(-20_000n),
+      month: '2026-11',
+      monthToDateAfter: microUsd(20_004n),
+      keyMonthToDateAfter: microUsd(20_004n),
+      reason: 'the provider confirms it',
+      actor: 'operator',
+    },
+  },
+  {
+    type: 'ExceptionDropped',
+    data: { requestId: REQUEST, amount: microUsd(15_000_000_003_000_000n), reason: 'cannot be', actor: 'operator' },
+  },
+];
+
+export const EXAMPLE_EVENTS: readonly DomainEvent[] = [
+  ...ACCOUNT,
+  ...USAGE,
+  ...MONEY,
+  ...FLEET,
+  ...LATER_FORMS,
+  ...EXCEPTIONS,
+];
 
 /** The example of a type. @throws Error when there is none. */
 export function exampleOf<T extends EventType>(type: T): Extract<DomainEvent, { type: T }> {

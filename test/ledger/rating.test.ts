@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { rate } from '../../contracts/money.ts';
 import { type RateCard, rateCard, ratesFrom } from '../../contracts/rate-card.ts';
-import { NO_TOKENS, TOKEN_CLASSES, type TokenCounts } from '../../contracts/usage.ts';
+import { type Lane, NO_TOKENS, TOKEN_CLASSES, type TokenCounts } from '../../contracts/usage.ts';
 import { rateUsage } from '../../ledger/rating.ts';
 
 const count = fc.oneof(fc.constant(0), fc.nat({ max: 2_000_000 }), fc.nat({ max: Number.MAX_SAFE_INTEGER }));
@@ -18,6 +18,8 @@ function cardOf({ input, output }: { input: bigint; output: bigint }, fast: 2 | 
   return rateCard('m', 1, rates, fast);
 }
 const CARD = cardOf({ input: 3_000_000n, output: 15_000_000n });
+/** Without uses. */
+const rated = (of: TokenCounts, lane: Lane, card: RateCard) => rateUsage({ tokens: of, lane, uses: {} }, card);
 const tokens = (change: Partial<TokenCounts>): TokenCounts => ({ ...NO_TOKENS, ...change });
 
 describe('a usage', () => {
@@ -28,19 +30,15 @@ describe('a usage', () => {
     ['cacheWrite5m', 3_750_000_000_000n],
     ['cacheWrite1h', 6_000_000_000_000n],
   ] as const)('of a million tokens of %s costs exactly %d pico-USD', (tokenClass, cost) => {
-    expect(rateUsage(tokens({ [tokenClass]: 1_000_000 }), 'standard', CARD).cost).toBe(cost);
+    expect(rated(tokens({ [tokenClass]: 1_000_000 }), 'standard', CARD).cost).toBe(cost);
   });
 
   test('of nothing costs nothing and has no lines', () => {
-    expect(rateUsage(NO_TOKENS, 'fast', CARD)).toEqual({ cost: 0n, lines: [] });
+    expect(rated(NO_TOKENS, 'fast', CARD)).toEqual({ cost: 0n, lines: [], uses: [] });
   });
 
   test('has a line for each class that has tokens, in the order in which they are listed everywhere', () => {
-    const { lines } = rateUsage(
-      { cacheWrite1h: 1, output: 2, input: 3, cacheRead: 0, cacheWrite5m: 4 },
-      'standard',
-      CARD,
-    );
+    const { lines } = rated({ cacheWrite1h: 1, output: 2, input: 3, cacheRead: 0, cacheWrite5m: 4 }, 'standard', CARD);
     expect(lines.map(({ tokenClass, tokens: of }) => [tokenClass, of])).toEqual([
       ['input', 3],
       ['output', 2],
@@ -52,7 +50,7 @@ describe('a usage', () => {
   test('is partitioned: each token is in exactly one line, and the cost is the sum of the lines', () => {
     fc.assert(
       fc.property(counts, prices, fc.constantFrom('standard', 'fast'), (of, price, lane) => {
-        const { cost, lines } = rateUsage(of, lane, cardOf(price));
+        const { cost, lines } = rated(of, lane, cardOf(price));
         const seen = Object.fromEntries(lines.map((line) => [line.tokenClass, line.tokens]));
         for (const name of TOKEN_CLASSES) expect(seen[name] ?? 0).toBe(of[name]);
         expect(new Set(lines.map((line) => line.tokenClass)).size).toBe(lines.length);
@@ -65,7 +63,7 @@ describe('a usage', () => {
   test('has cache tokens at exactly 10, 125 and 200 percent of the input price', () => {
     fc.assert(
       fc.property(count, prices, (of, price) => {
-        const costOf = (name: keyof TokenCounts) => rateUsage(tokens({ [name]: of }), 'standard', cardOf(price)).cost;
+        const costOf = (name: keyof TokenCounts) => rated(tokens({ [name]: of }), 'standard', cardOf(price)).cost;
         const input = costOf('input');
         expect(costOf('cacheRead') * 100n).toBe(input * 10n);
         expect(costOf('cacheWrite5m') * 100n).toBe(input * 125n);
@@ -77,8 +75,8 @@ describe('a usage', () => {
   test('costs exactly twice in the fast lane, line by line: the lane applies once', () => {
     fc.assert(
       fc.property(counts, prices, (of, price) => {
-        const standard = rateUsage(of, 'standard', cardOf(price));
-        const fast = rateUsage(of, 'fast', cardOf(price));
+        const standard = rated(of, 'standard', cardOf(price));
+        const fast = rated(of, 'fast', cardOf(price));
         expect(fast.cost).toBe(standard.cost * 2n);
         expect(fast.lines.map((line) => line.cost)).toEqual(standard.lines.map((line) => line.cost * 2n));
         expect(fast.lines.map((line) => line.rate)).toEqual(standard.lines.map((line) => line.rate * 2n));
@@ -90,7 +88,7 @@ describe('a usage', () => {
     fc.assert(
       fc.property(counts, prices, (of, price) => {
         const slow = cardOf(price, null);
-        expect(rateUsage(of, 'fast', slow)).toEqual(rateUsage(of, 'standard', slow));
+        expect(rated(of, 'fast', slow)).toEqual(rated(of, 'standard', slow));
       }),
     );
   });
@@ -99,7 +97,7 @@ describe('a usage', () => {
     fc.assert(
       fc.property(counts, prices, (of, price) => {
         const streamed = { ...of, stream: true };
-        expect(rateUsage(streamed, 'fast', cardOf(price))).toEqual(rateUsage({ ...of }, 'fast', cardOf(price)));
+        expect(rated(streamed, 'fast', cardOf(price))).toEqual(rated({ ...of }, 'fast', cardOf(price)));
       }),
     );
   });
@@ -110,13 +108,13 @@ describe('a usage', () => {
         fc.pre(TOKEN_CLASSES.every((name) => Number.isSafeInteger(a[name] + b[name])));
         const both = Object.fromEntries(TOKEN_CLASSES.map((name) => [name, a[name] + b[name]])) as TokenCounts;
         const card = cardOf(price);
-        const [first, second, whole] = [a, b, both].map((of) => rateUsage(of, 'standard', card).cost);
+        const [first, second, whole] = [a, b, both].map((of) => rated(of, 'standard', card).cost);
         expect((first ?? 0n) + (second ?? 0n)).toBe(whole);
       }),
     );
   });
 
   test.each([-1, 1.5, Number.NaN])('of %d tokens is a bug, never a price', (wrong) => {
-    expect(() => rateUsage(tokens({ input: wrong }), 'standard', CARD)).toThrow(RangeError);
+    expect(() => rated(tokens({ input: wrong }), 'standard', CARD)).toThrow(RangeError);
   });
 });

@@ -65,8 +65,7 @@ function recoveredOf(
 }
 
 const costOf = (number: number): bigint => {
-  const { tokens, lane } = usageOf(number, 3);
-  return (rateUsage(tokens, lane, CARD).cost + 999_999n) / 1_000_000n;
+  return (rateUsage(usageOf(number, 3), CARD).cost + 999_999n) / 1_000_000n;
 };
 
 /** The process that died has written this request after all. */

@@ -111,8 +111,8 @@ export function debitIn(events: readonly AccountEvent[]): CreditsDebited {
   return debit.data;
 }
 
-export function openAccount(events: readonly AccountEvent[]): OpenAccount {
-  const state = fold(events);
+export function openAccount(events: readonly AccountEvent[], from?: OpenAccount): OpenAccount {
+  const state = fold(events, from);
   if (state.type === 'unopened') throw new Error('the account is not open');
   return state;
 }

@@ -4,7 +4,7 @@ import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import type { Grant } from '../../../ledger/account/account-state.ts';
 import {
-  burn,
+  burnFor,
   burnOrder,
   isUsable,
   usableCredits,
@@ -28,6 +28,13 @@ const grant = (id: string, change: Partial<Grant> = {}): Grant => ({
 const sorted = (grants: readonly Grant[]): Grant[] => grants.reduce<Grant[]>((list, next) => withGrant(list, next), []);
 
 const NOW = 50;
+/** For a request that starts and ends at one instant. */
+const burn = (grants: readonly Grant[], amount: ReturnType<typeof usd>, atMs: number) =>
+  burnFor(
+    grants.filter((one) => one.effectiveAtMs <= atMs),
+    amount,
+    { startedAtMs: atMs, finishedAtMs: atMs },
+  );
 const anyGrant = fc.record({
   priority: fc.integer({ min: 0, max: 2 }),
   expiresAtMs: fc.option(fc.integer({ min: 20, max: 80 })),

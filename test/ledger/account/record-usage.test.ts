@@ -55,6 +55,8 @@ describe('a finished request', () => {
           carryBefore: 0n,
           carryAfter: 282n,
           amount: 3n,
+          leftOut: 0n,
+          uses: [],
           lines: [
             { tokenClass: 'input', tokens: 10, rate: 20n, cost: 200n },
             { tokenClass: 'output', tokens: 3, rate: 1_000_000n, cost: 3_000_000n },

@@ -156,7 +156,7 @@ describe('what is held', () => {
           cacheWrite1h,
         };
         const lane: Lane = asked === 'fast' && split.servedFast ? 'fast' : 'standard';
-        const debit = debitWithCarry(picoUsd(carry), rateUsage(tokens, lane, card).cost);
+        const debit = debitWithCarry(picoUsd(carry), rateUsage({ tokens, lane, uses: {} }, card).cost);
         expect(debit.amount).toBeLessThanOrEqual(hold);
       }),
       { numRuns: 2_000 },
@@ -167,7 +167,7 @@ describe('what is held', () => {
     const bound = inputTokensBound(size({ cache: '1h' }), WINDOW);
     const { hold } = worstCase(CARD, 'fast', { inputTokens: bound, inputClass: 'cacheWrite1h', maxTokens: 50 });
     const tokens = { input: 0, output: 50, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: bound };
-    expect(debitWithCarry(picoUsd(0n), rateUsage(tokens, 'fast', CARD).cost).amount).toBe(hold);
+    expect(debitWithCarry(picoUsd(0n), rateUsage({ tokens, lane: 'fast', uses: {} }, CARD).cost).amount).toBe(hold);
   });
 });
 

@@ -1,0 +1,82 @@
+import type { AccountEvent, ExceptionApproved } from '../../contracts/events.ts';
+import { debitWithCarry, microUsd, picoUsd } from '../../contracts/money.ts';
+import { rateUsage } from '../rating.ts';
+import type { BillingException, OpenAccount } from './account-state.ts';
+import { type AccountCommand, type CommandRefusal, commandRefused } from './commands.ts';
+import { amountOfException, costOfException, openException } from './exceptions.ts';
+import { burnFor } from './grants.ts';
+import { monthOf } from './month.ts';
+import { monthOfSpend, spentByKey, thresholdsCrossed } from './spend.ts';
+
+type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
+type Decision = AccountEvent[] | CommandRefusal;
+
+/**
+ * Usage of a request that the ledger has as `recovered` already: whoever asks has seen that. It is never dropped, and a
+ * request is never debited twice, so it becomes an exception. Once; usage that says itself that nothing was seen says
+ * nothing new.
+ */
+export function reportLateUsage({ usage, card }: CommandOf<'ReportLateUsage'>, state: OpenAccount): AccountEvent[] {
+  if (card.hash !== usage.rateCard.hash)
+    throw new Error(`usage names rate card ${usage.rateCard.hash}, not ${card.hash}`);
+  const { requestId } = usage;
+  const { exceptions } = state;
+  const hasCome = (openException(exceptions, requestId)?.late ?? null) !== null;
+  if (usage.outcome === 'recovered' || hasCome || Object.hasOwn(exceptions.ended, requestId)) return [];
+  const { cost, lines, uses } = rateUsage(usage, card);
+  return [
+    { type: 'LateUsageReported', data: { requestId, usage, cost: usage.billable ? cost : picoUsd(0n), lines, uses } },
+  ];
+}
+
+/**
+ * Debits what an exception was about, by the rules that the request's own debit went by: its month, and the grants that
+ * were usable at its start and at its end. What they do not hold is uncovered.
+ */
+export function approveException(command: CommandOf<'ApproveException'>, state: OpenAccount): Decision {
+  const exception = endable(command, state);
+  if ('code' in exception) return exception;
+  const { requestId, keyId, startedAtMs, finishedAtMs } = exception;
+  const cost = costOfException(exception);
+  const { amount, carryAfter } = debitWithCarry(state.carry, cost);
+  const { shares, uncovered } = burnFor(state.grants, amount, { startedAtMs, finishedAtMs });
+  const month = monthOf(startedAtMs);
+  const spent = monthOfSpend(state.spend, month);
+  const approved: ExceptionApproved = {
+    requestId,
+    keyId,
+    cost,
+    amount,
+    carryBefore: state.carry,
+    carryAfter,
+    grants: [...shares],
+    uncovered,
+    balanceAfter: microUsd(state.balance - amount),
+    month,
+    monthToDateAfter: microUsd(spent.account + amount),
+    keyMonthToDateAfter: microUsd(spentByKey(spent, keyId) + amount),
+    reason: command.reason,
+    actor: command.actor,
+  };
+  return [{ type: 'ExceptionApproved', data: approved }, ...thresholdsCrossed(state.spend, approved)];
+}
+
+export function dropException(command: CommandOf<'DropException'>, state: OpenAccount): Decision {
+  const exception = endable(command, state);
+  if ('code' in exception) return exception;
+  const { requestId, reason, actor } = command;
+  return [{ type: 'ExceptionDropped', data: { requestId, amount: amountOfException(exception), reason, actor } }];
+}
+
+function endable(
+  { requestId, reason }: CommandOf<'ApproveException' | 'DropException'>,
+  { exceptions }: OpenAccount,
+): BillingException | CommandRefusal {
+  if (reason.trim() === '') return commandRefused('reason_missing', 'reason: say why; it stands in the ledger');
+  const exception = openException(exceptions, requestId);
+  if (exception !== undefined) return exception;
+  const how = Object.hasOwn(exceptions.ended, requestId) ? exceptions.ended[requestId] : undefined;
+  return how === undefined
+    ? commandRefused('exception_not_found', `request ${requestId} has no exception`)
+    : commandRefused('exception_ended', `the exception of ${requestId} was already ${how}`);
+}

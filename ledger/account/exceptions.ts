@@ -1,0 +1,94 @@
+import type { AccountEvent, EventData, UsageRecorded } from '../../contracts/events.ts';
+import type { RequestId } from '../../contracts/ids.ts';
+import { type MicroUsd, microUsd, PICO_PER_MICRO, type PicoUsd, picoUsd } from '../../contracts/money.ts';
+import { type BillingException, type ExceptionsState, NOTHING } from './account-state.ts';
+
+/**
+ * Exceptions with no money in them (usage without a price) that an account's state keeps open. What comes beyond is
+ * counted; each stands in its own `UsageRecorded`. Without the bound a provider that starts to report a tier nobody has
+ * priced would make every state as large as its traffic. Exceptions about money are all kept.
+ */
+const WITHOUT_COST_MAX = 1_000;
+
+/**
+ * What the ledger could not debit as it came, by request: one exception a request, with all its reasons. Nothing writes
+ * an exception down; it follows from what was recorded, so it cannot be forgotten, and ends by an operator's word only.
+ */
+export function evolveExceptions(exceptions: ExceptionsState, event: AccountEvent): ExceptionsState {
+  switch (event.type) {
+    case 'UsageRecorded': {
+      const recorded = { ...exceptions, lastUsage: instantsOf(event.data) };
+      return event.data.unpriced.length === 0 ? recorded : withoutPrice(recorded, event.data);
+    }
+    case 'CreditsDebited':
+      return event.data.leftOut === 0n ? exceptions : withLeftOut(exceptions, event.data);
+    case 'LateUsageReported':
+      return withLateUsage(exceptions, event.data);
+    case 'ExceptionApproved':
+      return ended(exceptions, event.data.requestId, 'approved');
+    case 'ExceptionDropped':
+      return ended(exceptions, event.data.requestId, 'dropped');
+    default:
+      return exceptions;
+  }
+}
+
+/** What an approval debits, exact. */
+export const costOfException = ({ leftOut, late }: BillingException): PicoUsd =>
+  picoUsd(leftOut * PICO_PER_MICRO + (late ?? 0n));
+
+/** The same in whole micro-USD, without the account's carry. */
+export const amountOfException = (exception: BillingException): MicroUsd =>
+  microUsd(costOfException(exception) / PICO_PER_MICRO);
+
+/** The open exception of a request; undefined where there is none. */
+export const openException = ({ open }: ExceptionsState, requestId: string): BillingException | undefined =>
+  Object.hasOwn(open, requestId) ? open[requestId] : undefined;
+
+const instantsOf = ({ requestId, startedAt, finishedAt }: UsageRecorded) => ({
+  requestId,
+  startedAtMs: Date.parse(startedAt),
+  finishedAtMs: Date.parse(finishedAt),
+});
+
+function withoutPrice(exceptions: ExceptionsState, usage: UsageRecorded): ExceptionsState {
+  if (exceptions.withoutCost >= WITHOUT_COST_MAX) return { ...exceptions, unlisted: exceptions.unlisted + 1 };
+  return withOpen(exceptions, { ...ofUsage(usage), unpriced: usage.unpriced });
+}
+
+/** A debit stands behind its usage, which has the instants that grants are burned by. */
+function withLeftOut(exceptions: ExceptionsState, debit: EventData<'CreditsDebited'>): ExceptionsState {
+  const { requestId, keyId, model, leftOut } = debit;
+  const { lastUsage } = exceptions;
+  if (lastUsage?.requestId !== requestId) throw new Error(`${requestId} is debited without its usage`);
+  const known = openException(exceptions, requestId);
+  return withOpen(exceptions, { ...(known ?? { ...lastUsage, keyId, model, late: null, unpriced: [] }), leftOut });
+}
+
+function withLateUsage(exceptions: ExceptionsState, { usage, cost }: EventData<'LateUsageReported'>): ExceptionsState {
+  const known = openException(exceptions, usage.requestId) ?? ofUsage(usage);
+  const unpriced = [...known.unpriced, ...usage.unpriced];
+  return withOpen(exceptions, { ...known, ...instantsOf(usage), late: cost, unpriced });
+}
+
+const ofUsage = (usage: UsageRecorded): BillingException => {
+  const { keyId, model } = usage;
+  return { ...instantsOf(usage), keyId, model, leftOut: NOTHING, late: null, unpriced: [] };
+};
+
+function withOpen(exceptions: ExceptionsState, exception: BillingException): ExceptionsState {
+  const before = openException(exceptions, exception.requestId);
+  const withoutCost = exceptions.withoutCost - hasNoCost(before) + hasNoCost(exception);
+  return { ...exceptions, withoutCost, open: { ...exceptions.open, [exception.requestId]: exception } };
+}
+
+function ended(exceptions: ExceptionsState, requestId: RequestId, how: 'approved' | 'dropped'): ExceptionsState {
+  const exception = openException(exceptions, requestId);
+  if (exception === undefined) throw new Error(`${requestId} has no open exception`);
+  const { [requestId]: _ended, ...open } = exceptions.open;
+  const withoutCost = exceptions.withoutCost - hasNoCost(exception);
+  return { ...exceptions, open, withoutCost, ended: { ...exceptions.ended, [requestId]: how } };
+}
+
+const hasNoCost = (exception: BillingException | undefined): 0 | 1 =>
+  exception !== undefined && costOfException(exception) === 0n ? 1 : 0;

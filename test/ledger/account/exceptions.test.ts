@@ -1,0 +1,325 @@
+import { describe, expect, test } from 'vitest';
+import type { AccountEvent, EventData, UsageRecorded } from '../../../contracts/events.ts';
+import { microUsd, picoUsd } from '../../../contracts/money.ts';
+import { NO_TOKENS } from '../../../contracts/usage.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { amountOfException, openException } from '../../../ledger/account/exceptions.ts';
+import { given } from './decider-specification.ts';
+import {
+  CARD,
+  debitIn,
+  granted,
+  KEY,
+  keyIssued,
+  limitSet,
+  openAccount,
+  opened,
+  record,
+  requestOf,
+  usageOf,
+} from './example-account.ts';
+
+const usd = (amount: number | bigint) => microUsd(BigInt(amount));
+const account = [opened, granted('g', 1_000), keyIssued()] as const;
+const held = (number: number, output: number, hold: number, change: Partial<UsageRecorded> = {}) =>
+  usageOf(number, output, { hold: usd(hold), ...change });
+const lifeWith = (...usages: readonly UsageRecorded[]): AccountEvent[] => {
+  const life: AccountEvent[] = [...account];
+  for (const usage of usages)
+    life.push(
+      ...given(...life)
+        .when(record(usage))
+        .events(),
+    );
+  return life;
+};
+const approve = (number = 1, reason = 'it did'): AccountCommand => ({
+  type: 'ApproveException',
+  requestId: requestOf(number),
+  reason,
+  actor: 'operator',
+});
+const drop = (number = 1, reason = 'cannot be'): AccountCommand => ({
+  type: 'DropException',
+  requestId: requestOf(number),
+  reason,
+  actor: 'operator',
+});
+const late = (usage: UsageRecorded): AccountCommand => ({ type: 'ReportLateUsage', usage, card: CARD });
+const recovered = usageOf(1, 0, { outcome: 'recovered', source: 'estimated', billable: false });
+
+describe('a debit', () => {
+  test('is at most the hold, keeps the exact cost and its lines, and says what was left out', () => {
+    const debit = debitIn(lifeWith(held(1, 70, 20)));
+    expect(debit).toMatchObject({
+      cost: 70_000_000n,
+      lines: [{ tokenClass: 'output', tokens: 70, cost: 70_000_000n }],
+      amount: 20n,
+      leftOut: 50n,
+      grants: [{ grantId: 'g', amount: 20n }],
+      balanceAfter: 980n,
+      monthToDateAfter: 20n,
+    });
+  });
+
+  test('of what cannot be is the hold, and its cost is exact all the same', () => {
+    const usage = held(1, 0, 20, { tokens: { ...NO_TOKENS, output: Number.MAX_SAFE_INTEGER } });
+    expect(debitIn(lifeWith(usage))).toMatchObject({
+      cost: 9_007_199_254_740_991_000_000n,
+      amount: 20n,
+      leftOut: 9_007_199_254_740_971n,
+    });
+  });
+
+  test('carries the same part of a micro-USD with a cap and without one', () => {
+    const tokens = { ...NO_TOKENS, input: 30_000, output: 3 };
+    const life = lifeWith(held(1, 0, 2, { tokens }), held(2, 0, 20, { tokens: { ...NO_TOKENS, input: 20_000 } }));
+    const [first, second] = life.flatMap((event) => (event.type === 'CreditsDebited' ? [event.data] : []));
+    expect(first).toMatchObject({ amount: 2n, leftOut: 1n, carryAfter: 600_000n });
+    expect(second).toMatchObject({ amount: 1n, leftOut: 0n, carryBefore: 600_000n, carryAfter: 0n });
+  });
+
+  test('of exactly the hold leaves nothing out', () => {
+    const life = lifeWith(held(1, 20, 20));
+    expect(debitIn(life)).toMatchObject({ amount: 20n, leftOut: 0n });
+    expect(openAccount(life).exceptions.open).toEqual({});
+  });
+
+  test('of a request whose hold is not known is what it cost', () => {
+    expect(debitIn(lifeWith(usageOf(1, 70)))).toMatchObject({ amount: 70n, leftOut: 0n });
+  });
+});
+
+describe('an exception', () => {
+  test('arises from what the hold left out, with the instants of the request', () => {
+    const { exceptions } = openAccount(lifeWith(held(1, 70, 20)));
+    expect(exceptions.open).toEqual({
+      [requestOf(1)]: {
+        requestId: requestOf(1),
+        keyId: KEY,
+        model: 'opal-medium',
+        startedAtMs: Date.parse('2026-11-06T12:00:00.000Z'),
+        finishedAtMs: Date.parse('2026-11-06T12:00:01.000Z'),
+        leftOut: 50n,
+        late: null,
+        unpriced: [],
+      },
+    });
+  });
+
+  test('arises from what has no price, also where nothing is debited, and is one with what was left out', () => {
+    const unpriced = ['service_tier: batch'];
+    const { exceptions } = openAccount(
+      lifeWith(held(1, 70, 20, { unpriced }), held(2, 70, 20, { unpriced, billable: false })),
+    );
+    expect(exceptions.open).toMatchObject({
+      [requestOf(1)]: { leftOut: 50n, unpriced },
+      [requestOf(2)]: { leftOut: 0n, unpriced },
+    });
+    expect(exceptions.withoutCost).toBe(1);
+  });
+
+  test('arises from usage of a request that is recorded as recovered already, once', () => {
+    const usage = held(1, 30, 40);
+    const life = lifeWith(recovered);
+    const reported = given(...life)
+      .when(late(usage))
+      .events();
+    expect(reported).toEqual([
+      {
+        type: 'LateUsageReported',
+        data: {
+          requestId: requestOf(1),
+          usage,
+          cost: 30_000_000n,
+          lines: [{ tokenClass: 'output', tokens: 30, rate: 1_000_000n, cost: 30_000_000n }],
+          uses: [],
+        },
+      },
+    ]);
+    const { exceptions, balance } = openAccount([...life, ...reported]);
+    expect(exceptions.open[requestOf(1)]).toMatchObject({ late: 30_000_000n, leftOut: 0n });
+    expect(balance).toBe(1_000n);
+    given(...life, ...reported)
+      .when(late(usage))
+      .thenEvents();
+  });
+
+  test('of late usage that is not charged has no money in it; usage that saw nothing is none', () => {
+    const life = lifeWith(recovered);
+    const [event] = given(...life)
+      .when(late(usageOf(1, 30, { billable: false, outcome: 'upstream_interrupted' })))
+      .events();
+    expect(event?.data).toMatchObject({ cost: 0n });
+    given(...life)
+      .when(late(recovered))
+      .thenEvents();
+  });
+
+  test('that has ended does not come again with the same late usage', () => {
+    const reported = lifeWith(recovered);
+    const take = (command: AccountCommand) =>
+      reported.push(
+        ...given(...reported)
+          .when(command)
+          .events(),
+      );
+    take(late(held(1, 30, 40)));
+    take(approve());
+    given(...reported)
+      .when(late(held(1, 30, 40)))
+      .thenEvents();
+  });
+
+  test('without money is kept a thousand times an account, and then counted; one with money is always kept', () => {
+    const state = openAccount(account);
+    const full = { ...state, exceptions: { ...state.exceptions, withoutCost: 1_000 } };
+    const recordOn = (usage: UsageRecorded) =>
+      given(...account)
+        .when(record(usage))
+        .events();
+    const folded = openAccount(recordOn(held(1, 70, 20, { unpriced: ['service_tier: batch'] })), full);
+    expect(folded.exceptions).toMatchObject({ withoutCost: 1_000, unlisted: 1 });
+    expect(amountOfException(openException(folded.exceptions, requestOf(1)) ?? none())).toBe(50n);
+  });
+});
+
+const none = (): never => {
+  throw new Error('no exception');
+};
+
+describe('an exception that is approved', () => {
+  const life = lifeWith(held(1, 70, 20));
+
+  test('debits what was left out, with all that a debit says', () => {
+    const data: EventData<'ExceptionApproved'> = {
+      requestId: requestOf(1),
+      keyId: KEY,
+      cost: picoUsd(50_000_000n),
+      amount: usd(50),
+      carryBefore: picoUsd(0n),
+      carryAfter: picoUsd(0n),
+      grants: [{ grantId: 'g' as never, amount: usd(50) }],
+      uncovered: usd(0),
+      balanceAfter: usd(930),
+      month: '2026-11',
+      monthToDateAfter: usd(70),
+      keyMonthToDateAfter: usd(70),
+      reason: 'it did',
+      actor: 'operator',
+    };
+    given(...life)
+      .when(approve())
+      .thenEvents({ type: 'ExceptionApproved', data });
+    const after = openAccount([...life, { type: 'ExceptionApproved', data }]);
+    expect(after).toMatchObject({ balance: 930n, exceptions: { open: {}, ended: { [requestOf(1)]: 'approved' } } });
+    expect(after.spend.months['2026-11']).toMatchObject({ account: 70n, keys: { [KEY]: 70n } });
+  });
+
+  test("takes the account's carry along", () => {
+    const carried = lifeWith(held(1, 70, 20), held(2, 0, 20, { tokens: { ...NO_TOKENS, input: 30_000 } }), recovered3);
+    const reported = given(...carried)
+      .when(late(held(3, 0, 20, { tokens: { ...NO_TOKENS, input: 30_000 } })))
+      .events();
+    const [event] = given(...carried, ...reported)
+      .when(approve(3))
+      .events();
+    expect(event?.data).toMatchObject({ cost: 600_000n, carryBefore: 600_000n, amount: 1n, carryAfter: 200_000n });
+  });
+
+  test('burns what was usable at the start and the end of its request; the rest is uncovered', () => {
+    const grants = [
+      granted('start', 25, { expiresAt: '2026-11-06T12:00:00.500Z' }),
+      granted('end', 10, { effectiveAt: '2026-11-06T12:00:00.900Z' }),
+      granted('gone', 90, { expiresAt: '2026-11-06T11:59:59.999Z' }),
+    ];
+    const before = [opened, ...grants, keyIssued()];
+    const recorded = given(...before)
+      .when(record(held(1, 70, 20)))
+      .events();
+    const [event] = given(...before, ...recorded)
+      .when(approve())
+      .events();
+    expect(event?.data).toMatchObject({
+      grants: [
+        { grantId: 'start', amount: 5n },
+        { grantId: 'end', amount: 10n },
+      ],
+      uncovered: 35n,
+    });
+  });
+
+  test('crosses thresholds like any debit, once', () => {
+    const limited = [...life, limitSet(100), limitSet(60, KEY)];
+    const events = given(...limited)
+      .when(approve())
+      .events();
+    expect(events.slice(1).map(({ data }) => data)).toMatchObject([
+      { scope: 'account', thresholdPercent: 50, spent: 70n },
+      { scope: 'key', thresholdPercent: 50 },
+      { scope: 'key', thresholdPercent: 80 },
+      { scope: 'key', thresholdPercent: 100 },
+    ]);
+  });
+
+  test('without money only ends', () => {
+    const unpriced = lifeWith(held(1, 5, 20, { unpriced: ['service_tier: batch'] }));
+    const [event, ...others] = given(...unpriced)
+      .when(approve())
+      .events();
+    expect(others).toEqual([]);
+    expect(event?.data).toMatchObject({ cost: 0n, amount: 0n, grants: [], uncovered: 0n });
+    expect(openAccount([...unpriced, event ?? none()]).exceptions).toMatchObject({ open: {}, withoutCost: 0 });
+  });
+});
+
+const recovered3 = usageOf(3, 0, { outcome: 'recovered', source: 'estimated', billable: false });
+
+describe('an exception that is dropped', () => {
+  test('is never paid, and says what is given up', () => {
+    const life = lifeWith(held(1, 70, 20));
+    const dropped: AccountEvent = {
+      type: 'ExceptionDropped',
+      data: { requestId: requestOf(1), amount: usd(50), reason: 'cannot be', actor: 'operator' },
+    };
+    given(...life)
+      .when(drop())
+      .thenEvents(dropped);
+    expect(openAccount([...life, dropped])).toMatchObject({
+      balance: 980n,
+      exceptions: { open: {}, ended: { [requestOf(1)]: 'dropped' } },
+    });
+  });
+});
+
+describe.each([
+  ['approved', approve],
+  ['dropped', drop],
+])('an exception is not %s', (how, end) => {
+  const life = lifeWith(held(1, 70, 20));
+
+  test.each(['', '  '])('without a reason (%j)', (reason) => {
+    given(...life)
+      .when(end(1, reason))
+      .thenRefused('reason_missing', /^reason: /);
+  });
+
+  test('where there is none, also under a name of the prototype', () => {
+    given(...life)
+      .when(end(2))
+      .thenRefused('exception_not_found');
+    given(...life)
+      .when({ ...end(1), requestId: 'constructor' as never } as AccountCommand)
+      .thenRefused('exception_not_found');
+  });
+
+  test('twice', () => {
+    const ended = given(...life)
+      .when(end())
+      .events();
+    for (const again of [approve(), drop()])
+      given(...life, ...ended)
+        .when(again)
+        .thenRefused('exception_ended', new RegExp(`already ${how}`));
+  });
+});
