@@ -36,7 +36,7 @@ export interface RunAudit {
   readonly struck: Readonly<Record<string, number>>;
 }
 
-const SETTLE_MS_MAX = 20_000;
+const SETTLE_MS_MAX = 120_000;
 const POLL_MS = 50;
 
 /** Waits until nothing is under way, stops the gateway in order, and compares everything with everything. */

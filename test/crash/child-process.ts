@@ -19,8 +19,8 @@ export function killStarted(): void {
   for (const child of living) child.kill('SIGKILL');
 }
 
-const START_MS_MAX = 30_000;
-const END_MS_MAX = 45_000;
+const START_MS_MAX = 120_000;
+const END_MS_MAX = 180_000;
 
 /** Starts a Node program that tells with one line of JSON when it is ready. Its stderr goes to a file. */
 export function startProcess(

@@ -16,6 +16,8 @@ export interface CrashClientsOptions {
 const CLIENTS_PER_KEY = 3;
 /** After a refused connection or a gateway that is not ready yet. */
 const RETRY_MS = 15;
+/** So long clients may get no answer at all before `untilSent` no longer waits for them. */
+const STANDSTILL_MS = 60_000;
 /** Clients with fewer slots left than this get one more key when keys are refilled. */
 const SLOTS_LEFT_MIN = 120;
 
@@ -60,6 +62,18 @@ export class CrashClients {
   /** Issues further keys where they will be needed soon: by then every gateway knows them. */
   async refillKeys(issueKey: (accountId: string) => Promise<ClientKey>): Promise<void> {
     for (const slots of this.#slots) if (slots.left < SLOTS_LEFT_MIN) slots.addKey(await issueKey(slots.accountId));
+  }
+
+  /** Resolves when so many requests have ended in all. @throws Error when none has ended for a minute */
+  async untilSent(count: number): Promise<void> {
+    let seen = this.sent.length;
+    let sinceMs = performance.now();
+    while (this.sent.length < count) {
+      await delay(RETRY_MS);
+      if (this.sent.length > seen) [seen, sinceMs] = [this.sent.length, performance.now()];
+      if (performance.now() - sinceMs > STANDSTILL_MS)
+        throw new Error(`only ${seen} of ${count} requests have ended, and none for ${STANDSTILL_MS} ms`);
+    }
   }
 
   /** Lets every client finish what it is at. @throws Error when one of them failed. */

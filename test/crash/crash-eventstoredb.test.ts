@@ -8,7 +8,7 @@ import { crashRun } from './crash-run.ts';
 
 const KILLS = 3;
 const SEED = 20_261_122;
-const RUN_MS_MAX = 150_000;
+const RUN_MS_MAX = 600_000;
 
 let folder: string | null = null;
 afterEach(() => {
@@ -21,7 +21,14 @@ it(`records each request once through ${KILLS} kills while an event store loses 
   timeout: RUN_MS_MAX,
 }, async () => {
   folder = mkdtempSync(join(tmpdir(), 'gateway-crash-'));
-  const audit = await crashRun({ folder, seed: SEED, kills: KILLS, secondsBetween: 1, log: 'eventstoredb' });
+  const audit = await crashRun({
+    folder,
+    seed: SEED,
+    kills: KILLS,
+    secondsBetween: 1,
+    requestsMin: 300,
+    log: 'eventstoredb',
+  });
   expect(audit.faults).toEqual([]);
   // The run has met what it is for.
   const struck = (...kinds: readonly string[]): number =>

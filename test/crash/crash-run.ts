@@ -15,6 +15,8 @@ export interface CrashRunOptions {
   readonly kills: number;
   /** How long a gateway lives, on average, once it is ready. */
   readonly secondsBetween: number;
+  /** The last gateway lives until clients have had so many answers in all, however long that takes them. */
+  readonly requestsMin?: number;
   /** `eventstoredb`: over the fake server, which loses acknowledgements and connections meanwhile. */
   readonly log: 'sqlite' | 'eventstoredb';
   /** Told of each kill. */
@@ -33,7 +35,9 @@ const EARLY_KILL_SHARE = 0.25;
 const EARLY_MS_MAX = 900;
 /** In so many lives an operator grants credits beside the running gateway. */
 const GRANT_SHARE = 0.6;
-/** After the last kill clients go on for so long before they stop. */
+/** A gateway is not killed before so many of its requests have ended, unless it is killed early: then others are under way. */
+const REQUESTS_PER_LIFE_MIN = 12;
+/** After the last kill clients go on for so long at least before they stop. */
 const LAST_LIFE_MS = 1_000;
 
 /**
@@ -70,6 +74,7 @@ export async function crashRun(options: CrashRunOptions): Promise<CrashAudit> {
     const { life: last, url } = await supervised.untilReady(start);
     clients.useGateways([url]);
     await delay(LAST_LIFE_MS);
+    await clients.untilSent(options.requestsMin ?? 0);
     await clients.stop();
     await site.calmLog();
     const audit = await auditRun({ site, last, url, sent: clients.sent, killsMs, keys, start });
@@ -112,7 +117,9 @@ async function liveAndDie(
   const granted = grantTo === null || isEarly ? null : site.grant(grantTo, priority);
   // Told below.
   granted?.catch(() => undefined);
+  const sentBefore = clients.sent.length;
   await delay(isEarly ? earlyMs : lifeMs);
+  if (!isEarly) await clients.untilSent(sentBefore + REQUESTS_PER_LIFE_MIN);
   const atMs = Date.now();
   await killAtOnce(gateway);
   clients.useGateways([]);

@@ -31,8 +31,8 @@ export interface CrashSite {
 }
 
 const MODELS = 180;
-/** A silent upstream is left so long after its client has left. */
-const DRAIN_MS = 1_500;
+/** A silent upstream is left so long after its client has left; any other has said its last by then, also on a busy machine. */
+const DRAIN_MS = 6_000;
 const SECRET_ENV = { CRASH_UPSTREAM_KEY: 'upstream-secret' };
 
 export interface SiteOptions {

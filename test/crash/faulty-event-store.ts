@@ -24,6 +24,9 @@ const READ_FAULTS = { refuse: 0.03, break: 0.03, cut: 0.02, withinEvents: 30 };
 const SUBSCRIPTION_FAULTS = { refuse: 0.1, break: 0.3, cut: 0.2, withinEvents: 400 };
 
 const PAUSE_MS_MAX = 700;
+/** Calls that reach it between one trouble and the next: on a slow machine, too, there is time for something to succeed. */
+const CALLS_BETWEEN = 12;
+const LOOK_MS = 10;
 const AWAY_SHARE = 0.2;
 const AWAY_MS_MAX = 500;
 
@@ -96,6 +99,7 @@ export class FaultyEventStore {
       const isAway = this.#random.chance(AWAY_SHARE);
       const awayMs = this.#random.whole(1, AWAY_MS_MAX);
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+      await this.#untilCalled(CALLS_BETWEEN, signal);
       if (signal.aborted) return;
       if (isAway) {
         this.#outages++;
@@ -107,5 +111,10 @@ export class FaultyEventStore {
         this.#store.cutConnections();
       }
     }
+  }
+
+  async #untilCalled(calls: number, signal: AbortSignal): Promise<void> {
+    const from = this.#store.calls.count;
+    while (!signal.aborted && this.#store.calls.count < from + calls) await delay(LOOK_MS);
   }
 }

@@ -61,9 +61,7 @@ afterEach(async () => {
   await close();
 });
 
-it('one kill finds requests at every stage: what a client has in whole is charged, all else is recorded and is not', {
-  timeout: 60_000,
-}, async () => {
+it('one kill finds requests at every stage: what a client has in whole is charged, all else is recorded and is not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-kill-'));
   const upstream = await startUpstream({
     script: ({ body }) => stages.find(({ model }) => body.includes(`"${model}"`))?.answer ?? [silence],

@@ -31,7 +31,7 @@ export interface ClientKey {
 }
 
 /** A client waits this long for an answer, then the run has failed: nothing of it takes longer. */
-const ANSWER_MS_MAX = 60_000;
+const ANSWER_MS_MAX = 240_000;
 
 /** Sends a request over a connection of its own and listens until it ends, breaks or is left. Never rejects. */
 export function postPlanned(url: string, key: ClientKey, planned: PlannedRequest): Promise<SentRequest> {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { killAtOnce, type StartedProcess } from './child-process.ts';
 
 const STARTS_MAX = 8;
-const READY_MS_MAX = 15_000;
+const READY_MS_MAX = 60_000;
 
 /** Starts a gateway as a supervisor does: again, where it ends before it is ready or is not ready in time. */
 export class SupervisedStart {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A log that was killed is back within seconds. */
-const TRIES_MAX = 40;
+/** A log that was killed is back soon; on a machine that is busy, within two minutes. */
+const TRIES_MAX = 240;
 const TRY_AGAIN_MS = 500;
 /** The gateway program's exit code for data out of reach. */
 const EXIT_UNAVAILABLE = 4;

@@ -15,8 +15,10 @@ export interface OutageRunOptions {
   /** A folder of its own; what is in it afterwards is the caller's. */
   readonly folder: string;
   readonly seed: number;
-  /** How long the event log is away. */
+  /** How long the event log is away, at least. */
   readonly seconds: number;
+  /** It is away until so many requests have ended in each half of that time, however long that takes them. */
+  readonly requestsMin?: number;
   /** Whether the gateway is killed and started again in the middle of the outage. */
   readonly restart: boolean;
 }
@@ -52,7 +54,8 @@ const REST_MS_MAX = 150;
 const REQUESTS_PER_LIST_S = 40;
 const BEFORE_MS = 2_000;
 const AFTER_MS = 1_000;
-const DRAIN_MS_MAX = 60_000;
+const SERVED_MS_MAX = 120_000;
+const DRAIN_MS_MAX = 180_000;
 const POLL_MS = 20;
 /** Requests that wait for settlement while nothing is wrong. */
 const PENDING_CALM = 30;
@@ -77,7 +80,8 @@ export async function outageRun(options: OutageRunOptions): Promise<OutageResult
     addKeys(clients, keys);
     clients.useGateways([url]);
     await delay(BEFORE_MS);
-    const during = await outage(site, options, () => gatewayUrls.at(-1) ?? '');
+    await untilServed(clients);
+    const during = await outage(site, clients, options, () => gatewayUrls.at(-1) ?? '');
     const toldAfter = await health(gatewayUrls.at(-1) ?? '', '/readyz');
     await delay(AFTER_MS);
     await clients.stop();
@@ -102,6 +106,15 @@ export async function outageRun(options: OutageRunOptions): Promise<OutageResult
   }
 }
 
+/** From an account's first answer on the gateway has a lease in it, without which it could serve nobody while the log is away. */
+async function untilServed({ sent }: CrashClients): Promise<void> {
+  const untilMs = performance.now() + SERVED_MS_MAX;
+  while (!ACCOUNTS.every((id) => sent.some(({ accountId, heard }) => accountId === id && heard === 'complete'))) {
+    if (performance.now() > untilMs) throw new Error(`not every account was served within ${SERVED_MS_MAX} ms`);
+    await delay(POLL_MS);
+  }
+}
+
 function openAccounts(site: OutageSite, seconds: number): Promise<ClientKey[][]> {
   const requests = REQUESTS_PER_LIST_S * (seconds + (BEFORE_MS + AFTER_MS) / 1_000 + 10);
   const perList = 1 + Math.ceil(requests / site.catalog.models.length);
@@ -115,17 +128,24 @@ function addKeys(clients: CrashClients, keys: readonly (readonly ClientKey[])[])
       clients.slots[account * LISTS_PER_ACCOUNT + (index % LISTS_PER_ACCOUNT)]?.addKey(key);
 }
 
-async function outage(site: OutageSite, { seconds, restart }: OutageRunOptions, url: () => string) {
+async function outage(
+  site: OutageSite,
+  clients: CrashClients,
+  { seconds, requestsMin = 0, restart }: OutageRunOptions,
+  url: () => string,
+) {
   const { metricsUrl } = site;
   const fromMs = await site.store.kill();
   const killsMs: number[] = [];
   await delay((seconds * 1_000) / 2);
+  await clients.untilSent(clients.sent.length + requestsMin);
   if (restart) {
     killsMs.push(await site.gateway.kill());
     site.gateway.start();
     await site.gateway.whenReady();
   }
   await delay(Math.max(0, fromMs + seconds * 1_000 - Date.now()));
+  await clients.untilSent(clients.sent.length + requestsMin);
   const told = {
     ready: await health(url(), '/readyz'),
     status: await health(url(), '/status'),

@@ -13,12 +13,12 @@ export interface Answer {
   readonly me: MeSeen;
 }
 
-const PUBLISHED_MS_MAX = 60_000;
+const PUBLISHED_MS_MAX = 180_000;
 const POLL_MS = 500;
 
 /**
  * Waits until every proxy knows the keys. Where a relay was killed just before, whoever reads the topic waits for the
- * other one to take over. @throws Error when a proxy does not know one of them after a minute
+ * other one to take over. @throws Error when a proxy does not know one of them after three minutes
  */
 export async function untilKnown(fleet: SoakFleet, keys: readonly ClientKey[]): Promise<void> {
   const untilMs = Date.now() + PUBLISHED_MS_MAX;
@@ -39,7 +39,7 @@ export async function answersOnceSettled(fleet: SoakFleet, keys: readonly Client
   return answers;
 }
 
-/** Waits until the topic has every event of the log and has been read to its end; goes on without after a minute. */
+/** Waits until the topic has every event of the log and has been read to its end; goes on without after three minutes. */
 export async function untilPublished(fleet: SoakFleet, topic: TopicRecord): Promise<void> {
   const untilMs = Date.now() + PUBLISHED_MS_MAX;
   while (Date.now() < untilMs) {

@@ -24,7 +24,7 @@ const EVENT_STORE_PROGRAM = fileURLToPath(new URL('../eventstoredb/main.ts', imp
 const MODELS = 200;
 const RELAYS = ['relay-a', 'relay-b'];
 /** Relays are killed far more often than any should be: the other one need not wait as long as it usually would. */
-const CLAIM_SECONDS = 8;
+const CLAIM_SECONDS = 15;
 
 /** The processes of the soak, each with its own configuration and folder, around one event store and one broker. */
 export class SoakFleet {

@@ -33,6 +33,11 @@ export class SoakKills {
     this.#options = options;
   }
 
+  /** Of any kind. */
+  get count(): number {
+    return this.proxiesMs.length + this.relays + this.stores;
+  }
+
   get summary(): string {
     return `kills: ${this.proxiesMs.length} proxies (${this.lost} for good), ${this.relays} relays, ${this.stores} event store`;
   }

@@ -17,7 +17,7 @@ export interface SoakOptions {
   /** A folder of its own; what is in it afterwards is the caller's. */
   readonly folder: string;
   readonly seed: number;
-  /** How long traffic and kills go on. The quiet time and the audit come on top. */
+  /** How long traffic and kills go on, at least. The quiet time and the audit come on top. */
   readonly seconds: number;
   readonly broker: Broker;
   readonly say: (text: string) => void;
@@ -36,6 +36,9 @@ export interface SoakResult {
 const KEYS_PER_ACCOUNT = 1;
 const REST_MS_MAX = 400;
 const TELL_MS = 10_000;
+/** A run has met what it is for with so many kills. */
+const KILLS_MIN = 2;
+const ENOUGH_LOOK_MS = 250;
 /** A key is known everywhere within a second; while a log or a relay is away it takes as long as that. */
 const KEY_KNOWN_MS = 60_000;
 /** So many proxies in a run of the length, at most, are never started again. */
@@ -66,7 +69,9 @@ export async function soakRun({ folder, seed, seconds, broker, say }: SoakOption
   say(`three proxies are ready; ${seconds} s of traffic`);
   const lostMax = Math.floor(seconds / LOST_EVERY_S);
   const kills = new SoakKills({ fleet, random: random.fork(), lostMax, onChange });
-  const over = AbortSignal.timeout(seconds * 1_000);
+  const ending = new AbortController();
+  const over = ending.signal;
+  void endAfter(seconds, ending, () => kills.count >= KILLS_MIN && everyAccountIsServed(clients));
   const telling = setInterval(() => say(`${clients.sent.length} requests, ${kills.summary}`), TELL_MS);
   try {
     await Promise.all([
@@ -78,6 +83,7 @@ export async function soakRun({ folder, seed, seconds, broker, say }: SoakOption
     await clients.stop();
   } finally {
     clearInterval(telling);
+    ending.abort();
   }
   const quietSinceMs = Date.now();
   const answers = await quietTime(fleet, topic, operators);
@@ -101,6 +107,18 @@ export async function soakRun({ folder, seed, seconds, broker, say }: SoakOption
     quietMs,
   };
 }
+
+/** Ends the run after the seconds, and on a slow machine when there is something to audit. */
+async function endAfter(seconds: number, ending: AbortController, isEnough: () => boolean): Promise<void> {
+  await delay(seconds * 1_000, undefined, { ref: false });
+  while (!ending.signal.aborted && !isEnough()) await delay(ENOUGH_LOOK_MS, undefined, { ref: false });
+  ending.abort();
+}
+
+const everyAccountIsServed = ({ sent }: CrashClients): boolean =>
+  SOAK_ACCOUNTS.every(({ id }) =>
+    sent.some(({ accountId, heard, status }) => accountId === id && heard === 'complete' && status === 200),
+  );
 
 async function firstKeys(operators: SoakOperators): Promise<ClientKey[]> {
   const keys: ClientKey[] = [];

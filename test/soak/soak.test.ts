@@ -9,7 +9,7 @@ import { soakRun } from './soak-run.ts';
 
 const SECONDS = 15;
 const SEED = 20_261_121;
-const RUN_MS_MAX = 240_000;
+const RUN_MS_MAX = 900_000;
 
 const broker: Broker | null = await startBroker();
 let folder: string | null = null;
@@ -29,7 +29,7 @@ it.skipIf(broker === null)(
     const { audit, kills, messages } = await soakRun({ folder, seed: SEED, seconds: SECONDS, broker, say: () => {} });
     expect(audit.faults).toEqual([]);
     // The run has met what it is for.
-    expect(kills.proxiesMs.length + kills.relays + kills.stores).toBeGreaterThan(1);
+    expect(kills.count).toBeGreaterThan(1);
     expect(audit.books.every(({ debits }) => debits.length > 0)).toBe(true);
     expect(audit.leases).toBeGreaterThan(0);
     expect(messages).toBe(audit.events + audit.duplicates);

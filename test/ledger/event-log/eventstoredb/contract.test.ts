@@ -1,11 +1,12 @@
 import { openEventStoreDbEventLog } from '../../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { startFakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
 import { describeEventLogContract } from '../event-log-contract.ts';
+import { PATIENT } from './log-under-test.ts';
 
 describeEventLogContract('eventstoredb over the fake server', async () => {
   const server = await startFakeEventStore();
   return {
-    open: () => openEventStoreDbEventLog({ connectionString: server.connectionString }),
+    open: () => openEventStoreDbEventLog({ connectionString: server.connectionString, deadlines: PATIENT }),
     remove: () => server.stop(),
   };
 });

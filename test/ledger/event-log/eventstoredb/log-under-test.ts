@@ -12,18 +12,25 @@ import {
   startFakeEventStore,
 } from '../../../eventstoredb/fake-event-store.ts';
 
-/** Short enough for a test to wait for, and far longer than anything takes that goes well. */
-export const SHORT: Partial<EventStoreDbDeadlines> = {
-  connectMs: 2_000,
-  appendMs: 400,
-  appendTurnMs: 300,
-  stallMs: 400,
-  headMs: 1_000,
-  silenceMs: 150,
-  silenceGraceMs: 150,
+/** Longer than anything takes that goes well, on any machine. A test that waits for one of them makes that one short. */
+export const PATIENT: EventStoreDbDeadlines = {
+  connectMs: 60_000,
+  appendMs: 60_000,
+  appendTurnMs: 60_000,
+  stallMs: 60_000,
+  headMs: 60_000,
+  silenceMs: 60_000,
+  silenceGraceMs: 60_000,
+  closeMs: 60_000,
   backoffMs: 10,
   backoffMaxMs: 50,
 };
+
+/** A deadline that a test waits for, and that what goes well meets all the same. */
+export const WAITED_FOR_MS = 2_000;
+
+/** With these a silent subscription is soon found. One that is only slow may be, too: it begins again, and nothing is lost. */
+export const SOON_SILENT = { silenceMs: 150, silenceGraceMs: 300 };
 
 /** Keeps what was logged. */
 export class Lines implements Logger {
@@ -45,7 +52,7 @@ export class Lines implements Logger {
 
 /** A log that is closed when the test ends. */
 export async function open(options: EventStoreDbOptions): Promise<EventStoreDbEventLog> {
-  const log = await openEventStoreDbEventLog({ ...options, deadlines: { ...SHORT, ...options.deadlines } });
+  const log = await openEventStoreDbEventLog({ ...options, deadlines: { ...PATIENT, ...options.deadlines } });
   onTestFinished(() => log.close());
   return log;
 }

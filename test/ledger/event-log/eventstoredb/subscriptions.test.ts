@@ -5,7 +5,7 @@ import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/l
 import type { ReadFault } from '../../../eventstoredb/faults.ts';
 import { until } from '../../../eventstoredb/with-client.ts';
 import { at, event, events, idsOf, newId, newStream, written } from '../contract/shared-log.ts';
-import { type LogUnderTest, startWithLog } from './log-under-test.ts';
+import { type LogUnderTest, SOON_SILENT, startWithLog } from './log-under-test.ts';
 
 /** Follows the whole log, and keeps what it was told. */
 function follow(
@@ -85,31 +85,33 @@ describe('a live subscription', () => {
     ['is silent from the first', { silentAfterEvents: 0 }],
     ['falls silent', { silentAfterEvents: 7 }],
   ])('that %s begins again after the last event applied', async (_, fault) => {
-    const test = await startWithLog();
+    const isSilent = typeof fault === 'object' && 'silentAfterEvents' in fault;
+    const test = await startWithLog(isSilent ? { deadlines: SOON_SILENT } : {});
     const { ids } = await fill(test, 40);
     test.server.faults.nextSubscriptions(fault, fault);
     const follower = follow(test);
     await until(() => follower.caughtUp > 0);
     expect(idsOf(follower.all)).toEqual(ids);
-    expect(follower.dropped.length).toBe(fault === 'not-leader' ? 0 : 2);
+    if (isSilent) expect(follower.dropped.length).toBeGreaterThanOrEqual(2);
+    else expect(follower.dropped.length).toBe(fault === 'not-leader' ? 0 : 2);
   });
 
   it('that falls silent when it has caught up is found, and made again', async () => {
-    const test = await startWithLog();
+    const test = await startWithLog({ deadlines: SOON_SILENT });
     const { ids, stream } = await fill(test, 10);
     test.server.faults.nextSubscriptions({ silentAfterEvents: 12 });
     const follower = follow(test);
-    await until(() => follower.caughtUp === 1);
+    await until(() => follower.caughtUp > 0);
     const more = events(6);
     await written(test.log, stream, at(9), more);
     await until(() => follower.all.length === 16);
     expect(idsOf(follower.all)).toEqual([...ids, ...idsOf(more)]);
-    expect(follower.dropped).toMatchObject([{ kind: 'unavailable', message: expect.stringContaining('dead') }]);
-    await until(() => follower.caughtUp === 2);
+    expect(follower.dropped[0]).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('dead') });
+    await until(() => follower.caughtUp > 1);
   });
 
   it('is not disturbed while it is silent because nothing happens, or only to streams of others', async () => {
-    const test = await startWithLog();
+    const test = await startWithLog({ deadlines: { silenceMs: SOON_SILENT.silenceMs } });
     await fill(test, 3);
     const follower = follow(test);
     await until(() => follower.caughtUp === 1);
@@ -178,7 +180,7 @@ describe('catching up', () => {
   });
 
   it('survives one break after the other', async () => {
-    const test = await startWithLog();
+    const test = await startWithLog({ deadlines: SOON_SILENT });
     const { ids } = await fill(test, 3_000);
     const breaks: ReadFault[] = [
       'refuse',
@@ -194,7 +196,8 @@ describe('catching up', () => {
     const follower = follow(test);
     await until(() => follower.caughtUp > 0);
     expect(idsOf(follower.all)).toEqual(ids);
-    expect(follower.dropped).toHaveLength(breaks.length);
+    expect(follower.dropped.length).toBeGreaterThanOrEqual(breaks.length);
+    expect(test.server.calls.list('Subscribe').length).toBeGreaterThan(breaks.length);
   });
 
   it('waits with the server while the handler is slow', async () => {
@@ -216,7 +219,7 @@ describe('catching up', () => {
     gate.resolve();
     await until(() => follower.all.length === 4_000);
     expect(follower.dropped).toEqual([]);
-  }, 30_000);
+  });
 
   it('leaves nothing at the server when it is closed or the loop of a read is left', async () => {
     const test = await startWithLog();
