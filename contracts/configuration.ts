@@ -127,6 +127,12 @@ const configurationSchema = z.strictObject({
   trialUsd: usd.default(5_000_000n as MicroUsd),
   /** What a stream that the upstream broke off costs: nothing, or what was reported up to then. */
   chargeInterrupted: z.enum(['none', 'reported']).default('none'),
+  /** How long after their instant expired credits are written down; they are unusable from the instant on. */
+  expiry: z
+    .strictObject({
+      lateMs: z.int().min(LIMITS.expiryLateMsMin).max(31_536_000_000).default(LIMITS.expiryLateMs),
+    })
+    .prefault({}),
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
   shutdownDrainMs: milliseconds(10 * LIMITS.shutdownDrainMs).default(LIMITS.shutdownDrainMs),
   logLevel: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),

@@ -54,7 +54,17 @@ const accountEvents = {
     /** Exclusive; null is never. */
     expiresAt: instantField.nullable(),
   }),
+  /** Written a stated time after the grant's end, from which on it could not be spent. */
   CreditsExpired: z.strictObject({ grantId: grantIdField, amount: microUsdField, expiredAt: instantField }),
+  /** Gives a grant back what was written down as expired and should not have been: a clock was wrong. */
+  CreditsReinstated: z.strictObject({
+    grantId: grantIdField,
+    amount: microUsdField,
+    /** The grant's end (exclusive) from here on: its own, or a later one. */
+    expiresAt: instantField,
+    reason: text,
+    actor: text,
+  }),
   GrantRevoked: z.strictObject({
     grantId: grantIdField,
     amount: microUsdField,

@@ -54,8 +54,12 @@ export const LIMITS = Object.freeze({
   /** Waiting for the last settlements and the view's last write after the streams have ended. */
   shutdownFlushMs: 10 * SECOND_MS,
 
-  /** Expired credits are written down only after every request that may still burn them has ended. */
-  expiryGraceMs: 2 * HOUR_MS,
+  /**
+   * How late expired credits are written down. They are unusable from their instant; what is written is for good, and
+   * clocks are mended within a week. At the least every request that may still burn them has ended.
+   */
+  expiryLateMs: 7 * DAY_MS,
+  expiryLateMsMin: 2 * HOUR_MS,
   /** How often that is looked for, and for how many accounts at a time. */
   expirySweepMs: 10 * MINUTE_MS,
   expirySweepAccountsMax: 1_000,
@@ -73,7 +77,10 @@ export const LIMITS = Object.freeze({
 });
 
 assert(LIMITS.drainMs <= LIMITS.requestTotalMs, 'a drain ends within its request');
-assert(LIMITS.requestTotalMs < LIMITS.expiryGraceMs, 'a request ends before the credits it may burn are written off');
+assert(
+  LIMITS.requestTotalMs < LIMITS.expiryLateMsMin && LIMITS.expiryLateMsMin <= LIMITS.expiryLateMs,
+  'a request ends before the credits it may burn are written off',
+);
 assert(LIMITS.drainsMax <= LIMITS.requestsInFlightMax, 'a drain is a request in flight');
 assert(
   LIMITS.idleMs <= LIMITS.requestTotalMs && LIMITS.firstByteMs <= LIMITS.requestTotalMs,

@@ -6,17 +6,25 @@ import { LIMITS } from '../contracts/limits.ts';
 import { executeOnBook } from '../ledger/account/execute-command.ts';
 import { isExpired } from '../ledger/account/grants.ts';
 import type { AccountViews } from '../projections/account-views.ts';
+import type { Holds } from './admission/holds.ts';
 
 export interface SweeperOptions {
   readonly log: EventLog;
   readonly accounts: AccountViews;
+  readonly holds: Pick<Holds, 'ofAccount'>;
   readonly clock: () => number;
+  /** How long after their instant credits are written down as expired. */
+  readonly lateMs: number;
+  /** Whether anything final may be written now: not while the clock is in doubt, or the views are old. */
+  readonly mayWrite: () => boolean;
   readonly logger: Logger;
 }
 
 /**
- * Writes down credits that the clock has ended (rule 11). Nothing waits for it: admission and debits compute expiry
- * themselves. Several gateways may sweep the same log: the second one finds nothing left to write.
+ * Writes down credits that the clock has ended (rule 11), a week late by default, because what is written is for good.
+ * Nothing waits for it: admission and debits compute expiry themselves. An account with requests under way is left for
+ * another time; those of other proxies are seen by their leases. Several gateways may sweep the same log: the second one
+ * finds nothing left to write.
  */
 export class ExpirySweeper {
   readonly #options: SweeperOptions;
@@ -42,9 +50,11 @@ export class ExpirySweeper {
   }
 
   async #sweepDue(): Promise<number> {
-    const { log, accounts, clock, logger } = this.#options;
+    const { log, accounts, clock, lateMs, mayWrite, logger } = this.#options;
     let written = 0;
     for (const accountId of this.#due()) {
+      // Looked at again each time: an append may have taken long.
+      if (!mayWrite() || this.#hasHolds(accountId)) continue;
       const nowMs = clock();
       const recording = {
         commandId: commandId(uuidV7(nowMs, randomBytes(10))),
@@ -52,8 +62,9 @@ export class ExpirySweeper {
         recordedAt: new Date(nowMs).toISOString(),
       };
       try {
-        await executeOnBook(log, accounts, accountId, { type: 'ExpireCredits', nowMs }, recording);
-        written++;
+        const command = { type: 'ExpireCredits', lateMs, nowMs } as const;
+        const result = await executeOnBook(log, accounts, accountId, command, recording);
+        if (result.type === 'done' && result.position !== null) written++;
       } catch (error) {
         logger.error({ err: error, accountId }, 'expired credits were not written down');
       }
@@ -62,13 +73,20 @@ export class ExpirySweeper {
   }
 
   #due(): AccountId[] {
-    const graceEndMs = this.#options.clock() - LIMITS.expiryGraceMs;
+    if (!this.#options.mayWrite()) return [];
+    const dueMs = this.#options.clock() - this.#options.lateMs;
     return [...this.#options.accounts.balance.all()]
       .filter(
-        ([, { state }]) =>
-          state.type === 'open' && state.grants.some((grant) => grant.remaining > 0n && isExpired(grant, graceEndMs)),
+        ([accountId, { state }]) =>
+          state.type === 'open' &&
+          state.grants.some((grant) => grant.remaining > 0n && isExpired(grant, dueMs)) &&
+          !this.#hasHolds(accountId),
       )
       .map(([accountId]) => accountId)
       .slice(0, LIMITS.expirySweepAccountsMax);
+  }
+
+  #hasHolds(accountId: AccountId): boolean {
+    return this.#options.holds.ofAccount(accountId) > 0n;
   }
 }

@@ -116,7 +116,15 @@ export class Gateway {
         chargeInterrupted: configuration.chargeInterrupted,
       },
     });
-    this.#sweeper = new ExpirySweeper({ log, accounts: projections.accounts, clock, logger });
+    this.#sweeper = new ExpirySweeper({
+      log,
+      accounts: projections.accounts,
+      holds,
+      clock,
+      lateMs: configuration.expiry.lateMs,
+      mayWrite: () => availability.refuse() === null,
+      logger,
+    });
     // Told through `whenReady` and /readyz; a start that fails must not also end the process by itself.
     this.#ready.promise.catch((error: unknown) => logger.fatal({ err: error }, 'the gateway cannot become ready'));
     void this.#becomeReady();

@@ -14,9 +14,9 @@ import { microUsd, picoUsd } from '../../contracts/money.ts';
 /**
  * What an account's stream folds to. The schema is also the form in which a snapshot is kept; a snapshot is a cache,
  * dropped when ACCOUNT_STATE_VERSION is not the program's: the view is then folded from the log again. 3 has brought the
- * exceptions.
+ * exceptions, 4 what has expired of a grant.
  */
-export const ACCOUNT_STATE_VERSION = 3;
+export const ACCOUNT_STATE_VERSION = 4;
 
 const ms = z.int();
 
@@ -25,6 +25,8 @@ const grant = z.strictObject({
   source: z.enum(['trial', 'purchase', 'plan', 'promotion', 'adjustment']),
   amount: microUsdField,
   remaining: microUsdField,
+  /** Written down as expired and not reinstated. */
+  expired: microUsdField,
   costBasis: microUsdField,
   priority: z.int(),
   effectiveAtMs: ms,

@@ -71,8 +71,18 @@ export type AccountCommand =
     }
   /** A proxy gives back what it does not need of its lease, at most this much. */
   | { readonly type: 'ReleaseLease'; readonly leaseId: LeaseId; readonly amount: MicroUsd }
-  /** Writes down what the clock has already made true (rule 11). */
-  | { readonly type: 'ExpireCredits'; readonly nowMs: number }
+  /** Writes down what the clock has made true (rule 11) at least `lateMs` ago. */
+  | { readonly type: 'ExpireCredits'; readonly lateMs: number; readonly nowMs: number }
+  /** Undoes that. `amount` null is all that has expired of the grant; `expiresAtMs` null leaves the grant its end. */
+  | {
+      readonly type: 'ReinstateCredits';
+      readonly grantId: GrantId;
+      readonly amount: MicroUsd | null;
+      readonly expiresAtMs: number | null;
+      readonly reason: string;
+      readonly actor: string;
+      readonly nowMs: number;
+    }
   | { readonly type: 'SuspendAccount'; readonly reason: string }
   | { readonly type: 'ReinstateAccount'; readonly reason: string };
 
@@ -83,6 +93,8 @@ export type CommandRefusalCode =
   | 'key_not_found'
   | 'key_already_revoked'
   | 'grant_exists'
+  | 'grant_not_found'
+  | 'nothing_expired'
   | 'invalid_amount'
   | 'invalid_period'
   | 'already_suspended'

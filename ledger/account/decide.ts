@@ -4,8 +4,8 @@ import { microUsd } from '../../contracts/money.ts';
 import type { AccountState, OpenAccount } from './account-state.ts';
 import { type AccountCommand, type CommandRefusal, commandRefused } from './commands.ts';
 import { approveException, dropException, reportLateUsage } from './decide-exceptions.ts';
+import { expireCredits, reinstateCredits } from './decide-expiry.ts';
 import { leaseCredits, releaseLease } from './decide-leases.ts';
-import { isExpired } from './grants.ts';
 import { recordUsage } from './record-usage.ts';
 
 type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
@@ -44,6 +44,8 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return releaseLease(command, state);
     case 'ExpireCredits':
       return expireCredits(command, state);
+    case 'ReinstateCredits':
+      return reinstateCredits(command, state);
     case 'SuspendAccount':
       return state.suspended === null
         ? [{ type: 'AccountSuspended', data: { reason: command.reason } }]
@@ -123,18 +125,4 @@ function setSpendLimit({ keyId, limit }: CommandOf<'SetSpendLimit'>, state: Open
   if (!Object.hasOwn(state.keys, keyId)) return commandRefused('key_not_found', `the account has no key ${keyId}`);
   if ((state.spend.keyLimits[keyId] ?? null) === limit) return [];
   return [{ type: 'SpendLimitSet', data: { scope: 'key', keyId, limit } }];
-}
-
-/** Only after the grace in which a request that started before the expiry may still end. */
-function expireCredits({ nowMs }: CommandOf<'ExpireCredits'>, state: OpenAccount): AccountEvent[] {
-  return state.grants
-    .filter((grant) => grant.remaining > 0n && isExpired(grant, nowMs - LIMITS.expiryGraceMs))
-    .map((grant) => ({
-      type: 'CreditsExpired',
-      data: {
-        grantId: grant.grantId,
-        amount: grant.remaining,
-        expiredAt: instant(grant.expiresAtMs ?? nowMs),
-      },
-    }));
 }

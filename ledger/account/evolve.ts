@@ -10,7 +10,7 @@ import {
   type OpenAccount,
 } from './account-state.ts';
 import { evolveExceptions } from './exceptions.ts';
-import { withGrant, withoutShares, withShares } from './grants.ts';
+import { withExpired, withGrant, withoutShares, withReinstated, withShares } from './grants.ts';
 import { withLease, withLessLeased } from './leases.ts';
 import { evolveSpend } from './spend.ts';
 
@@ -64,6 +64,13 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'CreditsGranted':
       return granted(state, event.data);
     case 'CreditsExpired':
+      return {
+        ...state,
+        grants: withExpired(state.grants, event.data),
+        balance: microUsd(state.balance - event.data.amount),
+      };
+    case 'CreditsReinstated':
+      return reinstated(state, event.data);
     case 'GrantRevoked':
       return {
         ...state,
@@ -142,12 +149,13 @@ const debited = (state: OpenAccount, { grants, carryAfter, uncovered, amount }: 
 
 /** A new grant first fills what earlier debits left uncovered; the rest can be spent. */
 function granted(state: OpenAccount, data: EventData<'CreditsGranted'>): OpenAccount {
-  const filled: MicroUsd = data.amount < state.uncovered ? data.amount : state.uncovered;
+  const filled = filledBy(data.amount, state);
   const grant = {
     grantId: data.grantId,
     source: data.source,
     amount: data.amount,
     remaining: microUsd(data.amount - filled),
+    expired: NOTHING,
     costBasis: data.costBasis,
     priority: data.priority,
     effectiveAtMs: Date.parse(data.effectiveAt),
@@ -160,3 +168,16 @@ function granted(state: OpenAccount, data: EventData<'CreditsGranted'>): OpenAcc
     balance: microUsd(state.balance + data.amount),
   };
 }
+
+/** What was never to expire: it fills what was debited beyond the grants while it was missing, as a grant does. */
+function reinstated(state: OpenAccount, data: EventData<'CreditsReinstated'>): OpenAccount {
+  const filled = filledBy(data.amount, state);
+  return {
+    ...state,
+    grants: withReinstated(state.grants, { ...data, expiresAtMs: Date.parse(data.expiresAt), filled }),
+    uncovered: microUsd(state.uncovered - filled),
+    balance: microUsd(state.balance + data.amount),
+  };
+}
+
+const filledBy = (amount: MicroUsd, { uncovered }: OpenAccount): MicroUsd => (amount < uncovered ? amount : uncovered);

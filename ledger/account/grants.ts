@@ -74,7 +74,7 @@ export function usableCredits(grants: readonly Grant[], atMs: number): MicroUsd 
 
 /**
  * Burn order (design, section 3): priority, expiry (none last), zero cost basis first, effectiveAt, grantId.
- * A grant's place never changes, so the list is kept sorted.
+ * A grant's place changes with its end alone (`withReinstated`), so the list is kept sorted.
  */
 export function withGrant(grants: readonly Grant[], added: Grant): Grant[] {
   const index = grants.findIndex((grant) => burnOrder(added, grant) < 0);
@@ -104,6 +104,35 @@ export const withoutShares = (grants: readonly Grant[], shares: readonly GrantSh
 /** The grants with shares given back. @throws Error as `withoutShares`. */
 export const withShares = (grants: readonly Grant[], shares: readonly GrantShare[]): Grant[] =>
   changeRemaining(grants, shares, (remaining, share) => remaining + share);
+
+/** A grant after what was left of it was written down as expired. @throws Error as `withoutShares`. */
+export const withExpired = (grants: readonly Grant[], share: GrantShare): Grant[] =>
+  withoutShares(grants, [share]).map((grant) =>
+    grant.grantId === share.grantId ? { ...grant, expired: microUsd(grant.expired + share.amount) } : grant,
+  );
+
+export interface Reinstatement extends GrantShare {
+  /** The grant's end from here on. */
+  readonly expiresAtMs: number;
+  /** What of the amount fills what was uncovered, and can be spent no more. */
+  readonly filled: MicroUsd;
+}
+
+/** A grant that has back what had expired of it; in its new place where it has a new end. @throws Error as `withoutShares`. */
+export function withReinstated(
+  grants: readonly Grant[],
+  { grantId, amount, expiresAtMs, filled }: Reinstatement,
+): Grant[] {
+  const given = withShares(grants, [{ grantId, amount: microUsd(amount - filled) }]);
+  const grant = given.find((one) => one.grantId === grantId);
+  if (grant === undefined || grant.expired < amount)
+    throw new Error(`of grant ${grantId} ${grant?.expired ?? 0n} micro-USD have expired, not ${amount}`);
+  const changed = { ...grant, expired: microUsd(grant.expired - amount), expiresAtMs };
+  return withGrant(
+    given.filter((one) => one !== grant),
+    changed,
+  );
+}
 
 function changeRemaining(
   grants: readonly Grant[],

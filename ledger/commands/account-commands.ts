@@ -114,6 +114,7 @@ function textOf(state: OpenAccount, available: MicroUsd, nowMs: number): string 
     grant.source,
     formatUsd(grant.amount),
     formatUsd(grant.remaining),
+    formatUsd(grant.expired),
     grant.expiresAtMs === null ? 'never' : new Date(grant.expiresAtMs).toISOString(),
   ]);
   const keys = Object.values(state.keys).map((key) => [
@@ -124,7 +125,7 @@ function textOf(state: OpenAccount, available: MicroUsd, nowMs: number): string 
   ]);
   return [
     head,
-    `grants, in the order in which they burn:\n${table(['grant', 'source', 'USD', 'left', 'expires'], grants)}`,
+    `grants, in the order in which they burn:\n${table(['grant', 'source', 'USD', 'left', 'expired', 'expires'], grants)}`,
     `keys:\n${table(['key', 'name', 'ends in', 'state'], keys)}`,
   ].join('\n\n');
 }

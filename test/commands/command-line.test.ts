@@ -1,6 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accountId, commandId, uuidV7 } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { executeCommand } from '../../ledger/account/execute-command.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 import { runForJson, runProgram, serve, stop } from './run-program.ts';
 
@@ -41,6 +46,35 @@ describe('without a running gateway', () => {
     expect(shown.stdout).toMatch(/available\s+17\.50 USD/);
     expect(shown.stdout).toContain('laptop');
     expect((await run('account', 'list')).stdout).toMatch(/acct_ada .*17\.50/);
+  });
+
+  it('gives back what a wrong clock has destroyed, by an event of its own, and no more than that', async () => {
+    await json('account', 'open', '--email', 'eve@example.com', '--id', 'acct_eve', '--trial-usd', '5');
+    const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+    const recording = {
+      commandId: commandId(uuidV7(Date.now(), randomBytes(10))),
+      actor: 'expiry sweeper',
+      recordedAt: new Date().toISOString(),
+    };
+    const wrongMs = Date.now() + LIMITS.trialMs + LIMITS.expiryLateMs + 60_000;
+    const expire = { type: 'ExpireCredits', lateMs: LIMITS.expiryLateMs, nowMs: wrongMs } as const;
+    expect(await executeCommand(log, accountId('acct_eve'), expire, recording)).toMatchObject({ type: 'done' });
+    await log.close();
+    expect(await json('account', 'show', 'acct_eve')).toMatchObject({
+      availableMicroUsd: '0',
+      grants: [{ remaining: '0', expired: '5000000' }],
+    });
+    const why = ['--reason', 'the clock was ahead'];
+    const reinstate = (...more: string[]) => ['credits', 'reinstate', 'acct_eve', '--grant', 'grant_trial', ...more];
+    const tooMuch = await run(...reinstate('--usd', '5.01', ...why));
+    expect([tooMuch.exitCode, tooMuch.stderr]).toEqual([
+      3,
+      expect.stringContaining('only 5000000 micro-USD have expired'),
+    ]);
+    expect((await run(...reinstate('--usd', '5'))).exitCode).not.toBe(0);
+    expect(await json(...reinstate(...why))).toMatchObject({ grantId: 'grant_trial', amountMicroUsd: '5000000' });
+    expect(await json('account', 'show', 'acct_eve')).toMatchObject({ availableMicroUsd: '5000000' });
+    expect((await run(...reinstate(...why))).exitCode).toBe(3);
   });
 
   it('prints the stream as it is stored, one event a line', async () => {

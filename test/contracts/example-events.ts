@@ -342,6 +342,10 @@ const EXCEPTIONS: DomainEvent[] = [
     type: 'ExceptionDropped',
     data: { requestId: REQUEST, amount: microUsd(15_000_000_003_000_000n), reason: 'cannot be', actor: 'operator' },
   },
+  {
+    type: 'CreditsReinstated',
+    data: { grantId: GRANT, amount: microUsd(1_233n), expiresAt: LATER, reason: 'clock was wrong', actor: 'operator' },
+  },
 ];
 
 export const EXAMPLE_EVENTS: readonly DomainEvent[] = [

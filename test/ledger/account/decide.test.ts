@@ -23,6 +23,7 @@ import {
 } from './example-account.ts';
 
 const NOW = '2026-11-06T00:00:00.000Z';
+const LATE_MS = LIMITS.expiryLateMs;
 const usd = (amount: number) => microUsd(BigInt(amount));
 type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
 
@@ -99,7 +100,7 @@ test.each<AccountCommand>([
   { type: 'RevokeKey', keyId: KEY, nowMs: ms(NOW) },
   { type: 'SetSpendLimit', keyId: null, limit: null },
   record(usageOf(1, 1)),
-  { type: 'ExpireCredits', nowMs: ms(NOW) },
+  { type: 'ExpireCredits', lateMs: LATE_MS, nowMs: ms(NOW) },
   { type: 'SuspendAccount', reason: 'x' },
   { type: 'ReinstateAccount', reason: 'x' },
 ])('$type is refused on an account that was never opened', (command) => {
@@ -223,12 +224,12 @@ describe('expiry', () => {
     granted('never', 5),
     granted('later', 3, { expiresAt: '2027-01-01T00:00:00.000Z' }),
   ];
-  const sweepAt = (nowMs: number) => given(opened, ...grants).when({ type: 'ExpireCredits', nowMs });
+  const sweepAt = (nowMs: number) => given(opened, ...grants).when({ type: 'ExpireCredits', lateMs: LATE_MS, nowMs });
 
-  test('is written down when the grace has passed in which a request may still end, and not before', () => {
+  test('is written down a stated time late, and not before', () => {
     sweepAt(ms(expiresAt)).thenEvents();
-    sweepAt(ms(expiresAt) + LIMITS.expiryGraceMs - 1).thenEvents();
-    sweepAt(ms(expiresAt) + LIMITS.expiryGraceMs).thenEvents({
+    sweepAt(ms(expiresAt) + LATE_MS - 1).thenEvents();
+    sweepAt(ms(expiresAt) + LATE_MS).thenEvents({
       type: 'CreditsExpired',
       data: { grantId: grantId('soon'), amount: usd(10), expiredAt: expiresAt },
     });
@@ -238,7 +239,7 @@ describe('expiry', () => {
     const used = given(opened, ...grants)
       .when(record(usageOf(1, 4)))
       .events();
-    const sweep: AccountCommand = { type: 'ExpireCredits', nowMs: ms(expiresAt) + LIMITS.expiryGraceMs };
+    const sweep: AccountCommand = { type: 'ExpireCredits', lateMs: LATE_MS, nowMs: ms(expiresAt) + LATE_MS };
     const written = given(opened, ...grants, ...used)
       .when(sweep)
       .events();
@@ -255,7 +256,7 @@ describe('expiry', () => {
       .when(record(usageOf(1, 10)))
       .events();
     given(opened, ...grants, ...used)
-      .when({ type: 'ExpireCredits', nowMs: ms(expiresAt) + LIMITS.expiryGraceMs })
+      .when({ type: 'ExpireCredits', lateMs: LATE_MS, nowMs: ms(expiresAt) + LATE_MS })
       .thenEvents();
   });
 
@@ -318,7 +319,7 @@ test('deciding changes neither the state nor the command', () => {
     grant,
     issue,
     record(usageOf(1, 4)),
-    { type: 'ExpireCredits', nowMs: ms('2027-01-01T00:00:00.000Z') },
+    { type: 'ExpireCredits', lateMs: LATE_MS, nowMs: ms('2027-01-01T00:00:00.000Z') },
   ];
   for (const command of commands) expect(() => decide(freeze(command), freeze(state))).not.toThrow();
 });

@@ -19,6 +19,7 @@ const grant = (id: string, change: Partial<Grant> = {}): Grant => ({
   source: 'purchase',
   amount: usd(10),
   remaining: usd(10),
+  expired: usd(0),
   costBasis: usd(10),
   priority: 100,
   effectiveAtMs: 0,

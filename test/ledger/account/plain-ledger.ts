@@ -17,8 +17,8 @@ interface PlainGrant {
   readonly amount: bigint;
   left: bigint;
   readonly from: string;
-  readonly until: string;
-  readonly order: string;
+  until: string;
+  order: string;
 }
 
 /** What an operator has to decide on, as far as it is money. */
@@ -74,6 +74,7 @@ export class PlainLedger {
   take(event: AccountEvent): void {
     if (event.type === 'CreditsGranted') this.#grant(event.data);
     else if (event.type === 'CreditsExpired') this.expired += this.#remove(event.data);
+    else if (event.type === 'CreditsReinstated') this.#reinstate(event.data);
     else if (event.type === 'GrantRevoked') this.revoked += this.#remove(event.data);
     else if (event.type === 'UsageRecorded') this.#record(event.data);
     else if (event.type === 'CreditsDebited') this.#debit(event.data);
@@ -107,6 +108,18 @@ export class PlainLedger {
       until,
       order: order.join('|'),
     });
+  }
+
+  #reinstate(data: Extract<AccountEvent, { type: 'CreditsReinstated' }>['data']): void {
+    const grant = this.#grants.find(({ id }) => id === data.grantId);
+    if (grant === undefined) throw new Error(`no grant ${data.grantId}`);
+    const filled = data.amount < this.uncovered ? data.amount : this.uncovered;
+    this.uncovered -= filled;
+    this.expired -= data.amount;
+    grant.left += data.amount - filled;
+    grant.order = grant.order.replace(grant.until, data.expiresAt);
+    grant.until = data.expiresAt;
+    expect(grant.left <= grant.amount, `${data.grantId} holds ${grant.left}`).toBe(true);
   }
 
   #remove({ grantId, amount }: { readonly grantId: string; readonly amount: bigint }): bigint {

@@ -56,6 +56,15 @@ const step = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('expire') }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('reinstate'),
+      which: fc.nat(),
+      part: fc.option(fc.nat({ max: 100 })),
+      lastsMs: fc.option(fc.integer({ min: 1, max: 9 * DAY_MS })),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('revoke'), which: fc.nat(), part: fc.nat({ max: 100 }) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('limit'), key: fc.option(key), limit: fc.option(amount) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('suspension'), lift: fc.boolean() }) },
@@ -89,6 +98,7 @@ export function live(steps: readonly TimedStep[]): AccountEvent[] {
   for (const [index, { step: next, afterMs }] of steps.entries()) {
     nowMs += afterMs;
     if (next.type === 'revoke') take(revocation(state, next));
+    else if (next.type === 'reinstate') for (const command of reinstatement(state, next, nowMs)) run(command);
     else run(commandOf(next, index, nowMs));
   }
   return events;
@@ -114,7 +124,11 @@ const issue = {
   monthlyLimit: microUsd(300n),
 } as const;
 
-function commandOf(next: Exclude<Step, { type: 'revoke' }>, index: number, nowMs: number): AccountCommand {
+function commandOf(
+  next: Exclude<Step, { type: 'revoke' | 'reinstate' }>,
+  index: number,
+  nowMs: number,
+): AccountCommand {
   switch (next.type) {
     case 'usage': {
       const { id, version, hash } = PRICE_CARD;
@@ -144,7 +158,7 @@ function commandOf(next: Exclude<Step, { type: 'revoke' }>, index: number, nowMs
       };
     }
     case 'expire':
-      return { type: 'ExpireCredits', nowMs };
+      return { type: 'ExpireCredits', lateMs: 2 * HOUR_MS, nowMs };
     case 'limit':
       return {
         type: 'SetSpendLimit',
@@ -156,6 +170,21 @@ function commandOf(next: Exclude<Step, { type: 'revoke' }>, index: number, nowMs
     default:
       throw new Error(`no command for ${JSON.stringify(next satisfies never)}`);
   }
+}
+
+/** Part of what has expired of some grant, or all of it; now and then without a new end, which may be refused. */
+function reinstatement(
+  state: AccountState,
+  { which, part, lastsMs }: Extract<Step, { type: 'reinstate' }>,
+  nowMs: number,
+): AccountCommand[] {
+  const expired = state.type === 'unopened' ? [] : state.grants.filter((grant) => grant.expired > 0n);
+  const grant = expired[which % Math.max(1, expired.length)];
+  if (grant === undefined) return [];
+  const amount = part === null ? null : microUsd((grant.expired * BigInt(part)) / 100n);
+  const expiresAtMs = lastsMs === null ? null : nowMs + lastsMs;
+  const { grantId } = grant;
+  return [{ type: 'ReinstateCredits', grantId, amount, expiresAtMs, reason: 'x', actor: 'operator', nowMs }];
 }
 
 /** No command revokes a grant yet, but the fold knows the event: a part of what one grant still holds. */
