@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { instantField } from './event-fields.ts';
+import { betaNameField, SHIPPED } from './betas.ts';
+import { instantField, useNameField } from './event-fields.ts';
 import { LIMITS } from './limits.ts';
-import { type MicroUsd, parseUsd, rate } from './money.ts';
-import { type Rates, rateCardField, ratesFrom } from './rate-card.ts';
+import { type MicroUsd, PICO_PER_MICRO, parseUsd, rate } from './money.ts';
+import { type Rates, rateCardField, ratesFrom, type UseRates } from './rate-card.ts';
 
 /** Neutral family tags (specification, Model): two proprietary families, open and low-latency models, and our own. */
 export const FAMILIES = ['opal', 'granite', 'open', 'swift', 'svc'] as const;
@@ -29,6 +30,27 @@ const shownModel = {
   replacement: z.string().nullable(),
 };
 
+/**
+ * Which values of `anthropic-beta` pass for a model. All others change nothing that the gateway knows of, which is why
+ * they do not pass.
+ */
+const betasField = z.strictObject({
+  /** Whether the shipped list passes (contracts/betas.ts), whose betas change neither window nor price. */
+  shipped: z.boolean(),
+  listed: z.array(
+    z.strictObject({
+      name: betaNameField,
+      /** The model's window with this beta; null where it does not change it. */
+      contextWindow: z.int().min(1).nullable(),
+      /** What a request with this beta is billed by; null where that is the model's own card. */
+      rateCard: rateCardField.nullable(),
+    }),
+  ),
+});
+export type ModelBetas = z.infer<typeof betasField>;
+/** What a catalog from before has, and a file that says nothing. */
+export const SHIPPED_BETAS_ONLY: ModelBetas = { shipped: true, listed: [] };
+
 /** A model as `CatalogPublished` carries it. */
 export const catalogModelField = z.strictObject({
   ...shownModel,
@@ -38,6 +60,7 @@ export const catalogModelField = z.strictObject({
   free: z.boolean(),
   upstreams: z.array(upstream),
   rateCard: rateCardField,
+  betas: betasField,
 });
 export type CatalogModel = z.infer<typeof catalogModelField>;
 export type Upstream = z.infer<typeof upstream>;
@@ -59,6 +82,22 @@ const usdPerMTok = z.codec(
     encode: (price) => price.toString(),
   },
 );
+
+/** USD a use, as a string. "0" says that a use is free; a use that stands nowhere is not. */
+const usdPerUse = z.string().transform((text, context) => {
+  const price = parseUsd(text);
+  if (price !== null) return rate(price * PICO_PER_MICRO);
+  context.addIssue({ code: 'custom', message: 'expected USD a use as a string such as "0.01"' });
+  return z.NEVER;
+});
+
+const tokenPrices = { input: usdPerMTok, output: usdPerMTok };
+/** What all requests with a beta cost. A price that sets in above a number of tokens cannot be said, so that it is not billed wrong. */
+const fileBeta = z.strictObject({
+  name: betaNameField,
+  context_window: z.int().min(1).optional(),
+  price: z.strictObject(tokenPrices).optional(),
+});
 
 const date = z.iso.date().transform((text) => `${text}T00:00:00.000Z`);
 
@@ -83,7 +122,15 @@ const fileModel = z
       .default(['standard']),
     free: z.boolean().default(false),
     /** USD per million tokens, as strings, for money is never a float. Cache rates follow from the input price. */
-    price: z.strictObject({ input: usdPerMTok, output: usdPerMTok }).optional(),
+    price: z
+      .strictObject({
+        ...tokenPrices,
+        /** USD a use by its name in an answer's `usage.server_tool_use`: `{ web_search_requests: "0.01" }`. */
+        uses: z.record(useNameField, usdPerUse).default({}),
+      })
+      .optional(),
+    /** The word `shipped` stands for the shipped list; a name alone is a beta that changes neither window nor price. */
+    betas: z.array(z.union([betaNameField, fileBeta])).default([SHIPPED]),
     upstreams: z.array(upstream).max(LIMITS.upstreamAttemptsMax).default([]),
   })
   .transform((model, context) => {
@@ -95,12 +142,37 @@ const fileModel = z
     if (model.status !== 'retired' && model.upstreams.length === 0) fault('upstreams', 'expected at least one');
     if (!model.lanes.includes('standard')) fault('lanes', 'must include "standard"');
     const rates = ratesOf(model, fault);
-    return rates === null ? z.NEVER : { ...model, rates };
+    const betas = betasOf(model, fault);
+    return rates === null ? z.NEVER : { ...model, rates, uses: usesOf(model), betas };
   });
+
+type Fault = (path: string, message: string) => void;
+
+const usesOf = ({ price }: { price?: { uses: UseRates } | undefined }): UseRates => price?.uses ?? {};
+
+interface FileBetas {
+  readonly free: boolean;
+  readonly betas: readonly (string | z.infer<typeof fileBeta>)[];
+}
+
+function betasOf({ free, betas }: FileBetas, fault: Fault) {
+  const listed = betas
+    .filter((beta) => beta !== SHIPPED)
+    .map((beta) => (typeof beta === 'string' ? { name: beta } : beta))
+    .map(({ name, context_window = null, price }) => {
+      if (price !== undefined && free) fault('betas', `${name}: a free model has no price`);
+      const rates = price === undefined ? null : ratesOf({ free, price }, (_path, message) => fault('betas', message));
+      return { name, contextWindow: context_window, rates };
+    });
+  const names = listed.map(({ name }) => name);
+  for (const name of new Set(names.filter((name, at) => names.indexOf(name) !== at)))
+    fault('betas', `"${name}" is listed twice`);
+  return { shipped: betas.includes(SHIPPED), listed };
+}
 
 function ratesOf(
   model: { free: boolean; price?: { input: MicroUsd; output: MicroUsd } | undefined },
-  fault: (path: string, message: string) => void,
+  fault: Fault,
 ): Rates | null {
   if (model.free) {
     if (model.price !== undefined) fault('price', 'a free model has none');

@@ -12,7 +12,20 @@ type Upcaster = (data: StoredData) => StoredData;
 const UPCASTERS: { readonly [T in EventType]?: readonly Upcaster[] } = {
   UsageRecorded: [(data) => ({ ...data, hold: null, uses: {}, unpriced: [] })],
   CreditsDebited: [(data) => ({ ...data, leftOut: '0', uses: [] })],
+  CatalogPublished: [(data) => ({ ...data, models: eachOf(data.models, withoutBetasAndUses) })],
 };
+
+/** A catalog from before betas were an allow-list lets the shipped ones pass, and has no prices a use. */
+const withoutBetasAndUses: Upcaster = (model) => ({
+  ...model,
+  betas: { shipped: true, listed: [] },
+  rateCard: isObject(model.rateCard) ? { ...model.rateCard, uses: {} } : model.rateCard,
+});
+
+const eachOf = (list: unknown, step: Upcaster): unknown =>
+  Array.isArray(list) ? list.map((item: unknown) => (isObject(item) ? step(item) : item)) : list;
+
+const isObject = (value: unknown): value is StoredData => value !== null && typeof value === 'object';
 
 /** The schema version in which events of a type are written. */
 export const versionOf = (type: EventType): number => 1 + (UPCASTERS[type]?.length ?? 0);
@@ -20,6 +33,6 @@ export const versionOf = (type: EventType): number => 1 + (UPCASTERS[type]?.leng
 /** The stored data of a version in the form of today; what is no object is left for the schema to refuse. */
 export function upcast(type: EventType, version: number, data: unknown): unknown {
   const steps = UPCASTERS[type]?.slice(version - 1) ?? [];
-  if (steps.length === 0 || data === null || typeof data !== 'object') return data;
-  return steps.reduce<StoredData>((form, step) => step(form), data as StoredData);
+  if (steps.length === 0 || !isObject(data)) return data;
+  return steps.reduce((form, step) => step(form), data);
 }

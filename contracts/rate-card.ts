@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { rateField } from './event-fields.ts';
+import { rateField, useNameField } from './event-fields.ts';
 import { type Rate, rate } from './money.ts';
 import { TOKEN_CLASSES, type TokenClass } from './usage.ts';
 
@@ -26,6 +26,11 @@ export const rateCardField = z.strictObject({
   rates: ratesField,
   /** What the rates are multiplied with in the fast lane; null where the model has none. */
   fastMultiplier: z.literal(FAST_MULTIPLIER).nullable(),
+  /**
+   * Pico-USD a use of what is billed by the use, by its name in an answer's `usage.server_tool_use`; empty for most. The
+   * fast lane does not double them: it doubles token prices.
+   */
+  uses: z.record(useNameField, rateField),
 });
 export type RateCard = z.infer<typeof rateCardField>;
 export type Rates = { readonly [C in TokenClass]: Rate };
@@ -44,23 +49,45 @@ export function ratesFrom(input: Rate, output: Rate): Rates | null {
   return { input, output, cacheRead, cacheWrite5m, cacheWrite1h };
 }
 
-/** Makes a card with its hash, the SHA-256 of one line: id, version, the five rates in order, the multiplier. */
+/** Prices a use by name, in pico-USD. */
+export type UseRates = RateCard['uses'];
+
+/**
+ * Makes a card with its hash, the SHA-256 of one line: id, version, the five rates in order, the multiplier and, only
+ * where there are any, the prices a use in the order of their names.
+ */
 export function rateCard(
   id: string,
   version: number,
   rates: Rates,
   fastMultiplier: typeof FAST_MULTIPLIER | null,
+  uses: UseRates = {},
 ): RateCard {
-  return { id, version, hash: hashOf(id, version, rates, fastMultiplier), rates, fastMultiplier };
+  const card = { id, version, rates, fastMultiplier, uses };
+  return { ...card, hash: hashOf(card) };
 }
 
 /** Whether a card's hash is that of its content. */
-export const isRateCardIntact = (card: RateCard): boolean =>
-  card.hash === hashOf(card.id, card.version, card.rates, card.fastMultiplier);
+export const isRateCardIntact = (card: RateCard): boolean => card.hash === hashOf(card);
 
-function hashOf(id: string, version: number, rates: Rates, fastMultiplier: number | null): string {
-  const line = JSON.stringify([id, version, ...TOKEN_CLASSES.map((name) => rates[name].toString()), fastMultiplier]);
-  return createHash('sha256').update(line, 'utf8').digest('hex');
+/** A card without prices a use has the line, and so the hash, that it had before there were any. */
+function hashOf({ id, version, rates, fastMultiplier, uses }: Omit<RateCard, 'hash'>): string {
+  const priced = sortedUses(uses).map(([name, price]) => [name, price.toString()]);
+  const line = [id, version, ...TOKEN_CLASSES.map((name) => rates[name].toString()), fastMultiplier];
+  const text = JSON.stringify(priced.length === 0 ? line : [...line, priced]);
+  return createHash('sha256').update(text, 'utf8').digest('hex');
+}
+
+/** Prices a use in the order of their names, whatever order they were written in. */
+export const sortedUses = (uses: UseRates): [name: string, price: Rate][] =>
+  Object.entries(uses).sort(([one], [other]) => (one < other ? -1 : 1));
+
+export function areSameUses(one: UseRates, other: UseRates): boolean {
+  const [left, right] = [sortedUses(one), sortedUses(other)];
+  return (
+    left.length === right.length &&
+    left.every(([name, price], at) => name === right[at]?.[0] && price === right[at]?.[1])
+  );
 }
 
 /** What one token costs in a lane. A model without a fast lane bills standard prices (specification, Priority lane rule). */

@@ -32,7 +32,7 @@ export const EMPTY_CATALOG: CatalogState = {
 export function evolveCatalog(state: CatalogState, data: EventData<'CatalogPublished'>, at: Revision): CatalogState {
   const cards = new Map(state.cards);
   const newestCards = new Map(state.newestCards);
-  for (const { rateCard } of data.models) {
+  for (const rateCard of data.models.flatMap(cardsOf)) {
     if (!isRateCardIntact(rateCard))
       throw new Error(`rate card ${rateCard.id} version ${rateCard.version} does not match its hash`);
     cards.set(rateCard.hash, rateCard);
@@ -41,6 +41,12 @@ export function evolveCatalog(state: CatalogState, data: EventData<'CatalogPubli
   const models = new Map(data.models.map((model) => [model.id, model]));
   return { version: data.version, hash: data.hash, models, cards, newestCards, revision: at };
 }
+
+/** Every card that a model's requests can be billed by: its own, and those of betas that change the price. */
+export const cardsOf = ({ rateCard, betas }: CatalogModel): RateCard[] => [
+  rateCard,
+  ...betas.listed.flatMap((beta) => beta.rateCard ?? []),
+];
 
 /** The card that a usage names; null when the catalog never had it. */
 export const rateCardOf = (state: CatalogState, { hash }: RateCardRef): RateCard | null =>

@@ -10,9 +10,9 @@ import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
 import { CATALOG_STREAM } from '../../contracts/ids.ts';
-import { FAST_MULTIPLIER, type RateCard, rateCard } from '../../contracts/rate-card.ts';
+import { areSameUses, FAST_MULTIPLIER, type RateCard, type Rates, rateCard } from '../../contracts/rate-card.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
-import { type CatalogState, loadCatalog } from './catalog-state.ts';
+import { type CatalogState, cardsOf, loadCatalog } from './catalog-state.ts';
 
 export type PublishResult =
   | {
@@ -32,7 +32,7 @@ export async function publishCatalog(log: EventLog, file: CatalogFile, recording
   const proposed = encodeEvents([{ type: 'CatalogPublished', data: catalog }], recording);
   const result = await log.append(CATALOG_STREAM, state.revision, proposed);
   if (result.type === 'conflict') return { type: 'conflict' };
-  const newCards = catalog.models.map((model) => model.rateCard).filter((card) => !state.cards.has(card.hash));
+  const newCards = catalog.models.flatMap(cardsOf).filter((card) => !state.cards.has(card.hash));
   return { type: 'published', catalog, newCards };
 }
 
@@ -42,22 +42,28 @@ export function decideCatalog(
   file: CatalogFile,
   publishedAt: string,
 ): EventData<'CatalogPublished'> | null {
-  const models = file.models.map((model) => catalogModel(model, cardOf(model, state.newestCards.get(model.id))));
+  const models = file.models.map((model) => catalogModel(model, state));
   const hash = hashOf(models);
   if (hash === state.hash) return null;
   return { version: state.version + 1, hash, publishedAt, models };
 }
 
-function cardOf(model: CatalogFileModel, newest: RateCard | undefined): RateCard {
-  const fastMultiplier = model.lanes.includes('fast') ? FAST_MULTIPLIER : null;
+/** The newest card of this id where it says the same, else its next version. */
+function cardOf(id: string, rates: Rates, { lanes, uses }: CatalogFileModel, { newestCards }: CatalogState): RateCard {
+  const newest = newestCards.get(id);
+  const fastMultiplier = lanes.includes('fast') ? FAST_MULTIPLIER : null;
   const unchanged =
     newest !== undefined &&
     newest.fastMultiplier === fastMultiplier &&
-    TOKEN_CLASSES.every((name) => newest.rates[name] === model.rates[name]);
-  return unchanged ? newest : rateCard(model.id, (newest?.version ?? 0) + 1, model.rates, fastMultiplier);
+    areSameUses(newest.uses, uses) &&
+    TOKEN_CLASSES.every((name) => newest.rates[name] === rates[name]);
+  return unchanged ? newest : rateCard(id, (newest?.version ?? 0) + 1, rates, fastMultiplier, uses);
 }
 
-const catalogModel = (model: CatalogFileModel, card: RateCard): CatalogModel => ({
+/** A beta that changes the price has a card of its own: usage names it, and is recomputed by it for ever (rule 6). */
+const betaCardId = (model: string, beta: string): string => `${model}+${beta}`;
+
+const catalogModel = (model: CatalogFileModel, state: CatalogState): CatalogModel => ({
   id: model.id,
   displayName: model.display_name,
   family: model.family,
@@ -73,10 +79,30 @@ const catalogModel = (model: CatalogFileModel, card: RateCard): CatalogModel => 
   lanes: model.lanes,
   free: model.free,
   upstreams: model.upstreams,
-  rateCard: card,
+  rateCard: cardOf(model.id, model.rates, model, state),
+  betas: {
+    shipped: model.betas.shipped,
+    listed: model.betas.listed.map(({ name, contextWindow, rates }) => ({
+      name,
+      contextWindow,
+      rateCard: rates === null ? null : cardOf(betaCardId(model.id, name), rates, model, state),
+    })),
+  },
 });
 
 const hashOf = (models: readonly CatalogModel[]): string =>
   createHash('sha256')
-    .update(JSON.stringify(z.encode(z.array(catalogModelField), [...models])), 'utf8')
+    .update(JSON.stringify(z.encode(z.array(catalogModelField), [...models]).map(withoutDefaults)), 'utf8')
     .digest('hex');
+
+type StoredModel = z.input<typeof catalogModelField>;
+
+/**
+ * What a catalog from before could not say is left out where it says nothing, so that its hash is what it was and the
+ * same file is not published again.
+ */
+function withoutDefaults({ betas, rateCard: { uses, ...card }, ...model }: StoredModel): object {
+  const rateCard = Object.keys(uses).length === 0 ? card : { ...card, uses };
+  const saysNothing = betas.shipped && betas.listed.length === 0;
+  return saysNothing ? { ...model, rateCard } : { ...model, rateCard, betas };
+}

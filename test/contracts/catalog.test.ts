@@ -53,6 +53,44 @@ describe('a catalog file', () => {
     expect(Object.values(free?.rates ?? {})).toEqual([0n, 0n, 0n, 0n, 0n]);
   });
 
+  test('lets the shipped betas pass where it says nothing, and else those that it lists', () => {
+    const betasOf = (betas?: unknown) => catalogFileSchema.parse(changed({ betas })).models[0]?.betas;
+    expect(betasOf()).toEqual({ shipped: true, listed: [] });
+    expect(betasOf([])).toEqual({ shipped: false, listed: [] });
+    const long = { name: 'context-1m-2025-08-07', context_window: 5000, price: { input: '6.00', output: '22.50' } };
+    expect(betasOf(['shipped', 'new-2027-01-01', long])).toEqual({
+      shipped: true,
+      listed: [
+        { name: 'new-2027-01-01', contextWindow: null, rates: null },
+        {
+          name: 'context-1m-2025-08-07',
+          contextWindow: 5000,
+          rates: expect.objectContaining({ input: 6_000_000n, output: 22_500_000n, cacheWrite1h: 12_000_000n }),
+        },
+      ],
+    });
+  });
+
+  test('prices a use in pico-USD', () => {
+    const uses = { web_search_requests: '0.01', code_execution_requests: '0' };
+    const [parsed] = catalogFileSchema.parse(changed({ price: { ...model.price, uses } })).models;
+    expect(parsed?.uses).toEqual({ web_search_requests: 10_000_000_000n, code_execution_requests: 0n });
+  });
+
+  test.each([
+    [{ price: { ...model.price, uses: { 'Web Search': '0.01' } } }, /^models\.0\.price\.uses/],
+    [
+      { price: { ...model.price, uses: { web_search_requests: 0.01 } } },
+      /uses\.web_search_requests: expected a string/,
+    ],
+    [{ betas: [{ name: 'x', price: { input: '6', output: '0' } }] }, /models\.0\.betas: must be more than 0/],
+    [{ betas: ['x', { name: 'x' }] }, /models\.0\.betas: "x" is listed twice/],
+    [{ betas: [{ name: 'x', price_above: { tokens: 200000, input: '6' } }] }, /models\.0\.betas/],
+    [{ free: true, price: undefined, betas: [{ name: 'x', price: { input: '6', output: '6' } }] }, /no price/],
+  ])('does not pass with %j', (change, problem) => {
+    expect(faultsOf(changed(change)).join('\n')).toMatch(problem);
+  });
+
   test.each([
     [
       { price: undefined },

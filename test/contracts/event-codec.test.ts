@@ -66,8 +66,14 @@ describe('an event', () => {
   });
 
   test('belongs to an account or does not', () => {
-    const others = EXAMPLE_EVENTS.filter((event) => !isAccountEvent(event)).map(({ type }) => type);
-    expect(others).toEqual(['CatalogPublished', 'LedgerSealed', 'RelayClaimed', 'RelayCheckpointed', 'RelayReleased']);
+    const others = new Set(EXAMPLE_EVENTS.filter((event) => !isAccountEvent(event)).map(({ type }) => type));
+    expect([...others]).toEqual([
+      'CatalogPublished',
+      'LedgerSealed',
+      'RelayClaimed',
+      'RelayCheckpointed',
+      'RelayReleased',
+    ]);
   });
 });
 

@@ -44,6 +44,38 @@ const MODEL: CatalogModel = {
   free: false,
   upstreams: [{ provider: 'mock', model: 'opal-medium' }],
   rateCard: CARD,
+  betas: { shipped: true, listed: [] },
+};
+/** With prices a use, and with betas that change the window, or the price. */
+const PRICED: CatalogModel = {
+  ...MODEL,
+  status: 'active',
+  retiresAt: null,
+  replacement: null,
+  rateCard: rateCard('opal-medium', 3, CARD.rates, 2, { web_search_requests: rate(10_000_000_000n) }),
+  betas: {
+    shipped: false,
+    listed: [
+      { name: 'interleaved-thinking-2025-05-14', contextWindow: null, rateCard: null },
+      {
+        name: 'context-1m-2025-08-07',
+        contextWindow: 1_000_000,
+        rateCard: rateCard(
+          'opal-medium+context-1m-2025-08-07',
+          1,
+          {
+            input: rate(6_000_000n),
+            output: rate(22_500_000n),
+            cacheRead: rate(600_000n),
+            cacheWrite5m: rate(7_500_000n),
+            cacheWrite1h: rate(12_000_000n),
+          },
+          2,
+          { web_search_requests: rate(10_000_000_000n) },
+        ),
+      },
+    ],
+  },
 };
 const payment = { attemptId: 'attempt-1', providerId: 'pay_1', amount: microUsd(20_000_000n) };
 
@@ -355,6 +387,7 @@ export const EXAMPLE_EVENTS: readonly DomainEvent[] = [
   ...FLEET,
   ...LATER_FORMS,
   ...EXCEPTIONS,
+  { type: 'CatalogPublished', data: { version: 4, hash: SHA256, publishedAt: AT, models: [PRICED] } },
 ];
 
 /** The example of a type. @throws Error when there is none. */

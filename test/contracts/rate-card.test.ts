@@ -107,3 +107,22 @@ describe('rateInLane', () => {
     for (const name of TOKEN_CLASSES) expect(rateInLane(slow, name, 'fast')).toBe(RATES[name]);
   });
 });
+
+describe('prices a use', () => {
+  const SEARCH = { web_search_requests: rate(10_000_000_000n) };
+
+  test('leave the hash of a card without any as it was, byte for byte', () => {
+    expect(CARD.hash).toBe('90bb56cf9343e1d8366b7aa0f83e13a6847ac164605b239c32ff1cbb28891857');
+    expect(rateCard('opal-medium', 2, RATES, 2, {}).hash).toBe(CARD.hash);
+  });
+
+  test('are part of the hash, in the order of their names however they were written', () => {
+    const one = rateCard('opal-medium', 2, RATES, 2, { ...SEARCH, a_requests: rate(1n) });
+    const other = rateCard('opal-medium', 2, RATES, 2, { a_requests: rate(1n), ...SEARCH });
+    expect(one.hash).toBe(other.hash);
+    expect(one.hash).not.toBe(rateCard('opal-medium', 2, RATES, 2, SEARCH).hash);
+    expect(isRateCardIntact({ ...one, uses: { ...one.uses, a_requests: rate(2n) } })).toBe(false);
+    expect(isRateCardIntact({ ...CARD, uses: SEARCH })).toBe(false);
+    expect(isRateCardIntact(one)).toBe(true);
+  });
+});

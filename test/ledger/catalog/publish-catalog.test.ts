@@ -10,6 +10,7 @@ import {
   rateCardOf,
 } from '../../../ledger/catalog/catalog-state.ts';
 import { decideCatalog, publishCatalog } from '../../../ledger/catalog/publish-catalog.ts';
+import { readCatalogFile } from '../../../ledger/catalog/read-catalog-file.ts';
 import { MemoryEventLog } from '../settlement/memory-event-log.ts';
 
 const AT = '2026-11-05T10:00:00.000Z';
@@ -60,6 +61,7 @@ describe('a rate card', () => {
     ['its input price', dearer],
     ['its output price', { price: { input: '3.00', output: '15.000001' } }],
     ['whether it runs fast', { lanes: ['standard', 'fast'] }],
+    ['a price a use', { price: { ...model.price, uses: { web_search_requests: '0.01' } } }],
   ])('rises by one version when %s changes, and no other card with it', (_what, change) => {
     const first = published(fileOf(model, other));
     const second = published(fileOf(model, other), fileOf({ ...model, ...change }, other));
@@ -75,6 +77,8 @@ describe('a rate card', () => {
     { showcase: true },
     { caching: 'automatic' },
     { upstreams: [{ provider: 'main', model: 'x' }] },
+    { betas: ['shipped', 'context-1m-2025-08-07'] },
+    { betas: ['shipped', { name: 'context-1m-2025-08-07', context_window: 5000, price: dearer.price }] },
     { status: 'deprecated', retires_at: '2027-01-01', replacement: 'opal-large' },
   ])('stays as it is when %j changes, though the catalog is published', (change) => {
     const first = published(fileOf(model, other));
@@ -114,7 +118,51 @@ describe('a rate card', () => {
   });
 });
 
+describe('a beta with a price of its own', () => {
+  const priced = (price: object) => ({
+    ...model,
+    price: { ...model.price, uses: { web_search_requests: '0.01' } },
+    betas: [{ name: 'context-1m-2025-08-07', context_window: 5000, price }],
+  });
+  const betaCardOf = (state: CatalogState) => {
+    const card = state.models.get('opal-medium')?.betas.listed[0]?.rateCard;
+    if (card === null || card === undefined) throw new Error('the beta has no card');
+    return card;
+  };
+
+  test('has a card of its own, which usage can name for ever, with the prices a use of its model', async () => {
+    const log = new MemoryEventLog();
+    const result = await publishCatalog(log, fileOf(priced({ input: '6.00', output: '22.50' })), recording());
+    const ids = result.type === 'published' && result.newCards.map(({ id, version }) => `${id} ${version}`);
+    expect(ids).toEqual(['opal-medium 1', 'opal-medium+context-1m-2025-08-07 1']);
+    const state = await loadCatalog(log);
+    const card = betaCardOf(state);
+    expect(card).toMatchObject({ rates: { input: 6_000_000n }, uses: { web_search_requests: 10_000_000_000n } });
+    expect(rateCardOf(state, card)).toEqual(card);
+    expect(rateCardOf(published(fileOf(priced({ input: '6.00', output: '22.50' })), fileOf(model)), card)).toEqual(
+      card,
+    );
+  });
+
+  test('rises by a version when it changes, and its model does not', () => {
+    const state = published(
+      fileOf(priced({ input: '6.00', output: '22.50' })),
+      fileOf(priced({ input: '7.00', output: '22.50' })),
+    );
+    expect([betaCardOf(state).version, cardOf(state).version]).toEqual([2, 1]);
+  });
+});
+
 describe('publishing', () => {
+  test('the file of a catalog from before there were betas and prices a use changes nothing', () => {
+    const file = readCatalogFile(new URL('../../../contracts/example-catalog.yaml', import.meta.url).pathname, null);
+    const plain = { models: file.models.map((one) => ({ ...one, uses: {}, betas: { shipped: true, listed: [] } })) };
+    // What the program without them made of that file.
+    expect(decideCatalog(EMPTY_CATALOG, plain, AT)?.hash).toBe(
+      'b9835eaa3f411ba051bde339202bc62885123a180596e6cf814d8488f4c68072',
+    );
+  });
+
   test('writes the next version with its new cards', async () => {
     const log = new MemoryEventLog();
     const first = await publishCatalog(log, fileOf(model, other), recording());
