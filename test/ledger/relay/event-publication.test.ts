@@ -19,8 +19,8 @@ describe.skipIf(broker === null)('a relay on a bad way to its broker', () => {
   const relays: RelayProcess[] = [];
   let topics = 0;
 
-  const start = (): RelayProcess => {
-    const relay = new RelayProcess(site);
+  const start = (other: Partial<RelaySite> = {}): RelayProcess => {
+    const relay = new RelayProcess({ ...site, ...other });
     relays.push(relay);
     return relay;
   };
@@ -62,7 +62,8 @@ describe.skipIf(broker === null)('a relay on a bad way to its broker', () => {
 
   it('keeps its checkpoint behind what is acknowledged: killed while a send is under way, it sends it again', async () => {
     await ledger.append('acct_1', 3);
-    const killed = start();
+    // A send waits for its answer for half of the claim.
+    const killed = start({ claimSeconds: 1 });
     await eventually('three are published', async () => (await killed.metric('gateway_relay_published_total')) === 3);
     let swallowed = 0;
     path.onProduce = () => {
@@ -74,7 +75,7 @@ describe.skipIf(broker === null)('a relay on a bad way to its broker', () => {
     await eventually('a second send', () => swallowed >= 2);
     await killed.kill();
     path.onProduce = () => 'pass';
-    start();
+    start({ claimSeconds: 1 });
     expect((await topicRevisions(7)).first).toEqual(upTo('acct_1', 7));
   });
 

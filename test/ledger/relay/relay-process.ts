@@ -15,23 +15,29 @@ export interface RelaySite {
   readonly brokers: readonly string[];
   readonly topic: string;
   readonly partitions?: number;
+  /** Of its claim. A test that waits for the end of one makes it short; by default none ends while a test runs. */
+  readonly claimSeconds?: number;
 }
 
-/** `gateway relay` as a process of its own, under a claim of one second. */
+/** `gateway relay` as a process of its own. */
 export class RelayProcess {
   readonly lines: string[] = [];
   readonly #child: ChildProcess;
   readonly #exit: Promise<number | null>;
 
-  constructor({ folder, brokers, topic, partitions = TOPIC_PARTITIONS }: RelaySite) {
+  constructor({ folder, brokers, topic, partitions = TOPIC_PARTITIONS, claimSeconds = 600 }: RelaySite) {
     const config = join(folder, `${topic}-${partitions}.json`);
     writeFileSync(
       config,
       JSON.stringify({ data: folder, kafka: { brokers, topic, partitions }, metrics: { relay: { port: 0 } } }),
     );
-    this.#child = spawn(process.execPath, [PROGRAM, 'relay', '--config', config, '--claim-seconds', '1'], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    this.#child = spawn(
+      process.execPath,
+      [PROGRAM, 'relay', '--config', config, '--claim-seconds', String(claimSeconds)],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     for (const stream of [this.#child.stdout, this.#child.stderr])
       if (stream !== null) createInterface({ input: stream }).on('line', (line) => this.lines.push(line));
     this.#exit = once(this.#child, 'exit').then(([code]) => code as number | null);
