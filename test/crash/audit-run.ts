@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AccountBooks, accountBooks } from './audit/account-books.ts';
+import { accountBooks } from './audit/account-books.ts';
 import { auditRequests } from './audit/audit-requests.ts';
 import { auditMe, auditShown, auditViewRows, type MeSeen } from './audit/audit-views.ts';
+import type { AccountBooks } from './audit/own-account.ts';
 import { readUpstreamRecord } from './audit/upstream-record.ts';
 import { type StartedProcess, stopInOrder } from './child-process.ts';
 import type { CrashSite } from './crash-site.ts';

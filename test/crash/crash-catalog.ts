@@ -6,6 +6,8 @@ export interface ModelPrices {
   readonly cacheWrite5m: bigint;
   readonly cacheWrite1h: bigint;
   readonly hasFastLane: boolean;
+  /** Pico-USD a use, by its name in an answer. A request that could have one that is not here is refused. */
+  readonly uses: ReadonlyMap<string, bigint>;
 }
 
 export interface CrashCatalog {
@@ -37,6 +39,7 @@ export function crashCatalog(modelCount: number): CrashCatalog {
       cacheWrite5m: (input * 5n) / 4n,
       cacheWrite1h: input * 2n,
       hasFastLane,
+      uses: new Map(),
     });
     entries.push(catalogEntry(id, input, output, hasFastLane));
   }

@@ -32,6 +32,8 @@ export interface AnswerContent {
   readonly stopReason?: string;
   /** What `usage.service_tier` says; null leaves it out. Providers send "standard" or "priority". */
   readonly serviceTier?: string | null;
+  /** What `usage.server_tool_use` says at the end; without any the field is left out. */
+  readonly serverToolUse?: Readonly<Record<string, number>>;
 }
 
 /** An answer with nothing left open. */
@@ -42,6 +44,7 @@ export interface FullContent {
   readonly tokens: Required<Tokens>;
   readonly stopReason: string;
   readonly serviceTier: string | null;
+  readonly serverToolUse: Readonly<Record<string, number>>;
 }
 
 export function fullContent(content: AnswerContent): FullContent {
@@ -53,6 +56,7 @@ export function fullContent(content: AnswerContent): FullContent {
     tokens: { input: 25, output: 12, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, ...content.tokens },
     stopReason: content.stopReason ?? (blocks.at(-1)?.type === 'tool_use' ? 'tool_use' : 'end_turn'),
     serviceTier: content.serviceTier === undefined ? 'standard' : content.serviceTier,
+    serverToolUse: content.serverToolUse ?? {},
   };
 }
 
@@ -77,3 +81,7 @@ export function cumulativeUsage(tokens: Required<Tokens>, output: number): Recor
     output_tokens: output,
   };
 }
+
+/** What only the end of an answer says: how often the provider used tools of its own. */
+export const finalUses = ({ serverToolUse }: FullContent): Record<string, unknown> =>
+  Object.keys(serverToolUse).length === 0 ? {} : { server_tool_use: serverToolUse };

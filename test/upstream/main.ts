@@ -32,7 +32,13 @@ function answerTo(request: SeenRequest): Answer {
     path: request.path,
     bodyBytes: request.body.length,
     ...(isKnown
-      ? { id: instructed.id, model: instructed.model, stream: instructed.isStream, script: instructed.instructions }
+      ? {
+          id: instructed.id,
+          model: instructed.model,
+          stream: instructed.isStream,
+          betas: instructed.betas,
+          script: instructed.instructions,
+        }
       : { refused: instructed }),
   });
   if (isKnown) return instructedAnswer(request.path, instructed);

@@ -1,4 +1,4 @@
-import { type AnswerContent, type Block, fullContent, fullUsage } from './content.ts';
+import { type AnswerContent, type Block, finalUses, fullContent, fullUsage } from './content.ts';
 
 /** The Message of an answer that is not streamed. */
 export function message(content: AnswerContent = {}): Record<string, unknown> {
@@ -11,7 +11,7 @@ export function message(content: AnswerContent = {}): Record<string, unknown> {
     content: full.blocks.map(blockOf),
     stop_reason: full.stopReason,
     stop_sequence: null,
-    usage: fullUsage(full, full.tokens.output),
+    usage: { ...fullUsage(full, full.tokens.output), ...finalUses(full) },
   };
 }
 

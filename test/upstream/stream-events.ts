@@ -3,6 +3,7 @@ import {
   type Block,
   cumulativeUsage,
   type FullContent,
+  finalUses,
   fullContent,
   fullUsage,
 } from './content.ts';
@@ -75,9 +76,10 @@ function messageStart(full: FullContent): EventData {
   return { type: 'message_start', message };
 }
 
-function messageDelta({ stopReason, tokens }: FullContent): EventData {
+function messageDelta(full: FullContent): EventData {
+  const { stopReason, tokens } = full;
   const delta = { stop_reason: stopReason, stop_sequence: null };
-  return { type: 'message_delta', delta, usage: cumulativeUsage(tokens, tokens.output) };
+  return { type: 'message_delta', delta, usage: { ...cumulativeUsage(tokens, tokens.output), ...finalUses(full) } };
 }
 
 function emptyBlock(block: Block): Record<string, unknown> {

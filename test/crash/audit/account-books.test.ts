@@ -14,6 +14,7 @@ const prices: ReadonlyMap<string, ModelPrices> = new Map([
       cacheWrite5m: 3_750_025n,
       cacheWrite1h: 6_000_040n,
       hasFastLane: true,
+      uses: new Map([['web_search_requests', 10_000_003_000n]]),
     },
   ],
 ]);

@@ -1,38 +1,17 @@
 import type { ModelPrices } from '../crash-catalog.ts';
-import { auditDebit } from './audit-debit.ts';
+import { auditApproved, auditDebit } from './audit-debit.ts';
+import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from './audit-exceptions.ts';
+import { type AccountBooks, balanceOf, emptyBooks } from './own-account.ts';
 import { ownPrice } from './own-price.ts';
-import type { DebitData, GrantData, StoredEvent, UsageData } from './stored-event.ts';
-
-export interface OwnGrant {
-  readonly grantId: string;
-  readonly amount: bigint;
-  remaining: bigint;
-  readonly priority: number;
-  readonly isFree: boolean;
-  readonly effectiveAtMs: number;
-  readonly expiresAtMs: number | null;
-}
-
-export interface OwnMonth {
-  account: bigint;
-  readonly keys: Map<string, bigint>;
-}
-
-/** An account as the auditor counts it, beside what it found wrong. */
-export interface AccountBooks {
-  readonly accountId: string;
-  readonly faults: string[];
-  readonly grants: OwnGrant[];
-  readonly months: Map<string, OwnMonth>;
-  readonly usages: UsageData[];
-  readonly debits: DebitData[];
-  revision: number;
-  granted: bigint;
-  debited: bigint;
-  /** Pico-USD, exact: what all debits together should be, to the last part of a micro-USD. */
-  exact: bigint;
-  carry: bigint;
-}
+import type {
+  ApprovedData,
+  DebitData,
+  GrantData,
+  LateData,
+  RemovedData,
+  StoredEvent,
+  UsageData,
+} from './stored-event.ts';
 
 const PICO_PER_MICRO = 1_000_000n;
 
@@ -45,19 +24,7 @@ export function accountBooks(
   events: readonly StoredEvent[],
   prices: ReadonlyMap<string, ModelPrices>,
 ): AccountBooks {
-  const books: AccountBooks = {
-    accountId,
-    faults: [],
-    grants: [],
-    months: new Map(),
-    usages: [],
-    debits: [],
-    revision: -1,
-    granted: 0n,
-    debited: 0n,
-    exact: 0n,
-    carry: 0n,
-  };
+  const books = emptyBooks(accountId);
   const ids = new Set<string>();
   let before: StoredEvent | null = null;
   for (const event of events) {
@@ -78,20 +45,55 @@ export function accountBooks(
 
 function takeEvent(
   books: AccountBooks,
-  event: StoredEvent,
+  { type, data }: StoredEvent,
   before: StoredEvent | null,
   prices: ReadonlyMap<string, ModelPrices>,
 ): void {
-  if (event.type !== 'CreditsDebited') auditUncharged(books, before, prices);
-  if (event.type === 'CreditsGranted') takeGrant(books, event.data as GrantData);
-  if (event.type === 'UsageRecorded') books.usages.push(event.data as UsageData);
-  if (event.type !== 'CreditsDebited') return;
-  const debit = event.data as DebitData;
+  if (type !== 'CreditsDebited') auditUncharged(books, before, prices);
+  if (type === 'CreditsGranted') takeGrant(books, data as GrantData);
+  if (type === 'CreditsExpired' || type === 'GrantRevoked') removeGrant(books, data as RemovedData);
+  if (type === 'UsageRecorded') takeUsage(books, data as UsageData);
+  if (type === 'CreditsDebited') takeDebit(books, data as DebitData, before, prices);
+  if (type === 'LateUsageReported') takeLate(books, data as LateData, prices);
+  if (type === 'ExceptionApproved') {
+    const approved = data as ApprovedData;
+    const cost = noteApproved(books, approved.requestId);
+    const usage =
+      books.late.find(({ requestId }) => requestId === approved.requestId) ??
+      books.usages.find(({ requestId }) => requestId === approved.requestId);
+    if (cost !== null && usage !== undefined) auditApproved(books, usage, approved, cost);
+  }
+  if (type === 'ExceptionDropped') noteDropped(books, (data as ApprovedData).requestId);
+}
+
+function takeUsage(books: AccountBooks, usage: UsageData): void {
+  books.usages.push(usage);
+  noteUnpriced(books, usage);
+}
+
+function takeDebit(
+  books: AccountBooks,
+  debit: DebitData,
+  before: StoredEvent | null,
+  prices: ReadonlyMap<string, ModelPrices>,
+): void {
   const usage = before?.type === 'UsageRecorded' ? (before.data as UsageData) : null;
   if (usage === null || usage.requestId !== debit.requestId)
     books.faults.push(`${debit.requestId}: its debit does not stand right after its usage`);
   else auditDebit(books, usage, debit, prices);
   books.debits.push(debit);
+  noteLeftOut(books, debit);
+}
+
+function takeLate(books: AccountBooks, late: LateData, prices: ReadonlyMap<string, ModelPrices>): void {
+  const { requestId, usage } = late;
+  const recorded = books.usages.find((one) => one.requestId === requestId);
+  if (recorded?.outcome !== 'recovered') books.faults.push(`${requestId}: late, and not recorded as recovered before`);
+  const card = prices.get(usage.model);
+  const cost = card === undefined || !usage.billable ? 0n : ownPrice(usage, card).cost;
+  if (late.cost !== String(cost)) books.faults.push(`${requestId}: late for ${late.cost}, should be ${cost}`);
+  books.late.push(usage);
+  noteLate(books, usage, cost);
 }
 
 /** A usage that no debit follows must be one that is not charged, or costs nothing. */
@@ -104,17 +106,20 @@ function auditUncharged(
   const usage = before.data as UsageData;
   const card = prices.get(usage.model);
   if (card === undefined) books.faults.push(`${usage.requestId}: model ${usage.model} is in no catalog`);
-  else if (usage.billable && ownPrice(usage.tokens, usage.lane, card).cost > 0n)
+  else if (usage.billable && ownPrice(usage, card).cost > 0n)
     books.faults.push(`${usage.requestId}: charged for, and without a debit`);
 }
 
+/** It fills what was left uncovered first; the rest can be spent. */
 function takeGrant(books: AccountBooks, grant: GrantData): void {
   const amount = BigInt(grant.amount);
+  const filled = amount < books.uncovered ? amount : books.uncovered;
+  books.uncovered -= filled;
   books.granted += amount;
   books.grants.push({
     grantId: grant.grantId,
     amount,
-    remaining: amount,
+    remaining: amount - filled,
     priority: grant.priority,
     isFree: grant.costBasis === '0',
     effectiveAtMs: Date.parse(grant.effectiveAt),
@@ -122,11 +127,21 @@ function takeGrant(books: AccountBooks, grant: GrantData): void {
   });
 }
 
-function auditEnd({ faults, granted, debited, exact, carry, debits, usages, grants }: AccountBooks): void {
+function removeGrant(books: AccountBooks, { grantId, amount }: RemovedData): void {
+  const grant = books.grants.find((one) => one.grantId === grantId);
+  if (grant === undefined || grant.remaining < BigInt(amount))
+    books.faults.push(`${grantId}: ${amount} micro-USD are removed, which it does not hold`);
+  else grant.remaining -= BigInt(amount);
+  books.removed += BigInt(amount);
+}
+
+function auditEnd(books: AccountBooks): void {
+  const { faults, debited, exact, carry, debits, usages, grants, leftOut, uncovered } = books;
   const left = grants.reduce((sum, grant) => sum + grant.remaining, 0n);
-  if (left !== granted - debited) faults.push(`grants hold ${left}, granted less debited is ${granted - debited}`);
-  if (exact !== debited * PICO_PER_MICRO + carry)
-    faults.push(`exact cost ${exact} pico-USD, debited ${debited} micro-USD and carried ${carry}`);
+  if (left !== balanceOf(books) + uncovered)
+    faults.push(`grants hold ${left}, granted less removed and debited is ${balanceOf(books)}, uncovered ${uncovered}`);
+  if (exact !== (debited + leftOut) * PICO_PER_MICRO + carry)
+    faults.push(`exact cost ${exact} pico-USD, debited ${debited}, left out ${leftOut} micro-USD and carried ${carry}`);
   for (const [name, all] of [
     ['usage', usages],
     ['debit', debits],

@@ -1,7 +1,8 @@
 import type { ModelPrices } from '../crash-catalog.ts';
-import type { AccountBooks, OwnGrant, OwnMonth } from './account-books.ts';
+import { burnOwn } from './burn-own.ts';
+import { type AccountBooks, balanceOf, type OwnMonth } from './own-account.ts';
 import { ownPrice } from './own-price.ts';
-import type { DebitData, UsageData } from './stored-event.ts';
+import type { ApprovedData, DebitData, OwnUse, UsageData } from './stored-event.ts';
 
 const PICO_PER_MICRO = 1_000_000n;
 
@@ -14,26 +15,51 @@ export function auditDebit(
 ): void {
   const card = prices.get(usage.model);
   if (card === undefined) return;
-  const { cost, lines } = ownPrice(usage.tokens, usage.lane, card);
-  const exact = books.carry + cost;
-  const amount = exact / PICO_PER_MICRO;
-  const same = (what: string, got: unknown, expected: unknown): void => {
-    if (String(got) !== String(expected))
-      books.faults.push(`${debit.requestId}: ${what} is ${String(got)}, should be ${String(expected)}`);
-  };
+  const same = comparison(books, debit.requestId);
+  const { cost, lines, uses } = ownPrice(usage, card);
+  const whole = (books.carry + cost) / PICO_PER_MICRO;
+  // At most the hold, where the record has kept it: the rest is an exception.
+  const hold = usage.hold === undefined || usage.hold === null ? null : BigInt(usage.hold);
+  const amount = hold === null || whole < hold ? whole : hold;
   if (!usage.billable) books.faults.push(`${debit.requestId}: debited, and its ending is not charged`);
-  same('cost', debit.cost, cost);
   same('lines', textOf(debit.lines), textOf(lines));
+  same('uses', textOfUses(debit.uses ?? []), textOfUses(uses));
+  same('left out', debit.leftOut ?? '0', whole - amount);
+  books.leftOut += whole - amount;
+  moveBooks(books, usage, debit, { cost, amount });
+}
+
+/** An approval debits all that there was, by the instants of the request itself. */
+export function auditApproved(books: AccountBooks, usage: UsageData, approved: ApprovedData, cost: bigint): void {
+  const amount = (books.carry + cost) / PICO_PER_MICRO;
+  // What is approved was counted as left out before, where it was.
+  const leftOut = books.exceptions.get(usage.requestId)?.leftOut ?? 0n;
+  books.leftOut -= leftOut / PICO_PER_MICRO;
+  books.exact -= leftOut;
+  moveBooks(books, usage, approved, { cost, amount });
+}
+
+/** What a debit and an approval have in common. */
+function moveBooks(
+  books: AccountBooks,
+  usage: UsageData,
+  debit: ApprovedData,
+  { cost, amount }: { readonly cost: bigint; readonly amount: bigint },
+): void {
+  const same = comparison(books, debit.requestId);
+  const carry = (books.carry + cost) % PICO_PER_MICRO;
+  same('cost', debit.cost, cost);
   same('carry before', debit.carryBefore, books.carry);
-  same('carry after', debit.carryAfter, exact % PICO_PER_MICRO);
+  same('carry after', debit.carryAfter, carry);
   same('amount', debit.amount, amount);
-  const { shares, uncovered } = burnOwn(books.grants, amount, Date.parse(usage.startedAt));
+  const { shares, uncovered } = burnOwn(books.grants, amount, usage);
   same('grants', JSON.stringify(debit.grants), JSON.stringify(shares));
   same('uncovered', debit.uncovered, uncovered);
   books.exact += cost;
-  books.carry = exact % PICO_PER_MICRO;
+  books.carry = carry;
   books.debited += amount;
-  const balance = books.granted - books.debited;
+  books.uncovered += uncovered;
+  const balance = balanceOf(books);
   same('balance after', debit.balanceAfter, balance);
   if (balance < 0n) books.faults.push(`${debit.requestId}: the balance falls to ${balance}`);
   const month = monthOf(books, usage.startedAt.slice(0, 7));
@@ -45,46 +71,21 @@ export function auditDebit(
   same("key's month to date", debit.keyMonthToDateAfter, month.keys.get(usage.keyId));
 }
 
+const comparison =
+  ({ faults }: AccountBooks, requestId: string) =>
+  (what: string, got: unknown, expected: unknown): void => {
+    if (String(got) !== String(expected))
+      faults.push(`${requestId}: ${what} is ${String(got)}, should be ${String(expected)}`);
+  };
+
 const textOf = (lines: readonly { tokenClass: string; tokens: number; rate: unknown; cost: unknown }[]): string =>
   lines.map(({ tokenClass, tokens, rate, cost }) => `${tokenClass} ${tokens} x ${rate} = ${cost}`).join(', ');
+
+const textOfUses = (uses: readonly OwnUse[]): string =>
+  uses.map(({ use, count, rate, cost }) => `${use} ${count} x ${rate} = ${cost}`).join(', ');
 
 function monthOf({ months }: AccountBooks, name: string): OwnMonth {
   const month = months.get(name) ?? { account: 0n, keys: new Map() };
   months.set(name, month);
   return month;
-}
-
-/** Takes an amount from the grants in the design's order; what none of them holds is uncovered. */
-function burnOwn(
-  grants: readonly OwnGrant[],
-  amount: bigint,
-  atMs: number,
-): { shares: { grantId: string; amount: string }[]; uncovered: bigint } {
-  const shares: { grantId: string; amount: string }[] = [];
-  let left = amount;
-  for (const grant of grants.toSorted(burnsBefore)) {
-    const isUsable = grant.effectiveAtMs <= atMs && (grant.expiresAtMs === null || atMs < grant.expiresAtMs);
-    if (left === 0n || grant.remaining === 0n || !isUsable) continue;
-    const taken = grant.remaining < left ? grant.remaining : left;
-    grant.remaining -= taken;
-    left -= taken;
-    shares.push({ grantId: grant.grantId, amount: taken.toString() });
-  }
-  return { shares, uncovered: left };
-}
-
-/** Priority, expiry (none last), zero cost basis first, effectiveAt, grantId. */
-function burnsBefore(a: OwnGrant, b: OwnGrant): number {
-  const expiry = (grant: OwnGrant): number => grant.expiresAtMs ?? Number.MAX_SAFE_INTEGER;
-  const keys = (grant: OwnGrant): number[] => [
-    grant.priority,
-    expiry(grant),
-    grant.isFree ? 0 : 1,
-    grant.effectiveAtMs,
-  ];
-  const other = keys(b);
-  const differing = keys(a)
-    .map((key, index) => key - (other[index] ?? 0))
-    .find((difference) => difference !== 0);
-  return differing ?? (a.grantId < b.grantId ? -1 : 1);
 }

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { AccountBooks } from './account-books.ts';
+import { type AccountBooks, availableOf, balanceOf } from './own-account.ts';
+import { TOKEN_CLASSES } from './stored-event.ts';
 
 /** What of `gateway account show --json` the auditor compares. */
 interface ShownAccount {
@@ -28,9 +29,8 @@ export interface MeSeen {
 }
 
 /** Compares the account that the command line shows with the auditor's own books. */
-export function auditShown(books: AccountBooks, json: string): string[] {
+export function auditShown(books: AccountBooks, json: string, nowMs = Date.now()): string[] {
   const shown = JSON.parse(json) as ShownAccount;
-  const balance = books.granted - books.debited;
   const remaining = books.grants.map(({ grantId, remaining }) => `${grantId} ${remaining}`).sort();
   const months = [...books.months].map(([month, { account, keys }]) =>
     textOfMonth(
@@ -41,10 +41,10 @@ export function auditShown(books: AccountBooks, json: string): string[] {
   );
   return differences(`account show ${books.accountId}`, [
     ['revision', shown.revision, books.revision],
-    ['balance', shown.balance, balance],
-    ['available', shown.availableMicroUsd, balance],
+    ['balance', shown.balance, balanceOf(books)],
+    ['available', shown.availableMicroUsd, availableOf(books, nowMs)],
     ['carry', shown.carry, books.carry],
-    ['uncovered', shown.uncovered, 0],
+    ['uncovered', shown.uncovered, books.uncovered],
     ['grants', shown.grants.map((grant) => `${grant.grantId} ${grant.remaining}`).sort(), remaining],
     [
       'months',
@@ -64,10 +64,10 @@ const textOfMonth = (month: string, account: unknown, keys: readonly string[]): 
   `${month}: ${String(account)} (${keys.toSorted().join(', ')})`;
 
 /** Compares what the running gateway tells a key with the auditor's books. */
-export function auditMe(books: AccountBooks, keyId: string, me: MeSeen): string[] {
+export function auditMe(books: AccountBooks, keyId: string, me: MeSeen, nowMs = Date.now()): string[] {
   const own = books.months.get(me.month.month);
   return differences(`/me of ${keyId}`, [
-    ['available_credits', me.available_credits, books.granted - books.debited],
+    ['available_credits', me.available_credits, availableOf(books, nowMs)],
     ['held_credits', me.held_credits, 0],
     ["account's spent", me.month.account.spent, own?.account ?? 0],
     ["key's spent", me.month.key.spent, own?.keys.get(keyId) ?? 0],
@@ -85,18 +85,14 @@ export function auditViewRows(path: string, all: readonly AccountBooks[]): strin
       return name;
     };
     const balances = database.prepare(`SELECT * FROM ${tableOf('balance')} WHERE account_id = ?`);
-    const tokens = database.prepare(`SELECT sum(tokens) AS tokens FROM ${tableOf('monthly')} WHERE account_id = ?`);
+    const tokens = database.prepare(`SELECT tokens FROM ${tableOf('monthly')} WHERE account_id = ?`);
     const amounts = database.prepare(`SELECT amount_pico_usd FROM ${tableOf('monthly')} WHERE account_id = ?`);
     return all.flatMap((books) =>
       differences(`views.db, ${books.accountId}`, [
         ['revision', balances.get(books.accountId)?.revision, books.revision],
-        ['balance', balances.get(books.accountId)?.balance_micro_usd, books.granted - books.debited],
-        ['tokens', tokens.get(books.accountId)?.tokens ?? 0, tokensOf(books)],
-        [
-          'exact cost',
-          amounts.all(books.accountId).reduce((sum, row) => sum + BigInt(String(row.amount_pico_usd)), 0n),
-          books.exact,
-        ],
+        ['balance', balances.get(books.accountId)?.balance_micro_usd, balanceOf(books)],
+        ['tokens', sumOf(tokens.all(books.accountId), 'tokens'), tokensOf(books)],
+        ['exact cost', sumOf(amounts.all(books.accountId), 'amount_pico_usd'), books.exact],
       ]),
     );
   } finally {
@@ -104,8 +100,12 @@ export function auditViewRows(path: string, all: readonly AccountBooks[]): strin
   }
 }
 
-const tokensOf = ({ usages }: AccountBooks): number =>
-  usages.reduce((sum, { tokens }) => sum + Object.values(tokens).reduce((all, count) => all + count, 0), 0);
+/** Token counts that an upstream makes up may come to more than a number holds. */
+const tokensOf = ({ usages }: AccountBooks): bigint =>
+  usages.reduce((sum, { tokens }) => sum + TOKEN_CLASSES.reduce((all, name) => all + BigInt(tokens[name]), 0n), 0n);
+
+const sumOf = (rows: readonly Readonly<Record<string, unknown>>[], column: string): bigint =>
+  rows.reduce((sum, row) => sum + BigInt(String(row[column])), 0n);
 
 function differences(where: string, figures: readonly (readonly [string, unknown, unknown])[]): string[] {
   return figures

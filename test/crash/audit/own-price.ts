@@ -1,5 +1,5 @@
 import type { ModelPrices } from '../crash-catalog.ts';
-import { TOKEN_CLASSES, type Tokens } from './stored-event.ts';
+import { type OwnUse, TOKEN_CLASSES, type UsageData } from './stored-event.ts';
 
 export interface OwnLine {
   readonly tokenClass: string;
@@ -8,12 +8,31 @@ export interface OwnLine {
   readonly cost: bigint;
 }
 
-/** What tokens cost by the prices that this test wrote down itself, in pico-USD, line by line. */
-export function ownPrice(tokens: Tokens, lane: string, prices: ModelPrices): { cost: bigint; lines: OwnLine[] } {
+export interface OwnPrice {
+  readonly cost: bigint;
+  readonly lines: readonly OwnLine[];
+  readonly uses: readonly OwnUse[];
+}
+
+/** What a usage costs by the prices that this test wrote down itself, in pico-USD, line by line. */
+export function ownPrice({ tokens, lane, uses = {} }: PricedUsage, prices: ModelPrices): OwnPrice {
   const factor = lane === 'fast' && prices.hasFastLane ? 2n : 1n;
   const lines = TOKEN_CLASSES.filter((name) => tokens[name] > 0).map((tokenClass) => {
     const rate = prices[tokenClass] * factor;
     return { tokenClass, tokens: tokens[tokenClass], rate, cost: rate * BigInt(tokens[tokenClass]) };
   });
-  return { cost: lines.reduce((sum, line) => sum + line.cost, 0n), lines };
+  const ownUses = Object.keys(uses)
+    .toSorted()
+    .flatMap((use) => useLine(use, uses[use] ?? 0, prices));
+  const ofTokens = lines.reduce((sum, line) => sum + line.cost, 0n);
+  return { cost: ownUses.reduce((sum, { cost }) => sum + BigInt(cost), ofTokens), lines, uses: ownUses };
+}
+
+type PricedUsage = Pick<UsageData, 'tokens' | 'lane' | 'uses'>;
+
+/** A use that the catalog has no price for costs nothing; that is an exception. Uses cost the same in both lanes. */
+function useLine(use: string, count: number, { uses }: ModelPrices): OwnUse[] {
+  const rate = uses.get(use);
+  if (rate === undefined) return [];
+  return [{ use, count, rate: String(rate), cost: String(rate * BigInt(count)) }];
 }

@@ -19,12 +19,24 @@ export interface UsageData {
   readonly model: string;
   readonly upstream: { readonly requestId: string | null };
   readonly tokens: Tokens;
+  /** Events of the first version have none of the three. */
+  readonly uses?: Readonly<Record<string, number>>;
+  readonly unpriced?: readonly string[];
+  readonly hold?: string | null;
   readonly lane: string;
   readonly outcome: string;
   readonly source: string;
   readonly billable: boolean;
   readonly startedAt: string;
   readonly finishedAt: string;
+}
+
+/** What is billed by the use; the rate is in pico-USD a use. */
+export interface OwnUse {
+  readonly use: string;
+  readonly count: number;
+  readonly rate: string;
+  readonly cost: string;
 }
 
 export interface DebitData {
@@ -34,6 +46,9 @@ export interface DebitData {
   readonly carryBefore: string;
   readonly carryAfter: string;
   readonly amount: string;
+  /** Events of the first version have neither. */
+  readonly leftOut?: string;
+  readonly uses?: readonly OwnUse[];
   readonly lines: readonly {
     readonly tokenClass: string;
     readonly tokens: number;
@@ -55,6 +70,21 @@ export interface GrantData {
   readonly priority: number;
   readonly effectiveAt: string;
   readonly expiresAt: string | null;
+}
+
+/** Usage of a request that was recorded as `recovered` before: what it would have cost. */
+export interface LateData {
+  readonly requestId: string;
+  readonly usage: UsageData;
+  readonly cost: string;
+}
+
+/** What an operator debits after all, with the figures of a debit. */
+export type ApprovedData = Omit<DebitData, 'leftOut' | 'uses' | 'lines'>;
+
+export interface RemovedData {
+  readonly grantId: string;
+  readonly amount: string;
 }
 
 /** One event a line. */

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { type AccountBooks, accountBooks } from '../../crash/audit/account-books.ts';
+import { accountBooks } from '../../crash/audit/account-books.ts';
 import { auditRequests } from '../../crash/audit/audit-requests.ts';
 import { auditViewRows } from '../../crash/audit/audit-views.ts';
+import type { AccountBooks } from '../../crash/audit/own-account.ts';
 import { readUpstreamRecord } from '../../crash/audit/upstream-record.ts';
 import type { SentRequest } from '../../crash/post-planned.ts';
 import { viewRows } from '../../crash/view-rows.ts';

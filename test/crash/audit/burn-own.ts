@@ -1,0 +1,60 @@
+export interface OwnGrant {
+  readonly grantId: string;
+  readonly amount: bigint;
+  remaining: bigint;
+  readonly priority: number;
+  readonly isFree: boolean;
+  readonly effectiveAtMs: number;
+  readonly expiresAtMs: number | null;
+}
+
+export interface OwnShare {
+  readonly grantId: string;
+  readonly amount: string;
+}
+
+/**
+ * Takes what a request costs from the grants; what none of them holds is uncovered. First from those that were usable at
+ * its start, then from those that were at its end, then from those that came later and are there already.
+ */
+export function burnOwn(
+  grants: readonly OwnGrant[],
+  amount: bigint,
+  { startedAt, finishedAt }: { readonly startedAt: string; readonly finishedAt: string },
+): { shares: OwnShare[]; uncovered: bigint } {
+  const [fromMs, toMs] = [Date.parse(startedAt), Date.parse(finishedAt)];
+  const ordered = grants.toSorted(burnsBefore);
+  const first = ordered.filter((grant) => isUsableAt(grant, fromMs));
+  const others = ordered.filter((grant) => !isUsableAt(grant, fromMs));
+  const second = others.filter((grant) => isUsableAt(grant, toMs));
+  const third = others.filter((grant) => grant.effectiveAtMs > toMs);
+  const shares: OwnShare[] = [];
+  let left = amount;
+  for (const grant of [...first, ...second, ...third]) {
+    if (left === 0n || grant.remaining === 0n) continue;
+    const taken = grant.remaining < left ? grant.remaining : left;
+    grant.remaining -= taken;
+    left -= taken;
+    shares.push({ grantId: grant.grantId, amount: taken.toString() });
+  }
+  return { shares, uncovered: left };
+}
+
+export const isUsableAt = ({ effectiveAtMs, expiresAtMs }: OwnGrant, atMs: number): boolean =>
+  effectiveAtMs <= atMs && (expiresAtMs === null || atMs < expiresAtMs);
+
+/** Priority, expiry (none last), zero cost basis first, effectiveAt, grantId. */
+function burnsBefore(a: OwnGrant, b: OwnGrant): number {
+  const expiry = (grant: OwnGrant): number => grant.expiresAtMs ?? Number.MAX_SAFE_INTEGER;
+  const keys = (grant: OwnGrant): number[] => [
+    grant.priority,
+    expiry(grant),
+    grant.isFree ? 0 : 1,
+    grant.effectiveAtMs,
+  ];
+  const other = keys(b);
+  const differing = keys(a)
+    .map((key, index) => key - (other[index] ?? 0))
+    .find((difference) => difference !== 0);
+  return differing ?? (a.grantId < b.grantId ? -1 : 1);
+}
