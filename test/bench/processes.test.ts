@@ -10,7 +10,7 @@ const MODULE = new URL('processes.ts', import.meta.url).href;
 const PROGRAM = `
   import { Processes } from '${MODULE}';
   const processes = new Processes();
-  const shell = processes.spawn('shell', ['sh', '-c', 'sleep 60 & echo $!; wait'], { stdout: 'pipe' });
+  const shell = processes.spawn('shell', ['sh', '-c', 'sleep 600 & echo $!; wait'], { stdout: 'pipe' });
   shell.stdout.once('data', (line) => {
     console.log(JSON.stringify({ folder: processes.folder, pids: [shell.pid, Number(line)] }));
   });

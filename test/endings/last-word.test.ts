@@ -156,7 +156,7 @@ describe("the upstream's error event", () => {
     let got = '';
     while (!got.includes('event: error')) got += (await answer.next())?.toString('utf8');
     answer.leave();
-    await expect.poll(async () => (await recorded(other)).usages.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(async () => (await recorded(other)).usages.length).toBe(1);
     expect((await recorded(other)).usages).toMatchObject([interrupted]);
     await other.stop();
   });

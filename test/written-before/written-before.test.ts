@@ -19,34 +19,30 @@ const PARTS: readonly Parts[] = ['whole', 'ledger and views', 'ledger'];
 
 describe.each(COMMITS)('what the program of %s has written', (commit) => {
   describe.each(KINDS)('with its log in %s', (kind) => {
-    it.each(PARTS)(
-      'opens to the same balances, months, keys, grants and answers: %s',
-      { timeout: 60_000 },
-      async (parts) => {
-        const kept = await putBack(commit, kind, parts);
-        const before = await revisionsOf(kept);
-        const first = await start(kept);
-        for (const { key, status, me } of kept.computed.keys) {
-          const answer = await ask(first, key);
-          expect(answer.status).toBe(status);
-          if (status === 200) expect(answer.me).toMatchObject(me as object);
-        }
-        for (const id of idsOf(kept))
-          expect(await accountOf(first, id)).toMatchObject(comparable(kept.computed.accounts[id]));
-        // The journal's requests are settled as the program of then would have settled them.
-        for (const id of idsOf(kept))
-          expect(await settledSince(first, id, before.get(id) ?? 0)).toEqual(settled(kept.computed.added[id] ?? []));
-        await first.stop();
+    it.each(PARTS)('opens to the same balances, months, keys, grants and answers: %s', async (parts) => {
+      const kept = await putBack(commit, kind, parts);
+      const before = await revisionsOf(kept);
+      const first = await start(kept);
+      for (const { key, status, me } of kept.computed.keys) {
+        const answer = await ask(first, key);
+        expect(answer.status).toBe(status);
+        if (status === 200) expect(answer.me).toMatchObject(me as object);
+      }
+      for (const id of idsOf(kept))
+        expect(await accountOf(first, id)).toMatchObject(comparable(kept.computed.accounts[id]));
+      // The journal's requests are settled as the program of then would have settled them.
+      for (const id of idsOf(kept))
+        expect(await settledSince(first, id, before.get(id) ?? 0)).toEqual(settled(kept.computed.added[id] ?? []));
+      await first.stop();
 
-        // The ledger replays: views made from nothing are those that were carried on, to the byte.
-        const rows = dumpViews(kept.data, { remove: true });
-        const second = await start(kept);
-        await second.stop();
-        expect(dumpViews(kept.data, { remove: false })).toEqual(rows);
-      },
-    );
+      // The ledger replays: views made from nothing are those that were carried on, to the byte.
+      const rows = dumpViews(kept.data, { remove: true });
+      const second = await start(kept);
+      await second.stop();
+      expect(dumpViews(kept.data, { remove: false })).toEqual(rows);
+    });
 
-    it('is served from and billed on, at the prices published last', { timeout: 60_000 }, async () => {
+    it('is served from and billed on, at the prices published last', async () => {
       const upstream = await upstreamWithScript();
       const kept = await putBack(commit, kind, 'whole');
       const gateway = await start(kept, upstream.url);

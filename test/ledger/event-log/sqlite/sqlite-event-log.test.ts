@@ -11,6 +11,8 @@ import { Subscriber } from '../contract/subscriber.ts';
 import { newPath, openLog, openPlainly } from './log-file.ts';
 
 const NEVER_MS = 1_000_000;
+/** For a lock that the test itself gives back, however long that takes it. */
+const PATIENT_MS = 100_000;
 
 /** A log and its two threads, in the order in which it starts them. */
 async function openWithThreads(
@@ -36,7 +38,7 @@ async function kill(worker: Worker): Promise<void> {
 describe('the main thread', () => {
   it('goes on while an append waits for another process', async () => {
     const path = newPath();
-    const log = await openLog(path);
+    const log = await openLog(path, { busyMs: PATIENT_MS });
     const other = openPlainly(path);
     other.exec('BEGIN IMMEDIATE');
     let isDone = false;
@@ -53,7 +55,7 @@ describe('the main thread', () => {
 describe('appends that wait', () => {
   it('are bounded in number', async () => {
     const path = newPath();
-    const log = await openLog(path);
+    const log = await openLog(path, { busyMs: PATIENT_MS });
     const other = openPlainly(path);
     other.exec('BEGIN IMMEDIATE');
     const waiting = Array.from({ length: SQLITE_LIMITS.appendsWaitingMax }, () =>
@@ -71,7 +73,7 @@ describe('appends that wait', () => {
 
   it('are bounded in text', async () => {
     const path = newPath();
-    const log = await openLog(path);
+    const log = await openLog(path, { busyMs: PATIENT_MS });
     const other = openPlainly(path);
     other.exec('BEGIN IMMEDIATE');
     const large = { data: 'x'.repeat(LIMITS.eventBytesMax - 100) };
@@ -88,7 +90,7 @@ describe('appends that wait', () => {
 
   it('are unavailable when another process holds the file for too long', async () => {
     const path = newPath();
-    const log = await openLog(path, { busyMs: 30 });
+    const log = await openLog(path, { busyMs: 500 });
     openPlainly(path).exec('BEGIN IMMEDIATE');
     const appends = [0, 1, 2].map(() => log.append(newStream(), NO_STREAM, events(1)));
     for (const append of appends) await expect(append).rejects.toMatchObject({ kind: 'unavailable', canRetry: true });
@@ -98,7 +100,7 @@ describe('appends that wait', () => {
 describe('closing', () => {
   it('waits for an append that waits itself, and refuses everything else in the meantime', async () => {
     const path = newPath();
-    const log = await openLog(path);
+    const log = await openLog(path, { busyMs: PATIENT_MS });
     const other = openPlainly(path);
     other.exec('BEGIN IMMEDIATE');
     const append = log.append(newStream(), NO_STREAM, events(1));
