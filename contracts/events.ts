@@ -86,6 +86,16 @@ const accountEvents = {
   }),
   /** What a proxy gives back of a lease, or what an expired lease had left. */
   LeaseReleased: z.strictObject({ proxy: proxyIdField, leaseId: leaseIdField, amount: microUsdField }),
+  /**
+   * Of a lease that a key could use before it had a limit of its own, the key's requests under way take at most this
+   * much: the rest of the lease counts against the key's limit no more.
+   */
+  LeaseNarrowed: z.strictObject({
+    proxy: proxyIdField,
+    leaseId: leaseIdField,
+    keyId: keyIdField,
+    atMost: microUsdField,
+  }),
   SpendLimitSet: z.strictObject({
     scope: limitScope,
     keyId: keyIdField.nullable(),

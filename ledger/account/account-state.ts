@@ -54,6 +54,11 @@ const lease = z.strictObject({
   keyId: keyIdField.nullable(),
   /** Leased less released and less debited under it. */
   amount: microUsdField,
+  /**
+   * The most that keys which have got a limit since could still be debited under it, by key. Their requests from before
+   * the limit come under a lease for keys without one; what is admitted once the limit is known does not.
+   */
+  beforeLimit: z.record(z.string(), microUsdField),
   /** Exclusive. */
   expiresAtMs: ms,
 });

@@ -29,6 +29,14 @@ export function releaseLease({ leaseId, amount }: CommandOf<'ReleaseLease'>, sta
   return [{ type: 'LeaseReleased', data: { proxy: lease.proxy, leaseId, amount: microUsd(released) } }];
 }
 
+/** Nothing where the key has no limit any more, or where so little is known already. */
+export function narrowLease({ leaseId, keyId, atMost }: CommandOf<'NarrowLease'>, state: OpenAccount): AccountEvent[] {
+  const lease = state.leases[leaseId];
+  const before = lease?.beforeLimit[keyId];
+  if (lease === undefined || before === undefined || before <= atMost) return [];
+  return [{ type: 'LeaseNarrowed', data: { proxy: lease.proxy, leaseId, keyId, atMost } }];
+}
+
 const isActive = (state: OpenAccount, leaseId: string, nowMs: number): boolean =>
   (state.leases[leaseId]?.expiresAtMs ?? nowMs) > nowMs;
 

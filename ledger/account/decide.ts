@@ -5,7 +5,7 @@ import type { AccountState, OpenAccount } from './account-state.ts';
 import { type AccountCommand, type CommandRefusal, commandRefused } from './commands.ts';
 import { approveException, dropException, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
-import { leaseCredits, releaseLease } from './decide-leases.ts';
+import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
 import { recordUsage } from './record-usage.ts';
 
 type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
@@ -42,6 +42,8 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return leaseCredits(command, state);
     case 'ReleaseLease':
       return releaseLease(command, state);
+    case 'NarrowLease':
+      return narrowLease(command, state);
     case 'ExpireCredits':
       return expireCredits(command, state);
     case 'ReinstateCredits':

@@ -11,7 +11,7 @@ import {
 } from './account-state.ts';
 import { evolveExceptions } from './exceptions.ts';
 import { withExpired, withGrant, withoutShares, withReinstated, withShares } from './grants.ts';
-import { withLease, withLessLeased } from './leases.ts';
+import { withKeyLimitSet, withLease, withLeaseNarrowed, withLessLeased } from './leases.ts';
 import { evolveSpend } from './spend.ts';
 
 /** Folds one event into an account's state. Pure. @throws Error when the event cannot follow, which means a broken stream. */
@@ -80,11 +80,15 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'CreditsLeased':
       return { ...state, leases: withLease(state.leases, event.data) };
     case 'LeaseReleased':
-      return { ...state, leases: withLessLeased(state.leases, event.data.leaseId, event.data.amount) };
+      return { ...state, leases: withLessLeased(state.leases, event.data) };
+    case 'LeaseNarrowed':
+      return { ...state, leases: withLeaseNarrowed(state.leases, event.data) };
+    case 'SpendLimitSet':
+      return { ...state, leases: withKeyLimitSet(state, event.data) };
     case 'CreditsDebited':
       return {
         ...debited(state, event.data),
-        leases: withLessLeased(state.leases, event.data.leaseId, event.data.amount),
+        leases: withLessLeased(state.leases, event.data),
       };
     case 'ExceptionApproved':
       return debited(state, event.data);
@@ -102,7 +106,6 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'UsageRecorded':
     case 'LateUsageReported':
     case 'ExceptionDropped':
-    case 'SpendLimitSet':
     case 'SpendThresholdCrossed':
     case 'AutoReloadConfigured':
     case 'AutoReloadStarted':

@@ -38,7 +38,7 @@ export async function executeCommand(
   recording: Recording,
 ): Promise<CommandResult> {
   let snapshot = await loadAccount(log, accountId);
-  return decideAndAppend(log, accountId, command, recording, {
+  return decideAndAppend(log, accountId, () => command, recording, {
     read: () => snapshot,
     catchUp: async () => {
       snapshot = await loadAccount(log, accountId, snapshot);
@@ -49,15 +49,18 @@ export async function executeCommand(
 /**
  * The same on the book of this process, which has the account already: no read before the append, and what is appended
  * is in the book when this resolves.
+ * @param command where it is a function it is asked in the turn of each decision, so that it says what is so at the very
+ *   revision that the decision is appended at.
  */
 export async function executeOnBook(
   log: EventLog,
   book: AccountBook,
   accountId: AccountId,
-  command: AccountCommand,
+  command: AccountCommand | (() => AccountCommand),
   recording: Recording,
 ): Promise<CommandResult> {
-  const result = await decideAndAppend(log, accountId, command, recording, {
+  const commandNow = typeof command === 'function' ? command : () => command;
+  const result = await decideAndAppend(log, accountId, commandNow, recording, {
     read: () => book.read(accountId),
     catchUp: () => catchUpBook(log, book, accountId),
   });
@@ -77,13 +80,13 @@ interface AccountSource {
 async function decideAndAppend(
   log: EventLog,
   accountId: AccountId,
-  command: AccountCommand,
+  command: () => AccountCommand,
   recording: Recording,
   source: AccountSource,
 ): Promise<CommandResult> {
   for (let attempt = 1; ; ) {
     const { state: before, revision } = source.read();
-    const decision = decide(command, before);
+    const decision = decide(command(), before);
     if ('type' in decision) return decision;
     if (decision.length === 0) return { type: 'done', events: [], before, after: revision, revision, position: null };
     const proposed = encodeEvents(decision, recording);

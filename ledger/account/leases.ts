@@ -1,7 +1,7 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { KeyId, LeaseId, ProxyId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { type Lease, NOTHING, type OpenAccount } from './account-state.ts';
+import type { Lease, OpenAccount } from './account-state.ts';
 import { usableCredits } from './grants.ts';
 import { monthOf } from './month.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
@@ -25,52 +25,134 @@ export const spendable = (account: OpenAccount, nowMs: number): MicroUsd =>
  * below zero.
  */
 export function freeCredit(account: OpenAccount, scope: KeyId | null, nowMs: number): MicroUsd {
-  const { spend } = account;
-  const leases = activeLeases(account, nowMs);
-  const month = monthOfSpend(spend, monthOf(nowMs));
-  const leased = sumOfLeases(leases);
-  let free = spendable(account, nowMs) - leased;
-  if (spend.accountLimit !== null) free = smaller(free, spend.accountLimit - month.account - leased);
-  const keyLimit = scope === null ? undefined : spend.keyLimits[scope];
-  if (scope !== null && keyLimit !== undefined)
-    free = smaller(
-      free,
-      keyLimit - spentByKey(month, scope) - sumOfLeases(leases.filter(({ keyId }) => keyId === scope)),
-    );
+  const { credit, ofAccountLimit, ofKeyLimit } = leftBeside(account, scope, activeLeases(account, nowMs), nowMs);
+  let free: bigint = credit;
+  if (ofAccountLimit !== null) free = smaller(free, ofAccountLimit);
+  if (ofKeyLimit !== null) free = smaller(free, ofKeyLimit);
   return microUsd(free < 0n ? 0n : free);
 }
 
+/** Each below zero where a limit was set, or credit was lost, after the leases were given; null is no limit. */
+export interface CreditLeft {
+  readonly credit: MicroUsd;
+  readonly ofAccountLimit: MicroUsd | null;
+  readonly ofKeyLimit: MicroUsd | null;
+}
+
+/** What is left of the credits, of the account's monthly limit and, for a key's scope, of the key's, beside these leases. */
+export function leftBeside(
+  account: OpenAccount,
+  scope: KeyId | null,
+  leases: readonly Lease[],
+  nowMs: number,
+): CreditLeft {
+  const { accountLimit, keyLimits } = account.spend;
+  const month = monthOfSpend(account.spend, monthOf(nowMs));
+  const leased = sumOfLeases(leases);
+  const keyLimit = scope === null ? undefined : keyLimits[scope];
+  return {
+    credit: microUsd(spendable(account, nowMs) - leased),
+    ofAccountLimit: accountLimit === null ? null : microUsd(accountLimit - month.account - leased),
+    ofKeyLimit:
+      scope === null || keyLimit === undefined
+        ? null
+        : microUsd(keyLimit - spentByKey(month, scope) - setAsideForKey(account, scope, leases)),
+  };
+}
+
 /** What other proxies than this one have leased of the account's credit. */
-export const leasedToOthers = (account: OpenAccount, proxy: ProxyId, nowMs: number): MicroUsd =>
-  sumOfLeases(activeLeases(account, nowMs).filter((lease) => lease.proxy !== proxy));
+export const leasesOfOthers = (account: OpenAccount, proxy: ProxyId, nowMs: number): Lease[] =>
+  activeLeases(account, nowMs).filter((lease) => lease.proxy !== proxy);
+
+/**
+ * What a key could be debited under leases, without anything being leased anew: a lease of its own counts whole, one for
+ * keys without a limit counts whole as long as the key has none, and afterwards with what is left from before.
+ */
+export const setAsideForKey = (account: OpenAccount, keyId: KeyId, leases: readonly Lease[]): MicroUsd =>
+  microUsd(leases.reduce((sum, lease) => sum + ofKey(lease, keyId, leaseScope(account, keyId)), 0n));
+
+const ofKey = (lease: Lease, keyId: KeyId, scope: KeyId | null): bigint => {
+  if (lease.keyId !== null) return lease.keyId === keyId ? lease.amount : 0n;
+  return scope === null ? lease.amount : (lease.beforeLimit[keyId] ?? 0n);
+};
 
 /** A lease that is there grows and has the new expiry. */
 export function withLease(leases: Leases, data: EventData<'CreditsLeased'>): Leases {
   const { leaseId, proxy, keyId, amount, expiresAt } = data;
-  const before = leases[leaseId]?.amount ?? NOTHING;
+  const before = leases[leaseId];
   const lease: Lease = {
     leaseId,
     proxy,
     keyId: keyId ?? null,
-    amount: microUsd(before + amount),
+    amount: microUsd((before?.amount ?? 0n) + amount),
+    // What is leased by who knows of a limit is not for the key that has it.
+    beforeLimit: before?.beforeLimit ?? {},
     expiresAtMs: Date.parse(expiresAt),
   };
   return { ...leases, [leaseId]: lease };
+}
+
+/** What made a lease smaller: a debit under it, or its proxy's giving back. */
+interface LessLeased {
+  readonly leaseId?: LeaseId | undefined;
+  readonly amount: MicroUsd;
+  /** Of a debit. */
+  readonly keyId?: KeyId;
 }
 
 /**
  * A lease after part of it was spent or given back; one that is used up is gone. A debit may name a lease that has
  * ended: its credit was free already.
  */
-export function withLessLeased(leases: Leases, leaseId: LeaseId | undefined, amount: MicroUsd): Leases {
+export function withLessLeased(leases: Leases, { leaseId, amount, keyId }: LessLeased): Leases {
   const lease = leaseId === undefined ? undefined : leases[leaseId];
   if (lease === undefined) return leases;
   const { [lease.leaseId]: _changed, ...others } = leases;
   const left = lease.amount - amount;
-  return left > 0n ? { ...others, [lease.leaseId]: { ...lease, amount: microUsd(left) } } : others;
+  if (left <= 0n) return others;
+  // No key can hold more of a lease than it has. What a debit takes, its key's requests under way hold no more.
+  const beforeLimit = mapAmounts(lease.beforeLimit, (most, key) => smaller(key === keyId ? most - amount : most, left));
+  return { ...others, [lease.leaseId]: { ...lease, amount: microUsd(left), beforeLimit } };
+}
+
+/**
+ * The leases after a limit was set or lifted. A key that had none could use the leases for such keys: what they have
+ * is the most that its requests under way, and those that are admitted before a proxy knows of the limit, can take.
+ */
+export function withKeyLimitSet({ leases, spend }: OpenAccount, { keyId, limit }: EventData<'SpendLimitSet'>): Leases {
+  if (keyId === null || (spend.keyLimits[keyId] === undefined) === (limit === null)) return leases;
+  return Object.fromEntries(
+    Object.entries(leases).map(([id, lease]) => {
+      if (lease.keyId !== null) return [id, lease];
+      const { [keyId]: _before, ...others } = lease.beforeLimit;
+      return [id, { ...lease, beforeLimit: limit === null ? others : { ...others, [keyId]: lease.amount } }];
+    }),
+  );
+}
+
+export function withLeaseNarrowed(leases: Leases, { leaseId, keyId, atMost }: EventData<'LeaseNarrowed'>): Leases {
+  const lease = leases[leaseId];
+  if (lease === undefined) return leases;
+  const beforeLimit = mapAmounts(lease.beforeLimit, (most, key) => (key === keyId ? smaller(most, atMost) : most));
+  return { ...leases, [leaseId]: { ...lease, beforeLimit } };
 }
 
 export const sumOfLeases = (leases: readonly Lease[]): MicroUsd =>
   microUsd(leases.reduce((sum, { amount }) => sum + amount, 0n));
+
+/** Amounts of nothing are left out. */
+function mapAmounts(
+  amounts: Lease['beforeLimit'],
+  change: (amount: bigint, key: string) => bigint,
+): Lease['beforeLimit'] {
+  const entries = Object.entries(amounts);
+  if (entries.length === 0) return amounts;
+  const changed: Record<string, MicroUsd> = {};
+  for (const [key, before] of entries) {
+    const amount = change(before, key);
+    if (amount > 0n) changed[key] = microUsd(amount);
+  }
+  return changed;
+}
 
 const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -1,9 +1,13 @@
 import type { Command } from 'commander';
-import { type AccountId, keyId } from '../../contracts/ids.ts';
-import { formatUsd, type MicroUsd } from '../../contracts/money.ts';
+import type { Configuration } from '../../contracts/configuration.ts';
+import { type AccountId, type KeyId, keyId } from '../../contracts/ids.ts';
+import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { AccountState } from '../account/account-state.ts';
+import { evolve } from '../account/evolve.ts';
+import { activeLeases, setAsideForKey, sumOfLeases } from '../account/leases.ts';
 import { accountArgument, usdArgument } from './command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, show, withEventLog } from './command-context.ts';
-import { runAccountCommand } from './run-account-command.ts';
+import { type Done, runAccountCommand } from './run-account-command.ts';
 
 interface LimitOptions {
   readonly usd?: MicroUsd;
@@ -26,17 +30,44 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
     )
     .action(async (id: AccountId, options: LimitOptions, command: Command) => {
       const limitMicroUsd = limitOf(options);
-      await withEventLog(context, command, async (log) => {
+      await withEventLog(context, command, async (log, configuration) => {
         const scopedKey = options.key === undefined ? null : keyId(options.key);
-        await runAccountCommand(context, log, id, { type: 'SetSpendLimit', keyId: scopedKey, limit: limitMicroUsd });
+        const nowMs = context.clock();
+        const done = await runAccountCommand(context, log, id, {
+          type: 'SetSpendLimit',
+          keyId: scopedKey,
+          limit: limitMicroUsd,
+        });
+        const beforeMicroUsd = setAsideBefore(done, scopedKey, nowMs);
         const whose = options.key ?? id;
         const said = limitMicroUsd === null ? 'no monthly limit' : `a monthly limit of ${formatUsd(limitMicroUsd)} USD`;
+        const settles = limitMicroUsd === null ? '' : `; ${sayBefore(beforeMicroUsd, configuration.proxies)}`;
         show(context, command, {
-          json: { accountId: id, keyId: scopedKey, limitMicroUsd },
-          text: `${whose} has ${said}`,
+          json: { accountId: id, keyId: scopedKey, limitMicroUsd, setAsideBeforeMicroUsd: beforeMicroUsd },
+          text: `${whose} has ${said}${settles}`,
         });
       });
     });
+}
+
+/**
+ * What proxies had set aside of the account's credit for its requests, or for the key's, when the limit was set: it may
+ * still be spent, and no more than it beyond the limit.
+ */
+function setAsideBefore({ before, events }: Done, keyId: KeyId | null, nowMs: number): MicroUsd {
+  const account = events.reduce<AccountState>(evolve, before);
+  if (account.type === 'unopened') return microUsd(0n);
+  const leases = activeLeases(account, nowMs);
+  return keyId === null ? sumOfLeases(leases) : setAsideForKey(account, keyId, leases);
+}
+
+/** One proxy alone sets nothing aside in the log: what its requests hold is known to it only. */
+function sayBefore(before: MicroUsd, proxies: Configuration['proxies']): string {
+  if (before > 0n)
+    return `up to ${formatUsd(before)} USD that was set aside for requests before may still be spent, also beyond it`;
+  return proxies === 'many'
+    ? 'nothing was set aside for requests before'
+    : 'requests that are under way still settle, also beyond it';
 }
 
 function limitOf({ usd, none }: LimitOptions): MicroUsd | null {

@@ -4,7 +4,7 @@ import type { AccountCommand } from '../account/commands.ts';
 import { type CommandResult, executeCommand } from '../account/execute-command.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf } from './command-context.ts';
 
-type Done = Extract<CommandResult, { type: 'done' }>;
+export type Done = Extract<CommandResult, { type: 'done' }>;
 
 /** Carries out a command on an account; a refusal ends the program with its message. @throws CommandError */
 export async function runAccountCommand(

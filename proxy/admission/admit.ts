@@ -159,10 +159,10 @@ async function holdUnderLease(
 ): Promise<Admitted | Refusal> {
   const { fleet } = parts;
   if (fleet === null) throw new Error('a lease is needed where there are none');
-  const { account, accountId, keyId, worst } = moneyRequest(candidate, inputTokens, parts);
+  const { accountId, keyId, worst } = moneyRequest(candidate, inputTokens, parts);
   let held: Admitted | Refusal | null = null;
   const outcome = await fleet.queue.whenHeld(accountId, {
-    scope: fleet.leases.scopeOf(account, keyId),
+    keyId,
     need: worst.hold,
     tryHold: () => {
       held = hold(candidate, inputTokens, parts);

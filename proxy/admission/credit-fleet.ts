@@ -1,7 +1,7 @@
 import type { AccountId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
-import { activeLeases, sumOfLeases } from '../../ledger/account/leases.ts';
+import { activeLeases, leasesOfOthers, setAsideForKey, sumOfLeases } from '../../ledger/account/leases.ts';
 import { CreditLeases, type CreditLeasesOptions, type LeaseScope } from './credit-leases.ts';
 import type { Holds } from './holds.ts';
 import { LeaseQueue } from './lease-queue.ts';
@@ -44,9 +44,10 @@ export class CreditFleet {
     const { accountId, account, keyId, nowMs } = request;
     const scope = this.leases.scopeOf(account, keyId);
     const others = activeLeases(account, nowMs).filter(({ leaseId }) => leaseId !== scope.leaseId);
-    const ofKey = others.filter((lease) => scope.keyId !== null && lease.keyId === scope.keyId);
-    const taken = sumOfLeases(others) + this.#holds.ofLease(accountId, scope.leaseId);
-    const keyMonth = takenByHolds(request, this.#holds).keyMonth + sumOfLeases(ofKey);
-    return { account: microUsd(taken), accountMonth: microUsd(taken), keyMonth: microUsd(keyMonth) };
+    const leased = sumOfLeases(others) + this.#holds.ofLease(accountId, scope.leaseId);
+    const holds = takenByHolds(request, this.#holds);
+    const ofOthers = leasesOfOthers(account, this.leases.proxy, nowMs);
+    const keyMonth = holds.keyMonth + setAsideForKey(account, keyId, ofOthers);
+    return { account: microUsd(leased), accountMonth: microUsd(leased), keyMonth: microUsd(keyMonth) };
   }
 }

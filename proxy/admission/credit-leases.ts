@@ -14,7 +14,8 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { executeOnBook } from '../../ledger/account/execute-command.ts';
-import { freeCredit, leasedToOthers, leaseScope, spendable } from '../../ledger/account/leases.ts';
+import { freeCredit, leaseScope, leasesOfOthers, leftBeside } from '../../ledger/account/leases.ts';
+import { monthOf } from '../../ledger/account/month.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Holds } from './holds.ts';
 
@@ -83,10 +84,15 @@ export class CreditLeases {
     const lease = account.leases[scope.leaseId];
     if (lease === undefined || !this.#admitsUnder(lease.expiresAtMs, nowMs)) return NOTHING;
     const byLease = lease.amount - holds.ofLease(accountId, scope.leaseId) - this.givingBack(accountId, scope.leaseId);
-    // Where credit has gone that was leased before (a grant was revoked or has expired), less than the lease is left.
-    const others = leasedToOthers(account, proxy, nowMs);
-    const byCredit = spendable(account, nowMs) - others - holds.ofAccount(accountId);
-    const room = byLease < byCredit ? byLease : byCredit;
+    // Where credit has gone that was leased before (a grant was revoked or has expired), or a limit was set since, less
+    // than the lease is left.
+    const left = leftBeside(account, scope.keyId, leasesOfOthers(account, proxy, nowMs), nowMs);
+    const month = monthOf(nowMs);
+    let room = smaller(byLease, left.credit - holds.ofAccount(accountId));
+    if (left.ofAccountLimit !== null)
+      room = smaller(room, left.ofAccountLimit - holds.ofAccountMonth(accountId, month));
+    if (left.ofKeyLimit !== null && scope.keyId !== null)
+      room = smaller(room, left.ofKeyLimit - holds.ofKeyMonth(accountId, scope.keyId, month));
     return microUsd(room > 0n ? room : 0n);
   }
 
@@ -131,6 +137,18 @@ export class CreditLeases {
     await this.#execute(accountId, this.#leaseCommand(scope, NOTHING));
   }
 
+  /**
+   * Says what requests of a key from before its limit still hold under a lease, so that the rest counts against the limit
+   * no more. What they hold is looked up for the very revision at which it is written. @throws EventLogError
+   */
+  async narrow(accountId: AccountId, id: LeaseId, keyId: KeyId): Promise<void> {
+    const { holds } = this.#options;
+    await this.#execute(accountId, () => {
+      const atMost = holds.ofKeyLease(accountId, keyId, id);
+      return { type: 'NarrowLease', leaseId: id, keyId, atMost };
+    });
+  }
+
   /** From now on nothing is held against the amount, whenever the log has it back. @throws EventLogError */
   async release(accountId: AccountId, id: LeaseId, amount: MicroUsd): Promise<void> {
     const name = `${accountId} ${id}`;
@@ -169,7 +187,7 @@ export class CreditLeases {
     return { type: 'LeaseCredits', proxy, leaseId, keyId, upTo, expiresAtMs, nowMs };
   }
 
-  async #execute(accountId: AccountId, command: AccountCommand): Promise<void> {
+  async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<void> {
     const { log, accounts, clock } = this.#options;
     const nowMs = clock();
     const result = await executeOnBook(log, accounts, accountId, command, {
@@ -180,3 +198,5 @@ export class CreditLeases {
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
   }
 }
+
+const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);

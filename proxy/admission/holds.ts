@@ -34,7 +34,7 @@ export class Holds {
     if (this.#holds.has(requestId)) throw new Error(`${requestId} holds already`);
     const ofMonth = `${accountId} ${month}`;
     const sums = [accountId, ofMonth, `${ofMonth} ${keyId}`];
-    if (leaseId !== null) sums.push(`${accountId} ${leaseId}`);
+    if (leaseId !== null) sums.push(`${accountId} ${leaseId}`, `${accountId} ${leaseId} ${keyId}`);
     const placed: PlacedHold = { amount: 0n, sums };
     this.#holds.set(requestId, placed);
     this.#change(placed, amount);
@@ -67,6 +67,10 @@ export class Holds {
 
   ofLease(accountId: AccountId, leaseId: LeaseId): MicroUsd {
     return this.#sum(`${accountId} ${leaseId}`);
+  }
+
+  ofKeyLease(accountId: AccountId, keyId: KeyId, leaseId: LeaseId): MicroUsd {
+    return this.#sum(`${accountId} ${leaseId} ${keyId}`);
   }
 
   #sum(name: string): MicroUsd {

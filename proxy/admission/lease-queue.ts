@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AccountId, LeaseId } from '../../contracts/ids.ts';
+import type { AccountId, KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { activeLeases, freeCredit, sumOfLeases } from '../../ledger/account/leases.ts';
@@ -23,7 +23,8 @@ const WAITING_MAX = 10_000;
 export type NoLease = 'none_free' | 'log_away' | 'too_many_waiting';
 
 export interface LeaseWait {
-  readonly scope: LeaseScope;
+  /** Which lease it comes under is asked anew each time: a limit that is set meanwhile changes it. */
+  readonly keyId: KeyId;
   readonly need: MicroUsd;
   /** Holds the request under the lease where there is room; false where there is not. Called in one turn with the look. */
   readonly tryHold: () => boolean;
@@ -92,7 +93,9 @@ export class LeaseQueue {
 
   /** Whether requests wait for a lease: then nothing of it is given back. */
   isWaiting(accountId: AccountId, leaseId: LeaseId): boolean {
-    return this.#waiting.get(accountId)?.some(({ scope }) => scope.leaseId === leaseId) === true;
+    return (
+      this.#waiting.get(accountId)?.some((waiting) => this.#scopeOf(accountId, waiting).leaseId === leaseId) === true
+    );
   }
 
   async #run(accountId: AccountId): Promise<void> {
@@ -103,11 +106,12 @@ export class LeaseQueue {
         this.#holdWhatFits(accountId);
         const [first] = this.#waiting.get(accountId) ?? [];
         if (first === undefined) return;
-        const asking = this.#waitingFor(accountId, first.scope);
-        const { mine } = this.#within(accountId, first.scope);
+        const scope = this.#scopeOf(accountId, first);
+        const asking = this.#waitingFor(accountId, scope);
+        const { mine } = this.#within(accountId, scope);
         const isEnough = asking.some(({ need }) => mine >= need);
-        if (isEnough || performance.now() < takesUntilMs) await this.#extend(accountId, first.scope, sumOf(asking));
-        else await withinWait(this.#giveBack(accountId, first.scope));
+        if (isEnough || performance.now() < takesUntilMs) await this.#extend(accountId, scope, sumOf(asking));
+        else await withinWait(this.#giveBack(accountId, scope));
         this.#holdWhatFits(accountId);
         await this.#refuseOrWait(accountId, asking);
       }
@@ -130,7 +134,7 @@ export class LeaseQueue {
     let onlyOthersHave = true;
     this.#resolveAll(accountId, (waiting) => {
       if (!isAsked.has(waiting)) return null;
-      const { mine, all } = this.#within(accountId, waiting.scope);
+      const { mine, all } = this.#within(accountId, this.#scopeOf(accountId, waiting));
       if (mine >= waiting.need && nowMs < waiting.untilMs) {
         onlyOthersHave = false;
         return null;
@@ -163,7 +167,14 @@ export class LeaseQueue {
   }
 
   #waitingFor(accountId: AccountId, { leaseId }: LeaseScope): Waiting[] {
-    return (this.#waiting.get(accountId) ?? []).filter(({ scope }) => scope.leaseId === leaseId);
+    return (this.#waiting.get(accountId) ?? []).filter(
+      (waiting) => this.#scopeOf(accountId, waiting).leaseId === leaseId,
+    );
+  }
+
+  #scopeOf(accountId: AccountId, { keyId }: LeaseWait): LeaseScope {
+    const { leases, accounts } = this.#options;
+    return leases.scopeOf(openAccount(accounts, accountId), keyId);
   }
 
   #holdWhatFits(accountId: AccountId): void {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AccountId } from '../../contracts/ids.ts';
+import { type AccountId, type KeyId, keyId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { Lease } from '../../ledger/account/account-state.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
@@ -93,6 +93,7 @@ export class LeaseUpkeep {
   #needsKeeping(accountId: AccountId, isRegular: boolean): boolean {
     return this.#ownLeases(accountId).some(
       (lease) =>
+        this.#toNarrow(accountId, lease).length > 0 ||
         this.#toRelease(accountId, lease, this.#surplusToKeep(accountId, lease)) > 0n ||
         (isRegular && this.#toRenew(accountId, lease)),
     );
@@ -103,7 +104,9 @@ export class LeaseUpkeep {
     try {
       for (const { leaseId } of this.#ownLeases(accountId)) {
         // Looked up again: while one is given back, the others are used and settled under.
-        const lease = this.#ownLeases(accountId).find((own) => own.leaseId === leaseId);
+        const find = (): Lease | undefined => this.#ownLeases(accountId).find((own) => own.leaseId === leaseId);
+        for (const key of this.#toNarrow(accountId, find())) await leases.narrow(accountId, leaseId, key);
+        const lease = find();
         if (lease === undefined) continue;
         const { keyId } = lease;
         const amount = this.#toRelease(accountId, lease, surplusToKeep(lease));
@@ -129,6 +132,16 @@ export class LeaseUpkeep {
     if (queue.isWaiting(accountId, leaseId)) return NONE;
     const surplus = amount - holds.ofLease(accountId, leaseId) - leases.givingBack(accountId, leaseId);
     return surplus > 2n * surplusToKeep ? microUsd(surplus - surplusToKeep) : NONE;
+  }
+
+  /** Keys that could take more of a lease, for all that the log knows, than their requests from before their limit hold. */
+  #toNarrow(accountId: AccountId, lease: Lease | undefined): KeyId[] {
+    const { holds } = this.#options;
+    if (lease === undefined) return [];
+    const { leaseId, beforeLimit } = lease;
+    return Object.entries(beforeLimit)
+      .filter(([key, atMost]) => holds.ofKeyLease(accountId, keyId(key), leaseId) < atMost)
+      .map(([key]) => keyId(key));
   }
 
   #toRenew(accountId: AccountId, { leaseId, expiresAtMs }: Lease): boolean {

@@ -380,6 +380,11 @@ const EXCEPTIONS: DomainEvent[] = [
   },
 ];
 
+/** What a proxy says of a lease when a key has got a limit. */
+const LIMITS_AND_LEASES: DomainEvent[] = [
+  { type: 'LeaseNarrowed', data: { proxy: PROXY, leaseId: LEASE, keyId: KEY, atMost: microUsd(250_000n) } },
+];
+
 export const EXAMPLE_EVENTS: readonly DomainEvent[] = [
   ...ACCOUNT,
   ...USAGE,
@@ -388,6 +393,7 @@ export const EXAMPLE_EVENTS: readonly DomainEvent[] = [
   ...LATER_FORMS,
   ...EXCEPTIONS,
   { type: 'CatalogPublished', data: { version: 4, hash: SHA256, publishedAt: AT, models: [PRICED] } },
+  ...LIMITS_AND_LEASES,
 ];
 
 /** The example of a type. @throws Error when there is none. */

@@ -6,7 +6,7 @@ import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
-import { activeLeases, freeCredit, leasedToOthers, spendable, sumOfLeases } from '../../../ledger/account/leases.ts';
+import { activeLeases, freeCredit, leasesOfOthers, spendable, sumOfLeases } from '../../../ledger/account/leases.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { fold, given } from './decider-specification.ts';
 import {
@@ -180,8 +180,8 @@ describe('a lease', () => {
 
   test('of others is what a proxy cannot spend, though it is in the balance', () => {
     const state = openAccount([...account, leased(60), leased(30, { proxy: P2, leaseId: L2 })]);
-    expect(leasedToOthers(state, P1, NOW)).toBe(30n);
-    expect(leasedToOthers(state, P2, NOW)).toBe(60n);
+    expect(sumOfLeases(leasesOfOthers(state, P1, NOW))).toBe(30n);
+    expect(sumOfLeases(leasesOfOthers(state, P2, NOW))).toBe(60n);
     expect(spendable(state, NOW)).toBe(100n);
   });
 });

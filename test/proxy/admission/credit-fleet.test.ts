@@ -8,7 +8,7 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { CreditFleet } from '../../../proxy/admission/credit-fleet.ts';
 import { Holds } from '../../../proxy/admission/holds.ts';
-import { ACCOUNT, granted, KEY, keyIssued, ms, opened } from '../../ledger/account/example-account.ts';
+import { ACCOUNT, granted, KEY, keyIssued, limitSet, ms, opened } from '../../ledger/account/example-account.ts';
 import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
 
 const LONGEST_REQUEST_MS = 60_000;
@@ -61,15 +61,15 @@ function startProxy(name: string, { keepsUp = true } = {}): Proxy {
     return state;
   };
   const hold = (request: string, amount: bigint): Promise<string> => {
-    const scope = fleet.leases.scopeOf(account(), KEY);
     const need: MicroUsd = microUsd(amount);
     const tryHold = (): boolean => {
+      const scope = fleet.leases.scopeOf(account(), KEY);
       if (!fleet.takeRoom(ACCOUNT, account(), scope, need)) return false;
       const { leaseId } = scope;
       holds.place(requestId(request), { accountId: ACCOUNT, keyId: KEY, month: '2026-11', amount: need, leaseId });
       return true;
     };
-    return tryHold() ? Promise.resolve('held') : fleet.queue.whenHeld(ACCOUNT, { scope, need, tryHold });
+    return tryHold() ? Promise.resolve('held') : fleet.queue.whenHeld(ACCOUNT, { keyId: KEY, need, tryHold });
   };
   const proxy = { fleet, holds, views, account, hold, release: (one: string) => holds.release(requestId(one)) };
   proxies.push(proxy);
@@ -98,10 +98,10 @@ async function start(...names: readonly string[]): Promise<Proxy[]> {
   return started;
 }
 
-const converged = ({ views }: Proxy) =>
-  expect
-    .poll(() => views.read(ACCOUNT).revision)
-    .toBe(log.events.filter(({ stream }) => stream === accountStream(ACCOUNT)).length - 1);
+/** Upkeep may write meanwhile. */
+const converged = ({ views }: Proxy) => expect.poll(() => lastRevision() - views.read(ACCOUNT).revision).toBe(0);
+
+const lastRevision = (): number => log.events.filter(({ stream }) => stream === accountStream(ACCOUNT)).length - 1;
 
 const leasedBy = ({ account }: Proxy): bigint[] => Object.values(account().leases).map(({ amount }) => amount);
 
@@ -287,5 +287,49 @@ describe('a proxy among several', () => {
     expect(await one?.hold('a', 7n)).toBe('held');
     await one?.fleet.upkeep.close();
     expect(one === undefined ? [] : leasedBy(one)).toEqual([7n]);
+  });
+
+  it('counts what others may still spend of a key from before its limit, until they say what their requests hold', async () => {
+    const [one, two] = await start('proxy_1', 'proxy_2');
+    if (one === undefined || two === undefined) throw new Error('two proxies');
+    expect(await one.hold('a', 5n)).toBe('held');
+    expect(await two.hold('b', 20n)).toBe('held');
+    await converged(two);
+    // Of the lease of 12 no more than 5 is held.
+    expect(leasedBy(one)[0]).toBe(12n);
+    write(limitSet(40, KEY));
+    await converged(one);
+    expect(await two.hold('c', 16n)).toBe('none_free');
+    expect(await two.hold('d', 15n)).toBe('held');
+    expect(await one.hold('e', 1n)).toBe('none_free');
+    expect(log.events.filter(({ type }) => type === 'LeaseNarrowed').length).toBeGreaterThan(0);
+    one.release('a');
+    expect(await one.hold('f', 5n)).toBe('held');
+  });
+
+  it("admits no more than an account's new limit leaves beside what others have leased before it", async () => {
+    const [one, two] = await start('proxy_1', 'proxy_2');
+    if (one === undefined || two === undefined) throw new Error('two proxies');
+    expect(await one.hold('a', 60n)).toBe('held');
+    expect(await two.hold('b', 20n)).toBe('held');
+    await converged(one);
+    two.release('b');
+    write(limitSet(70));
+    await converged(one);
+    expect(await one.hold('c', 11n)).toBe('none_free');
+    expect(await two.hold('d', 11n)).toBe('none_free');
+    expect(await two.hold('e', 10n)).toBe('held');
+  });
+
+  it('holds a request that waits under the lease of its key, where the key gets a limit meanwhile', async () => {
+    const [one, two] = await start('proxy_1', 'proxy_2');
+    if (one === undefined || two === undefined) throw new Error('two proxies');
+    expect(await one.hold('a', 99n)).toBe('held');
+    await converged(two);
+    const waiting = two.hold('b', 5n);
+    one.release('a');
+    write(limitSet(50, KEY));
+    expect(await waiting).toBe('held');
+    expect(Object.values(two.account().leases).map(({ keyId }) => keyId)).toContain(KEY);
   });
 });
