@@ -124,6 +124,8 @@ export const usageEvents = {
   ExceptionApproved: z.strictObject({
     requestId: requestIdField,
     keyId: keyIdField,
+    model: text,
+    lane: laneField,
     /** Exact: what the hold left out, and what was reported late. */
     cost: picoUsdField,
     /** What is taken from the balance: cost and carry in whole micro-USD. */

@@ -46,6 +46,5 @@ function rateUses(uses: BilledUsage['uses'], card: RateCard): CreditsDebited['us
 }
 
 /** Pico-USD a use; null where the card has no price for it. */
-function rateOfUse(_card: RateCard, _use: string): Rate | null {
-  return null;
-}
+const rateOfUse = ({ uses }: RateCard, use: string): Rate | null =>
+  Object.hasOwn(uses, use) ? (uses[use] ?? null) : null;

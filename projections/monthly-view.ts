@@ -1,13 +1,13 @@
-import type { AccountEvent, CreditsDebited, UsageRecorded } from '../contracts/events.ts';
+import type { AccountEvent, CreditsDebited, ExceptionApproved, UsageRecorded } from '../contracts/events.ts';
 import { type AccountId, accountId, NO_STREAM, type Revision, revision } from '../contracts/ids.ts';
-import type { PicoUsd } from '../contracts/money.ts';
-import { picoUsd } from '../contracts/money.ts';
+import { PICO_PER_MICRO, type PicoUsd, picoUsd } from '../contracts/money.ts';
 import { type Lane, TOKEN_CLASSES, type TokenClass } from '../contracts/usage.ts';
 import { monthOf } from '../ledger/account/month.ts';
 import { type ColumnValue, numberOf, textOf, type View, type ViewRow, type ViewTable } from './view.ts';
 
 const NAME = 'monthly';
-const VERSION = 1;
+/** 2: uses, exceptions, and counts as text, because their sums pass what a number holds. */
+const VERSION = 2;
 
 const ROWS: ViewTable = {
   name: `${NAME}_v${VERSION}`,
@@ -15,10 +15,10 @@ const ROWS: ViewTable = {
     account_id: 'TEXT',
     month: 'TEXT',
     model: 'TEXT',
-    token_class: 'TEXT',
+    item: 'TEXT',
     lane: 'TEXT',
     requests: 'INTEGER',
-    tokens: 'INTEGER',
+    count: 'TEXT',
     amount_pico_usd: 'TEXT',
   },
   keyColumns: 5,
@@ -30,16 +30,22 @@ const REVISIONS: ViewTable = {
   keyColumns: 1,
 };
 
+/**
+ * What a line is about: a token class, something billed by the use, or what debits left out (negative) and approvals
+ * debited after all. So the lines of a month add up to what was debited in it.
+ */
+export type MonthlyItem = TokenClass | `use:${string}` | 'exceptions';
+
 /** One line of an account's month. */
 export interface MonthlyLine {
   readonly month: string;
   readonly model: string;
-  readonly tokenClass: TokenClass;
+  readonly item: MonthlyItem;
   readonly lane: Lane;
-  /** Requests that used this class. */
+  /** Requests that had this item. */
   requests: number;
-  /** Tokens recorded, whether they were charged or not. */
-  tokens: number;
+  /** Tokens or uses recorded, whether they were charged or not; as reported, so there is no bound to their sum. */
+  count: bigint;
   /** Exact cost of those that were debited, in pico-USD; the carry decides in which debit a part of it is. */
   amount: PicoUsd;
 }
@@ -50,7 +56,7 @@ interface Entry {
   changed: Set<string> | null;
 }
 
-/** Usage by account, month (of the request's start, UTC), model, token class and lane. */
+/** Usage by account, month (of the request's start, UTC), model, item and lane. */
 export class MonthlyView implements View {
   readonly name = NAME;
   readonly version = VERSION;
@@ -72,7 +78,9 @@ export class MonthlyView implements View {
     entry.revision = at;
     this.#changed.add(id);
     if (event.type === 'UsageRecorded') addUsage(entry, event.data);
+    if (event.type === 'LateUsageReported') addUsage(entry, event.data.usage);
     if (event.type === 'CreditsDebited') addCost(entry, event.data);
+    if (event.type === 'ExceptionApproved') addApproved(entry, event.data);
   }
 
   clear(): void {
@@ -119,31 +127,40 @@ export class MonthlyView implements View {
   }
 }
 
-type LineKey = Pick<MonthlyLine, 'month' | 'model' | 'tokenClass' | 'lane'>;
-const keyOf = ({ month, model, tokenClass, lane }: LineKey): string => `${month} ${tokenClass} ${lane} ${model}`;
+type LineKey = Pick<MonthlyLine, 'month' | 'model' | 'item' | 'lane'>;
+const keyOf = ({ month, model, item, lane }: LineKey): string => `${month} ${item} ${lane} ${model}`;
 
-function addUsage(entry: Entry, { startedAt, model, lane, tokens }: UsageRecorded): void {
+function addUsage(entry: Entry, { startedAt, model, lane, tokens, uses }: UsageRecorded): void {
   const month = monthOf(Date.parse(startedAt));
-  for (const tokenClass of TOKEN_CLASSES) {
-    if (tokens[tokenClass] === 0) continue;
-    const line = changedLine(entry, { month, model, tokenClass, lane });
+  const add = (item: MonthlyItem, count: number): void => {
+    const line = changedLine(entry, { month, model, item, lane });
     line.requests += 1;
-    line.tokens += tokens[tokenClass];
-  }
+    line.count += BigInt(count);
+  };
+  for (const tokenClass of TOKEN_CLASSES) if (tokens[tokenClass] > 0) add(tokenClass, tokens[tokenClass]);
+  for (const [use, count] of Object.entries(uses)) add(`use:${use}`, count);
 }
 
-function addCost(entry: Entry, { month, model, lane, lines }: CreditsDebited): void {
-  for (const { tokenClass, cost } of lines) {
-    const line = changedLine(entry, { month, model, tokenClass, lane });
-    line.amount = picoUsd(line.amount + cost);
-  }
+function addCost(entry: Entry, { month, model, lane, lines, uses, leftOut }: CreditsDebited): void {
+  for (const { tokenClass, cost } of lines) addAmount(entry, { month, model, item: tokenClass, lane }, cost);
+  for (const { use, cost } of uses) addAmount(entry, { month, model, item: `use:${use}`, lane }, cost);
+  if (leftOut > 0n) addAmount(entry, { month, model, item: 'exceptions', lane }, -leftOut * PICO_PER_MICRO);
+}
+
+function addApproved(entry: Entry, { month, model, lane, cost }: ExceptionApproved): void {
+  if (cost > 0n) addAmount(entry, { month, model, item: 'exceptions', lane }, cost);
+}
+
+function addAmount(entry: Entry, at: LineKey, cost: bigint): void {
+  const line = changedLine(entry, at);
+  line.amount = picoUsd(line.amount + cost);
 }
 
 function changedLine(entry: Entry, at: LineKey): MonthlyLine {
   const key = keyOf(at);
   let line = entry.lines.get(key);
   if (line === undefined) {
-    line = { ...at, requests: 0, tokens: 0, amount: picoUsd(0n) };
+    line = { ...at, requests: 0, count: 0n, amount: picoUsd(0n) };
     entry.lines.set(key, line);
   }
   entry.changed ??= new Set();
@@ -155,23 +172,28 @@ const valuesOf = (id: AccountId, line: MonthlyLine): ColumnValue[] => [
   id,
   line.month,
   line.model,
-  line.tokenClass,
+  line.item,
   line.lane,
   line.requests,
-  line.tokens,
+  line.count.toString(),
   line.amount.toString(),
 ];
 
-function lineOf([, month, model, tokenClass, lane, requests, tokens, amount]: readonly ColumnValue[]): MonthlyLine {
-  const known = TOKEN_CLASSES.find((name) => name === tokenClass);
-  if (known === undefined) throw new Error(`${ROWS.name}: unknown token class ${String(tokenClass)}`);
+function lineOf([, month, model, item, lane, requests, count, amount]: readonly ColumnValue[]): MonthlyLine {
   return {
     month: textOf(month),
     model: textOf(model),
-    tokenClass: known,
+    item: itemOf(textOf(item)),
     lane: lane === 'fast' ? 'fast' : 'standard',
     requests: numberOf(requests),
-    tokens: numberOf(tokens),
+    count: BigInt(textOf(count)),
     amount: picoUsd(BigInt(textOf(amount))),
   };
+}
+
+function itemOf(item: string): MonthlyItem {
+  if (item === 'exceptions' || item.startsWith('use:')) return item as MonthlyItem;
+  const known = TOKEN_CLASSES.find((name) => name === item);
+  if (known === undefined) throw new Error(`${ROWS.name}: unknown item ${item}`);
+  return known;
 }

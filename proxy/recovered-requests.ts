@@ -133,4 +133,5 @@ const holdOf = ({ started }: ReadRequest, amount: ReturnType<typeof mostDebited>
   month: monthOf(Date.parse(started.startedAt)),
   amount,
   leaseId: started.leaseId ?? null,
+  startedAtMs: Date.parse(started.startedAt),
 });

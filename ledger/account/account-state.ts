@@ -3,6 +3,7 @@ import {
   balanceField,
   grantIdField,
   keyIdField,
+  laneField,
   leaseIdField,
   microUsdField,
   picoUsdField,
@@ -85,6 +86,7 @@ const billingException = z.strictObject({
   requestId: requestIdField,
   keyId: keyIdField,
   model: z.string(),
+  lane: laneField,
   /** The request's own instants, which its debit would burn grants by. */
   startedAtMs: ms,
   finishedAtMs: ms,

@@ -36,7 +36,7 @@ export function reportLateUsage({ usage, card }: CommandOf<'ReportLateUsage'>, s
 export function approveException(command: CommandOf<'ApproveException'>, state: OpenAccount): Decision {
   const exception = endable(command, state);
   if ('code' in exception) return exception;
-  const { requestId, keyId, startedAtMs, finishedAtMs } = exception;
+  const { requestId, keyId, model, lane, startedAtMs, finishedAtMs } = exception;
   const cost = costOfException(exception);
   const { amount, carryAfter } = debitWithCarry(state.carry, cost);
   const { shares, uncovered } = burnFor(state.grants, amount, { startedAtMs, finishedAtMs });
@@ -45,6 +45,8 @@ export function approveException(command: CommandOf<'ApproveException'>, state: 
   const approved: ExceptionApproved = {
     requestId,
     keyId,
+    model,
+    lane,
     cost,
     amount,
     carryBefore: state.carry,

@@ -58,22 +58,25 @@ function withoutPrice(exceptions: ExceptionsState, usage: UsageRecorded): Except
 
 /** A debit stands behind its usage, which has the instants that grants are burned by. */
 function withLeftOut(exceptions: ExceptionsState, debit: EventData<'CreditsDebited'>): ExceptionsState {
-  const { requestId, keyId, model, leftOut } = debit;
+  const { requestId, keyId, model, lane, leftOut } = debit;
   const { lastUsage } = exceptions;
   if (lastUsage?.requestId !== requestId) throw new Error(`${requestId} is debited without its usage`);
   const known = openException(exceptions, requestId);
-  return withOpen(exceptions, { ...(known ?? { ...lastUsage, keyId, model, late: null, unpriced: [] }), leftOut });
+  return withOpen(exceptions, {
+    ...(known ?? { ...lastUsage, keyId, model, lane, late: null, unpriced: [] }),
+    leftOut,
+  });
 }
 
 function withLateUsage(exceptions: ExceptionsState, { usage, cost }: EventData<'LateUsageReported'>): ExceptionsState {
   const known = openException(exceptions, usage.requestId) ?? ofUsage(usage);
   const unpriced = [...known.unpriced, ...usage.unpriced];
-  return withOpen(exceptions, { ...known, ...instantsOf(usage), late: cost, unpriced });
+  return withOpen(exceptions, { ...known, ...instantsOf(usage), lane: usage.lane, late: cost, unpriced });
 }
 
 const ofUsage = (usage: UsageRecorded): BillingException => {
-  const { keyId, model } = usage;
-  return { ...instantsOf(usage), keyId, model, leftOut: NOTHING, late: null, unpriced: [] };
+  const { keyId, model, lane } = usage;
+  return { ...instantsOf(usage), keyId, model, lane, leftOut: NOTHING, late: null, unpriced: [] };
 };
 
 function withOpen(exceptions: ExceptionsState, exception: BillingException): ExceptionsState {

@@ -18,8 +18,9 @@ export interface RequestInstants {
  *
  *   1. what was usable when the request started, also where it has expired since;
  *   2. what was usable when it ended: a grant that came meanwhile pays before anything is owed;
- *   3. what came after that, as far as it is there already: it would fill first what is uncovered, and must not depend
- *      on which of the two was written first.
+ *   3. what else came after the start, as far as it is there already: a grant that comes later fills first what is
+ *      uncovered, and which of the two was written first must not decide; and what came and expired meanwhile was the
+ *      account's to spend, and would be lost.
  *
  * Only the request's instants count, never the time of the append: a decision that is made again on the same state is
  * the same, and whether a debit waits for a log that is away changes nothing.
@@ -36,8 +37,11 @@ export function burnFor(
     atStart.uncovered,
     (grant) => !isUsable(grant, startedAtMs) && isUsable(grant, finishedAtMs),
   );
-  const isLater = (grant: Grant): boolean => !isUsable(grant, startedAtMs) && grant.effectiveAtMs > finishedAtMs;
-  const later = burn(grants, atEnd.uncovered, isLater);
+  const later = burn(
+    grants,
+    atEnd.uncovered,
+    (grant) => grant.effectiveAtMs > startedAtMs && !isUsable(grant, finishedAtMs),
+  );
   return { shares: [...atStart.shares, ...atEnd.shares, ...later.shares], uncovered: later.uncovered };
 }
 

@@ -137,7 +137,14 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
   const lease = worst.hold === 0n ? null : (parts.fleet?.leases.scopeOf(account, keyId) ?? null);
   if (lease !== null && parts.fleet?.takeRoom(accountId, account, lease, worst.hold) === false) return null;
   const leaseId = lease?.leaseId ?? null;
-  parts.holds.place(requestId, { accountId, keyId, month: monthOf(nowMs), amount: worst.hold, leaseId });
+  parts.holds.place(requestId, {
+    accountId,
+    keyId,
+    month: monthOf(nowMs),
+    amount: worst.hold,
+    leaseId,
+    startedAtMs: nowMs,
+  });
   const { size: _size, ...admitted } = candidate;
   return { type: 'admitted', ...admitted, leaseId, hold: worst.hold, admittedAtMs: nowMs };
 }

@@ -18,6 +18,7 @@ import { freeCredit, leaseScope, leasesOfOthers, leftBeside } from '../../ledger
 import { monthOf } from '../../ledger/account/month.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Holds } from './holds.ts';
+import { heldOfCredits } from './money-gate.ts';
 
 /** A lease takes at most this part of what is free beyond what requests need at once, so that others find some, too. */
 const SHARE_OF_FREE = 8n;
@@ -88,7 +89,7 @@ export class CreditLeases {
     // than the lease is left.
     const left = leftBeside(account, scope.keyId, leasesOfOthers(account, proxy, nowMs), nowMs);
     const month = monthOf(nowMs);
-    let room = smaller(byLease, left.credit - holds.ofAccount(accountId));
+    let room = smaller(byLease, left.credit - heldOfCredits(accountId, account, holds, nowMs));
     if (left.ofAccountLimit !== null)
       room = smaller(room, left.ofAccountLimit - holds.ofAccountMonth(accountId, month));
     if (left.ofKeyLimit !== null && scope.keyId !== null)

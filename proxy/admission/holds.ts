@@ -9,11 +9,18 @@ export interface Hold {
   readonly amount: MicroUsd;
   /** What it was admitted under; null where one proxy has all of an account's credit. */
   readonly leaseId: LeaseId | null;
+  /** The request's start, which the ledger has it pay by. */
+  readonly startedAtMs: number;
 }
+
+/** What the grants that a hold will be paid from depend on. */
+export type StartedHold = Pick<Hold, 'startedAtMs'> & { readonly amount: bigint };
 
 /** A hold and the names of the sums that it counts in. */
 interface PlacedHold {
   amount: bigint;
+  readonly accountId: AccountId;
+  readonly startedAtMs: number;
   readonly sums: readonly string[];
 }
 
@@ -24,19 +31,23 @@ interface PlacedHold {
 export class Holds {
   readonly #holds = new Map<RequestId, PlacedHold>();
   readonly #sums = new Map<string, bigint>();
+  readonly #ofAccounts = new Map<AccountId, Set<PlacedHold>>();
 
   /** Requests that hold something or nothing, but are not settled. */
   get count(): number {
     return this.#holds.size;
   }
 
-  place(requestId: RequestId, { accountId, keyId, month, amount, leaseId }: Hold): void {
+  place(requestId: RequestId, { accountId, keyId, month, amount, leaseId, startedAtMs }: Hold): void {
     if (this.#holds.has(requestId)) throw new Error(`${requestId} holds already`);
     const ofMonth = `${accountId} ${month}`;
     const sums = [accountId, ofMonth, `${ofMonth} ${keyId}`];
     if (leaseId !== null) sums.push(`${accountId} ${leaseId}`, `${accountId} ${leaseId} ${keyId}`);
-    const placed: PlacedHold = { amount: 0n, sums };
+    const placed: PlacedHold = { amount: 0n, accountId, startedAtMs, sums };
     this.#holds.set(requestId, placed);
+    const ofAccount = this.#ofAccounts.get(accountId);
+    if (ofAccount === undefined) this.#ofAccounts.set(accountId, new Set([placed]));
+    else ofAccount.add(placed);
     this.#change(placed, amount);
   }
 
@@ -50,11 +61,19 @@ export class Holds {
     const hold = this.#holds.get(requestId);
     if (hold === undefined) return;
     this.#holds.delete(requestId);
+    const ofAccount = this.#ofAccounts.get(hold.accountId);
+    ofAccount?.delete(hold);
+    if (ofAccount?.size === 0) this.#ofAccounts.delete(hold.accountId);
     this.#change(hold, 0n);
   }
 
   ofAccount(accountId: AccountId): MicroUsd {
     return this.#sum(accountId);
+  }
+
+  /** An account's holds one by one. */
+  each(accountId: AccountId): Iterable<StartedHold> {
+    return this.#ofAccounts.get(accountId) ?? [];
   }
 
   ofAccountMonth(accountId: AccountId, month: string): MicroUsd {

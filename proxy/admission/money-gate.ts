@@ -8,6 +8,7 @@ import { monthOf } from '../../ledger/account/month.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limit-view.ts';
 import type { Holds } from './holds.ts';
+import { paidByExpired } from './paid-by-expired.ts';
 import { maxTokensThatFit, type WorstCase } from './worst-case.ts';
 
 export interface MoneyRequest {
@@ -26,11 +27,17 @@ export interface Taken {
   readonly keyMonth: MicroUsd;
 }
 
+/** What an account's holds take of what can be spent now: not what grants will pay that have expired under them. */
+export function heldOfCredits(accountId: AccountId, { grants }: OpenAccount, holds: Holds, nowMs: number): MicroUsd {
+  const held = holds.ofAccount(accountId);
+  return held === 0n ? held : microUsd(held - paidByExpired(grants, holds.each(accountId), nowMs));
+}
+
 /** What this proxy's own holds take. */
-export function takenByHolds({ accountId, keyId, nowMs }: MoneyRequest, holds: Holds): Taken {
+export function takenByHolds({ accountId, account, keyId, nowMs }: MoneyRequest, holds: Holds): Taken {
   const month = monthOf(nowMs);
   return {
-    account: holds.ofAccount(accountId),
+    account: heldOfCredits(accountId, account, holds, nowMs),
     accountMonth: holds.ofAccountMonth(accountId, month),
     keyMonth: holds.ofKeyMonth(accountId, keyId, month),
   };

@@ -356,6 +356,8 @@ const EXCEPTIONS: DomainEvent[] = [
     data: {
       requestId: REQUEST,
       keyId: KEY,
+      model: 'opal-medium',
+      lane: 'standard',
       cost: picoUsd(20_003_000_001n),
       amount: microUsd(20_004n),
       carryBefore: picoUsd(999_999n),

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { revision } from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
+import { decide } from '../../ledger/account/decide.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
 import { MonthlyView } from '../../projections/monthly-view.ts';
 import type { ViewRow } from '../../projections/view.ts';
@@ -23,10 +25,7 @@ function settled(...usages: readonly ReturnType<typeof usageOf>[]): AccountEvent
 const linesOf = (view: MonthlyView, month: string) =>
   view
     .linesOf(ACCOUNT, month)
-    .map(
-      ({ model, tokenClass, lane, requests, tokens, amount }) =>
-        `${model} ${tokenClass} ${lane} ${requests} ${tokens} ${amount}`,
-    )
+    .map(({ model, item, lane, requests, count, amount }) => `${model} ${item} ${lane} ${requests} ${count} ${amount}`)
     .sort();
 function rowsOf(changes: Iterator<ViewRow>): ViewRow[] {
   const rows: ViewRow[] = [];
@@ -35,7 +34,7 @@ function rowsOf(changes: Iterator<ViewRow>): ViewRow[] {
 }
 
 describe('an account’s month', () => {
-  test('has a line for each model, token class and lane', () => {
+  test('has a line for each model, item and lane', () => {
     const view = viewOf(
       settled(
         usageOf(1, 3, { tokens: { input: 10, output: 3, cacheRead: 5, cacheWrite5m: 0, cacheWrite1h: 0 } }),
@@ -66,6 +65,30 @@ describe('an account’s month', () => {
     expect(linesOf(view, '2026-11')).toEqual(['opal-medium output standard 2 7 4000000']);
   });
 
+  test('counts uses, and what a hold left out until it is approved', () => {
+    const usage = usageOf(1, 70, { hold: microUsd(20n), uses: { web_search_requests: 2 } });
+    const life = settled(usage);
+    const lines = (events: readonly AccountEvent[]) => linesOf(viewOf(events), '2026-11');
+    expect(lines(life)).toEqual([
+      'opal-medium exceptions standard 0 0 -50000000',
+      'opal-medium output standard 1 70 70000000',
+      'opal-medium use:web_search_requests standard 1 2 0',
+    ]);
+    const { requestId } = usage;
+    const approved = decide({ type: 'ApproveException', requestId, reason: 'x', actor: 'x' }, openAccount(life));
+    if ('type' in approved) throw new Error(approved.message);
+    expect(lines([...life, ...approved])[0]).toBe('opal-medium exceptions standard 0 0 0');
+  });
+
+  test('adds up counts beyond what a number holds, and keeps them', () => {
+    const life = settled(usageOf(1, Number.MAX_SAFE_INTEGER), usageOf(2, Number.MAX_SAFE_INTEGER));
+    const view = viewOf(life);
+    const restored = new MonthlyView();
+    for (const { table, values } of rowsOf(view.takeChanges())) restored.restore(table, values);
+    for (const one of [view, restored])
+      expect(one.linesOf(ACCOUNT, '2026-11')[0]).toMatchObject({ count: 18_014_398_509_481_982n });
+  });
+
   test('of nobody is empty', () => {
     expect(viewOf([]).linesOf(ACCOUNT, '2026-11')).toEqual([]);
   });
@@ -75,22 +98,27 @@ describe('an account’s month', () => {
       fc.property(lives, (steps) => {
         const events = live(steps);
         const view = viewOf(events);
-        const tokens = new Map<string, number>();
+        const tokens = new Map<string, bigint>();
         const costs = new Map<string, bigint>();
         const add = (month: string, tokenClass: string, count: number) => {
-          if (count > 0) tokens.set(`${month} ${tokenClass}`, (tokens.get(`${month} ${tokenClass}`) ?? 0) + count);
+          const at = `${month} ${tokenClass}`;
+          if (count > 0) tokens.set(at, (tokens.get(at) ?? 0n) + BigInt(count));
         };
         for (const { type, data } of events) {
-          if (type === 'UsageRecorded')
-            for (const [name, count] of Object.entries(data.tokens)) add(data.startedAt.slice(0, 7), name, count);
-          if (type === 'CreditsDebited') costs.set(data.month, (costs.get(data.month) ?? 0n) + data.cost);
+          const usage = type === 'UsageRecorded' ? data : type === 'LateUsageReported' ? data.usage : null;
+          for (const [name, count] of Object.entries(usage?.tokens ?? {}))
+            add(usage?.startedAt.slice(0, 7) ?? '', name, count);
+          if (type !== 'CreditsDebited' && type !== 'ExceptionApproved') continue;
+          // What was debited, exact: the amount, and what the carry has become.
+          const debited = data.amount * 1_000_000n + data.carryAfter - data.carryBefore;
+          costs.set(data.month, (costs.get(data.month) ?? 0n) + debited);
         }
-        const seen = new Map<string, number>();
+        const seen = new Map<string, bigint>();
         for (const month of ['2026-12', '2027-01', '2027-02', '2027-03']) {
           let cost = 0n;
           for (const line of view.linesOf(ACCOUNT, month)) {
-            const at = `${month} ${line.tokenClass}`;
-            seen.set(at, (seen.get(at) ?? 0) + line.tokens);
+            const at = `${month} ${line.item}`;
+            if (line.item !== 'exceptions') seen.set(at, (seen.get(at) ?? 0n) + line.count);
             cost += line.amount;
           }
           expect(cost).toBe(costs.get(month) ?? 0n);
@@ -151,10 +179,10 @@ describe('the rows', () => {
     }
   });
 
-  test('of a token class that nobody knows are not restored', () => {
+  test('of an item that nobody knows are not restored', () => {
     const [row] = rowsOf(viewOf(life).takeChanges());
     if (row === undefined) throw new Error('no row');
     const values = row.values.map((value) => (value === 'output' ? 'thoughts' : value));
-    expect(() => new MonthlyView().restore(row.table, values)).toThrow(/unknown token class thoughts/);
+    expect(() => new MonthlyView().restore(row.table, values)).toThrow(/unknown item thoughts/);
   });
 });

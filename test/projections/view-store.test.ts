@@ -77,7 +77,7 @@ describe('views that are restored', () => {
     const reader = new AccountViews();
     const writesMeanwhile: StoredView = {
       ...emptyOf(reader.balance),
-      restore: () => execute(path, 'UPDATE monthly_v1_revision SET revision = 77'),
+      restore: () => execute(path, 'UPDATE monthly_v2_revision SET revision = 77'),
     };
     restoreViews(path, [writesMeanwhile, reader.monthly], FEED);
     for (const id of LIVES.keys()) expect(reader.monthly.revisionOf(id)).toBe(views.read(id).revision);

@@ -151,7 +151,7 @@ describe('the file of the views', () => {
     const path = viewsFile();
     const log = logOf(0, 9);
     const { projections, stopped } = await start(log, path);
-    execute(path, 'DROP TABLE monthly_v1');
+    execute(path, 'DROP TABLE monthly_v2');
     await passing(projections.whenCaughtUp());
     await turns(LIMITS.viewFlushMs);
     await until(() => stopped.length > 0);

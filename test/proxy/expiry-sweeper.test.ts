@@ -76,7 +76,14 @@ describe('expired credits', () => {
 
   it('are not written down while a request of the account is under way here', async () => {
     const { accountId } = gateway;
-    holds.place(REQUEST, { accountId, keyId: keyId('k'), month: '2026-11', amount: microUsd(1n), leaseId: null });
+    holds.place(REQUEST, {
+      accountId,
+      keyId: keyId('k'),
+      month: '2026-11',
+      amount: microUsd(1n),
+      leaseId: null,
+      startedAtMs: 0,
+    });
     nowMs = EXPIRES_MS + LATE_MS;
     expect(await sweeper.sweep()).toBe(0);
     holds.release(REQUEST);

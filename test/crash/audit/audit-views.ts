@@ -85,14 +85,19 @@ export function auditViewRows(path: string, all: readonly AccountBooks[]): strin
       return name;
     };
     const balances = database.prepare(`SELECT * FROM ${tableOf('balance')} WHERE account_id = ?`);
-    const tokens = database.prepare(`SELECT tokens FROM ${tableOf('monthly')} WHERE account_id = ?`);
-    const amounts = database.prepare(`SELECT amount_pico_usd FROM ${tableOf('monthly')} WHERE account_id = ?`);
+    const monthly = `FROM ${tableOf('monthly')} WHERE account_id = ?`;
+    const counts = database.prepare(`SELECT count ${monthly} AND item NOT LIKE 'use:%'`);
+    const amounts = database.prepare(`SELECT amount_pico_usd ${monthly}`);
     return all.flatMap((books) =>
       differences(`views.db, ${books.accountId}`, [
         ['revision', balances.get(books.accountId)?.revision, books.revision],
         ['balance', balances.get(books.accountId)?.balance_micro_usd, balanceOf(books)],
-        ['tokens', sumOf(tokens.all(books.accountId), 'tokens'), tokensOf(books)],
-        ['exact cost', sumOf(amounts.all(books.accountId), 'amount_pico_usd'), books.exact],
+        ['tokens', sumOf(counts.all(books.accountId), 'count'), tokensOf(books)],
+        [
+          'exact cost',
+          sumOf(amounts.all(books.accountId), 'amount_pico_usd'),
+          books.exact - books.leftOut * 1_000_000n,
+        ],
       ]),
     );
   } finally {
@@ -101,8 +106,11 @@ export function auditViewRows(path: string, all: readonly AccountBooks[]): strin
 }
 
 /** Token counts that an upstream makes up may come to more than a number holds. */
-const tokensOf = ({ usages }: AccountBooks): bigint =>
-  usages.reduce((sum, { tokens }) => sum + TOKEN_CLASSES.reduce((all, name) => all + BigInt(tokens[name]), 0n), 0n);
+const tokensOf = ({ usages, late }: AccountBooks): bigint =>
+  [...usages, ...late].reduce(
+    (sum, { tokens }) => sum + TOKEN_CLASSES.reduce((all, name) => all + BigInt(tokens[name]), 0n),
+    0n,
+  );
 
 const sumOf = (rows: readonly Readonly<Record<string, unknown>>[], column: string): bigint =>
   rows.reduce((sum, row) => sum + BigInt(String(row[column])), 0n);

@@ -15,7 +15,7 @@ export interface OwnShare {
 
 /**
  * Takes what a request costs from the grants; what none of them holds is uncovered. First from those that were usable at
- * its start, then from those that were at its end, then from those that came later and are there already.
+ * its start, then from those that were at its end, then from whatever else came after its start and is there already.
  */
 export function burnOwn(
   grants: readonly OwnGrant[],
@@ -27,7 +27,7 @@ export function burnOwn(
   const first = ordered.filter((grant) => isUsableAt(grant, fromMs));
   const others = ordered.filter((grant) => !isUsableAt(grant, fromMs));
   const second = others.filter((grant) => isUsableAt(grant, toMs));
-  const third = others.filter((grant) => grant.effectiveAtMs > toMs);
+  const third = others.filter((grant) => !isUsableAt(grant, toMs) && grant.effectiveAtMs > fromMs);
   const shares: OwnShare[] = [];
   let left = amount;
   for (const grant of [...first, ...second, ...third]) {

@@ -98,6 +98,7 @@ describe('an exception', () => {
         requestId: requestOf(1),
         keyId: KEY,
         model: 'opal-medium',
+        lane: 'standard',
         startedAtMs: Date.parse('2026-11-06T12:00:00.000Z'),
         finishedAtMs: Date.parse('2026-11-06T12:00:01.000Z'),
         leftOut: 50n,
@@ -195,6 +196,8 @@ describe('an exception that is approved', () => {
     const data: EventData<'ExceptionApproved'> = {
       requestId: requestOf(1),
       keyId: KEY,
+      model: 'opal-medium',
+      lane: 'standard',
       cost: picoUsd(50_000_000n),
       amount: usd(50),
       carryBefore: picoUsd(0n),

@@ -223,7 +223,7 @@ export class PlainLedger {
     const shares: { grantId: string; amount: bigint }[] = [];
     const isAt = ({ from, until }: PlainGrant, at: string): boolean => from <= at && at < until;
     const rank = (grant: PlainGrant): number =>
-      isAt(grant, start) ? 1 : isAt(grant, end) ? 2 : grant.from > end ? 3 : 9;
+      isAt(grant, start) ? 1 : isAt(grant, end) ? 2 : grant.from > start ? 3 : 9;
     const inOrder = this.#grants
       .filter((grant) => rank(grant) < 9)
       .toSorted((a, b) => (`${rank(a)}${a.order}` < `${rank(b)}${b.order}` ? -1 : 1));

@@ -66,7 +66,9 @@ function startProxy(name: string, { keepsUp = true } = {}): Proxy {
       const scope = fleet.leases.scopeOf(account(), KEY);
       if (!fleet.takeRoom(ACCOUNT, account(), scope, need)) return false;
       const { leaseId } = scope;
-      holds.place(requestId(request), { accountId: ACCOUNT, keyId: KEY, month: '2026-11', amount: need, leaseId });
+      const startedAtMs = nowMs;
+      const held = { accountId: ACCOUNT, keyId: KEY, month: '2026-11', amount: need, leaseId, startedAtMs };
+      holds.place(requestId(request), held);
       return true;
     };
     return tryHold() ? Promise.resolve('held') : fleet.queue.whenHeld(ACCOUNT, { keyId: KEY, need, tryHold });

@@ -20,6 +20,7 @@ const hold = (amount: bigint, more: Partial<Hold> = {}): Hold => ({
   month: MAY,
   amount: microUsd(amount),
   leaseId: null,
+  startedAtMs: 0,
   ...more,
 });
 
@@ -96,6 +97,7 @@ type Step =
 const amount = fc.bigInt({ min: 0n, max: 10n ** 15n });
 const id = fc.nat({ max: 7 });
 const anyHold = fc.record({
+  startedAtMs: fc.constant(0),
   accountId: fc.constantFrom(A, B),
   keyId: fc.constantFrom(K1, K2),
   month: fc.constantFrom(MAY, JUNE),

@@ -123,7 +123,14 @@ class FleetProxy {
     if (need > this.leases.room(ACCOUNT, this.account, scope)) return false;
     const number = this.#life.nextNumber();
     const { leaseId } = scope;
-    this.holds.place(requestOf(number), { accountId: ACCOUNT, keyId, month: monthOf(nowMs), amount: need, leaseId });
+    this.holds.place(requestOf(number), {
+      accountId: ACCOUNT,
+      keyId,
+      month: monthOf(nowMs),
+      amount: need,
+      leaseId,
+      startedAtMs: nowMs,
+    });
     const at = new Date(nowMs).toISOString();
     const usage = usageOf(number, Number(need), { keyId, startedAt: at, finishedAt: at, hold: need });
     this.underWay.push({ usage, hold: need, leaseId });
