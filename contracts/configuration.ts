@@ -127,6 +127,17 @@ const configurationSchema = z.strictObject({
   trialUsd: usd.default(5_000_000n as MicroUsd),
   /** What a stream that the upstream broke off costs: nothing, or what was reported up to then. */
   chargeInterrupted: z.enum(['none', 'reported']).default('none'),
+  /** When the machine's clock is not believed (rule 11). */
+  clock: z
+    .strictObject({
+      /** A jump by more than this, or a start so far behind the ledger's newest event. */
+      jumpMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.clockJumpMs),
+      /** How long it must be steady after that, before anything is admitted or written for good. */
+      steadyMs: milliseconds(60 * LIMITS.clockSteadyMs).default(LIMITS.clockSteadyMs),
+      /** How far it may be off the clock of the log's server. With several proxies well below leases.slackMs. */
+      skewMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.clockSkewMs),
+    })
+    .prefault({}),
   /** How long after their instant expired credits are written down; they are unusable from the instant on. */
   expiry: z
     .strictObject({

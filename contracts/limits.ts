@@ -65,6 +65,13 @@ export const LIMITS = Object.freeze({
   expirySweepAccountsMax: 1_000,
   trialMs: 30 * DAY_MS,
 
+  /** What wall clock and monotonic clock may drift apart by within two `clockSteadyMs`: more is a jump. */
+  clockJumpMs: 5 * SECOND_MS,
+  /** For so long must readings agree before a clock that has jumped is believed again. */
+  clockSteadyMs: MINUTE_MS,
+  /** What a proxy's clock may be off the clock of the log's server, where that stamps events. */
+  clockSkewMs: 10 * SECOND_MS,
+
   /** How long a proxy serves from views that the log no longer feeds (rule 10). */
   viewsAgeMs: 5 * MINUTE_MS,
   /** A lease outlasts the longest request by this: in the first half a proxy admits under it, in the second it settles. */
@@ -87,6 +94,7 @@ assert(
   'the total bounds the parts',
 );
 assert(2 * LIMITS.viewsAgeMs <= LIMITS.leaseSlackMs / 2, 'a proxy that serves without the log still has its leases');
+assert(2 * LIMITS.clockSkewMs < LIMITS.leaseSlackMs / 4, 'two proxies at their bounds agree on leases');
 assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');
 assert(LIMITS.settlementScoutMs < LIMITS.settlementBackoffMaxMs, 'the scout comes before the others');
 assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');

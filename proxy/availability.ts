@@ -4,6 +4,8 @@ import type { Projections } from '../projections/projections.ts';
 
 export interface AvailabilityParts {
   readonly clock: () => number;
+  /** Why the clock is not to be relied on; null where it is. */
+  readonly clockDoubt: () => string | null;
   readonly projections: Pick<Projections, 'ageMs' | 'isLive'>;
   readonly journal: Pick<Journal, 'obstacle'>;
   /** Where the views are fed from. */
@@ -23,6 +25,7 @@ const SOON_S = 1;
  *
  *   starting ──▶ serving ──▶ stopping        while serving without the log: degraded, up to the age of the views and
  *                                            the size of the journal; past either every request is refused
+ *                                            (so it is while the clock is in doubt: rule 11)
  */
 export class Availability {
   readonly #parts: AvailabilityParts;
@@ -71,7 +74,7 @@ export class Availability {
   /** Why no request can be admitted now, as it is answered; null when it can. Asked for every request. */
   refuse(): Refusal | null {
     const { projections, journal } = this.#parts;
-    const isWhole = this.#phase === 'serving' && this.#fault === null;
+    const isWhole = this.#phase === 'serving' && this.#fault === null && this.#parts.clockDoubt() === null;
     return isWhole && projections.isLive && journal.obstacle === null ? null : this.#refuse();
   }
 
@@ -107,7 +110,9 @@ export class Availability {
     const nowMs = this.#parts.clock();
     const ageMs = this.#parts.projections.ageMs(nowMs);
     if (this.#phase === 'starting' || ageMs === null) return this.#starting();
-    const { viewsAgeMsMax, journal } = this.#parts;
+    const { viewsAgeMsMax, journal, clockDoubt } = this.#parts;
+    const doubt = clockDoubt();
+    if (doubt !== null) return refusal('gateway_overloaded', doubt, OUTAGE_RETRY_S);
     if (ageMs > viewsAgeMsMax)
       return refusal(
         'gateway_overloaded',

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Configuration } from '../contracts/configuration.ts';
-import type { EventLog } from '../contracts/event-log.ts';
+import { type EventLog, EventLogError } from '../contracts/event-log.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import { type Journal, openJournal, type RecoveredRequest } from '../ledger/journal/journal.ts';
 import { type MetricsServer, startMetricsServer } from '../ledger/metrics-server.ts';
@@ -17,6 +17,8 @@ import { Holds } from './admission/holds.ts';
 import { longestRequestMs } from './admission/longest-request.ts';
 import { UNLIMITED } from './admission/rate-limit.ts';
 import { Availability } from './availability.ts';
+import { ClockWatch } from './clock/clock-watch.ts';
+import { newestInstant } from './clock/newest-instant.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
 import { InFlight } from './in-flight.ts';
 import { JournalForgetting } from './journal-forgetting.ts';
@@ -33,7 +35,10 @@ export interface GatewayOptions {
   readonly configuration: Configuration;
   readonly log: EventLog;
   readonly logger: Logger;
+  /** Wall clock, as the machine has it. */
   readonly clock: () => number;
+  /** Milliseconds by a clock that nobody sets, against which the other is watched. */
+  readonly monotonic: () => number;
 }
 
 /**
@@ -59,6 +64,7 @@ export class Gateway {
   readonly #recovered: RecoveredRequests;
   /** Null where they are not configured: then nothing is measured. */
   readonly #metrics: GatewayMetrics | null;
+  readonly #watch: ClockWatch;
   readonly #ready = Promise.withResolvers<void>();
   #metricsServer: MetricsServer | null = null;
   /** Null before the first word of it. */
@@ -70,9 +76,11 @@ export class Gateway {
     journal: Journal,
     projections: Projections,
     recovered: readonly RecoveredRequest[],
+    watch: ClockWatch,
   ) {
     const { configuration, logger, clock, log } = options;
     this.#options = options;
+    this.#watch = watch;
     this.#journal = journal;
     this.#projections = projections;
     this.#upstreams = new UpstreamDirectory(configuration.providers);
@@ -80,6 +88,7 @@ export class Gateway {
     const counts = new RequestCounts();
     const availability = new Availability({
       clock,
+      clockDoubt: () => watch.doubt(),
       projections,
       journal,
       source: configuration.projections.source,
@@ -93,10 +102,21 @@ export class Gateway {
     this.#recovered = new RecoveredRequests({ recovered, log, journal, holds, settlement, projections, clock, logger });
     const { metrics } = configuration;
     const pending = () => settlement.pending + this.#recovered.count;
-    const measured = { clock, availability, projections, journal, pending, inFlight: this.#inFlight, holds, counts };
+    const measured = {
+      clock,
+      watch,
+      availability,
+      projections,
+      journal,
+      pending,
+      inFlight: this.#inFlight,
+      holds,
+      counts,
+    };
     this.#metrics = metrics.serve === undefined ? null : gatewayMetrics(measured);
     this.#fleet = configuration.proxies === 'many' ? this.#joinFleet(holds) : null;
-    const accounting = new RequestAccounting({ journal, holds, settlement, counts, logger });
+    const { monotonic } = options;
+    const accounting = new RequestAccounting({ journal, holds, settlement, counts, monotonic, logger });
     this.#server = buildServer({
       clock,
       logger,
@@ -131,8 +151,11 @@ export class Gateway {
   }
 
   /** Resolves when the server listens; it may not be ready yet. @throws JournalError, EventLogError, Error of `listen`. */
-  static async start(options: GatewayOptions): Promise<Gateway> {
-    const { configuration, log, logger } = options;
+  static async start(given: GatewayOptions): Promise<Gateway> {
+    const { configuration, log, logger, clock: wall, monotonic } = given;
+    const watch = new ClockWatch({ wall, monotonic, ...configuration.clock, logger });
+    // From here on nothing reads the machine's clock as it is.
+    const options = { ...given, clock: watch.now };
     mkdirSync(configuration.data, { recursive: true });
     const opened = await openJournal({
       directory: join(configuration.data, 'journal'),
@@ -153,7 +176,7 @@ export class Gateway {
       onLive: () => gateway?.logInSight(),
       onDropped: (error) => gateway?.logOutOfSight(error),
     });
-    gateway = new Gateway(options, opened.journal, projections, opened.recovered);
+    gateway = new Gateway(options, opened.journal, projections, opened.recovered, watch);
     try {
       // A copy, because Fastify writes into what it is given.
       await gateway.#server.listen({ ...configuration.listen });
@@ -170,7 +193,7 @@ export class Gateway {
     return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
-  /** Resolves when requests are admitted. @throws Error when that cannot be. */
+  /** Resolves when the start is done: requests are admitted, unless `availability` has a reason. @throws Error when that cannot be. */
   whenReady(): Promise<void> {
     return this.#ready.promise;
   }
@@ -183,6 +206,11 @@ export class Gateway {
   /** Resolves when every finished request is in the ledger. */
   whenSettled(): Promise<void> {
     return this.#settlement.idle();
+  }
+
+  /** Writes down now, as is done every now and then, what has expired for long enough; tells for how many accounts. */
+  sweepExpired(): Promise<number> {
+    return this.#sweeper.sweep();
   }
 
   get projections(): Projections {
@@ -242,6 +270,7 @@ export class Gateway {
     await this.#sweeper.close();
     await this.#projections.close();
     await this.#journal.close();
+    this.#watch.close();
   }
 
   /** Several proxies share the log: this one admits within its leases. */
@@ -258,6 +287,7 @@ export class Gateway {
       longestRequestMs: longestRequestMs(configuration),
       slackMs: configuration.leases.slackMs,
       isLogAway: () => this.#availability.isLogAway,
+      mayLease: () => this.#watch.doubt() === null,
     });
   }
 
@@ -297,6 +327,7 @@ export class Gateway {
   async #becomeReady(): Promise<void> {
     try {
       await this.#projections.whenCaughtUp();
+      await this.#compareClock();
       await this.#recovered.settle();
       this.#serve();
       this.#ready.resolve();
@@ -315,6 +346,18 @@ export class Gateway {
     if (this.#projections.ageMs(clock()) === null || !this.#recovered.hold()) return;
     this.#serve();
     if (this.#availability.refuse() === null) this.#ready.resolve();
+  }
+
+  /** A clock that is behind what the ledger knows is not believed; a log that has gone again says nothing. */
+  async #compareClock(): Promise<void> {
+    const { log, logger } = this.#options;
+    try {
+      const newestMs = await newestInstant(log);
+      if (newestMs !== null) this.#watch.hasBeen(newestMs, "the ledger's newest event");
+    } catch (error) {
+      if (!(error instanceof EventLogError && error.canRetry)) throw error;
+      logger.warn({ err: error }, 'the clock could not be compared with the ledger');
+    }
   }
 
   /** What an earlier run has admitted is settled or held. */

@@ -17,6 +17,8 @@ export interface AccountedRequest {
   readonly started: StartedRequest;
   /** As the journal has it. */
   readonly startedText: string;
+  /** Its start by the clock that nobody sets. */
+  readonly begunAtMs: number;
 }
 
 interface AccountingParts {
@@ -24,6 +26,8 @@ interface AccountingParts {
   readonly holds: Holds;
   readonly settlement: Settlement;
   readonly counts: RequestCounts;
+  /** Milliseconds by a clock that nobody sets. */
+  readonly monotonic: () => number;
   readonly logger: Logger;
 }
 
@@ -36,6 +40,7 @@ export class RequestAccounting {
   readonly #holds: Holds;
   readonly #settlement: Settlement;
   readonly #counts: RequestCounts;
+  readonly #monotonic: () => number;
   readonly #logger: Logger;
 
   constructor(parts: AccountingParts) {
@@ -43,6 +48,7 @@ export class RequestAccounting {
     this.#holds = parts.holds;
     this.#settlement = parts.settlement;
     this.#counts = parts.counts;
+    this.#monotonic = parts.monotonic;
     this.#logger = parts.logger;
   }
 
@@ -50,7 +56,15 @@ export class RequestAccounting {
   begin(requestId: RequestId, accountId: AccountId, card: RateCard, started: StartedRequest): AccountedRequest {
     const text = startText(started);
     this.#journal.begin(requestId, text);
-    return { requestId, accountId, card, started, startedText: text };
+    return { requestId, accountId, card, started, startedText: text, begunAtMs: this.#monotonic() };
+  }
+
+  /**
+   * The request's own time: its start, and how long it has taken since. Never before its start, whatever has become of
+   * the wall clock meanwhile.
+   */
+  nowOf({ started, begunAtMs }: AccountedRequest): number {
+    return Date.parse(started.startedAt) + Math.round(this.#monotonic() - begunAtMs);
   }
 
   /** What the request cost is in the journal when this returns; the ledger follows. */

@@ -66,6 +66,7 @@ export function recoveredEnding(started: StartedRequest, nowMs: number): Ending 
     outcome: 'recovered',
     source: 'estimated',
     billable: false,
-    finishedAt: new Date(nowMs).toISOString(),
+    // A clock may have been set back since.
+    finishedAt: new Date(Math.max(nowMs, Date.parse(started.startedAt))).toISOString(),
   };
 }

@@ -29,6 +29,8 @@ export interface CreditLeasesOptions {
   readonly accounts: AccountViews;
   readonly holds: Holds;
   readonly clock: () => number;
+  /** Not while the clock is in doubt: a lease's end is written for all proxies. */
+  readonly mayLease: () => boolean;
   readonly logger: Logger;
   /** The longest that a request can take from its admission to its end. */
   readonly longestRequestMs: number;
@@ -182,7 +184,8 @@ export class CreditLeases {
   }
 
   #leaseCommand({ leaseId, keyId }: LeaseScope, upTo: MicroUsd): AccountCommand {
-    const { proxy, clock, longestRequestMs, slackMs } = this.#options;
+    const { proxy, clock, mayLease, longestRequestMs, slackMs } = this.#options;
+    if (!mayLease()) throw new Error('nothing is leased by a clock that is in doubt');
     const nowMs = clock();
     const expiresAtMs = nowMs + longestRequestMs + slackMs;
     return { type: 'LeaseCredits', proxy, leaseId, keyId, upTo, expiresAtMs, nowMs };

@@ -14,6 +14,9 @@ interface ServeOptions {
   readonly port?: number;
 }
 
+/** By Node's own steady clock. */
+const monotonic = (): number => performance.now();
+
 /** `gateway serve`: runs until SIGTERM or SIGINT, then stops in order. */
 export function addServeCommand(program: Command, context: CommandContext): void {
   program
@@ -49,7 +52,7 @@ async function serve(options: ServeOptions, command: Command, context: CommandCo
   try {
     const demo = configuration.file === null ? await openDemoAccount(context, log, configuration) : null;
     const isPublished = await publishIfThere(context, log, configuration);
-    const gateway = await startGateway({ configuration, log, logger, clock: context.clock });
+    const gateway = await startGateway({ configuration, log, logger, clock: context.clock, monotonic });
     const stopped = Promise.race([stopOnSignal(gateway, logger), unusable.promise.finally(() => gateway.stop())]);
     stopped.catch(() => undefined);
     if (!isPublished) publishWhenThere(context, log, configuration, gateway, logger);

@@ -3,12 +3,14 @@ import type { Journal } from '../../ledger/journal/journal.ts';
 import type { Projections } from '../../projections/projections.ts';
 import type { Holds } from '../admission/holds.ts';
 import type { Availability } from '../availability.ts';
+import type { ClockWatch } from '../clock/clock-watch.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 /** Where the figures are; each is read when somebody asks for the metrics. */
 export interface MeasuredParts {
   readonly clock: () => number;
+  readonly watch: Pick<ClockWatch, 'doubt' | 'jumps'>;
   readonly availability: Availability;
   readonly projections: Pick<Projections, 'ageMs'>;
   readonly journal: Pick<Journal, 'bytes' | 'open' | 'obstacle'>;
@@ -44,6 +46,12 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
       },
     });
   };
+  gauge(
+    'clock_steady',
+    '1 while the clock is believed, 0 after a jump of it and while nothing is admitted for that',
+    () => (parts.watch.doubt() === null ? 1 : 0),
+  );
+  gauge('clock_jumps', 'Jumps of the clock since the start', () => parts.watch.jumps);
   const { availability, projections, journal, pending, inFlight, holds, clock } = parts;
   gauge('event_log_up', '1 while the event log is in sight, 0 while it is away', () =>
     availability.isLogAway ? 0 : 1,

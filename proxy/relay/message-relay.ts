@@ -259,7 +259,7 @@ export class MessageRelay {
       inputTokensGuess,
       mayRunFast: this.#request.asksForFast && model.rateCard.fastMultiplier !== null,
       chargeInterrupted: this.#parts.chargeInterrupted,
-      nowMs: this.#parts.clock(),
+      nowMs: this.#parts.accounting.nowOf(accounted),
     });
     if (ending.source === 'estimated')
       this.#parts.logger.warn(

@@ -27,7 +27,13 @@ it('listens and is alive, but takes no request and is not ok, until the views ha
   const gate = Promise.withResolvers<void>();
   const log = gated(await openSqliteEventLog({ path: join(data, 'ledger.db') }), gate.promise);
   const configuration = readConfiguration({ file: join(data, 'gateway.json'), environment: {}, callsProviders: true });
-  const gateway = await Gateway.start({ configuration, log, logger: pino({ level: 'silent' }), clock: Date.now });
+  const gateway = await Gateway.start({
+    configuration,
+    log,
+    logger: pino({ level: 'silent' }),
+    clock: Date.now,
+    monotonic: Date.now,
+  });
   const status = async (path: string) => (await fetch(gateway.url + path)).status;
   const isOk = async () => ((await (await fetch(`${gateway.url}/status`)).json()) as { ok: boolean }).ok;
   const post = () =>

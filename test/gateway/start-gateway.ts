@@ -32,6 +32,8 @@ export interface TestGatewayOptions {
   /** Credits of the account that is opened, in micro-USD. */
   readonly creditsMicroUsd?: bigint;
   readonly clock?: () => number;
+  /** Where it is not given the wall clock never jumps, however it is moved. */
+  readonly monotonic?: () => number;
   /** Lines that the gateway logs are added here. */
   readonly logLines?: string[];
 }
@@ -103,6 +105,7 @@ export const TEST_CATALOG = {
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const data = options.data ?? temporaryFolder();
   const clock = options.clock ?? Date.now;
+  const monotonic = options.monotonic ?? clock;
   const configuration = readConfiguration({
     file: writeConfiguration(data, options),
     environment: { TEST_UPSTREAM_KEY: 'upstream-secret-key' },
@@ -114,7 +117,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   await publishFirstCatalog(context, log, configuration);
   const run = (id: AccountId, command: AccountCommand) => runAccountCommand(context, log, id, command);
   if (isFirst) KEY_OF_DATA.set(data, await openAccount(run, options.creditsMicroUsd ?? 1_000_000_000n, clock()));
-  const gateway = await Gateway.start({ configuration, log, logger: loggerTo(options.logLines), clock });
+  const gateway = await Gateway.start({ configuration, log, logger: loggerTo(options.logLines), clock, monotonic });
   await gateway.whenReady();
 
   const command = async (one: AccountCommand, id = ACCOUNT): Promise<void> => {

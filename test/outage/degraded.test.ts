@@ -30,7 +30,13 @@ async function start(creditsMicroUsd = 1_000_000_000n) {
 async function startAgain({ data, key }: { data: string; key: string }, log: LogWithOutages) {
   const configuration = readConfiguration({ file: join(data, 'gateway.json'), environment: {}, callsProviders: true });
   const logger = pino({ level: 'silent' });
-  const gateway = await Gateway.start({ configuration, log, logger, clock: () => clock.nowMs });
+  const gateway = await Gateway.start({
+    configuration,
+    log,
+    logger,
+    clock: () => clock.nowMs,
+    monotonic: () => clock.nowMs,
+  });
   stops.push(() => gateway.stop());
   return { gateway, url: gateway.url, key };
 }
@@ -134,7 +140,13 @@ describe('a gateway that starts while the event log is away', () => {
       callsProviders: true,
     });
     const logger = pino({ level: 'silent' });
-    const fresh = await Gateway.start({ configuration, log, logger, clock: () => clock.nowMs });
+    const fresh = await Gateway.start({
+      configuration,
+      log,
+      logger,
+      clock: () => clock.nowMs,
+      monotonic: () => clock.nowMs,
+    });
     stops.push(() => fresh.stop());
     const target = { url: fresh.url, key: gateway.key };
     expect(refusalOf(await post(target, '/v1/messages', asking('svc-mock')), 529)).toMatch(/catching up/);

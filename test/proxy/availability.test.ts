@@ -16,9 +16,20 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
       return state.ageMs === 0;
     },
   };
-  const state: { ageMs: number | null; nowMs: number } = { ageMs: 0, nowMs: 1_000_000 };
+  const state: { ageMs: number | null; nowMs: number; clockDoubt: string | null } = {
+    ageMs: 0,
+    nowMs: 1_000_000,
+    clockDoubt: null,
+  };
   const { journal } = opened;
-  const parts = { clock: () => state.nowMs, projections: views, journal, viewsAgeMsMax: MAX_AGE_MS, journalBytesMax };
+  const parts = {
+    clock: () => state.nowMs,
+    clockDoubt: () => state.clockDoubt,
+    projections: views,
+    journal,
+    viewsAgeMsMax: MAX_AGE_MS,
+    journalBytesMax,
+  };
   const availability = new Availability({ ...parts, source: 'log' });
   return { availability, journal, state, ofKafka: new Availability({ ...parts, source: 'kafka' }) };
 }
@@ -91,6 +102,21 @@ describe('requests are', () => {
     expect(availability.refuse()).toBeNull();
     await journal.close();
     expect(availability.refuse()).toMatchObject({ message: 'the journal of usage cannot be written' });
+  });
+
+  test('refused while the clock is in doubt, with the reason, and then no more', async () => {
+    const { availability, journal, state } = await scene();
+    availability.serve();
+    state.clockDoubt = 'the clock of this machine has jumped by 40 days';
+    expect(availability.refuse()).toMatchObject({
+      code: 'gateway_overloaded',
+      message: 'the clock of this machine has jumped by 40 days',
+      retryAfterS: 5,
+    });
+    expect(availability.degraded()).toBeNull();
+    state.clockDoubt = null;
+    expect(availability.refuse()).toBeNull();
+    await journal.close();
   });
 
   test('refused for ever where something is broken', async () => {

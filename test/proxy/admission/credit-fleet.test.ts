@@ -17,6 +17,7 @@ const CREDIT = 99n;
 
 let log = new MemoryEventLog();
 let nowMs = ms('2026-11-06T12:00:00.000Z');
+let mayLease = true;
 let isLogAway = false;
 let proxies: Proxy[] = [];
 
@@ -53,6 +54,7 @@ function startProxy(name: string, { keepsUp = true } = {}): Proxy {
     longestRequestMs: LONGEST_REQUEST_MS,
     slackMs: SLACK_MS,
     isLogAway: () => isLogAway,
+    mayLease: () => mayLease,
   });
   if (keepsUp) fleet.upkeep.start();
   const account = (): OpenAccount => {
@@ -114,6 +116,7 @@ afterEach(async () => {
   proxies = [];
   log = new MemoryEventLog();
   isLogAway = false;
+  mayLease = true;
 });
 
 describe('a proxy among several', () => {
@@ -198,6 +201,20 @@ describe('a proxy among several', () => {
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(0n);
     await one.fleet.leases.renew(ACCOUNT, scope);
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBeGreaterThan(0n);
+  });
+
+  it('leases and renews nothing while its clock is in doubt, and admits under what it has', async () => {
+    const [one] = await start('proxy_1');
+    if (one === undefined) throw new Error('a proxy');
+    expect(await one.hold('a', 10n)).toBe('held');
+    const scope = one.fleet.leases.scopeOf(one.account(), KEY);
+    const before = leasedBy(one);
+    mayLease = false;
+    await expect(one.fleet.leases.renew(ACCOUNT, scope)).rejects.toThrow(/in doubt/);
+    expect(await one.hold('b', CREDIT - 10n)).not.toBe('held');
+    expect(leasedBy(one)).toEqual(before);
+    mayLease = true;
+    expect(await one.hold('c', CREDIT - 10n)).toBe('held');
   });
 
   it('gets the small rests that others keep in hand, too', async () => {

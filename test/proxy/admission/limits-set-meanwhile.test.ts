@@ -102,6 +102,7 @@ class FleetProxy {
       log: life.log,
       accounts: this.views,
       holds: this.holds,
+      mayLease: () => true,
       clock: () => life.nowMs,
       logger: pino({ level: 'silent' }),
       ...TIMES,
