@@ -145,6 +145,8 @@ const configurationSchema = z.strictObject({
     })
     .prefault({}),
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
+  /** A client that takes no byte of an answer that waits for it, for so long, has left: it is charged as one that did. */
+  clientStallMs: milliseconds(LIMITS.idleMs).default(LIMITS.clientStallMs),
   shutdownDrainMs: milliseconds(10 * LIMITS.shutdownDrainMs).default(LIMITS.shutdownDrainMs),
   logLevel: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });

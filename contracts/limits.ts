@@ -32,6 +32,8 @@ export const LIMITS = Object.freeze({
   /** Silence between two pieces of an answer. SDK clients give up after 300 s of it. */
   idleMs: 5 * MINUTE_MS,
   requestTotalMs: HOUR_MS,
+  /** A client that takes no byte of what waits for it for so long has left (design, section 5). */
+  clientStallMs: 2 * MINUTE_MS,
   /** An upstream's answer to count_tokens, which a client waits for before its request starts. */
   countTokensMs: 30 * SECOND_MS,
 
@@ -84,6 +86,7 @@ export const LIMITS = Object.freeze({
 });
 
 assert(LIMITS.drainMs <= LIMITS.requestTotalMs, 'a drain ends within its request');
+assert(LIMITS.clientStallMs < LIMITS.idleMs, 'a client that holds an upstream back has left before the upstream has');
 assert(
   LIMITS.requestTotalMs < LIMITS.expiryLateMsMin && LIMITS.expiryLateMsMin <= LIMITS.expiryLateMs,
   'a request ends before the credits it may burn are written off',

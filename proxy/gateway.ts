@@ -134,6 +134,7 @@ export class Gateway {
         logger,
         clock,
         chargeInterrupted: configuration.chargeInterrupted,
+        clientStallMs: configuration.clientStallMs,
       },
     });
     this.#sweeper = new ExpirySweeper({

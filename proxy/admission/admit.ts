@@ -27,6 +27,8 @@ export interface Admitted {
   readonly deployments: readonly Deployment[];
   readonly asksForFast: boolean;
   readonly inputTokensGuess: number;
+  /** What its provider has counted for it, where it was asked; null where it was not. */
+  readonly inputTokensCounted: number | null;
   /** What it is held under; null where one proxy has all of an account's credit. */
   readonly leaseId: LeaseId | null;
   /** The most that it may be debited. */
@@ -83,7 +85,17 @@ function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Candidate 
   const guess = inputTokensGuess(size, model.contextWindow);
   const limited = parts.rateLimit.take(caller, guess, nowMs);
   if (limited !== null) return refusedFor(model, nowMs, limited);
-  return { requestId, caller, valid, model, deployments, asksForFast: fast, inputTokensGuess: guess, size };
+  return {
+    requestId,
+    caller,
+    valid,
+    model,
+    deployments,
+    asksForFast: fast,
+    inputTokensGuess: guess,
+    inputTokensCounted: null,
+    size,
+  };
 }
 
 /** The model, where this caller may call it. Shared with count_tokens, which does not pass the money gate. */
@@ -218,5 +230,6 @@ async function admitByCount(candidate: Candidate, refused: Refusal, parts: Gatew
   if (first === undefined) return refused;
   const counted = await countUpstream(first, candidate.valid);
   if (counted.type !== 'counted') return refuseAfterWait(candidate, parts) ?? refused;
-  return hold(candidate, counted.inputTokens, parts) ?? holdUnderLease(candidate, counted.inputTokens, parts);
+  const known = { ...candidate, inputTokensCounted: counted.inputTokens };
+  return hold(known, counted.inputTokens, parts) ?? holdUnderLease(known, counted.inputTokens, parts);
 }

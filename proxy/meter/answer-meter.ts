@@ -1,5 +1,14 @@
 import { LIMITS } from '../../contracts/limits.ts';
-import { isObject, type JsonObject, noteMalformed, nothingSeen, type SeenUsage, takeUsage } from './seen-usage.ts';
+import {
+  isObject,
+  isReported,
+  type JsonObject,
+  noteMalformed,
+  nothingSeen,
+  type SeenUsage,
+  takeUsage,
+} from './seen-usage.ts';
+import { JsonStringWeight, millitokensOf } from './text-tokens.ts';
 
 /** Looks at a JSON answer: keeps its pieces as they are and reads them once, when all are there. */
 export interface AnswerMeter {
@@ -66,6 +75,20 @@ class KeepingAnswerMeter implements AnswerMeter {
   end(): void {
     // A body that is shorter than announced is cut, not malformed.
     if (this.#contentLength === null || this.usage.bytes >= this.#contentLength) this.#read();
+    else this.#weighPart();
+  }
+
+  /** Of a body that was cut off: what there is of its text. */
+  #weighPart(): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    const text = Buffer.concat(this.#pieces).toString('latin1');
+    this.#pieces = [];
+    const weight = new JsonStringWeight();
+    for (const { index, 0: start } of text.matchAll(TEXT_START)) {
+      weight.weigh(text, index + start.length);
+      this.usage.textMillitokens += weight.millitokens;
+    }
   }
 
   /** A body that is too long to be kept stays unread. */
@@ -89,12 +112,27 @@ class KeepingAnswerMeter implements AnswerMeter {
     if (typeof value.model === 'string') this.usage.model = value.model;
     if (typeof value.stop_reason === 'string') this.#stopReason = value.stop_reason;
     takeUsage(this.usage, value.usage, 'usage');
+    if (!isReported(this.usage)) this.usage.textMillitokens = millitokensOfBlocks(value.content);
   }
+}
+
+const TEXT_START = /"(?:text|thinking)"\s*:\s*"/g;
+
+/** What a Message's content is worth where its usage cannot be read: text, thinking and the input of tools. */
+function millitokensOfBlocks(content: unknown): number {
+  let sum = 0;
+  for (const block of Array.isArray(content) ? content : []) {
+    if (!isObject(block)) continue;
+    for (const said of [block.text, block.thinking]) if (typeof said === 'string') sum += millitokensOf(said);
+    if (isObject(block.input)) sum += millitokensOf(JSON.stringify(block.input));
+  }
+  return sum;
 }
 
 /** An object of type `message`; clients also take one without a type, and it costs as much. */
 const isMessage = (value: unknown): value is JsonObject =>
-  isObject(value) && (value.type === 'message' || (value.type === undefined && isObject(value.usage)));
+  isObject(value) &&
+  (value.type === 'message' || (value.type === undefined && (isObject(value.usage) || Array.isArray(value.content))));
 
 /** The value of a JSON text in UTF-8, with or without a byte order mark; undefined where it is none. */
 function parse(pieces: readonly Buffer[]): unknown {

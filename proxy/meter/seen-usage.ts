@@ -15,6 +15,8 @@ export interface SeenUsage {
   model: string | null;
   /** Bytes of the answer that the meter has looked at. */
   bytes: number;
+  /** What the answer's own text, thinking and tool input seen so far is worth (text-tokens.ts): for estimates alone. */
+  textMillitokens: number;
   /** Paths of what was said and cannot be usage, each once, MALFORMED_MAX at most; never silently taken for zero. */
   readonly malformed: string[];
 }
@@ -29,6 +31,7 @@ export const nothingSeen = (): SeenUsage => ({
   serviceTier: null,
   model: null,
   bytes: 0,
+  textMillitokens: 0,
   malformed: [],
 });
 

@@ -5,11 +5,12 @@ import { LineEnds } from './line-ends.ts';
 import { noteMalformed, type SeenUsage } from './seen-usage.ts';
 import { readStreamEvent } from './stream-event.ts';
 import { StreamReading, type UpstreamErrorEvent } from './stream-reading.ts';
-import { type EventRange, findUsageEvents, overlongUsageEvent } from './usage-events.ts';
+import { type EventRange, type StreamFindings, StreamSearch } from './stream-search.ts';
+import { overlongUsageEvent } from './usage-events.ts';
 
 /**
  * Looks at a stream of the Messages protocol. Deltas are neither parsed nor split into lines: whole chunks are searched
- * for the few events that say something about usage, and only those are read.
+ * for the few events that say something about usage, and only those are read; of a delta's text only its weight is kept.
  */
 export interface StreamMeter {
   readonly kind: 'stream';
@@ -41,7 +42,13 @@ class SearchingStreamMeter implements StreamMeter {
   readonly usage = this.#reading.usage;
   readonly #lineEnds = new LineEnds();
   readonly #carry = new EventCarry();
-  readonly #found = (bytes: Buffer, event: EventRange): void => this.#read(bytes, event);
+  readonly #stream = new StreamSearch();
+  readonly #found: StreamFindings = {
+    usageEvent: (bytes, event) => this.#read(bytes, event),
+    text: (millitokens) => {
+      if (!this.#reading.isOver) this.usage.textMillitokens += millitokens;
+    },
+  };
   /** Nothing has ended yet, so that what comes next begins the stream: a byte order mark may stand there. */
   #isAtStart = true;
   #hasEnded = false;
@@ -83,8 +90,7 @@ class SearchingStreamMeter implements StreamMeter {
       this.#noteOverlong(this.#carry.kept);
       return;
     }
-    const event = readStreamEvent(this.#withoutMark(this.#carry.kept).toString('utf8'));
-    if (event !== null) this.#reading.takeUnended(event);
+    this.#searchEvents(Buffer.concat([this.#carry.kept, BLANK_LINE]));
   }
 
   /** Reads the carried event with its end in this chunk. Returns where it ends, or -1 where it does not. */
@@ -112,7 +118,7 @@ class SearchingStreamMeter implements StreamMeter {
   }
 
   #searchEvents(events: Buffer): void {
-    findUsageEvents(this.#withoutMark(events), this.#found);
+    this.#stream.search(this.#withoutMark(events), this.#found);
   }
 
   #read(bytes: Buffer, { from, to }: EventRange): void {
@@ -121,7 +127,9 @@ class SearchingStreamMeter implements StreamMeter {
       return;
     }
     const event = readStreamEvent(bytes.toString('utf8', from, to));
-    if (event !== null) this.#reading.take(event);
+    if (event === null) return;
+    if (this.#hasEnded) this.#reading.takeUnended(event);
+    else this.#reading.take(event);
   }
 
   /** What an overlong event said is lost; where it was about usage, that is told. */

@@ -11,13 +11,17 @@ export class ClientAnswer {
   readonly #response: ServerResponse;
   readonly #requestId: RequestId;
   readonly #deprecation: string | null;
+  readonly #stallMs: number;
+  #isWatched = false;
   #isStream = false;
   #isLengthKnown = false;
 
-  constructor(response: ServerResponse, requestId: RequestId, deprecation: string | null) {
+  /** @param stallMs a client that takes no byte of what waits for it for so long is cut off: it has left */
+  constructor(response: ServerResponse, requestId: RequestId, deprecation: string | null, stallMs: number) {
     this.#response = response;
     this.#requestId = requestId;
     this.#deprecation = deprecation;
+    this.#stallMs = stallMs;
   }
 
   /** The client knows from the bytes alone where the answer ends: nothing is left to say at the end. */
@@ -44,11 +48,28 @@ export class ClientAnswer {
   }
 
   onceDrained(listener: () => void): void {
-    this.#response.once('drain', listener);
+    this.#watch();
+    this.#response.once('drain', () => {
+      this.#response.setTimeout(0);
+      listener();
+    });
   }
 
   end(): void {
+    if (this.#response.writableNeedDrain) this.#watch();
     this.#response.end();
+  }
+
+  /** The client is taken for one that has left. */
+  drop(): void {
+    this.#response.destroy();
+  }
+
+  /** Node's own time-out of a socket begins anew while any byte that waits is taken. */
+  #watch(): void {
+    if (!this.#isWatched) this.#response.on('timeout', () => this.#response.destroy());
+    this.#isWatched = true;
+    this.#response.setTimeout(this.#stallMs);
   }
 
   refuse(refusal: Refusal): void {
@@ -71,6 +92,7 @@ export class ClientAnswer {
     }
     const envelope = JSON.stringify(errorEnvelope('upstream_failed', message, this.#requestId));
     const event = `${isAtEventBoundary ? '' : '\n\n'}event: error\ndata: ${envelope}\n\n`;
+    this.#watch();
     this.#response.write(event, () => this.#response.destroy());
   }
 

@@ -1,10 +1,11 @@
 import type { Outcome } from '../../contracts/events.ts';
-import { type Lane, NO_TOKENS, type TokenCounts } from '../../contracts/usage.ts';
+import { type MicroUsd, mostDebited } from '../../contracts/money.ts';
+import { type RateCard, rateInLane } from '../../contracts/rate-card.ts';
+import { type Lane, NO_TOKENS, type TokenClass, type TokenCounts } from '../../contracts/usage.ts';
+import { rateUsage } from '../../ledger/rating.ts';
 import type { Ending } from '../../ledger/settlement/request-record.ts';
-import { isReported, type SeenUsage, tokenCounts } from '../meter/seen-usage.ts';
-
-/** Bytes of stream that are counted as one token where the upstream did not say: an event is longer, so it is too few. */
-const STREAM_BYTES_PER_TOKEN = 128;
+import { isReported, nothingSeen, type SeenUsage, tokenCounts } from '../meter/seen-usage.ts';
+import { tokensOfMillitokens } from '../meter/text-tokens.ts';
 
 export interface EndedRequest {
   readonly outcome: Exclude<Outcome, 'recovered'>;
@@ -13,9 +14,12 @@ export interface EndedRequest {
   readonly seen: SeenUsage | null;
   /** The upstream's last word on usage has come. */
   readonly isFinal: boolean;
-  readonly isStream: boolean;
   readonly maxTokens: number;
-  readonly inputTokensGuess: number;
+  /** What its input is, in the cheapest class that it can be; asked for only where the upstream has not said it. */
+  readonly estimateInput: () => TokenCounts;
+  readonly card: RateCard;
+  /** The most that it may be debited; null where that is not known. */
+  readonly hold: MicroUsd | null;
   /** It asked for the fast lane, and the model has one. */
   readonly mayRunFast: boolean;
   readonly chargeInterrupted: 'none' | 'reported';
@@ -23,38 +27,82 @@ export interface EndedRequest {
 }
 
 /**
- * How a request ended, as it is settled. Reported usage is taken as it is; where the upstream's last word is missing,
- * what was seen stands, with the output estimated from the stream's length and never above max_tokens.
+ * How a request ended, as it is settled. Reported usage is taken as it is. Where the upstream's last word is missing in
+ * an answer that the client got, or that it left, what was reported up to then stands and the rest is estimated: output
+ * from the text that was seen, never above max_tokens; input by count or text; both together never above the hold.
  */
 export function endingOf(request: EndedRequest): Ending {
   const { outcome, upstream, seen, nowMs } = request;
-  const isReportedWhole = seen !== null && request.isFinal && isReported(seen);
+  const lane = laneOf(seen, request.mayRunFast);
+  const isWhole = seen !== null && request.isFinal && isReported(seen);
+  // What an upstream refused or broke off is never charged by estimate.
+  const isEstimated = !isWhole && (outcome === 'completed' || outcome === 'client_disconnected');
   return {
     upstream,
-    tokens: seen === null ? NO_TOKENS : isReportedWhole ? tokenCounts(seen) : estimate(request, seen),
-    lane: laneOf(seen, request.mayRunFast),
+    tokens: isEstimated ? estimate(request, lane) : seen === null ? NO_TOKENS : tokenCounts(seen),
+    lane,
     outcome,
-    source: seen === null || isReportedWhole || outcome === 'upstream_interrupted' ? 'reported' : 'estimated',
+    source: isEstimated ? 'estimated' : 'reported',
     billable: isBillable(request),
     finishedAt: new Date(nowMs).toISOString(),
   };
 }
 
+/** What a client left is charged though no answer has begun: its upstream had the request, and was not heard any more. */
 function isBillable({ outcome, seen, chargeInterrupted }: EndedRequest): boolean {
-  if (seen === null || outcome === 'upstream_refused') return false;
-  return outcome !== 'upstream_interrupted' || chargeInterrupted === 'reported';
+  switch (outcome) {
+    case 'completed':
+    case 'client_disconnected':
+      return true;
+    case 'upstream_interrupted':
+      return seen !== null && chargeInterrupted === 'reported';
+    case 'upstream_refused':
+      return false;
+    default:
+      return outcome satisfies never;
+  }
 }
 
-function estimate(request: EndedRequest, seen: SeenUsage): TokenCounts {
+function estimate(request: EndedRequest, lane: Lane): TokenCounts {
+  const seen = request.seen ?? nothingSeen();
   const reported = tokenCounts(seen);
-  // What an upstream broke off is never charged by estimate.
-  if (request.outcome === 'upstream_interrupted') return reported;
-  const streamed = request.isStream ? Math.floor(seen.bytes / STREAM_BYTES_PER_TOKEN) : 0;
   const isOutputKnown = request.isFinal && seen.outputTokens !== null;
-  const output = isOutputKnown ? reported.output : Math.max(reported.output, Math.min(streamed, request.maxTokens));
-  const input = seen.inputTokens ?? request.inputTokensGuess;
-  return { ...reported, input, output };
+  const ofText = Math.min(tokensOfMillitokens(seen.textMillitokens), request.maxTokens);
+  const output = isOutputKnown ? reported.output : Math.max(reported.output, ofText);
+  const input = seen.inputTokens === null ? inputBeside(reported, request.estimateInput()) : reported;
+  return withinHold(reported, { ...input, output }, lane, request);
 }
+
+/** The classes of cached input may have been reported without the rest: then they are part of what is estimated. */
+function inputBeside(reported: TokenCounts, estimated: TokenCounts): TokenCounts {
+  const known = reported.cacheRead + reported.cacheWrite5m + reported.cacheWrite1h;
+  const input: Counts = { ...reported };
+  for (const name of INPUT_CLASSES) input[name] += Math.max(0, estimated[name] - known);
+  return input;
+}
+
+const INPUT_CLASSES = ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const;
+const ESTIMATED_CLASSES = ['output', ...INPUT_CLASSES] as const;
+
+/** Takes from what was estimated, and never from what was reported, until it fits the hold. */
+function withinHold(reported: TokenCounts, tokens: TokenCounts, lane: Lane, request: EndedRequest): TokenCounts {
+  const { hold, card } = request;
+  if (hold === null) return tokens;
+  const fitting: Counts = { ...tokens };
+  for (const name of ESTIMATED_CLASSES) {
+    const { cost } = rateUsage({ tokens: fitting, lane, uses: {} }, card);
+    const rate = rateInLane(card, name, lane);
+    if (mostDebited(cost) <= hold || rate === 0n) continue;
+    const over = (cost - hold * PICO_PER_MICRO + rate - 1n) / rate;
+    const estimated = BigInt(Math.max(0, fitting[name] - reported[name]));
+    fitting[name] -= Number(over < estimated ? over : estimated);
+  }
+  return fitting;
+}
+
+type Counts = { -readonly [C in TokenClass]: number };
+
+const PICO_PER_MICRO = 1_000_000n;
 
 /**
  * The fast lane is billed only when the answer says so. A priority that nobody asked for costs standard prices: the

@@ -4,11 +4,13 @@ import type { Outcome } from '../../contracts/events.ts';
 import { type AnswerMeter, createAnswerMeter } from '../meter/answer-meter.ts';
 import { createStreamMeter, type StreamMeter } from '../meter/stream-meter.ts';
 import type { RequestAccounting } from '../request-accounting.ts';
-import type { UpstreamControl, UpstreamError, UpstreamHeaders } from '../upstream/upstream.ts';
+import type { UpstreamControl, UpstreamError, UpstreamErrorKind, UpstreamHeaders } from '../upstream/upstream.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import type { ClientAnswer } from './client-answer.ts';
 import type { Drains } from './drains.ts';
 import { endingOf } from './ending.ts';
+import { HeldBack } from './held-back.ts';
+import { estimateInput } from './input-estimate.ts';
 import type { RelayedRequest } from './relayed-request.ts';
 import { UpstreamAttempt } from './upstream-attempt.ts';
 import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus } from './upstream-refusal.ts';
@@ -19,6 +21,8 @@ export interface RelayParts {
   readonly logger: Logger;
   readonly clock: () => number;
   readonly chargeInterrupted: 'none' | 'reported';
+  /** A client that takes no byte for so long has left. */
+  readonly clientStallMs: number;
 }
 
 /**
@@ -44,7 +48,11 @@ export class MessageRelay {
   #meter: StreamMeter | AnswerMeter | null = null;
   #upstreamRequestId: string | null = null;
   #pieces: Buffer[] = [];
+  /** Some upstream may have seen the request. */
   #hasReached = false;
+  /** The upstream of this attempt may have seen it. */
+  #isSent = false;
+  readonly #heldBack: HeldBack;
   #isClientGone = false;
   #isAccounted = false;
   #stopDrain: (() => void) | null = null;
@@ -54,6 +62,7 @@ export class MessageRelay {
     this.#client = client;
     this.#parts = parts;
     this.#onEnded = onEnded;
+    this.#heldBack = new HeldBack(parts.clientStallMs);
     this.#attempt = new UpstreamAttempt(this, request, 0);
   }
 
@@ -62,9 +71,14 @@ export class MessageRelay {
   }
 
   onStart(control: UpstreamControl): void {
-    this.#hasReached = true;
     this.#control = control;
-    if (this.#isClientGone) this.#leaveUpstream();
+    if (this.#isClientGone) {
+      // Nothing has been written yet, and nothing is.
+      this.#endAbandoned();
+      return;
+    }
+    this.#hasReached = true;
+    this.#isSent = true;
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
@@ -99,7 +113,13 @@ export class MessageRelay {
     }
     this.#meter?.end();
     if (this.#meter?.complete === true) this.#conclude();
+    else if (this.#isClients(error.kind)) this.#dropClient();
     else this.#breakOff(`the upstream broke off: ${error.kind}`);
+  }
+
+  /** Whether an answer that broke off did so because its client had left, or held it back. */
+  #isClients(kind: UpstreamErrorKind): boolean {
+    return this.#isClientGone ? kind === 'overdue' : this.#heldBack.isByClient;
   }
 
   /** The client's connection is gone before its answer was complete. */
@@ -119,6 +139,7 @@ export class MessageRelay {
     this.#passPieces();
     this.#meter?.end();
     if (this.#meter?.complete === true) this.#conclude();
+    else if (this.#phase === 'relaying' && this.#heldBack.isForLong) this.#dropClient();
     else this.#breakOff('the gateway is shutting down');
     this.#control?.abort();
   }
@@ -159,9 +180,13 @@ export class MessageRelay {
     // error costs nothing, though the client leaves when it reads that.
     if (this.#meter?.complete === true || this.#hasErrorEvent()) this.#account(this.#outcome());
     if (this.#isClientGone) return;
-    if (this.#client.write(bytes)) return;
+    if (this.#client.write(bytes) || this.#heldBack.isNow) return;
     this.#control?.pause();
-    this.#client.onceDrained(() => this.#control?.resume());
+    this.#heldBack.begin();
+    this.#client.onceDrained(() => {
+      this.#heldBack.end();
+      this.#control?.resume();
+    });
   }
 
   /** Of an answer that is complete, ended by the upstream's error event, or left by its client. */
@@ -187,6 +212,8 @@ export class MessageRelay {
     this.#control = null;
     const next = this.#attempt.index + 1;
     if (next < this.#request.deployments.length && !this.#isClientGone) {
+      this.#isSent = false;
+      this.#upstreamRequestId = null;
       this.#attempt = new UpstreamAttempt(this, this.#request, next);
       this.#attempt.send();
       return;
@@ -204,11 +231,20 @@ export class MessageRelay {
     this.#finish();
   }
 
-  /** Past the bound of a drain, or where the provider's calls are cancelled: what was seen is charged. */
+  /** Past the bound of a drain, or where the provider's calls are cancelled: what was sent and seen is charged. */
   #endAbandoned(): void {
     this.#meter?.end();
-    this.#account(this.#outcome());
+    if (this.#isSent) this.#account(this.#outcome());
+    else if (this.#hasReached) this.#account('upstream_refused');
+    else this.#abandon();
     this.#finish();
+  }
+
+  /** The client has not gone, but it did not take its answer: that is as good as leaving. */
+  #dropClient(): void {
+    this.#isClientGone = true;
+    this.#client.drop();
+    this.#endAbandoned();
   }
 
   #leaveUpstream(): void {
@@ -238,7 +274,7 @@ export class MessageRelay {
   #account(outcome: Exclude<Outcome, 'recovered'>): void {
     if (this.#isAccounted) return;
     this.#isAccounted = true;
-    const { accounted, model, maxTokens, inputTokensGuess } = this.#request;
+    const { accounted, model, maxTokens } = this.#request;
     const seen = this.#meter?.usage ?? null;
     if (seen !== null && seen.malformed.length > 0)
       this.#parts.logger.error(
@@ -254,9 +290,10 @@ export class MessageRelay {
       },
       seen,
       isFinal: this.#meter?.isFinal ?? false,
-      isStream: this.#meter?.kind === 'stream',
       maxTokens,
-      inputTokensGuess,
+      estimateInput: () => estimateInput(this.#request),
+      card: accounted.card,
+      hold: accounted.started.hold ?? null,
       mayRunFast: this.#request.asksForFast && model.rateCard.fastMultiplier !== null,
       chargeInterrupted: this.#parts.chargeInterrupted,
       nowMs: this.#parts.accounting.nowOf(accounted),

@@ -15,8 +15,8 @@ export interface RelayedRequest {
   readonly bodyHasSpeed: boolean;
   /** The body names the model so. */
   readonly modelInBody: string;
-  /** What its input is likely to be, in tokens; used only where an upstream reports nothing. */
-  readonly inputTokensGuess: number;
+  /** What its provider counted for its input before it was admitted; null where it was not asked. */
+  readonly inputTokensCounted: number | null;
   readonly version: string | null;
   readonly beta: string | null;
   readonly deprecation: string | null;

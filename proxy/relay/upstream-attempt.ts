@@ -68,7 +68,7 @@ export class UpstreamAttempt implements UpstreamReceiver {
   }
 
   #timeOut(): void {
-    this.onError({ kind: 'timeout', message: 'the call took longer than its total time' });
+    this.onError({ kind: 'overdue', message: 'the call took longer than its total time' });
     this.leave();
     this.#control?.abort();
   }

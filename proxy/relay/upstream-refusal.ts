@@ -1,4 +1,5 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
+import type { UpstreamErrorKind } from '../upstream/upstream.ts';
 
 /** Statuses that are the caller's matter and are passed on, status and body (design, section 5). */
 const PASSED_ON = new Set([400, 404, 413, 422]);
@@ -24,8 +25,10 @@ export function refusalForStatus(status: number, retryAfterS: number | null): Re
   return refusal('upstream_failed', 'the model did not answer; try again');
 }
 
-export const refusalForFailure = (kind: 'unreached' | 'timeout' | 'reset' | 'aborted'): Refusal =>
+export const refusalForFailure = (kind: UpstreamErrorKind): Refusal =>
   refusal(
     'upstream_failed',
-    kind === 'timeout' ? 'the model did not answer in time; try again' : 'the model did not answer; try again',
+    kind === 'timeout' || kind === 'overdue'
+      ? 'the model did not answer in time; try again'
+      : 'the model did not answer; try again',
   );

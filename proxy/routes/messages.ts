@@ -71,7 +71,7 @@ function begin(admitted: Admitted, { headers }: FastifyRequest, parts: GatewayPa
       asksForFast: admitted.asksForFast,
       bodyHasSpeed: Object.hasOwn(valid.request, 'speed'),
       modelInBody: valid.request.model,
-      inputTokensGuess: admitted.inputTokensGuess,
+      inputTokensCounted: admitted.inputTokensCounted,
       version: headerOf(headers, 'anthropic-version'),
       beta: headerOf(headers, 'anthropic-beta'),
       deprecation: deprecationHeader(model, admitted.admittedAtMs),
@@ -90,7 +90,7 @@ function begin(admitted: Admitted, { headers }: FastifyRequest, parts: GatewayPa
 
 function relay(request: RelayedRequest, requestId: RequestId, reply: FastifyReply, parts: GatewayParts): void {
   const { raw } = reply;
-  const client = new ClientAnswer(raw, requestId, request.deprecation);
+  const client = new ClientAnswer(raw, requestId, request.deprecation, parts.relay.clientStallMs);
   const relay: MessageRelay = new MessageRelay(request, client, parts.relay, () => {
     parts.inFlight.remove(relay);
     parts.counts.answered(raw.statusCode, raw.headersSent);

@@ -55,6 +55,8 @@ export type UpstreamErrorKind =
   | 'unreached'
   /** No answer began, or its next piece did not come, within the time. */
   | 'timeout'
+  /** The call was not over within its total time. */
+  | 'overdue'
   | 'reset'
   | 'aborted';
 

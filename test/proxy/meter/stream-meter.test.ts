@@ -16,7 +16,7 @@ function metered(bytes: Buffer | string, sizes: readonly number[] = [Number.MAX_
 
 /** What the meter has read, in the shape of the reference. */
 function readingOf(meter: StreamMeter): ReferenceReading {
-  const { malformed, bytes: _, ...said } = meter.usage;
+  const { malformed, bytes: _, textMillitokens: __, ...said } = meter.usage;
   const fields = Object.fromEntries(
     Object.entries(said).filter((field): field is [string, number] => field[1] !== null),
   );
@@ -33,6 +33,9 @@ describe('the stream meter, held against a plain reading of the whole stream', (
         expect(meter.usage.bytes).toBe(bytes.length);
         meter.end();
         expect(readingOf(meter)).toEqual(readStream(bytes, true));
+        const inOne = metered(bytes);
+        inOne.end();
+        expect(meter.usage.textMillitokens).toBe(inOne.usage.textMillitokens);
       }),
       { numRuns: RUNS * 4 },
     );

@@ -1,0 +1,251 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type PostedMessage, type PostOptions, postMessage, recorded, startPost } from '../gateway/post-message.ts';
+import { startTestGateway, TEST_CATALOG, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
+import { type Answer, countTokens, failure, head, silence, stream, wait, write } from '../upstream/answer.ts';
+import { text } from '../upstream/content.ts';
+import { event, streamEvents } from '../upstream/stream-events.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+
+/** A client that leaves, or holds its answer back, is charged for what its upstream had, and for what was seen. */
+let upstream: Upstream;
+let gateway: TestGateway;
+beforeEach(async () => {
+  upstream = await startUpstream();
+});
+afterEach(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+
+const start = async (options: TestGatewayOptions = {}): Promise<void> => {
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, ...options });
+};
+
+const WAIT = { interval: 20, timeout: 60_000 };
+async function usagesReach(count: number) {
+  await expect.poll(async () => (await recorded(gateway)).usages.length, WAIT).toBe(count);
+  return recorded(gateway);
+}
+
+const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+const prose = 'The committee met on Tuesday to discuss the new water treatment plant, which has been delayed. ';
+/** About 19 tokens a sentence; the weights make 15 of it. */
+const question = { messages: [{ role: 'user', content: prose.repeat(100) }] };
+
+async function heldCredits(): Promise<number> {
+  const answer = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
+  return ((await answer.json()) as { held_credits: number }).held_credits;
+}
+
+/** Posts, waits until the upstream has it, and leaves before the head. */
+async function leaveBeforeHead(options: PostOptions = {}): Promise<void> {
+  const index = upstream.requests.length;
+  const post = startPost(gateway, { stream: true, ...options });
+  post.answered.catch(() => undefined);
+  await upstream.seen(index);
+  post.leave();
+}
+
+describe('a client that leaves before the head', () => {
+  const left = { outcome: 'client_disconnected', source: 'estimated', billable: true };
+
+  it.each<[string, TestGatewayOptions]>([
+    ['of a provider that cancels', { provider: { onClientDisconnect: 'cancel' } }],
+    ['past the time of a drain', { settings: { drainMs: 100 } }],
+  ])('%s pays for the input by its text', async (_how, options) => {
+    await start(options);
+    upstream.answerWith([silence]);
+    await leaveBeforeHead({ body: question });
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ ...left, tokens: { output: 0, cacheRead: 0 } }]);
+    expect(usages[0]?.tokens.input).toBeGreaterThan(1_300);
+    expect(usages[0]?.tokens.input).toBeLessThan(1_900);
+    expect(debits).toMatchObject([{ amount: BigInt(usages[0]?.tokens.input ?? 0) * 3n }]);
+  });
+
+  it('where the head has come and nothing else pays likewise', async () => {
+    await start({ provider: { onClientDisconnect: 'cancel' } });
+    upstream.answerWith([head(), silence]);
+    const answer = await postMessage(gateway, { stream: true, body: question });
+    answer.leave();
+    const { usages } = await usagesReach(1);
+    expect(usages).toMatchObject([left]);
+    expect(usages[0]?.tokens.input).toBeGreaterThan(1_300);
+  });
+
+  it.each([
+    [
+      'that asks for caching',
+      'opal-medium',
+      { system: [{ type: 'text', text: prose, cache_control: { type: 'ephemeral' } }] },
+    ],
+    ['of a model that caches by itself', 'opal-automatic', {}],
+  ])('with a request %s pays for it as though all had been read from the cache', async (_how, model, more) => {
+    await start({ provider: { onClientDisconnect: 'cancel' } });
+    upstream.answerWith([silence]);
+    await leaveBeforeHead({ model, body: { ...question, ...more } });
+    const { usages } = await usagesReach(1);
+    expect(usages).toMatchObject([{ ...left, tokens: { input: 0, output: 0 } }]);
+    expect(usages[0]?.tokens.cacheRead).toBeGreaterThan(1_300);
+  });
+
+  it('pays for an image by its size, not by its bytes', async () => {
+    await start({ provider: { onClientDisconnect: 'cancel' } });
+    upstream.answerWith([silence]);
+    const png = Buffer.alloc(300_000, 7);
+    Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').copy(png);
+    png.writeUInt32BE(280, 16);
+    png.writeUInt32BE(560, 20);
+    const source = { type: 'base64', media_type: 'image/png', data: png.toString('base64') };
+    await leaveBeforeHead({ body: { messages: [{ role: 'user', content: [{ type: 'image', source }] }] } });
+    expect((await usagesReach(1)).usages).toMatchObject([{ ...left, tokens: { input: 200 } }]);
+  });
+
+  it('pays by the count where the admission has counted', async () => {
+    // The bound by bytes does not fit these credits; the count does.
+    await start({ provider: { onClientDisconnect: 'cancel' }, creditsMicroUsd: 25_000n });
+    upstream.answerWith(({ path }): Answer => (path.includes('count_tokens') ? countTokens(1_777) : [silence]));
+    const post = startPost(gateway, { stream: true, maxTokens: 100, body: question });
+    post.answered.catch(() => undefined);
+    await upstream.seen(1);
+    post.leave();
+    expect((await usagesReach(1)).usages).toMatchObject([{ ...left, tokens: { input: 1_777 } }]);
+  });
+
+  it('pays nothing where its upstream then says an error', async () => {
+    await start();
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([wait(gate.promise), ...failure(529)]);
+    await leaveBeforeHead({ body: question });
+    gate.resolve();
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_refused', billable: false }]);
+  });
+
+  it('is not sent upstream at all where it was still waiting for a connection, and nothing is recorded', async () => {
+    await start({ provider: { onClientDisconnect: 'cancel', connections: 1 } });
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([wait(gate.promise), ...stream(streamEvents({ tokens }))]);
+    const first = startPost(gateway, { stream: true });
+    await upstream.seen(0);
+    const heldForFirst = await heldCredits();
+    const second = startPost(gateway, { stream: true, body: question });
+    second.answered.catch(() => undefined);
+    await expect.poll(heldCredits, WAIT).toBeGreaterThan(heldForFirst);
+    second.leave();
+    // The connection's end stands before these in the gateway's queue of what the network has brought.
+    for (let round = 0; round < 5; round++) await heldCredits();
+    gate.resolve();
+    await (await first.answered).rest();
+    await expect.poll(heldCredits, WAIT).toBe(0);
+    expect((await recorded(gateway)).usages).toMatchObject([{ outcome: 'completed' }]);
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+/** A stream that no socket's buffers take whole: 24 MB of text, then the end with its usage. */
+const PIECE = 65_000;
+const LONG: readonly Buffer[] = (() => {
+  const whole = streamEvents({ tokens, blocks: [text('one')] });
+  const delta = { type: 'text_delta', text: 'x'.repeat(PIECE) };
+  const piece = event('content_block_delta', { type: 'content_block_delta', index: 0, delta });
+  return [...whole.slice(0, 4), ...Array.from({ length: 370 }, () => piece), ...whole.slice(4)];
+})();
+
+/** The client reads the head and a piece, and then nothing more. */
+async function readNoMore(options: PostOptions = {}): Promise<PostedMessage> {
+  const answer = await postMessage(gateway, { stream: true, ...options });
+  await answer.next();
+  return answer;
+}
+
+describe('a client that stops reading', () => {
+  it('has left once the time for that is over: the upstream is read to its end and charged as reported', async () => {
+    await start({ settings: { clientStallMs: 300 }, provider: { idleMs: 60_000 } });
+    upstream.answerWith(stream(LONG));
+    const answer = await readNoMore();
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ outcome: 'client_disconnected', source: 'reported', billable: true, tokens }]);
+    expect(debits).toHaveLength(1);
+    expect((await answer.restOrCut()).isCut).toBe(true);
+  });
+
+  it('at a provider that cancels pays for what was seen, by its text', async () => {
+    await start({ settings: { clientStallMs: 300 }, provider: { onClientDisconnect: 'cancel' } });
+    upstream.answerWith(stream(LONG));
+    const answer = await readNoMore({ maxTokens: 4_000 });
+    const { usages } = await usagesReach(1);
+    expect(usages).toMatchObject([
+      { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000, output: 4_000 } },
+    ]);
+    expect((await answer.restOrCut()).isCut).toBe(true);
+  });
+
+  it("is not the upstream's fault when the call's total time ends under it", async () => {
+    await start({ provider: { totalMs: 1_000, idleMs: 500 } });
+    upstream.answerWith(stream(LONG));
+    const answer = await readNoMore();
+    expect((await usagesReach(1)).usages).toMatchObject([
+      { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000 } },
+    ]);
+    expect((await answer.restOrCut()).isCut).toBe(true);
+  });
+
+  it("is not the upstream's fault when the gateway stops under it", async () => {
+    await start({ settings: { clientStallMs: 200, shutdownDrainMs: 50 }, provider: { onClientDisconnect: 'drain' } });
+    upstream.answerWith([head(), ...LONG.slice(0, -2).map(write), silence]);
+    await readNoMore();
+    // Dropped after its time, it is drained; the upstream says nothing more, and the gateway does not wait for that.
+    await expect.poll(async () => (await upstream.seen(0)).writes.length, WAIT).toBe(LONG.length - 2);
+    await gateway.gateway.stop();
+    await gateway.log.close();
+    gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
+    expect((await recorded(gateway)).usages).toMatchObject([
+      { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000 } },
+    ]);
+  });
+
+  it('for a while, and reads on, gets all of it', async () => {
+    await start({ settings: { clientStallMs: 60_000 }, provider: { idleMs: 200 } });
+    upstream.answerWith(stream(LONG));
+    const answer = await readNoMore();
+    // Longer than the upstream may be silent: it is not, it is held back.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await answer.rest()).length).toBeGreaterThan(370 * PIECE);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed', source: 'reported', tokens }]);
+  });
+});
+
+describe('a client that has left', () => {
+  it('in the middle of a stream pays for the text that was seen, and for no more than max_tokens', async () => {
+    for (const [maxTokens, expected] of [
+      [4_000, (output: number) => output > 700 && output < 1_000],
+      [50, (output: number) => output === 50],
+    ] as const) {
+      await gateway?.stop();
+      await start({ provider: { onClientDisconnect: 'cancel' } });
+      const pieces = Array.from({ length: 500 }, (_, index) =>
+        prose.slice((index * 10) % 90, ((index * 10) % 90) + 10),
+      );
+      const events = streamEvents({ tokens, blocks: [text(...pieces)] }).slice(0, -3);
+      upstream.answerWith([head(), ...events.map(write), silence]);
+      const answer = await postMessage(gateway, { stream: true, maxTokens });
+      for (let got = 0; got < Buffer.concat(events).length; )
+        got += (await answer.next())?.length ?? Number.POSITIVE_INFINITY;
+      answer.leave();
+      const { usages } = await usagesReach(1);
+      expect(usages).toMatchObject([{ outcome: 'client_disconnected', source: 'estimated', tokens: { input: 1_000 } }]);
+      expect(usages[0]?.tokens.output).toSatisfy(expected);
+    }
+  });
+
+  it('pays no more than its hold, whatever is estimated', async () => {
+    const models = TEST_CATALOG.models.map((one) => ({ ...one, context_window: 1_000 }));
+    await start({ provider: { onClientDisconnect: 'cancel' }, catalog: { models } });
+    upstream.answerWith([silence]);
+    await leaveBeforeHead({ maxTokens: 1, body: question });
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ source: 'estimated', tokens: { input: 1_000 } }]);
+    expect(debits[0]?.amount).toBeLessThanOrEqual(usages[0]?.hold ?? 0n);
+    expect(debits).toMatchObject([{ leftOut: 0n }]);
+  });
+});
