@@ -110,8 +110,16 @@ const configurationSchema = z.strictObject({
    * `one`: it has all credit to itself. The default is `many` with eventstoredb and `one` with sqlite.
    */
   proxies: z.enum(['one', 'many']).optional(),
-  /** How much longer than the longest request a lease is: admission has half of it, settlement the other half. */
-  leases: z.strictObject({ slackMs: milliseconds(86_400_000).default(LIMITS.leaseSlackMs) }).prefault({}),
+  leases: z
+    .strictObject({
+      /** How much longer than the longest request a lease is: admission has half of it, settlement the other half. */
+      slackMs: milliseconds(86_400_000).default(LIMITS.leaseSlackMs),
+      /** How long a request waits for credit that other proxies may give back, before it is refused. */
+      reclaimMs: milliseconds(60_000).default(LIMITS.leaseReclaimMs),
+      /** How long a request waits for its lease in all, before it is refused because the log is slow. */
+      waitMs: milliseconds(60_000).default(LIMITS.leaseWaitMs),
+    })
+    .prefault({}),
   /** Where `gateway serve` and `gateway relay` answer GET /metrics; absent is nowhere. Not for the public. */
   metrics: z.strictObject({ serve: address.optional(), relay: address.optional() }).prefault({}),
   /** A catalog file that is published at start when the ledger has no catalog. Relative to the configuration file. */

@@ -78,6 +78,10 @@ export const LIMITS = Object.freeze({
   viewsAgeMs: 5 * MINUTE_MS,
   /** A lease outlasts the longest request by this: in the first half a proxy admits under it, in the second it settles. */
   leaseSlackMs: 20 * MINUTE_MS,
+  /** How long a request waits for credit that other proxies may give back, before it is refused. */
+  leaseReclaimMs: 400,
+  /** How long a request waits for its lease in all, before it is refused because the log is slow. */
+  leaseWaitMs: 5 * SECOND_MS,
 
   /** Bytes that one event may have, and one append together. */
   eventBytesMax: 256 * KIB,
@@ -98,6 +102,7 @@ assert(
 );
 assert(2 * LIMITS.viewsAgeMs <= LIMITS.leaseSlackMs / 2, 'a proxy that serves without the log still has its leases');
 assert(2 * LIMITS.clockSkewMs < LIMITS.leaseSlackMs / 4, 'two proxies at their bounds agree on leases');
+assert(LIMITS.leaseReclaimMs < LIMITS.leaseWaitMs, 'a wait for others is part of the wait for a lease');
 assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');
 assert(LIMITS.settlementScoutMs < LIMITS.settlementBackoffMaxMs, 'the scout comes before the others');
 assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');

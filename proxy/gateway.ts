@@ -286,7 +286,7 @@ export class Gateway {
       clock,
       logger,
       longestRequestMs: longestRequestMs(configuration),
-      slackMs: configuration.leases.slackMs,
+      ...configuration.leases,
       isLogAway: () => this.#availability.isLogAway,
       mayLease: () => this.#watch.doubt() === null,
     });

@@ -10,9 +10,9 @@ export default defineConfig({
     maxWorkers: 3,
     globalSetup: ['test/temporary-folders.ts'],
     // Bounds against what never ends, long against a machine that is busy: no test depends on how fast it runs.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     teardownTimeout: 120_000,
-    expect: { poll: { interval: 20, timeout: 60_000 } },
+    expect: { poll: { interval: 20, timeout: 120_000 } },
   },
 });

@@ -1,4 +1,5 @@
 import type { AccountId } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { activeLeases, leasesOfOthers, setAsideForKey, sumOfLeases } from '../../ledger/account/leases.ts';
@@ -11,6 +12,9 @@ import { type MoneyRequest, type Taken, takenByHolds } from './money-gate.ts';
 export interface CreditFleetOptions extends CreditLeasesOptions {
   /** Whether the event log is known to be out of reach. */
   readonly isLogAway: () => boolean;
+  /** How long requests wait for their leases: for what others give back, and in all. Default: LIMITS. */
+  readonly reclaimMs?: number;
+  readonly waitMs?: number;
 }
 
 /** What a proxy needs so that it and others admit requests against the same credit (rule 7). */
@@ -21,10 +25,11 @@ export class CreditFleet {
   readonly #holds: Holds;
 
   constructor(options: CreditFleetOptions) {
-    const { accounts, holds, clock, logger } = options;
+    const { accounts, holds, clock, logger, isLogAway } = options;
+    const { reclaimMs = LIMITS.leaseReclaimMs, waitMs = LIMITS.leaseWaitMs } = options;
     this.#holds = holds;
     this.leases = new CreditLeases(options);
-    this.queue = new LeaseQueue({ leases: this.leases, accounts, clock, logger, isLogAway: options.isLogAway });
+    this.queue = new LeaseQueue({ leases: this.leases, accounts, clock, logger, isLogAway, reclaimMs, waitMs });
     this.upkeep = new LeaseUpkeep({ leases: this.leases, queue: this.queue, accounts, holds, clock, logger });
   }
 

@@ -8,14 +8,12 @@ import type { CreditLeases, LeaseScope } from './credit-leases.ts';
 
 /**
  * Where little is free, a queue first takes what there is, though it is not enough: others see that nothing is free and
- * give back what they do not need. From then on what is not enough for anybody here goes back, so that of several
- * queues that wait for one another one finds enough.
+ * give back what they do not need. After this part of the time that a request waits for that, what is not enough for
+ * anybody here goes back, so that of several queues that wait for one another one finds enough.
  */
-const TAKING_MS = 100;
-/** How long a request waits for that. */
-const RECLAIM_MS = 400;
-/** How long a request waits for its lease in all, before it is refused because the log is slow. */
-const LEASE_WAIT_MS = 5_000;
+const TAKING_PART = 4;
+/** How often in that time it is looked for what has come back, where no event tells of it. */
+const LOOKS = 5;
 /** Requests that wait for leases in one proxy. */
 const WAITING_MAX = 10_000;
 
@@ -45,6 +43,10 @@ export interface LeaseQueueOptions {
   readonly logger: Logger;
   /** Whether the event log is known to be out of reach: then nobody need wait to learn it. */
   readonly isLogAway: () => boolean;
+  /** How long a request waits for what others give back. */
+  readonly reclaimMs: number;
+  /** How long it waits in all, before it is refused because the log is slow. */
+  readonly waitMs: number;
 }
 
 /**
@@ -72,8 +74,8 @@ export class LeaseQueue {
       const waiting = this.#waiting.get(accountId) ?? [];
       // Waits are measured on a clock that nobody sets; what is free goes by the gateway's.
       const nowMs = performance.now();
-      const reclaimUntilMs = nowMs + RECLAIM_MS;
-      waiting.push({ ...wait, reclaimUntilMs, untilMs: nowMs + LEASE_WAIT_MS, resolve });
+      const { reclaimMs, waitMs } = this.#options;
+      waiting.push({ ...wait, reclaimUntilMs: nowMs + reclaimMs, untilMs: nowMs + waitMs, resolve });
       this.#waiting.set(accountId, waiting);
       if (!this.#running.has(accountId)) void this.#run(accountId);
     });
@@ -100,7 +102,7 @@ export class LeaseQueue {
 
   async #run(accountId: AccountId): Promise<void> {
     this.#running.add(accountId);
-    const takesUntilMs = performance.now() + TAKING_MS;
+    const takesUntilMs = performance.now() + this.#options.reclaimMs / TAKING_PART;
     try {
       for (;;) {
         this.#holdWhatFits(accountId);
@@ -111,7 +113,7 @@ export class LeaseQueue {
         const { mine } = this.#within(accountId, scope);
         const isEnough = asking.some(({ need }) => mine >= need);
         if (isEnough || performance.now() < takesUntilMs) await this.#extend(accountId, scope, sumOf(asking));
-        else await withinWait(this.#giveBack(accountId, scope));
+        else await this.#withinWait(this.#giveBack(accountId, scope));
         this.#holdWhatFits(accountId);
         await this.#refuseOrWait(accountId, asking);
       }
@@ -157,7 +159,7 @@ export class LeaseQueue {
 
   #extend(accountId: AccountId, scope: LeaseScope, need: bigint): Promise<void> {
     const { leases, accounts } = this.#options;
-    return withinWait(leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need)));
+    return this.#withinWait(leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need)));
   }
 
   async #giveBack(accountId: AccountId, scope: LeaseScope): Promise<void> {
@@ -196,7 +198,7 @@ export class LeaseQueue {
 
   #nextFold(accountId: AccountId): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => done(), RECLAIM_MS / 5);
+      const timer = setTimeout(() => done(), this.#options.reclaimMs / LOOKS);
       const done = (): void => {
         clearTimeout(timer);
         this.#foldWaiters.delete(accountId);
@@ -205,16 +207,14 @@ export class LeaseQueue {
       this.#foldWaiters.set(accountId, done);
     });
   }
-}
 
-/** The log may still do it later; who waits is told. @throws Error after LEASE_WAIT_MS */
-function withinWait(done: Promise<void>): Promise<void> {
-  const timeOut = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => timeOut.reject(new Error(`the event log did not answer for ${LEASE_WAIT_MS} ms`)),
-    LEASE_WAIT_MS,
-  );
-  return Promise.race([done, timeOut.promise]).finally(() => clearTimeout(timer));
+  /** The log may still do it later; who waits is told. @throws Error after the time that a request waits in all */
+  #withinWait(done: Promise<void>): Promise<void> {
+    const { waitMs } = this.#options;
+    const timeOut = Promise.withResolvers<never>();
+    const timer = setTimeout(() => timeOut.reject(new Error(`the event log did not answer for ${waitMs} ms`)), waitMs);
+    return Promise.race([done, timeOut.promise]).finally(() => clearTimeout(timer));
+  }
 }
 
 const sumOf = (waiting: readonly Waiting[]): bigint => waiting.reduce((sum, { need }) => sum + need, 0n);

@@ -7,7 +7,15 @@ import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { MAX_TOKENS, RATES, REQUESTS, type Refused, requestsAtOnce, WORST_MICRO_USD } from './requests-at-once.ts';
+import {
+  MAX_TOKENS,
+  PATIENT_LEASES,
+  RATES,
+  REQUESTS,
+  type Refused,
+  requestsAtOnce,
+  WORST_MICRO_USD,
+} from './requests-at-once.ts';
 
 const FITTING = 10;
 const ACCOUNT_ALONE = 1_000_000_000n;
@@ -28,7 +36,7 @@ afterEach(async () => {
 
 /** A proxy that leases its credit is no different from outside, so long as it is alone. */
 describe.each(['one', 'many'])('with `proxies: %s`', (proxies) => {
-  const settings = { proxies };
+  const settings = { proxies, leases: PATIENT_LEASES };
   describe(`${REQUESTS} parallel requests where exactly ${FITTING} worst cases fit`, () => {
     it('the balance: as many are admitted, the others get 402, and what they cost less comes back', async () => {
       await start({ settings, creditsMicroUsd: CREDIT });

@@ -4,6 +4,8 @@ import { message } from '../upstream/message.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 
 export const REQUESTS = 500;
+/** Waits for leases that are not up before a busy machine has done what is waited for. */
+export const PATIENT_LEASES = { reclaimMs: 3_000, waitMs: 60_000 };
 export const MAX_TOKENS = 1_000;
 /** Of TEST_CATALOG's opal-medium, in micro-USD per million tokens. */
 export const RATES = { input: 3_000_000n, output: 15_000_000n };

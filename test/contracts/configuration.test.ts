@@ -138,6 +138,8 @@ describe('a fault', () => {
     [{ trialUsd: '5 USD' }, 'trialUsd: expected USD as a string such as "5.00"'],
     [{ chargeInterrupted: 'all' }, 'chargeInterrupted: expected one of "none", "reported"'],
     [{ drainMs: 0 }, 'drainMs: must be at least 1'],
+    [{ leases: { reclaimMs: 0 } }, 'leases.reclaimMs: must be at least 1'],
+    [{ leases: { waitMs: 60_001 } }, 'leases.waitMs: must be at most 60000'],
     [{ drainMs: 120_001 }, 'drainMs: must be at most 120000'],
     [{ logLevel: 'loud' }, 'logLevel: expected one of "fatal", "error", "warn", "info", "debug", "trace", "silent"'],
     [{ providers: { main: { ...provider, protocol: 'chat' } } }, 'providers.main.protocol: expected "messages"'],

@@ -62,7 +62,7 @@ export async function collect<E>(read: AsyncIterable<E>): Promise<E[]> {
   return events;
 }
 
-const BOUND_MS = 60_000;
+const BOUND_MS = 120_000;
 
 /** Resolves when the condition holds; looks again every few milliseconds. @throws when it does not within the bound. */
 export async function until(condition: () => boolean): Promise<void> {

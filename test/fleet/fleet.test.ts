@@ -5,7 +5,7 @@ import type { DomainEvent, EventData, EventType } from '../../contracts/events.t
 import { grantId, keyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { REQUESTS, requestsAtOnce, WORST_MICRO_USD } from '../burst/requests-at-once.ts';
+import { PATIENT_LEASES, REQUESTS, requestsAtOnce, WORST_MICRO_USD } from '../burst/requests-at-once.ts';
 import { postMessage } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
@@ -21,7 +21,12 @@ let gateways: TestGateway[] = [];
 async function start(creditsMicroUsd: bigint): Promise<void> {
   upstream = await startUpstream();
   log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
-  const options = { upstreamUrl: upstream.url, provider: { countTokens: false }, settings: { proxies: 'many' }, log };
+  const options = {
+    upstreamUrl: upstream.url,
+    provider: { countTokens: false },
+    settings: { proxies: 'many', leases: PATIENT_LEASES },
+    log,
+  };
   for (let count = 0; count < PROXIES; count++) gateways.push(await startTestGateway({ ...options, creditsMicroUsd }));
 }
 

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { formatUsd, microUsd } from '../../contracts/money.ts';
-import { REQUESTS, requestsAtOnce, WORST_MICRO_USD } from '../burst/requests-at-once.ts';
+import { PATIENT_LEASES, REQUESTS, requestsAtOnce, WORST_MICRO_USD } from '../burst/requests-at-once.ts';
 import { killAtOnce, killStarted, type StartedProcess, startProcess } from '../crash/child-process.ts';
 import { GATEWAY_PROGRAM, gatewayCommand } from '../crash/gateway-command.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
@@ -52,7 +52,7 @@ interface Times {
   readonly leases?: object;
 }
 
-function writeConfiguration(index: number, { provider = {}, ...times }: Times): void {
+function writeConfiguration(index: number, { provider = {}, leases = {}, ...times }: Times): void {
   const data = join(folder, `data-${index}`);
   mkdirSync(data);
   const test = { protocol: 'messages', baseUrl: upstream.url, apiKeyEnv: 'FLEET_KEY', countTokens: false, ...provider };
@@ -62,6 +62,7 @@ function writeConfiguration(index: number, { provider = {}, ...times }: Times): 
     catalog: join(folder, 'catalog.json'),
     eventLog: { kind: 'eventstoredb', connectionString: store.connectionString },
     providers: { test },
+    leases: { ...PATIENT_LEASES, ...leases },
     logLevel: 'error',
     ...times,
   };

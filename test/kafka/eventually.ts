@@ -6,7 +6,7 @@ const LOOK_MS = 10;
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  withinMs = 60_000,
+  withinMs = 120_000,
 ): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!(await holds())) {

@@ -13,6 +13,9 @@ import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
 
 const LONGEST_REQUEST_MS = 60_000;
 const SLACK_MS = 40_000;
+/** Not up before a busy machine has done what is waited for. */
+const RECLAIM_MS = 3_000;
+const WAIT_MS = 60_000;
 const CREDIT = 99n;
 
 let log = new MemoryEventLog();
@@ -31,7 +34,7 @@ interface Proxy {
   release(name: string): void;
 }
 
-function startProxy(name: string, { keepsUp = true } = {}): Proxy {
+function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS } = {}): Proxy {
   const views = new AccountViews();
   const holds = new Holds();
   log.subscribeAll({
@@ -53,6 +56,8 @@ function startProxy(name: string, { keepsUp = true } = {}): Proxy {
     logger: pino({ level: 'silent' }),
     longestRequestMs: LONGEST_REQUEST_MS,
     slackMs: SLACK_MS,
+    reclaimMs: RECLAIM_MS,
+    waitMs,
     isLogAway: () => isLogAway,
     mayLease: () => mayLease,
   });
@@ -88,9 +93,9 @@ function write(...events: readonly AccountEvent[]): void {
 }
 
 /** One that gives nothing back by itself. */
-async function startWithoutUpkeep(name = 'proxy_1'): Promise<Proxy> {
+async function startWithoutUpkeep(name = 'proxy_1', waitMs = WAIT_MS): Promise<Proxy> {
   if (log.events.length === 0) write(opened, keyIssued(), granted('g1', Number(CREDIT)));
-  const proxy = startProxy(name, { keepsUp: false });
+  const proxy = startProxy(name, { keepsUp: false, waitMs });
   await converged(proxy);
   return proxy;
 }
@@ -168,7 +173,7 @@ describe('a proxy among several', () => {
 
   it('says so within bounds, too, where the log goes away while it gives back', async () => {
     const one = await startWithoutUpkeep();
-    const two = await startWithoutUpkeep('proxy_2');
+    const two = await startWithoutUpkeep('proxy_2', 1_000);
     expect(await one.hold('a', 60n)).toBe('held');
     await converged(two);
     expect(await two.hold('b', 39n)).toBe('held');
