@@ -152,6 +152,11 @@ const configurationSchema = z.strictObject({
       lateMs: z.int().min(LIMITS.expiryLateMsMin).max(31_536_000_000).default(LIMITS.expiryLateMs),
     })
     .prefault({}),
+  /**
+   * Values of `anthropic-beta` that the model's catalog entry does not let pass: left out of what goes upstream, or
+   * answered with 400.
+   */
+  unknownBetas: z.enum(['drop', 'refuse']).default('drop'),
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
   /** A client that takes no byte of an answer that waits for it, for so long, has left: it is charged as one that did. */
   clientStallMs: milliseconds(LIMITS.idleMs).default(LIMITS.clientStallMs),

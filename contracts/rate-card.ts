@@ -90,6 +90,10 @@ export function areSameUses(one: UseRates, other: UseRates): boolean {
   );
 }
 
+/** Pico-USD a use, the same in each lane; null where the card has no price for it. */
+export const rateOfUse = ({ uses }: RateCard, name: string): Rate | null =>
+  Object.hasOwn(uses, name) ? (uses[name] ?? null) : null;
+
 /** What one token costs in a lane. A model without a fast lane bills standard prices (specification, Priority lane rule). */
 export function rateInLane(card: RateCard, tokenClass: TokenClass, lane: 'standard' | 'fast'): Rate {
   const standard = card.rates[tokenClass];

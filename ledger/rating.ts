@@ -1,6 +1,6 @@
 import type { CreditsDebited, UsageRecorded } from '../contracts/events.ts';
-import { costOfTokens, type PicoUsd, picoUsd, type Rate } from '../contracts/money.ts';
-import { type RateCard, rateInLane } from '../contracts/rate-card.ts';
+import { costOfTokens, type PicoUsd, picoUsd } from '../contracts/money.ts';
+import { type RateCard, rateInLane, rateOfUse } from '../contracts/rate-card.ts';
 import { TOKEN_CLASSES } from '../contracts/usage.ts';
 
 export interface RatedUsage {
@@ -44,7 +44,3 @@ function rateUses(uses: BilledUsage['uses'], card: RateCard): CreditsDebited['us
     return rate === null || count === 0 ? [] : [{ use, count, rate, cost: picoUsd(BigInt(count) * rate) }];
   });
 }
-
-/** Pico-USD a use; null where the card has no price for it. */
-const rateOfUse = ({ uses }: RateCard, use: string): Rate | null =>
-  Object.hasOwn(uses, use) ? (uses[use] ?? null) : null;

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Configuration } from '../contracts/configuration.ts';
 import type { Projections } from '../projections/projections.ts';
 import type { CreditFleet } from './admission/credit-fleet.ts';
 import type { Holds } from './admission/holds.ts';
@@ -18,6 +19,8 @@ export interface GatewayParts {
   /** Where several proxies share the log; null where this one has all credit to itself. */
   readonly fleet: CreditFleet | null;
   readonly rateLimit: RateLimit;
+  /** What becomes of values of `anthropic-beta` that the catalog does not let pass. */
+  readonly unknownBetas: Configuration['unknownBetas'];
   readonly upstreams: UpstreamDirectory;
   readonly relay: RelayParts;
   readonly inFlight: InFlight;

@@ -124,6 +124,7 @@ export class Gateway {
       holds,
       fleet: this.#fleet,
       rateLimit: UNLIMITED,
+      unknownBetas: configuration.unknownBetas,
       upstreams: this.#upstreams,
       inFlight: this.#inFlight,
       availability,

@@ -82,6 +82,11 @@ export class RequestAccounting {
     this.#settlement.submit(accountId, usage, card, started.leaseId ?? null);
   }
 
+  /** An answer came by priority capacity that its request had not asked for. */
+  gavePriorityUnasked(): void {
+    this.#counts.gavePriorityUnasked();
+  }
+
   abandon({ requestId }: AccountedRequest): void {
     this.#holds.release(requestId);
     this.#journal.settle([requestId]);

@@ -1,34 +1,20 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { CatalogModel } from '../../contracts/catalog.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
-import type { LeaseId, RequestId } from '../../contracts/ids.ts';
-import type { MessageRequest } from '../../contracts/messages.ts';
+import type { LeaseId } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
 import { monthOf } from '../../ledger/account/month.ts';
-import type { Caller } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
-import { asksForFast, type ValidRequest, validateMessageRequest } from '../validate.ts';
+import { type Candidate, candidateOf, type IncomingRequest } from './candidate.ts';
 import type { NoLease } from './lease-queue.ts';
-import { findModel, refusedFor } from './model-lifecycle.ts';
+import { refusedFor } from './model-lifecycle.ts';
 import { type MoneyRequest, refuseByMoney, takenByHolds } from './money-gate.ts';
-import { requestSize } from './request-size.ts';
 import { refuseByStanding } from './standing.ts';
-import { dearestInputClass, inputTokensBound, inputTokensGuess, type RequestSize, worstCase } from './worst-case.ts';
+import { costOfUses, dearestInputClass, inputTokensBound, inputTokensByCount, worstCase } from './worst-case.ts';
 
 /** A request that may go upstream: its worst case is held. */
-export interface Admitted {
+export interface Admitted extends Omit<Candidate, 'size'> {
   readonly type: 'admitted';
-  readonly requestId: RequestId;
-  readonly caller: Caller;
-  readonly valid: ValidRequest<MessageRequest>;
-  readonly model: CatalogModel;
-  readonly deployments: readonly Deployment[];
-  readonly asksForFast: boolean;
-  readonly inputTokensGuess: number;
-  /** What its provider has counted for it, where it was asked; null where it was not. */
-  readonly inputTokensCounted: number | null;
   /** What it is held under; null where one proxy has all of an account's credit. */
   readonly leaseId: LeaseId | null;
   /** The most that it may be debited. */
@@ -36,21 +22,11 @@ export interface Admitted {
   readonly admittedAtMs: number;
 }
 
-export interface IncomingRequest {
-  readonly requestId: RequestId;
-  readonly caller: Caller;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: unknown;
-}
-
-interface Candidate extends Omit<Admitted, 'type' | 'leaseId' | 'hold' | 'admittedAtMs'> {
-  readonly size: RequestSize;
-}
-
 /**
  * Everything that stands between a caller who is known and the way upstream, in order: body, model, allow-list, rate
  * limit, money.
- * Only where the worst case by size does not fit, but the exact count may, is there a wait.
+ * Only where the worst case by size does not fit, but one by the exact count may, is there a wait: never where something
+ * brings input that a count does not know.
  */
 export function admit(
   incoming: IncomingRequest,
@@ -61,54 +37,11 @@ export function admit(
   if (parts.inFlight.isFull) return refusal('gateway_overloaded', 'too many requests are under way', 1);
   const candidate = candidateOf(incoming, parts);
   if ('code' in candidate) return candidate;
-  const { size, model } = candidate;
-  const bound = inputTokensBound(size, model.contextWindow);
+  const bound = inputTokensBound(candidate.size, candidate.terms.contextWindow);
   const held = hold(candidate, bound, parts);
   if (held === null) return holdUnderLease(candidate, bound, parts);
   if (held.type === 'admitted' || !mayFitByCount(candidate, bound, parts)) return held;
-  return admitByCount(candidate, held, parts);
-}
-
-function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Candidate | Refusal {
-  const { requestId, caller, headers } = incoming;
-  const nowMs = parts.clock();
-  const valid = validateMessageRequest(incoming.body, headers);
-  if (valid.type === 'refusal') return valid;
-  const fast = asksForFast(valid.request, headers);
-  if (typeof fast !== 'boolean') return fast;
-  const model = findCallable(caller, valid.request.model, parts);
-  if ('code' in model) return model;
-  const deployments = parts.upstreams.deploymentsOf(model);
-  const refused = refuseByDeployments(valid.request, model, deployments);
-  if (refused !== null) return refusedFor(model, nowMs, refused);
-  const size = requestSize(valid.request, valid.body.length);
-  const guess = inputTokensGuess(size, model.contextWindow);
-  const limited = parts.rateLimit.take(caller, guess, nowMs);
-  if (limited !== null) return refusedFor(model, nowMs, limited);
-  return {
-    requestId,
-    caller,
-    valid,
-    model,
-    deployments,
-    asksForFast: fast,
-    inputTokensGuess: guess,
-    inputTokensCounted: null,
-    size,
-  };
-}
-
-/** The model, where this caller may call it. Shared with count_tokens, which does not pass the money gate. */
-export function findCallable(caller: Caller, id: string, parts: GatewayParts): CatalogModel | Refusal {
-  const { accounts, catalog } = parts.projections;
-  const nowMs = parts.clock();
-  const model = findModel(catalog.state, id, nowMs);
-  if ('code' in model) return model;
-  const refused = refuseByStanding(caller, accounts, nowMs);
-  if (refused !== null) return refusedFor(model, nowMs, refused);
-  if (caller.key.models !== null && !caller.key.models.includes(model.id))
-    return refusedFor(model, nowMs, refusal('model_not_allowed', `model: the key may not call ${model.id}`));
-  return model;
+  return admitByCount(candidate, bound, held, parts);
 }
 
 /** What may have come about while a request waited: nothing is admitted any more, or its caller may not call. */
@@ -116,22 +49,6 @@ function refuseAfterWait({ caller, model }: Candidate, parts: GatewayParts): Ref
   const nowMs = parts.clock();
   const refused = parts.availability.refuse() ?? refuseByStanding(caller, parts.projections.accounts, nowMs);
   return refused === null ? null : refusedFor(model, nowMs, refused);
-}
-
-function refuseByDeployments(
-  request: MessageRequest,
-  model: CatalogModel,
-  deployments: readonly Deployment[],
-): Refusal | null {
-  if (deployments.length === 0)
-    return refusal('upstream_failed', `no upstream of model ${model.id} is configured on this gateway`);
-  const wantsThread = request.thread !== null && request.thread !== undefined;
-  if (wantsThread && deployments.some(({ upstream }) => !upstream.keepsThreads))
-    return refusal(
-      'thread_unsupported',
-      `thread: model ${model.id} does not keep message threads; send the whole history`,
-    );
-  return null;
 }
 
 /**
@@ -210,26 +127,46 @@ function refuseWithoutLease(
   );
 }
 
-const worstOf = ({ model, size, asksForFast, valid }: Candidate, inputTokens: number) =>
-  worstCase(model.rateCard, asksForFast ? 'fast' : 'standard', {
+const worstOf = ({ model, terms, size, asksForFast, valid }: Candidate, inputTokens: number) =>
+  worstCase(terms.rateCard, asksForFast ? 'fast' : 'standard', {
     inputTokens,
     inputClass: dearestInputClass(size, model.caching),
     maxTokens: valid.request.max_tokens,
+    uses: costOfUses(size, terms.rateCard),
   });
 
 /** Whether the request may fit once its input is counted: what it is at least likely to have fits now. */
 function mayFitByCount(candidate: Candidate, bound: number, parts: GatewayParts): boolean {
-  const [first] = candidate.deployments;
-  if (first?.upstream.countsTokens !== true || candidate.inputTokensGuess >= bound) return false;
-  const request = moneyRequest(candidate, candidate.inputTokensGuess, parts);
+  const { size, deployments, inputTokensGuess } = candidate;
+  if (size.isFedFromOutside || !deployments.some(canCount) || inputTokensGuess >= bound) return false;
+  const request = moneyRequest(candidate, inputTokensGuess, parts);
   return refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds)) === null;
 }
 
-async function admitByCount(candidate: Candidate, refused: Refusal, parts: GatewayParts): Promise<Admitted | Refusal> {
-  const [first] = candidate.deployments;
-  if (first === undefined) return refused;
-  const counted = await countUpstream(first, candidate.valid);
-  if (counted.type !== 'counted') return refuseAfterWait(candidate, parts) ?? refused;
-  const known = { ...candidate, inputTokensCounted: counted.inputTokens };
-  return hold(known, counted.inputTokens, parts) ?? holdUnderLease(known, counted.inputTokens, parts);
+/**
+ * Holds by the largest count of the deployments that count. It runs nowhere else: another's tokenizer may count the same
+ * text as more.
+ */
+async function admitByCount(
+  candidate: Candidate,
+  bound: number,
+  refused: Refusal,
+  parts: GatewayParts,
+): Promise<Admitted | Refusal> {
+  const { valid, version, terms } = candidate;
+  const call = { body: valid.body, request: valid.request, version, beta: terms.beta };
+  const counts = await Promise.all(
+    candidate.deployments.filter(canCount).map(async (deployment) => {
+      const counted = await countUpstream(deployment, call);
+      return counted.type === 'counted' ? [{ deployment, tokens: counted.inputTokens }] : [];
+    }),
+  );
+  const counted = counts.flat();
+  if (counted.length === 0) return refuseAfterWait(candidate, parts) ?? refused;
+  const inputTokensCounted = Math.max(...counted.map((count) => count.tokens));
+  const tokens = inputTokensByCount(inputTokensCounted, bound);
+  const narrowed = { ...candidate, inputTokensCounted, deployments: counted.map(({ deployment }) => deployment) };
+  return hold(narrowed, tokens, parts) ?? holdUnderLease(narrowed, tokens, parts);
 }
+
+const canCount = ({ upstream }: Deployment): boolean => upstream.countsTokens;

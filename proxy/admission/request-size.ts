@@ -1,44 +1,152 @@
 import type { MessageRequest } from '../../contracts/messages.ts';
-import type { RequestSize } from './worst-case.ts';
+import {
+  type Bearing,
+  BLOCK_FIELDS,
+  bearingOfBlock,
+  bearingOfField,
+  bearingOfTool,
+  MESSAGE_FIELDS,
+  ROUNDS_MAX,
+  TOOL_FIELDS,
+  USES_MAX,
+  type Uses,
+  WORST,
+} from '../../contracts/outside-input.ts';
+import { type AskedCache, cacheAskedFor } from './asked-cache.ts';
 
-type Block = { readonly type: string; readonly [field: string]: unknown };
+/** What a request's size says about its input, before anybody has counted. */
+export interface RequestSize {
+  readonly bodyBytes: number;
+  readonly images: number;
+  /** Tokens of instructions that come with tools of the provider's own. */
+  readonly instructionTokens: number;
+  /** Its bytes say nothing about its input: each round may fill the window. */
+  readonly fillsWindow: boolean;
+  /** How often the provider may sample, each time with the whole context as input. */
+  readonly rounds: number;
+  /** Something brings input that a count of the request does not know: it must not lower what is held. */
+  readonly isFedFromOutside: boolean;
+  /** The most that it may use of what is billed by the use, each with the field that may use it. */
+  readonly uses: readonly AskedUse[];
+  /** It may use anything that is billed by the use. */
+  readonly usesAnything: boolean;
+  /** The longest cache that it may write; null is none. */
+  readonly cache: AskedCache;
+  /** Why it is refused, with the field; null where it is not. */
+  readonly refused: string | null;
+}
 
-/** Kinds whose tokens lie in the request's own bytes. */
-const SELF_CONTAINED = new Set(['text', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'search_result']);
+export interface AskedUse {
+  readonly name: string;
+  readonly path: string;
+  readonly most: number;
+}
 
-/** What of a request decides how many input tokens it can have and what they can cost. */
-export function requestSize(request: MessageRequest, bodyBytes: number): RequestSize {
-  const size = { bodyBytes, images: 0, refersToMore: false, cache: cacheOf(request) as RequestSize['cache'] };
-  const look = (block: Block): void => {
-    size.cache = longer(size.cache, cacheOf(block));
-    if (block.type === 'image') size.images++;
-    if (block.type === 'image' ? !isInline(block) : !SELF_CONTAINED.has(block.type)) size.refersToMore = true;
-    if (Array.isArray(block.content)) for (const inner of block.content) if (isBlock(inner)) look(inner);
-  };
-  if (Array.isArray(request.system)) request.system.forEach(look);
-  for (const { content } of request.messages) if (Array.isArray(content)) content.forEach(look);
-  for (const tool of request.tools ?? []) {
-    size.cache = longer(size.cache, cacheOf(tool));
-    if (isBlock(tool) && tool.type !== 'custom') size.refersToMore = true;
+/** What of a request decides how much input it can have and what that can cost (contracts/outside-input.ts). */
+export function requestSize(request: MessageRequest, body: Buffer): RequestSize {
+  const size = new SizeOfRequest();
+  for (const name in request) size.take(bearingOfField(name, request[name]), name);
+  if (Array.isArray(request.system)) size.blocks(request.system, 'system');
+  for (const [index, message] of request.messages.entries()) {
+    size.knows(message, MESSAGE_FIELDS);
+    if (Array.isArray(message.content)) size.blocks(message.content, `messages.${index}.content`);
   }
-  // A continued thread, a container and a tool server bring content that only the upstream has.
-  if ([request.thread, request.container, request.mcp_servers].some(isGiven)) size.refersToMore = true;
-  return size;
+  for (const [index, tool] of (request.tools ?? []).entries()) size.tool(tool, `tools.${index}`);
+  // What a thread was begun with, its caches too, is the provider's to know.
+  const cache = isContinued(request.thread) ? '1h' : cacheAskedFor(request, body);
+  const { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, uses, usesAnything, refused } = size;
+  const found = { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, uses, usesAnything, refused };
+  return { bodyBytes: body.length, ...found, cache };
 }
 
-const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
+type Fields = { readonly [field: string]: unknown };
 
-const isBlock = (value: unknown): value is Block =>
-  value !== null && typeof value === 'object' && 'type' in value && typeof value.type === 'string';
+const isFields = (value: unknown): value is Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
 
-const isInline = ({ source }: Block): boolean => isBlock(source) && source.type === 'base64';
+const isContinued = (thread: unknown): boolean => isFields(thread) && thread.type !== 'create';
 
-function cacheOf(value: unknown): RequestSize['cache'] {
-  if (value === null || typeof value !== 'object' || !('cache_control' in value)) return null;
-  const control = value.cache_control;
-  if (control === null || typeof control !== 'object') return null;
-  return 'ttl' in control && control.ttl === '1h' ? '1h' : '5m';
+/** Adds up what a request's parts mean. Recursion is bounded: a body's depth is (LIMITS.requestDepthMax). */
+class SizeOfRequest {
+  images = 0;
+  instructionTokens = 0;
+  fillsWindow = false;
+  rounds = 1;
+  isFedFromOutside = false;
+  usesAnything = false;
+  refused: string | null = null;
+  readonly uses: AskedUse[] = [];
+
+  take(bearing: Bearing, path: string): void {
+    switch (bearing.type) {
+      case 'own_bytes':
+        return;
+      case 'instructions':
+        this.instructionTokens += bearing.tokens;
+        return;
+      case 'image':
+        this.images++;
+        if (!bearing.isInside) this.isFedFromOutside = true;
+        return;
+      case 'fills_window':
+        this.fillsWindow = true;
+        return;
+      case 'outside':
+        this.#takeOutside(bearing, path);
+        return;
+      case 'refused':
+        this.refused ??= `${path}: ${bearing.why}`;
+        return;
+      default:
+        bearing satisfies never;
+    }
+  }
+
+  knows(value: Fields, known: ReadonlySet<string>): void {
+    for (const name in value) if (!known.has(name)) this.take(WORST, name);
+  }
+
+  blocks(blocks: readonly unknown[], path: string): void {
+    for (let index = 0; index < blocks.length; index++) {
+      const block = blocks[index];
+      if (isFields(block)) this.#block(block, path, index);
+      else if (typeof block !== 'string') this.take(WORST, path);
+    }
+  }
+
+  tool(tool: unknown, path: string): void {
+    if (isFields(tool)) this.knows(tool, TOOL_FIELDS);
+    this.take(isFields(tool) ? bearingOfTool(tool) : WORST, `${path}.type`);
+  }
+
+  #block(block: Fields, parent: string, index: number): void {
+    const { type, content, source } = block;
+    this.knows(block, BLOCK_FIELDS);
+    if (type === 'tool_addition') this.#addedTool(block.tool, `${parent}.${index}.tool`);
+    else this.take(bearingOfBlock(type, source), parent);
+    this.#inner(content, parent);
+    if (isFields(source)) this.#inner(source.content, parent);
+    this.#inner(block.tool_references, parent);
+    this.#inner(block.tool_changes, parent);
+  }
+
+  #inner(content: unknown, path: string): void {
+    if (Array.isArray(content)) this.blocks(content, path);
+    else if (isFields(content)) this.#block(content, path, 0);
+  }
+
+  /** A tool that is added in the middle of a conversation is one like those of `tools`. */
+  #addedTool(tool: unknown, path: string): void {
+    if (isFields(tool) && tool.type === 'tool_definition') this.tool(tool.definition, `${path}.definition`);
+    else this.take(isFields(tool) ? bearingOfBlock(tool.type, null) : WORST, path);
+  }
+
+  #takeOutside({ rounds, uses }: { readonly rounds: number; readonly uses: Uses }, path: string): void {
+    this.isFedFromOutside = true;
+    this.fillsWindow = true;
+    // Of several tools each has its own rounds after the first, to the provider's bound.
+    this.rounds = Math.min(ROUNDS_MAX, this.rounds + rounds - 1);
+    if (uses === 'any') this.usesAnything = true;
+    else for (const name in uses) this.uses.push({ name, path, most: uses[name] ?? USES_MAX });
+  }
 }
-
-const longer = (a: RequestSize['cache'], b: RequestSize['cache']): RequestSize['cache'] =>
-  a === '1h' || b === '1h' ? '1h' : (a ?? b);

@@ -1,60 +1,80 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { costOfTokens, type MicroUsd, mostDebited, type PicoUsd, picoUsd, type Rate } from '../../contracts/money.ts';
-import { type RateCard, rateInLane } from '../../contracts/rate-card.ts';
+import { FREE_USES, IMAGE_TOKENS_MAX, USES_MAX } from '../../contracts/outside-input.ts';
+import { type RateCard, rateInLane, rateOfUse } from '../../contracts/rate-card.ts';
 import type { Lane, TokenClass } from '../../contracts/usage.ts';
+import type { AskedUse, RequestSize } from './request-size.ts';
 
 /** Tokens that a provider may add around a request: tool instructions and the frame of each message. */
 const FRAME_TOKENS = 2_048;
-/** The most that one image is counted as, however few bytes it has. */
-const IMAGE_TOKENS_MAX = 16_384;
-
-/** What a request's size says about its input, before anybody has counted. */
-export interface RequestSize {
-  readonly bodyBytes: number;
-  readonly images: number;
-  /** It names content that is not in its bytes (a URL, a file, a document, a server tool): its size says nothing. */
-  readonly refersToMore: boolean;
-  /** The longest cache that it asks for; null is none. */
-  readonly cache: '5m' | '1h' | null;
-}
+/** A count was seen to be 4% below what was then billed: it is held with this much more, and a few tokens. */
+const COUNT_MARGIN_PERCENT = 10;
+const COUNT_MARGIN_TOKENS = 64;
 
 /**
- * The most input tokens that a request can have: a token has at least one byte, so its bytes bound it, and the model's
- * context window bounds everything.
+ * The most input tokens that a request can be billed: a token has at least one byte, so its bytes bound what is in
+ * them; the model's context window bounds each round in which the provider samples.
  */
-export function inputTokensBound(size: RequestSize, contextWindow: number): number {
-  if (size.refersToMore) return contextWindow;
-  return Math.min(contextWindow, size.bodyBytes + FRAME_TOKENS + size.images * IMAGE_TOKENS_MAX);
+export function inputTokensBound(size: BoundedSize, contextWindow: number): number {
+  const { bodyBytes, images, instructionTokens, fillsWindow, rounds } = size;
+  if (fillsWindow || rounds > 1) return contextWindow * rounds;
+  return Math.min(contextWindow, bodyBytes + FRAME_TOKENS + instructionTokens + images * IMAGE_TOKENS_MAX);
 }
 
+type BoundedSize = Pick<RequestSize, 'bodyBytes' | 'images' | 'instructionTokens' | 'fillsWindow' | 'rounds'>;
+
+/** The most that a counted request can be billed; never more than its size says, and never a reason to hold less than it. */
+export const inputTokensByCount = (counted: number, bound: number): number =>
+  Math.min(bound, Math.ceil((counted * (100 + COUNT_MARGIN_PERCENT)) / 100) + COUNT_MARGIN_TOKENS);
+
 /** What the input is at least likely to be: a token has four or five bytes. Only decides whether a count is worth it. */
-export function inputTokensGuess(size: RequestSize, contextWindow: number): number {
-  if (size.refersToMore) return 0;
+export function inputTokensGuess(size: Pick<RequestSize, 'bodyBytes' | 'fillsWindow'>, contextWindow: number): number {
+  if (size.fillsWindow) return 0;
   return Math.min(contextWindow, Math.ceil(size.bodyBytes / 5));
 }
 
 /** The dearest class that the request's input can be billed as: cache writes cost more, where there are any. */
-export function dearestInputClass(size: RequestSize, caching: CatalogModel['caching']): TokenClass {
+export function dearestInputClass(size: Pick<RequestSize, 'cache'>, caching: CatalogModel['caching']): TokenClass {
   if (size.cache === '1h') return 'cacheWrite1h';
   return size.cache === '5m' || caching === 'automatic' ? 'cacheWrite5m' : 'input';
 }
 
+/** What the most uses cost of what is billed by the use. A use without a price is refused before this. */
+export function costOfUses(
+  { uses, usesAnything }: Pick<RequestSize, 'uses' | 'usesAnything'>,
+  card: RateCard,
+): PicoUsd {
+  let cost = 0n;
+  for (const { name, most } of uses) if (!usesAnything) cost += BigInt(most) * (rateOfUse(card, name) ?? 0n);
+  if (usesAnything) for (const price of Object.values(card.uses)) cost += BigInt(USES_MAX) * price;
+  return picoUsd(cost);
+}
+
+/** The names that have no price, with the fields that would use them; what the provider gives for nothing needs none. */
+export const usesWithoutPrice = ({ uses }: Pick<RequestSize, 'uses'>, card: RateCard): readonly AskedUse[] =>
+  uses.filter(({ name }) => !FREE_USES.has(name) && rateOfUse(card, name) === null);
+
 export interface WorstCase {
+  /** Of the input and of what is billed by the use. */
   readonly input: PicoUsd;
   readonly outputRate: Rate;
   readonly hold: MicroUsd;
 }
 
+export interface MostUsed {
+  readonly inputTokens: number;
+  readonly inputClass: TokenClass;
+  readonly maxTokens: number;
+  readonly uses: PicoUsd;
+}
+
 /**
  * The most that a request can be debited: every input token in the dearest class that it can be, every token of
- * max_tokens as output, in the fast lane where it asks for it and the model has it.
+ * max_tokens as output, in the fast lane where it asks for it and the model has it, and what is billed by the use.
  */
-export function worstCase(
-  card: RateCard,
-  lane: Lane,
-  { inputTokens, inputClass, maxTokens }: { inputTokens: number; inputClass: TokenClass; maxTokens: number },
-): WorstCase {
-  const input = costOfTokens(inputTokens, rateInLane(card, inputClass, lane));
+export function worstCase(card: RateCard, lane: Lane, most: MostUsed): WorstCase {
+  const { inputTokens, inputClass, maxTokens, uses } = most;
+  const input = picoUsd(costOfTokens(inputTokens, rateInLane(card, inputClass, lane)) + uses);
   const outputRate = rateInLane(card, 'output', lane);
   return { input, outputRate, hold: mostDebited(picoUsd(input + costOfTokens(maxTokens, outputRate))) };
 }

@@ -1,5 +1,6 @@
+import { useNameField } from '../../contracts/event-fields.ts';
 import type { TokenCounts } from '../../contracts/usage.ts';
-import { MALFORMED_MAX } from './limits.ts';
+import { MALFORMED_MAX, USE_NAMES_MAX } from './limits.ts';
 
 /** What an answer has said about its usage so far. A field is null until it was said: absent is not zero. */
 export interface SeenUsage {
@@ -11,6 +12,10 @@ export interface SeenUsage {
   cacheCreation5mTokens: number | null;
   cacheCreation1hTokens: number | null;
   serviceTier: string | null;
+  /** Uses by their names in `server_tool_use`; null until one was said. */
+  uses: Record<string, number> | null;
+  /** A kind of `iterations` whose tokens the other fields leave out; null where there was none. */
+  otherIteration: string | null;
   /** The model that the answer names. */
   model: string | null;
   /** Bytes of the answer that the meter has looked at. */
@@ -29,6 +34,8 @@ export const nothingSeen = (): SeenUsage => ({
   cacheCreation5mTokens: null,
   cacheCreation1hTokens: null,
   serviceTier: null,
+  uses: null,
+  otherIteration: null,
   model: null,
   bytes: 0,
   textMillitokens: 0,
@@ -50,6 +57,8 @@ export function takeUsage(seen: SeenUsage, usage: unknown, path: string): void {
   const written = count(seen, said.cache_creation_input_tokens, `${path}.cache_creation_input_tokens`);
   seen.cacheCreationTokens = written ?? seen.cacheCreationTokens;
   takeSplit(seen, said.cache_creation, `${path}.cache_creation`);
+  takeUses(seen, said.server_tool_use, `${path}.server_tool_use`);
+  takeIterations(seen, said.iterations);
   if (typeof said.service_tier === 'string') seen.serviceTier = said.service_tier;
   else if (isSaid(said.service_tier)) noteMalformed(seen, `${path}.service_tier`);
 }
@@ -96,6 +105,28 @@ function takeSplit(seen: SeenUsage, split: unknown, path: string): void {
   const in1h = count(seen, said.ephemeral_1h_input_tokens, `${path}.ephemeral_1h_input_tokens`);
   seen.cacheCreation5mTokens = in5m ?? seen.cacheCreation5mTokens;
   seen.cacheCreation1hTokens = in1h ?? seen.cacheCreation1hTokens;
+}
+
+/** Uses of one kind are cumulative, too. What is no name of a use is one that no price covers, under a name like it. */
+function takeUses(seen: SeenUsage, value: unknown, path: string): void {
+  const said = objectIn(seen, value, path);
+  if (said === null) return;
+  const uses = seen.uses ?? {};
+  for (const [field, used] of Object.entries(said)) {
+    const times = count(seen, used, path);
+    const name =
+      useNameField.safeParse(field).data ?? `use_${field.toLowerCase().replace(/[^a-z0-9_]/g, '_')}`.slice(0, 64);
+    if (times === null || (uses[name] === undefined && Object.keys(uses).length >= USE_NAMES_MAX)) continue;
+    uses[name] = times;
+    seen.uses = uses;
+  }
+}
+
+/** Tokens of a model's own rounds are in the usage beside; those of compactions and of other models are not. */
+function takeIterations(seen: SeenUsage, iterations: unknown): void {
+  if (!Array.isArray(iterations)) return;
+  for (const one of iterations)
+    if (isObject(one) && typeof one.type === 'string' && one.type !== 'message') seen.otherIteration = one.type;
 }
 
 /** A number of tokens; null where none was said, or, which is noted, what was said is no whole number of at least 0. */

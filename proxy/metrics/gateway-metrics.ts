@@ -82,6 +82,15 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
 
 function countRequests(registry: Registry, counts: RequestCounts): void {
   new Counter({
+    name: 'gateway_priority_unasked_total',
+    help: 'Answers by priority capacity that the request had not asked for, billed at standard prices',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(counts.priorityUnasked);
+    },
+  });
+  new Counter({
     name: 'gateway_requests_total',
     help: 'Answers by HTTP status, without those to /healthz and /readyz; 499 is a client that left before its answer',
     labelNames: ['status'],

@@ -8,6 +8,7 @@ const CLIENT_LEFT = 499;
 export class RequestCounts {
   readonly #answers = new Float64Array(STATUS_MAX + 1);
   readonly #outcomes = new Map<Outcome, number>();
+  #priorityUnasked = 0;
 
   /** An answer has ended, or its client has left: before the head the status is not sent. */
   answered(status: number, isHeadSent: boolean): void {
@@ -18,6 +19,15 @@ export class RequestCounts {
   /** A request that went upstream has ended and its usage is taken down. */
   ended(outcome: Outcome): void {
     this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
+  }
+
+  /** An answer came by priority capacity that its request had not asked for: billed at standard prices. */
+  gavePriorityUnasked(): void {
+    this.#priorityUnasked++;
+  }
+
+  get priorityUnasked(): number {
+    return this.#priorityUnasked;
   }
 
   /** HTTP status and how many answers had it, where any had. */

@@ -2,10 +2,11 @@ import type { Outcome } from '../../contracts/events.ts';
 import { type MicroUsd, mostDebited } from '../../contracts/money.ts';
 import { type RateCard, rateInLane } from '../../contracts/rate-card.ts';
 import { type Lane, NO_TOKENS, type TokenClass, type TokenCounts } from '../../contracts/usage.ts';
-import { rateUsage } from '../../ledger/rating.ts';
+import { type BilledUsage, rateUsage } from '../../ledger/rating.ts';
 import type { Ending } from '../../ledger/settlement/request-record.ts';
 import { isReported, nothingSeen, type SeenUsage, tokenCounts } from '../meter/seen-usage.ts';
 import { tokensOfMillitokens } from '../meter/text-tokens.ts';
+import { extrasOf } from './answer-extras.ts';
 
 export interface EndedRequest {
   readonly outcome: Exclude<Outcome, 'recovered'>;
@@ -37,13 +38,20 @@ export function endingOf(request: EndedRequest): Ending {
   const isWhole = seen !== null && request.isFinal && isReported(seen);
   // What an upstream refused or broke off is never charged by estimate.
   const isEstimated = !isWhole && (outcome === 'completed' || outcome === 'client_disconnected');
+  const billable = isBillable(request);
+  const extras = seen !== null && billable ? extrasOf(seen, request.card) : {};
   return {
     upstream,
-    tokens: isEstimated ? estimate(request, lane) : seen === null ? NO_TOKENS : tokenCounts(seen),
+    tokens: isEstimated
+      ? estimate(request, { lane, uses: extras.uses ?? {} })
+      : seen === null
+        ? NO_TOKENS
+        : tokenCounts(seen),
     lane,
     outcome,
     source: isEstimated ? 'estimated' : 'reported',
-    billable: isBillable(request),
+    billable,
+    ...extras,
     finishedAt: new Date(nowMs).toISOString(),
   };
 }
@@ -63,14 +71,14 @@ function isBillable({ outcome, seen, chargeInterrupted }: EndedRequest): boolean
   }
 }
 
-function estimate(request: EndedRequest, lane: Lane): TokenCounts {
+function estimate(request: EndedRequest, billed: BilledBeside): TokenCounts {
   const seen = request.seen ?? nothingSeen();
   const reported = tokenCounts(seen);
   const isOutputKnown = request.isFinal && seen.outputTokens !== null;
   const ofText = Math.min(tokensOfMillitokens(seen.textMillitokens), request.maxTokens);
   const output = isOutputKnown ? reported.output : Math.max(reported.output, ofText);
   const input = seen.inputTokens === null ? inputBeside(reported, request.estimateInput()) : reported;
-  return withinHold(reported, { ...input, output }, lane, request);
+  return withinHold(reported, { ...input, output }, billed, request);
 }
 
 /** The classes of cached input may have been reported without the rest: then they are part of what is estimated. */
@@ -85,13 +93,18 @@ const INPUT_CLASSES = ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as 
 const ESTIMATED_CLASSES = ['output', ...INPUT_CLASSES] as const;
 
 /** Takes from what was estimated, and never from what was reported, until it fits the hold. */
-function withinHold(reported: TokenCounts, tokens: TokenCounts, lane: Lane, request: EndedRequest): TokenCounts {
+function withinHold(
+  reported: TokenCounts,
+  tokens: TokenCounts,
+  billed: BilledBeside,
+  request: EndedRequest,
+): TokenCounts {
   const { hold, card } = request;
   if (hold === null) return tokens;
   const fitting: Counts = { ...tokens };
   for (const name of ESTIMATED_CLASSES) {
-    const { cost } = rateUsage({ tokens: fitting, lane, uses: {} }, card);
-    const rate = rateInLane(card, name, lane);
+    const { cost } = rateUsage({ tokens: fitting, ...billed }, card);
+    const rate = rateInLane(card, name, billed.lane);
     if (mostDebited(cost) <= hold || rate === 0n) continue;
     const over = (cost - hold * PICO_PER_MICRO + rate - 1n) / rate;
     const estimated = BigInt(Math.max(0, fitting[name] - reported[name]));
@@ -100,9 +113,16 @@ function withinHold(reported: TokenCounts, tokens: TokenCounts, lane: Lane, requ
   return fitting;
 }
 
+/** What decides what tokens cost, and what costs beside them. */
+type BilledBeside = Omit<BilledUsage, 'tokens'>;
+
 type Counts = { -readonly [C in TokenClass]: number };
 
 const PICO_PER_MICRO = 1_000_000n;
+
+/** Priority capacity that nobody asked for: it costs standard prices, and is counted. */
+export const isPriorityUnasked = (seen: SeenUsage | null, mayRunFast: boolean): boolean =>
+  !mayRunFast && seen?.serviceTier === 'priority';
 
 /**
  * The fast lane is billed only when the answer says so. A priority that nobody asked for costs standard prices: the

@@ -8,7 +8,7 @@ import type { UpstreamControl, UpstreamError, UpstreamErrorKind, UpstreamHeaders
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import type { ClientAnswer } from './client-answer.ts';
 import type { Drains } from './drains.ts';
-import { endingOf } from './ending.ts';
+import { endingOf, isPriorityUnasked } from './ending.ts';
 import { HeldBack } from './held-back.ts';
 import { estimateInput } from './input-estimate.ts';
 import type { RelayedRequest } from './relayed-request.ts';
@@ -276,6 +276,8 @@ export class MessageRelay {
     this.#isAccounted = true;
     const { accounted, model, maxTokens } = this.#request;
     const seen = this.#meter?.usage ?? null;
+    const mayRunFast = this.#request.asksForFast && model.rateCard.fastMultiplier !== null;
+    if (isPriorityUnasked(seen, mayRunFast)) this.#parts.accounting.gavePriorityUnasked();
     if (seen !== null && seen.malformed.length > 0)
       this.#parts.logger.error(
         { requestId: accounted.requestId, malformed: seen.malformed },
@@ -294,7 +296,7 @@ export class MessageRelay {
       estimateInput: () => estimateInput(this.#request),
       card: accounted.card,
       hold: accounted.started.hold ?? null,
-      mayRunFast: this.#request.asksForFast && model.rateCard.fastMultiplier !== null,
+      mayRunFast,
       chargeInterrupted: this.#parts.chargeInterrupted,
       nowMs: this.#parts.accounting.nowOf(accounted),
     });

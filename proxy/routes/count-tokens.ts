@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { CountTokensRequest } from '../../contracts/messages.ts';
-import { findCallable } from '../admission/admit.ts';
+import { findCallable } from '../admission/candidate.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
 import { refuseByStanding } from '../admission/standing.ts';
+import { termsOf } from '../admission/terms.ts';
 import { answer, refuse } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
@@ -28,6 +29,9 @@ export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): voi
       if (valid.type === 'refusal') return refuse(reply, valid);
       const model = findCallable(caller, valid.request.model, parts);
       if ('code' in model) return refuse(reply, model);
+      const { unknownBetas } = parts;
+      const terms = termsOf(model, { header: headerOf(headers, 'anthropic-beta'), saysSpeed: false, unknownBetas });
+      if ('code' in terms) return refuse(reply, terms);
       const limited = parts.rateLimit.take(caller, 0, parts.clock());
       if (limited !== null) return refuse(reply, limited);
       const deprecation = deprecationHeader(model, parts.clock());
@@ -38,7 +42,7 @@ export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): voi
         void reply.header('x-svc-token-count', 'estimate');
         return answer(reply, { input_tokens: Math.ceil(valid.body.length / ESTIMATED_BYTES_PER_TOKEN) });
       }
-      const counted = await countAtFirstThatAnswers(counting, valid, request, parts);
+      const counted = await countAtFirstThatAnswers(counting, valid, terms.beta, request, parts);
       return sendCount(reply, refuseByStanding(caller, parts.projections.accounts, parts.clock()) ?? counted);
     },
   );
@@ -47,11 +51,11 @@ export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): voi
 async function countAtFirstThatAnswers(
   deployments: readonly Deployment[],
   { body, request }: ValidRequest<CountTokensRequest>,
+  beta: string | null,
   { headers, id }: FastifyRequest,
   parts: GatewayParts,
 ): Promise<CountResult | Refusal> {
   const version = headerOf(headers, 'anthropic-version');
-  const beta = headerOf(headers, 'anthropic-beta');
   let last: Refusal = refusal('upstream_failed', 'the model did not answer; try again');
   for (const deployment of deployments) {
     const result = await countUpstream(deployment, { body, request, version, beta });

@@ -8,7 +8,6 @@ import { deprecationHeader } from '../admission/model-lifecycle.ts';
 import { refuse } from '../answer.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
-import { headerOf } from '../header.ts';
 import { ClientAnswer } from '../relay/client-answer.ts';
 import { MessageRelay } from '../relay/message-relay.ts';
 import type { RelayedRequest } from '../relay/relayed-request.ts';
@@ -38,7 +37,7 @@ function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: F
     reply.hijack();
     return reply;
   }
-  const relayed = begin(admitted, request, parts);
+  const relayed = begin(admitted, parts);
   if ('code' in relayed) return refuse(reply, relayed);
   reply.hijack();
   relay(relayed, requestId, reply, parts);
@@ -46,13 +45,13 @@ function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: F
 }
 
 /** Takes the request's start down; from here on it is accounted for, whatever happens. */
-function begin(admitted: Admitted, { headers }: FastifyRequest, parts: GatewayParts): RelayedRequest | Refusal {
-  const { requestId, caller, valid, model, deployments } = admitted;
+function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusal {
+  const { requestId, caller, valid, model, deployments, terms } = admitted;
   const [first] = deployments;
   if (first === undefined) throw new Error(`model ${model.id} was admitted without an upstream`);
-  const { id, version, hash } = model.rateCard;
+  const { id, version, hash } = terms.rateCard;
   try {
-    const accounted = parts.relay.accounting.begin(requestId, caller.accountId, model.rateCard, {
+    const accounted = parts.relay.accounting.begin(requestId, caller.accountId, terms.rateCard, {
       accountId: caller.accountId,
       accountRevision: parts.projections.accounts.read(caller.accountId).revision,
       keyId: caller.key.keyId,
@@ -72,8 +71,8 @@ function begin(admitted: Admitted, { headers }: FastifyRequest, parts: GatewayPa
       bodyHasSpeed: Object.hasOwn(valid.request, 'speed'),
       modelInBody: valid.request.model,
       inputTokensCounted: admitted.inputTokensCounted,
-      version: headerOf(headers, 'anthropic-version'),
-      beta: headerOf(headers, 'anthropic-beta'),
+      version: admitted.version,
+      beta: terms.beta,
       deprecation: deprecationHeader(model, admitted.admittedAtMs),
       deployments,
     };

@@ -1,5 +1,6 @@
 import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensAnswerSchema } from '../../contracts/messages.ts';
+import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
 import { editTopLevel } from '../request-body/edit-top-level.ts';
 import type { UpstreamControl, UpstreamError, UpstreamHeaders, UpstreamReceiver } from './upstream.ts';
 import type { Deployment } from './upstream-directory.ts';
@@ -7,8 +8,9 @@ import type { Deployment } from './upstream-directory.ts';
 export interface CountRequest {
   readonly body: Buffer;
   readonly request: { readonly model: string; readonly [field: string]: unknown };
-  readonly version?: string | null;
-  readonly beta?: string | null;
+  /** `anthropic-version` and `anthropic-beta` as the request itself goes upstream with them; null for none. */
+  readonly version: string | null;
+  readonly beta: string | null;
 }
 
 export type CountResult =
@@ -16,19 +18,20 @@ export type CountResult =
   | { readonly type: 'answered'; readonly status: number; readonly headers: UpstreamHeaders; readonly body: Buffer }
   | { readonly type: 'failed'; readonly error: UpstreamError };
 
-/** Fields of a MessageRequest that a count does not take. */
-const NOT_COUNTED = ['max_tokens', 'stream', 'temperature', 'stop_sequences', 'speed', 'metadata'];
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-/** Asks a deployment how many input tokens a request has. Bounded in time and size; never retried here. */
+/**
+ * Asks a deployment how many input tokens a request has: the very request that goes there, with its headers and its
+ * model's name, and of its fields those that a count takes. Bounded in time and size; never retried here.
+ */
 export function countUpstream({ upstream, model }: Deployment, count: CountRequest): Promise<CountResult> {
-  const remove = NOT_COUNTED.filter((field) => Object.hasOwn(count.request, field));
+  const remove = Object.keys(count.request).filter((field) => !COUNTED_FIELDS.has(field));
   const isSameModel = model === count.request.model;
   const body =
     isSameModel && remove.length === 0
       ? count.body
       : editTopLevel(count.body, { set: isSameModel ? {} : { model: JSON.stringify(model) }, remove });
-  const { version = null, beta = null } = count;
+  const { version, beta } = count;
   return new Promise((resolve) => {
     const receiver = new CountReceiver(resolve);
     upstream.send({ path: '/v1/messages/count_tokens', body, version, beta }, receiver);

@@ -167,7 +167,7 @@ describe('what goes upstream', () => {
     upstream.answerWith(stream(lf));
     const index = upstream.requests.length;
     const headers = {
-      'anthropic-beta': 'a-1,b-2',
+      'anthropic-beta': 'pdfs-2024-09-25,files-api-2025-04-14',
       'anthropic-version': '2026-10-21',
       cookie: 'secret=1',
       'x-stainless-lang': 'js',
@@ -176,7 +176,7 @@ describe('what goes upstream', () => {
     const seen = await upstream.seen(index);
     expect(seen.headers).toMatchObject({
       'x-api-key': 'upstream-secret-key',
-      'anthropic-beta': 'a-1,b-2',
+      'anthropic-beta': 'pdfs-2024-09-25,files-api-2025-04-14',
       'anthropic-version': '2026-10-21',
     });
     expect(Object.keys(seen.headers).sort()).toEqual(

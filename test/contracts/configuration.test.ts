@@ -45,6 +45,7 @@ describe('a configuration', () => {
       providers: {},
       trialUsd: 5_000_000n,
       chargeInterrupted: 'none',
+      unknownBetas: 'drop',
       logLevel: 'info',
       data: resolve('.data'),
     });

@@ -175,7 +175,7 @@ const PASSING: readonly (readonly [title: string, more: object])[] = [
   ['a system of text blocks', { system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }],
   ['a tool with everything', { tools: tool({ type: 'custom', description: 'x', cache_control: {}, strict: true }) }],
   ['a tool with nulls', { tools: tool({ type: null, description: null, cache_control: null }) }],
-  ["a tool of the upstream's own, without a schema", { tools: [{ type: 'web_search_20990101', name: 'search' }] }],
+  ["a tool of the upstream's own, without a schema", { tools: [{ type: 'web_fetch_20990101', name: 'fetch' }] }],
   ['fields of a message that nobody knows', { messages: message({ name: 'x' }) }],
 ];
 

@@ -2,56 +2,238 @@ import { describe, expect, it } from 'vitest';
 import { messageRequestSchema } from '../../../contracts/messages.ts';
 import { requestSize } from '../../../proxy/admission/request-size.ts';
 
-const sizeOf = (more: object) =>
-  requestSize(messageRequestSchema.parse({ model: 'm', max_tokens: 1, messages: [], ...more }), 777);
+const sizeOf = (more: object) => {
+  const request = { model: 'm', max_tokens: 1, messages: [], ...more };
+  return requestSize(messageRequestSchema.parse(request), Buffer.from(JSON.stringify(request)));
+};
 const saying = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
 const image = (source: object) => ({ type: 'image', source });
 const INLINE = image({ type: 'base64', media_type: 'image/png', data: 'aGVsbG8=' });
 
 describe('the size of a request', () => {
+  const PLAIN = {
+    images: 0,
+    instructionTokens: 0,
+    fillsWindow: false,
+    rounds: 1,
+    isFedFromOutside: false,
+    uses: [],
+    usesAnything: false,
+    cache: null,
+    refused: null,
+  };
+
   it('of plain text is its bytes and nothing else', () => {
-    const plain = { bodyBytes: 777, images: 0, refersToMore: false, cache: null };
-    expect(sizeOf({ messages: [{ role: 'user', content: 'hello' }], system: 'be kind' })).toEqual(plain);
-    expect(sizeOf(saying({ type: 'text', text: 'hello' }))).toEqual(plain);
-    expect(sizeOf({ system: null, tools: null, thread: null, container: null })).toEqual(plain);
+    for (const more of [
+      { messages: [{ role: 'user', content: 'hello' }], system: 'be kind' },
+      saying({ type: 'text', text: 'hello' }),
+      { system: null, tools: null, thread: null, container: null, mcp_servers: null, fallbacks: null },
+    ])
+      expect(sizeOf(more)).toEqual({ ...PLAIN, bodyBytes: expect.any(Number) });
+    expect(sizeOf({}).bodyBytes).toBe(JSON.stringify({ model: 'm', max_tokens: 1, messages: [] }).length);
   });
 
-  it('counts images in messages and in the results of tools', () => {
+  it('counts images in messages, in the results of tools, and in documents', () => {
     const result = { type: 'tool_result', tool_use_id: 't', content: [INLINE, { type: 'text', text: 'x' }, INLINE] };
-    expect(sizeOf(saying(INLINE, result))).toMatchObject({ images: 3, refersToMore: false });
+    expect(sizeOf(saying(INLINE, result))).toMatchObject({ images: 3, isFedFromOutside: false, fillsWindow: false });
+    const document = { type: 'document', source: { type: 'content', content: [INLINE] } };
+    expect(sizeOf(saying(document))).toMatchObject({ images: 1, isFedFromOutside: false, fillsWindow: false });
   });
 
-  it.each(['text', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'search_result'])(
-    'is in its bytes: a block of kind %s',
-    (type) => {
-      expect(sizeOf(saying({ type }))).toMatchObject({ refersToMore: false });
-    },
-  );
+  it.each([
+    ['by its address', image({ type: 'url', url: 'https://example.com/x.png' })],
+    ['by a file id', image({ type: 'file', file_id: 'f' })],
+  ])('knows how much an image can be %s, and that no count does', (_title, block) => {
+    expect(sizeOf(saying(block))).toMatchObject({ images: 1, isFedFromOutside: true, fillsWindow: false, rounds: 1 });
+  });
+
+  // What the SDKs and agents of the tests send, and what bring nothing but their bytes.
+  it.each([
+    ['thinking', { thinking: { type: 'enabled', budget_tokens: 1024 } }],
+    ['adaptive thinking', { thinking: { type: 'adaptive', display: 'summarized' } }],
+    ['sampling', { top_k: 5, top_p: 0.5, temperature: 1, stop_sequences: ['x'], stream: true }],
+    ['output_config', { output_config: { effort: 'high', format: { type: 'json_schema', schema: {} } } }],
+    ['output_format', { output_format: { type: 'json_schema', schema: {} } }],
+    ['metadata', { metadata: { user_id: 'u' }, service_tier: 'auto', speed: 'standard' }],
+    ['diagnostics', { diagnostics: { previous_message_id: 'm' } }],
+    ['the geography of the price list', { inference_geo: 'global' }],
+    ['its own bill', { billing_policy: { type: 'billing_policy', bill_to: 'self' } }],
+    [
+      'clearing',
+      { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }, { type: 'clear_thinking_20251015' }] } },
+    ],
+    ['the start of a thread', { thread: { type: 'create' } }],
+    ['no servers', { mcp_servers: [] }],
+    [
+      'tools',
+      { tools: [{ name: 't', input_schema: {}, eager_input_streaming: true, strict: true, input_examples: [] }] },
+    ],
+    [
+      'a tool that says what it is',
+      { tools: [{ type: 'custom', name: 't', input_schema: {} }], tool_choice: { type: 'auto' } },
+    ],
+    [
+      'a tool loop with thinking',
+      saying({ type: 'thinking', thinking: 'x', signature: 's' }, { type: 'redacted_thinking', data: 'd' }),
+    ],
+    [
+      'a tool call',
+      saying({ type: 'tool_use', id: 't', name: 'n', input: { source: { type: 'url' } }, caller: { type: 'direct' } }),
+    ],
+    ['a tool result', saying({ type: 'tool_result', tool_use_id: 't', content: 'x', is_error: true })],
+    [
+      'search results',
+      saying({ type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'x' }] }),
+    ],
+    [
+      'a document of text',
+      saying({
+        type: 'document',
+        title: 't',
+        context: 'c',
+        citations: { enabled: true },
+        source: { type: 'text', media_type: 'text/plain', data: 'x' },
+      }),
+    ],
+    ['a server tool of before', saying({ type: 'server_tool_use', id: 's', name: 'web_search', input: {} })],
+  ])('is its bytes: %s', (_title, more) => {
+    expect(sizeOf(more)).toEqual({ ...PLAIN, bodyBytes: expect.any(Number) });
+  });
+
+  const OTHERS = [
+    'bash_20250124',
+    'text_editor_20250728',
+    'computer_20251124',
+    'memory_20250818',
+    'browser_toolset_20260801',
+  ];
+  it.each(OTHERS)('has instructions beside its bytes for the tool %s, which the client runs', (type) => {
+    const { instructionTokens, ...size } = sizeOf({ tools: [{ type, name: 'n' }] });
+    expect(instructionTokens).toBeGreaterThan(1_000);
+    expect(size).toMatchObject({ fillsWindow: false, isFedFromOutside: false, uses: [] });
+  });
 
   it.each([
-    ['an image by its address', saying(image({ type: 'url', url: 'https://example.com/x.png' }))],
-    ['an image by a file id', saying(image({ type: 'file', file_id: 'f' }))],
-    ['an image without a source', saying({ type: 'image' })],
-    ['a document', saying({ type: 'document', source: { type: 'base64', data: '' } })],
-    ['a block kind that nobody knows', saying({ type: 'next_kind' })],
-    ['a document in the result of a tool', saying({ type: 'tool_result', content: [{ type: 'document' }] })],
-    ['a document in the system', { system: [{ type: 'document' }] }],
-    ["a tool of the upstream's own", { tools: [{ type: 'web_search_20990101', name: 'search' }] }],
-    ['a thread that goes on', { thread: { type: 'continue', previous_message_id: 'm' } }],
+    ['a PDF', saying({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: '' } })],
+    [
+      'what is encrypted',
+      saying({
+        type: 'web_search_tool_result',
+        tool_use_id: 't',
+        content: [{ type: 'web_search_result', encrypted_content: 'x' }],
+      }),
+    ],
+    ['a reference to a tool', saying({ type: 'tool_result', content: [{ type: 'tool_reference', tool_name: 'n' }] })],
+    [
+      'a PDF that was fetched',
+      saying({
+        type: 'web_fetch_tool_result',
+        content: { type: 'web_fetch_result', content: { type: 'document', source: { type: 'base64' } } },
+      }),
+    ],
+  ])('may fill the window, and a count knows: %s', (_title, more) => {
+    expect(sizeOf(more)).toMatchObject({ fillsWindow: true, rounds: 1, isFedFromOutside: false });
+  });
+
+  it.each([
+    ['by its address', { type: 'url', url: 'https://example.com/x.pdf' }],
+    ['by a file id', { type: 'file', file_id: 'f' }],
+  ])('may fill the window once by a document %s, and no count knows', (_title, source) => {
+    const inside = { type: 'tool_result', content: [{ type: 'document', source }] };
+    for (const block of [{ type: 'document', source }, inside])
+      expect(sizeOf(saying(block))).toMatchObject({ fillsWindow: true, rounds: 1, isFedFromOutside: true });
+  });
+
+  const worst = { fillsWindow: true, rounds: 10, isFedFromOutside: true };
+  const SEARCH = { type: 'web_search_20250305', name: 'web_search' };
+  it.each([
+    ['a server tool', { tools: [SEARCH] }],
+    ['code that is run', { tools: [{ type: 'code_execution_20260521', name: 'code_execution' }] }],
+    ['a search for tools', { tools: [{ type: 'tool_search_tool_regex', name: 'tool_search_tool_regex' }] }],
+    ['a server of tools', { mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'x' }] }],
+    ['tools of a server', { tools: [{ type: 'mcp_toolset', mcp_server_name: 'x' }] }],
+    [
+      'a tool that comes in the middle',
+      saying({ type: 'tool_addition', tool: { type: 'tool_definition', definition: SEARCH } }),
+    ],
+    [
+      'tools of a server that come in the middle',
+      saying({ type: 'tool_addition', tool: { type: 'mcp_toolset_reference', server_name: 'x' } }),
+    ],
+    ['a tool of a kind that nobody knows', { tools: [{ type: 'next_20990101', name: 'next' }] }],
+    ['a field of a tool that nobody knows', { tools: [{ name: 't', input_schema: {}, next: 1 }] }],
     ['a container', { container: 'c' }],
-  ])('is not in its bytes: %s', (_title, more) => {
-    expect(sizeOf(more)).toMatchObject({ refersToMore: true });
+    ['skills', { container: { skills: [{ type: 'custom', skill_id: 's' }] } }],
+    ['an upload to a container', saying({ type: 'container_upload', file_id: 'f' })],
+    ['a field that nobody knows', { next_field: 1 }],
+    ['a field of a message that nobody knows', { messages: [{ role: 'user', content: 'x', next: 1 }] }],
+    ['a field of a block that nobody knows', saying({ type: 'text', text: 'x', next: 1 })],
+    ['a block kind that nobody knows', saying({ type: 'next_kind' })],
+    ['a block kind of the prototype', saying({ type: 'constructor' })],
+    ['an unknown source', saying(image({ type: 'next' }))],
+    ['an image without a source', saying({ type: 'image' })],
+    ['an unknown document in the system', { system: [{ type: 'document' }] }],
+    ['an unknown edit', { context_management: { edits: [{ type: 'next_20990101' }] } }],
+    [
+      'a thread that goes on, whose tools and caches nobody knows',
+      { thread: { type: 'continue', previous_message_id: 'm' } },
+    ],
+  ])('may fill the window in each of ten rounds: %s', (_title, more) => {
+    expect(sizeOf(more)).toMatchObject(worst);
+  });
+
+  it('takes a continued thread for one that has the dearest cache and uses anything', () => {
+    expect(sizeOf({ thread: { type: 'continue' } })).toMatchObject({ cache: '1h', usesAnything: true });
   });
 
   it.each([
-    ['a tool of the client', { tools: [{ name: 't', input_schema: {} }] }],
-    ['a tool that says that it is', { tools: [{ type: 'custom', name: 't', input_schema: {} }] }],
-  ])('is in its bytes: %s', (_title, more) => {
-    expect(sizeOf(more)).toMatchObject({ refersToMore: false });
+    [[{ ...SEARCH, max_uses: 1 }], 3, [1]],
+    [[{ ...SEARCH, max_uses: 5 }], 7, [5]],
+    [[{ ...SEARCH, max_uses: 50 }], 10, [50]],
+    [[{ ...SEARCH, max_uses: 0 }], 10, [100]],
+    [[{ ...SEARCH, max_uses: 1.5 }], 10, [100]],
+    [
+      [
+        { ...SEARCH, max_uses: 1 },
+        { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 2 },
+      ],
+      6,
+      [1, 2],
+    ],
+    // Code that the provider runs calls them: each time in a round of its own.
+    [[{ type: 'web_search_20260318', name: 'web_search', max_uses: 1 }], 10, [1]],
+  ])('bounds rounds and uses by max_uses where that bounds them: %j', (tools, rounds, most) => {
+    const size = sizeOf({ tools });
+    expect([size.rounds, size.uses.map((use) => use.most)]).toEqual([rounds, most]);
+  });
+
+  it('says which field may use what is billed by the use', () => {
+    const tools = [
+      { name: 't', input_schema: {} },
+      SEARCH,
+      { type: 'code_execution_20260521', name: 'code_execution' },
+    ];
+    expect(sizeOf({ tools }).uses).toEqual([
+      { name: 'web_search_requests', path: 'tools.1.type', most: 100 },
+      { name: 'code_execution_requests', path: 'tools.2.type', most: 100 },
+    ]);
+  });
+
+  it.each([
+    [{ tools: [{ type: 'advisor_20260301', name: 'advisor', model: 'm' }] }, /^tools\.0\.type: another model/],
+    [{ fallbacks: 'default' }, /^fallbacks: another model/],
+    [{ fallback_credit_token: 't' }, /^fallback_credit_token: /],
+    [{ compaction: { type: 'summarize' } }, /^compaction: /],
+    [{ context_management: { edits: [{ type: 'compact_20260112' }] } }, /^context_management: a compaction/],
+    [{ inference_geo: 'us' }, /^inference_geo: expected "global"/],
+    [{ billing_policy: { type: 'billing_policy', bill_to: 'user_profile' } }, /^billing_policy: /],
+  ])('refuses what has no bound or no price, and names it: %j', (more, why) => {
+    expect(sizeOf(more).refused).toMatch(why);
   });
 
   const FIVE = { cache_control: { type: 'ephemeral' } };
   const HOUR = { cache_control: { type: 'ephemeral', ttl: '1h' } };
+  const text = { type: 'text', text: 'x' };
   const places: readonly (readonly [string, (control: object) => object])[] = [
     ['on the request itself', (control) => control],
     ['on a block of a message', (control) => saying({ type: 'text', text: 'x', ...control })],
@@ -62,10 +244,28 @@ describe('the size of a request', () => {
       (control) => ({ tools: [{ type: 'bash_20990101', name: 'bash', ...control }] }),
     ],
     [
+      'on a block in the source of a document',
+      (control) => saying({ type: 'document', source: { type: 'content', content: [{ ...text, ...control }] } }),
+    ],
+    [
+      'on a block in a document in the result of a tool',
+      (control) =>
+        saying({
+          type: 'tool_result',
+          content: [{ type: 'document', source: { type: 'content', content: [{ ...text, ...control }] } }],
+        }),
+    ],
+    ['on what nobody knows', (control) => ({ next: { deep: [[{ ...control }]] } })],
+    [
       'on a block in the result of a tool',
       (control) => saying({ type: 'tool_result', content: [{ type: 'text', text: 'x', ...control }] }),
     ],
   ];
+
+  it('sees a cache whose name is spelled with escapes', () => {
+    const text = '{"model":"m","max_tokens":1,"messages":[],"cache\\u005fcontrol":{"ttl":"1h"}}';
+    expect(requestSize(messageRequestSchema.parse(JSON.parse(text)), Buffer.from(text)).cache).toBe('1h');
+  });
 
   it.each(places)('sees a cache %s, and for how long', (_title, place) => {
     expect(sizeOf(place({})).cache).toBe(null);
@@ -73,16 +273,13 @@ describe('the size of a request', () => {
     expect(sizeOf(place(FIVE)).cache).toBe('5m');
     expect(sizeOf(place({ cache_control: { ttl: '5m' } })).cache).toBe('5m');
     expect(sizeOf(place(HOUR)).cache).toBe('1h');
+    // A lifetime that nobody knows is the dearest.
+    expect(sizeOf(place({ cache_control: { ttl: '2h' } })).cache).toBe('1h');
   });
 
   it('takes the longest cache, in whatever order they stand', () => {
     const text = { type: 'text', text: 'x' };
     expect(sizeOf(saying({ ...text, ...HOUR }, { ...text, ...FIVE }, text)).cache).toBe('1h');
     expect(sizeOf({ ...FIVE, ...saying({ ...text, ...HOUR }) }).cache).toBe('1h');
-  });
-
-  // What is connected so is read by the upstream and billed as input, and nothing of it stands in the request's bytes.
-  it('is not in its bytes: servers whose tools the upstream calls (mcp_servers), which are not looked at today', () => {
-    expect(sizeOf({ mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'x' }] }).refersToMore).toBe(true);
   });
 });

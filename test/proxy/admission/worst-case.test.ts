@@ -4,21 +4,31 @@ import { debitWithCarry, microUsd, picoUsd, rate } from '../../../contracts/mone
 import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
 import type { Lane, TokenCounts } from '../../../contracts/usage.ts';
 import { rateUsage } from '../../../ledger/rating.ts';
+import type { RequestSize } from '../../../proxy/admission/request-size.ts';
 import {
+  costOfUses,
   dearestInputClass,
   inputTokensBound,
+  inputTokensByCount,
   inputTokensGuess,
   maxTokensThatFit,
-  type RequestSize,
+  usesWithoutPrice,
   worstCase,
 } from '../../../proxy/admission/worst-case.ts';
 
 const WINDOW = 200_000;
+const NO_USES = picoUsd(0n);
 const size = (more: Partial<RequestSize> = {}): RequestSize => ({
   bodyBytes: 1_000,
   images: 0,
-  refersToMore: false,
+  instructionTokens: 0,
+  fillsWindow: false,
+  rounds: 1,
+  isFedFromOutside: false,
+  uses: [],
+  usesAnything: false,
   cache: null,
+  refused: null,
   ...more,
 });
 
@@ -44,21 +54,39 @@ describe('the most input tokens that a request can have', () => {
     expect(inputTokensBound(size({ bodyBytes: WINDOW }), WINDOW)).toBe(WINDOW);
   });
 
-  it("is the model's window where the request names what is not in its bytes", () => {
-    expect(inputTokensBound(size({ bodyBytes: 1, refersToMore: true }), WINDOW)).toBe(WINDOW);
+  it("is the model's window where its bytes say nothing, in each round", () => {
+    expect(inputTokensBound(size({ bodyBytes: 1, fillsWindow: true }), WINDOW)).toBe(WINDOW);
+    expect(inputTokensBound(size({ bodyBytes: 1, fillsWindow: true, rounds: 10 }), WINDOW)).toBe(10 * WINDOW);
+  });
+
+  it("adds what instructions come with the provider's own tools", () => {
+    expect(inputTokensBound(size({ instructionTokens: 2_048 }), WINDOW)).toBe(1_000 + 2 * 2_048);
+  });
+
+  it('by a count is the count with a margin, and never more than without it', () => {
+    expect(inputTokensByCount(1_000, WINDOW)).toBe(1_100 + 64);
+    expect(inputTokensByCount(7, WINDOW)).toBe(8 + 64);
+    expect(inputTokensByCount(1_000, 1_050)).toBe(1_050);
+    // What was seen of real counts: the bill is 4% higher.
+    fc.assert(
+      fc.property(fc.nat({ max: 1_000_000 }), (counted) => {
+        expect(inputTokensByCount(counted, 10_000_000)).toBeGreaterThanOrEqual(Math.ceil(counted * 1.04));
+      }),
+    );
   });
 
   it('is never below the guess', () => {
     const sizes = fc.record({
       bodyBytes: fc.nat({ max: 33_554_432 }),
       images: fc.nat({ max: 100 }),
-      refersToMore: fc.boolean(),
-      cache: fc.constant(null),
+      instructionTokens: fc.nat({ max: 20_000 }),
+      fillsWindow: fc.boolean(),
+      rounds: fc.integer({ min: 1, max: 10 }),
     });
     fc.assert(
       fc.property(sizes, fc.integer({ min: 1, max: 2_000_000 }), (one, window) => {
         expect(inputTokensGuess(one, window)).toBeLessThanOrEqual(inputTokensBound(one, window));
-        expect(inputTokensBound(one, window)).toBeLessThanOrEqual(window);
+        expect(inputTokensBound(one, window)).toBeLessThanOrEqual(window * one.rounds);
       }),
     );
   });
@@ -82,21 +110,31 @@ describe('the dearest class that input can be billed as', () => {
 
 describe('the worst case', () => {
   it('is every input token in its class and every token of max_tokens, rounded up', () => {
-    const worst = worstCase(CARD, 'standard', { inputTokens: 1_001, inputClass: 'cacheWrite1h', maxTokens: 7 });
+    const worst = worstCase(CARD, 'standard', {
+      inputTokens: 1_001,
+      inputClass: 'cacheWrite1h',
+      maxTokens: 7,
+      uses: NO_USES,
+    });
     expect(worst).toEqual({ input: 1_001n * 6_000_000n, outputRate: 15_000_000n, hold: 6_006n + 105n });
-    const tiny = worstCase(cardOf(20n, 1n, null), 'standard', { inputTokens: 1, inputClass: 'input', maxTokens: 1 });
+    const tiny = worstCase(cardOf(20n, 1n, null), 'standard', {
+      inputTokens: 1,
+      inputClass: 'input',
+      maxTokens: 1,
+      uses: NO_USES,
+    });
     expect(tiny.hold).toBe(1n);
   });
 
   it('doubles in the fast lane, where the model has one', () => {
-    const request = { inputTokens: 100, inputClass: 'input', maxTokens: 100 } as const;
+    const request = { inputTokens: 100, inputClass: 'input', maxTokens: 100, uses: NO_USES } as const;
     expect(worstCase(CARD, 'fast', request).hold).toBe(2n * worstCase(CARD, 'standard', request).hold);
     const slow = cardOf(3_000_000n, 15_000_000n, null);
     expect(worstCase(slow, 'fast', request)).toEqual(worstCase(slow, 'standard', request));
   });
 
   it('is nothing for a model that costs nothing', () => {
-    const request = { inputTokens: 100, inputClass: 'cacheWrite1h', maxTokens: 100 } as const;
+    const request = { inputTokens: 100, inputClass: 'cacheWrite1h', maxTokens: 100, uses: NO_USES } as const;
     expect(worstCase(cardOf(0n, 0n, null), 'fast', request).hold).toBe(0n);
   });
 });
@@ -114,7 +152,8 @@ const request = fc.record({
   size: fc.record({
     bodyBytes: fc.integer({ min: 1, max: 300_000 }),
     images: fc.nat({ max: 3 }),
-    refersToMore: fc.boolean(),
+    fillsWindow: fc.boolean(),
+    rounds: fc.constantFrom(1, 1, 3, 10),
     cache: fc.constantFrom(null, '5m' as const, '1h' as const),
   }),
   caching: fc.constantFrom('none' as const, 'explicit' as const, 'automatic' as const),
@@ -140,9 +179,9 @@ describe('what is held', () => {
     fc.assert(
       fc.property(card, request, split, carry, (card, request, split, carry) => {
         const { size, caching, window, maxTokens, asked } = request;
-        const bound = inputTokensBound(size, window);
+        const bound = inputTokensBound({ instructionTokens: 0, ...size }, window);
         const inputClass = dearestInputClass(size, caching);
-        const { hold } = worstCase(card, asked, { inputTokens: bound, inputClass, maxTokens });
+        const { hold } = worstCase(card, asked, { inputTokens: bound, inputClass, maxTokens, uses: NO_USES });
         const total = part(bound, split.used);
         const mayWrite = inputClass !== 'input';
         const cacheRead = part(total, split.read);
@@ -165,9 +204,34 @@ describe('what is held', () => {
 
   it('is reached: a request that uses all of its bounds is debited its hold', () => {
     const bound = inputTokensBound(size({ cache: '1h' }), WINDOW);
-    const { hold } = worstCase(CARD, 'fast', { inputTokens: bound, inputClass: 'cacheWrite1h', maxTokens: 50 });
+    const { hold } = worstCase(CARD, 'fast', {
+      inputTokens: bound,
+      inputClass: 'cacheWrite1h',
+      maxTokens: 50,
+      uses: NO_USES,
+    });
     const tokens = { input: 0, output: 50, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: bound };
     expect(debitWithCarry(picoUsd(0n), rateUsage({ tokens, lane: 'fast', uses: {} }, CARD).cost).amount).toBe(hold);
+  });
+});
+
+describe('what is billed by the use', () => {
+  const SEARCH = { name: 'web_search_requests', path: 'tools.0.type', most: 5 };
+  const FETCH = { name: 'web_fetch_requests', path: 'tools.1.type', most: 7 };
+  const rates = CARD.rates;
+  const priced = rateCard('m', 1, rates, null, { web_search_requests: rate(10n), other_requests: rate(3n) });
+
+  it('is held for the most uses, whatever the lane', () => {
+    const uses = costOfUses(size({ uses: [SEARCH, SEARCH, FETCH] }), priced);
+    expect(uses).toBe(100n);
+    expect(costOfUses(size({ uses: [SEARCH], usesAnything: true }), priced)).toBe(100n * 13n);
+    const request = { inputTokens: 0, inputClass: 'input', maxTokens: 1, uses: picoUsd(3_000_000n) } as const;
+    expect(worstCase(CARD, 'fast', request).hold).toBe(3n + 30n);
+  });
+
+  it('needs a price, unless the provider gives it for nothing', () => {
+    expect(usesWithoutPrice(size({ uses: [FETCH, SEARCH] }), CARD)).toEqual([SEARCH]);
+    expect(usesWithoutPrice(size({ uses: [FETCH, SEARCH] }), priced)).toEqual([]);
   });
 });
 
@@ -178,7 +242,7 @@ describe('the largest max_tokens that fits', () => {
       fc.property(card, input, fc.bigInt({ min: 0n, max: 10n ** 12n }), (card, input, amount) => {
         fc.pre(card.rates.output > 0n);
         const left = microUsd(amount);
-        const at = (maxTokens: number) => worstCase(card, 'standard', { ...input, maxTokens });
+        const at = (maxTokens: number) => worstCase(card, 'standard', { ...input, maxTokens, uses: NO_USES });
         const fitting = maxTokensThatFit(at(1), left);
         fc.pre(fitting < BigInt(Number.MAX_SAFE_INTEGER));
         if (fitting >= 1n) expect(at(Number(fitting)).hold).toBeLessThanOrEqual(left);

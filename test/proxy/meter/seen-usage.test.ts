@@ -69,3 +69,35 @@ describe('usage', () => {
     ]);
   });
 });
+
+describe('uses that are billed by the use', () => {
+  const used = (...uses: readonly unknown[]) => seenFrom(...uses.map((one) => ({ server_tool_use: one }))).uses;
+
+  it('are cumulative: the last word on each stands', () => {
+    expect(used()).toBe(null);
+    expect(used(null, undefined)).toBe(null);
+    expect(used({ web_search_requests: 1, web_fetch_requests: 4 }, null, { web_search_requests: 3 })).toEqual({
+      web_search_requests: 3,
+      web_fetch_requests: 4,
+    });
+    expect(used({ web_search_requests: 2 }, { web_search_requests: null })).toEqual({ web_search_requests: 2 });
+  });
+
+  it('that are no numbers are malformed', () => {
+    for (const uses of [3, 'x', [], { web_search_requests: '3' }, { web_search_requests: -1 }])
+      expect(seenFrom({ server_tool_use: uses }).malformed).toEqual(['usage.server_tool_use']);
+  });
+
+  it('under a name that is none are kept under one, and as many names as an answer can honestly have', () => {
+    expect(used({ 'Über-Suche': 2 })).toEqual({ use__ber_suche: 2 });
+    const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`kind_${index}_requests`, 1]));
+    expect(Object.keys(used(many, { kind_0_requests: 7 }) ?? {})).toHaveLength(16);
+    expect(used(many, { kind_0_requests: 7 })).toMatchObject({ kind_0_requests: 7 });
+  });
+
+  it('of rounds whose tokens stand nowhere else are noticed', () => {
+    const iterations = (...types: string[]) => seenFrom({ iterations: types.map((type) => ({ type })) }).otherIteration;
+    expect(iterations('message', 'message')).toBe(null);
+    expect(iterations('message', 'compaction', 'message')).toBe('compaction');
+  });
+});

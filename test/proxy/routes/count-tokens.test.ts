@@ -34,21 +34,28 @@ describe('POST /v1/messages/count_tokens', () => {
     expect(answered.headers['request-id']).toMatch(/^req_/);
   });
 
-  it("forwards the caller's bytes with the upstream's credential and the caller's version and betas", async () => {
-    const body = `{ "model":"opal-medium", "messages":[{"role":"user","content":"h\\u00e9llo"}] , "next": [1.0] }`;
+  it("forwards the caller's bytes with the upstream's credential and the caller's version and the betas that pass", async () => {
+    const body = `{ "model":"opal-medium", "messages":[{"role":"user","content":"h\\u00e9llo"}] , "tools": [] }`;
     const seen = upstream.seen(upstream.requests.length);
-    const betas = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'token-counting-2024-11-01,next' };
-    await post(gateway, `${PATH}?beta=true`, body, betas);
+    const version = { 'anthropic-version': '2026-10-21' };
+    const betas = 'token-counting-2024-11-01, next';
+    await post(gateway, `${PATH}?beta=true`, body, { ...version, 'anthropic-beta': betas });
     const { body: bytes, headers, path } = await seen;
     expect([bytes.toString(), path]).toEqual([body, PATH]);
-    expect(headers).toMatchObject({ ...betas, 'x-api-key': 'upstream-secret-key' });
+    expect(headers).toMatchObject({
+      ...version,
+      'anthropic-beta': 'token-counting-2024-11-01',
+      'x-api-key': 'upstream-secret-key',
+    });
     expect(JSON.stringify(headers)).not.toContain(gateway.key);
   });
 
   it('names the model as the upstream calls it and leaves out what a count does not take', async () => {
     const seen = upstream.seen(upstream.requests.length);
-    expect((await count(asking('opal-renamed', { stream: true, temperature: 1, top_k: 5 }))).status).toBe(200);
-    expect(JSON.parse((await seen).body.toString())).toEqual({ ...ASKED, model: 'name-upstream', top_k: 5 });
+    expect(
+      (await count(asking('opal-renamed', { stream: true, temperature: 1, top_k: 5, container: 'c', next: 1 }))).status,
+    ).toBe(200);
+    expect(JSON.parse((await seen).body.toString())).toEqual({ ...ASKED, model: 'name-upstream' });
   });
 
   it('charges, holds and records nothing', async () => {

@@ -1,0 +1,109 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { CatalogModel } from '../../contracts/catalog.ts';
+import { type Refusal, refusal } from '../../contracts/errors.ts';
+import type { RequestId } from '../../contracts/ids.ts';
+import type { MessageRequest } from '../../contracts/messages.ts';
+import type { Caller } from '../authenticate.ts';
+import type { GatewayParts } from '../gateway-parts.ts';
+import { headerOf } from '../header.ts';
+import type { Deployment } from '../upstream/upstream-directory.ts';
+import { asksForFast, type ValidRequest, validateMessageRequest } from '../validate.ts';
+import { findModel, refusedFor } from './model-lifecycle.ts';
+import { type RequestSize, requestSize } from './request-size.ts';
+import { refuseByStanding } from './standing.ts';
+import { type Terms, termsOf } from './terms.ts';
+import { inputTokensGuess, usesWithoutPrice } from './worst-case.ts';
+
+export interface IncomingRequest {
+  readonly requestId: RequestId;
+  readonly caller: Caller;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: unknown;
+}
+
+/** A request that only money may still stand in the way of. */
+export interface Candidate {
+  readonly requestId: RequestId;
+  readonly caller: Caller;
+  readonly valid: ValidRequest<MessageRequest>;
+  readonly model: CatalogModel;
+  /** Where it may run, in the order in which to try. */
+  readonly deployments: readonly Deployment[];
+  readonly asksForFast: boolean;
+  readonly inputTokensGuess: number;
+  /** What its provider has counted for it, where it was asked; null where it was not. */
+  readonly inputTokensCounted: number | null;
+  readonly terms: Terms;
+  /** `anthropic-version`, as the client sent it; null where it did not. */
+  readonly version: string | null;
+  readonly size: RequestSize;
+}
+
+/** What a request is, or why it is refused before anybody looks at money: its body, its model, what has no price. */
+export function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Candidate | Refusal {
+  const { requestId, caller, headers } = incoming;
+  const nowMs = parts.clock();
+  const valid = validateMessageRequest(incoming.body, headers);
+  if (valid.type === 'refusal') return valid;
+  const fast = asksForFast(valid.request, headers);
+  if (typeof fast !== 'boolean') return fast;
+  const model = findCallable(caller, valid.request.model, parts);
+  if ('code' in model) return model;
+  const deployments = parts.upstreams.deploymentsOf(model);
+  const refused = refuseByDeployments(valid.request, model, deployments);
+  if (refused !== null) return refusedFor(model, nowMs, refused);
+  const saysSpeed = (fast && model.rateCard.fastMultiplier !== null) || valid.request.speed === 'standard';
+  const terms = termsOf(model, {
+    header: headerOf(headers, 'anthropic-beta'),
+    saysSpeed,
+    unknownBetas: parts.unknownBetas,
+  });
+  if ('code' in terms) return refusedFor(model, nowMs, terms);
+  const size = requestSize(valid.request, valid.body);
+  const unknown = refuseBySize(size, model, terms);
+  if (unknown !== null) return refusedFor(model, nowMs, unknown);
+  const guess = inputTokensGuess(size, terms.contextWindow);
+  const limited = parts.rateLimit.take(caller, guess, nowMs);
+  if (limited !== null) return refusedFor(model, nowMs, limited);
+  const version = headerOf(headers, 'anthropic-version');
+  const found = { requestId, caller, valid, model, deployments, terms, version, size };
+  return { ...found, asksForFast: fast, inputTokensGuess: guess, inputTokensCounted: null };
+}
+
+/** What has no bound or no price is refused before it goes upstream (rule 9). A free model has a price for everything. */
+function refuseBySize(size: RequestSize, model: CatalogModel, { rateCard }: Terms): Refusal | null {
+  if (size.refused !== null) return refusal('invalid_request', size.refused);
+  const [unpriced] = model.free ? [] : usesWithoutPrice(size, rateCard);
+  if (unpriced === undefined) return null;
+  const { path, name } = unpriced;
+  return refusal('invalid_request', `${path}: the catalog has no price a use (${name}) for model ${model.id}`);
+}
+
+/** The model, where this caller may call it. Shared with count_tokens, which does not pass the money gate. */
+export function findCallable(caller: Caller, id: string, parts: GatewayParts): CatalogModel | Refusal {
+  const { accounts, catalog } = parts.projections;
+  const nowMs = parts.clock();
+  const model = findModel(catalog.state, id, nowMs);
+  if ('code' in model) return model;
+  const refused = refuseByStanding(caller, accounts, nowMs);
+  if (refused !== null) return refusedFor(model, nowMs, refused);
+  if (caller.key.models !== null && !caller.key.models.includes(model.id))
+    return refusedFor(model, nowMs, refusal('model_not_allowed', `model: the key may not call ${model.id}`));
+  return model;
+}
+
+function refuseByDeployments(
+  request: MessageRequest,
+  model: CatalogModel,
+  deployments: readonly Deployment[],
+): Refusal | null {
+  if (deployments.length === 0)
+    return refusal('upstream_failed', `no upstream of model ${model.id} is configured on this gateway`);
+  const wantsThread = request.thread !== null && request.thread !== undefined;
+  if (wantsThread && deployments.some(({ upstream }) => !upstream.keepsThreads))
+    return refusal(
+      'thread_unsupported',
+      `thread: model ${model.id} does not keep message threads; send the whole history`,
+    );
+  return null;
+}
