@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FAMILIES } from './catalog.ts';
+import { exactNumberSchema } from './exact-number.ts';
 
 /** Bodies of our own answers. Where the specification leaves field names open, these are the names. */
 
@@ -52,7 +53,7 @@ export const pricingSchema = z.strictObject({
       fast: z.boolean(),
       caching: z.enum(['none', 'explicit', 'automatic']),
       /** Whole credits per million tokens. */
-      credits: prices(z.int()),
+      credits: prices(exactNumberSchema),
       /** The same in USD, as decimal strings: exact. */
       usd: prices(z.string()),
     }),
@@ -60,22 +61,23 @@ export const pricingSchema = z.strictObject({
   /** Ids of the models to show first. */
   showcase: z.array(z.string()),
 });
-export type PricingAnswer = z.infer<typeof pricingSchema>;
+/** As it is sent. */
+export type PricingAnswer = z.input<typeof pricingSchema>;
 
 const limit = z.strictObject({
   /** Micro-USD per calendar month (UTC); null is none. */
-  limit: z.int().nullable(),
+  limit: exactNumberSchema.nullable(),
   /** Micro-USD debited in this month. */
-  spent: z.int(),
+  spent: exactNumberSchema,
 });
 
 export const meSchema = z.strictObject({
   email: z.string(),
   plan: z.string(),
   /** Credits that can be spent now, in micro-USD: granted, not expired, not spent. */
-  available_credits: z.int(),
+  available_credits: exactNumberSchema,
   /** Of these, held for requests under way. */
-  held_credits: z.int(),
+  held_credits: exactNumberSchema,
   account: z.strictObject({ id: z.string(), kind: z.enum(['personal', 'organization']) }),
   key: z.strictObject({
     id: z.string(),
@@ -86,7 +88,8 @@ export const meSchema = z.strictObject({
   }),
   month: z.strictObject({ month: z.string(), account: limit, key: limit }),
 });
-export type MeAnswer = z.infer<typeof meSchema>;
+/** As it is sent. */
+export type MeAnswer = z.input<typeof meSchema>;
 
 export const statusSchema = z.strictObject({
   name: z.string(),
@@ -99,10 +102,3 @@ export const statusSchema = z.strictObject({
   degraded: z.string().optional(),
 });
 export type StatusAnswer = z.infer<typeof statusSchema>;
-
-/** A whole number of micro-USD as a JSON number. @throws RangeError above 9 billion USD, which a JSON number cannot carry. */
-export function microUsdNumber(amount: bigint): number {
-  const number = Number(amount);
-  if (!Number.isSafeInteger(number)) throw new RangeError(`${amount} micro-USD cannot be a JSON number`);
-  return number;
-}

@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import type { AccountEvent } from '../contracts/events.ts';
 import { type AccountId, accountId, type Revision, revision } from '../contracts/ids.ts';
-import { ACCOUNT_STATE_VERSION, openAccountSchema } from '../ledger/account/account-state.ts';
+import {
+  ACCOUNT_STATE_VERSION,
+  type BillingException,
+  type OpenAccount,
+  openAccountSchema,
+} from '../ledger/account/account-state.ts';
 import { evolve } from '../ledger/account/evolve.ts';
 import { type AccountSnapshot, UNOPENED } from '../ledger/account/load-account.ts';
 import { type ColumnValue, numberOf, textOf, type View, type ViewRow, type ViewTable } from './view.ts';
@@ -23,6 +28,8 @@ export class BalanceView implements View {
   readonly version = ACCOUNT_STATE_VERSION;
   readonly tables = [TABLE];
   readonly #accounts = new Map<AccountId, AccountSnapshot>();
+  /** Accounts with something for an operator to decide: few, so that whoever counts them need not look at all. */
+  readonly #withExceptions = new Set<AccountId>();
   #changed = new Set<AccountId>();
 
   read(id: AccountId): AccountSnapshot {
@@ -34,17 +41,27 @@ export class BalanceView implements View {
     return this.#accounts.entries();
   }
 
+  /** All exceptions that wait for an operator, by account. */
+  *openExceptions(): Generator<[AccountId, BillingException]> {
+    for (const id of this.#withExceptions) {
+      const { state } = this.read(id);
+      if (state.type === 'unopened') continue;
+      for (const exception of Object.values(state.exceptions.open)) yield [id, exception];
+    }
+  }
+
   revisionOf(id: AccountId): Revision {
     return this.read(id).revision;
   }
 
   apply(id: AccountId, at: Revision, event: AccountEvent): void {
-    this.#accounts.set(id, { state: evolve(this.read(id).state, event), revision: at });
+    this.#set(id, evolve(this.read(id).state, event), at);
     this.#changed.add(id);
   }
 
   clear(): void {
     this.#accounts.clear();
+    this.#withExceptions.clear();
     this.#changed = new Set();
   }
 
@@ -61,6 +78,18 @@ export class BalanceView implements View {
 
   restore(_table: ViewTable, [id, at, _email, _balance, json]: readonly ColumnValue[]): void {
     const state = openAccountSchema.parse(JSON.parse(textOf(json)));
-    this.#accounts.set(accountId(textOf(id)), { state, revision: revision(numberOf(at)) });
+    this.#set(accountId(textOf(id)), state, revision(numberOf(at)));
   }
+
+  #set(id: AccountId, state: OpenAccount, at: Revision): void {
+    this.#accounts.set(id, { state, revision: at });
+    if (hasEntries(state.exceptions.open)) this.#withExceptions.add(id);
+    else this.#withExceptions.delete(id);
+  }
+}
+
+/** Without a list of all of them, because this is asked after each event. */
+function hasEntries(record: Readonly<Record<string, unknown>>): boolean {
+  for (const _name in record) return true;
+  return false;
 }

@@ -19,6 +19,7 @@ import { UNLIMITED } from './admission/rate-limit.ts';
 import { Availability } from './availability.ts';
 import { ClockWatch } from './clock/clock-watch.ts';
 import { newestInstant } from './clock/newest-instant.ts';
+import { logExceptions } from './exception-log.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
 import { InFlight } from './in-flight.ts';
 import { JournalForgetting } from './journal-forgetting.ts';
@@ -96,6 +97,7 @@ export class Gateway {
       journalBytesMax: configuration.journal.maxBytes,
     });
     this.#availability = availability;
+    logExceptions(projections.accounts, logger);
     this.#forgetting = new JournalForgetting({ journal, projections, logger });
     const settlement = this.#settle(holds, recovered.length > 0);
     this.#settlement = settlement;

@@ -16,6 +16,7 @@ import { openEventStoreDbEventLog } from '../ledger/event-log/eventstoredb/event
 import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { JournalError } from '../ledger/journal/journal-error.ts';
 import { addAccountListCommand } from '../projections/commands/account-list.ts';
+import { addExceptionCommands } from '../projections/commands/exception-commands.ts';
 import { addServeCommand } from './commands/serve-command.ts';
 
 /** The program `gateway`: the one place where adapters are built and the environment is read. */
@@ -54,6 +55,7 @@ const credits = program.command('credits').description('credits');
 addCreditsCommands(credits, context);
 addReinstateCommand(credits, context);
 addKeyCommands(program.command('key').description('service keys'), context);
+addExceptionCommands(program.command('exception').description('usage that could not be debited as it came'), context);
 addLimitCommands(program.command('limit').description('monthly spend limits'), context);
 addCatalogCommands(program.command('catalog').description('models and prices'), context);
 addLedgerCommands(program.command('ledger').description('the ledger, for auditors'), context);

@@ -41,6 +41,14 @@ export const costOfException = ({ leftOut, late }: BillingException): PicoUsd =>
 export const amountOfException = (exception: BillingException): MicroUsd =>
   microUsd(costOfException(exception) / PICO_PER_MICRO);
 
+/** Why there is one, for people. */
+export function reasonsOf({ leftOut, late, unpriced }: BillingException): string[] {
+  const reasons = unpriced.map((what) => `no price for ${what}`);
+  if (leftOut > 0n) reasons.unshift('beyond its hold');
+  if (late !== null) reasons.unshift('reported late');
+  return reasons;
+}
+
 /** The open exception of a request; undefined where there is none. */
 export const openException = ({ open }: ExceptionsState, requestId: string): BillingException | undefined =>
   Object.hasOwn(open, requestId) ? open[requestId] : undefined;

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { amountOfException } from '../../ledger/account/exceptions.ts';
 import type { Journal } from '../../ledger/journal/journal.ts';
 import type { Projections } from '../../projections/projections.ts';
 import type { Holds } from '../admission/holds.ts';
@@ -12,7 +13,7 @@ export interface MeasuredParts {
   readonly clock: () => number;
   readonly watch: Pick<ClockWatch, 'doubt' | 'jumps'>;
   readonly availability: Availability;
-  readonly projections: Pick<Projections, 'ageMs'>;
+  readonly projections: Pick<Projections, 'ageMs' | 'accounts'>;
   readonly journal: Pick<Journal, 'bytes' | 'open' | 'obstacle'>;
   /** Requests that have ended, in this run or an earlier one, and are not in the ledger yet. */
   readonly pending: () => number;
@@ -69,6 +70,12 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   gauge('settlements_pending', 'Requests that have ended and are not in the ledger yet', pending);
   gauge('requests_in_flight', 'Requests that are being relayed', () => inFlight.count);
   gauge('holds', 'Requests that have credit held and are not settled', () => holds.count);
+  const exceptions = () => [...projections.accounts.balance.openExceptions()].map(([, exception]) => exception);
+  gauge('exceptions_open', 'Requests whose usage waits for an approval or a drop', () => exceptions().length);
+  // A sample is a float; `gateway exception list` has the digits.
+  gauge('exceptions_open_micro_usd', 'What they would cost, in micro-USD', () =>
+    Number(exceptions().reduce((sum, one) => sum + amountOfException(one), 0n)),
+  );
   countRequests(registry, parts.counts);
   const latency = new Histogram({
     name: 'gateway_settlement_latency_seconds',

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { type CatalogAnswer, microUsdNumber, type PricingAnswer } from '../../contracts/answers.ts';
+import type { CatalogAnswer, PricingAnswer } from '../../contracts/answers.ts';
 import type { CatalogModel } from '../../contracts/catalog.ts';
+import { exactNumber } from '../../contracts/exact-number.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import { FAST_MULTIPLIER, type RateCard } from '../../contracts/rate-card.ts';
 import { callableModels, lifecycleOf } from '../admission/model-lifecycle.ts';
@@ -42,7 +43,7 @@ function priceOf(model: CatalogModel, nowMs: number): PricingAnswer['models'][nu
     free: model.free,
     fast: model.rateCard.fastMultiplier !== null,
     caching: model.caching,
-    credits: prices(model.rateCard, microUsdNumber),
+    credits: prices(model.rateCard, exactNumber),
     usd: prices(model.rateCard, formatUsd),
   };
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { type MeAnswer, microUsdNumber } from '../../contracts/answers.ts';
+import type { MeAnswer } from '../../contracts/answers.ts';
+import { exactNumber } from '../../contracts/exact-number.ts';
 import { spendable } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limit-view.ts';
@@ -22,8 +23,8 @@ function meOf({ accountId, account, key }: Caller, { projections, holds, clock }
   return {
     email: account.email,
     plan: account.plan,
-    available_credits: microUsdNumber(spendable(account, nowMs)),
-    held_credits: microUsdNumber(holds.ofAccount(accountId)),
+    available_credits: exactNumber(spendable(account, nowMs)),
+    held_credits: exactNumber(holds.ofAccount(accountId)),
     account: { id: accountId, kind: account.kind },
     key: {
       id: key.keyId,
@@ -40,7 +41,7 @@ function meOf({ accountId, account, key }: Caller, { projections, holds, clock }
   };
 }
 
-const limitOf = ({ limit, spent }: SpendAgainstLimit): { limit: number | null; spent: number } => ({
-  limit: limit === null ? null : microUsdNumber(limit),
-  spent: microUsdNumber(spent),
+const limitOf = ({ limit, spent }: SpendAgainstLimit): MeAnswer['month']['account'] => ({
+  limit: limit === null ? null : exactNumber(limit),
+  spent: exactNumber(spent),
 });

@@ -1,18 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { microUsdNumber, modelSchema } from '../../contracts/answers.ts';
-
-describe('micro-USD as a JSON number', () => {
-  test.each([0n, 1n, -1n, 9_007_199_254_740_991n])('%d is exact', (amount) => {
-    expect(BigInt(microUsdNumber(amount))).toBe(amount);
-  });
-
-  test.each([9_007_199_254_740_992n, -9_007_199_254_740_993n])(
-    '%d is refused, for a reader would round it',
-    (amount) => {
-      expect(() => microUsdNumber(amount)).toThrow(RangeError);
-    },
-  );
-});
+import { modelSchema } from '../../contracts/answers.ts';
 
 describe('an entry of the model list', () => {
   const model = {

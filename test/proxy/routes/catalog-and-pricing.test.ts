@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { catalogAnswerSchema, type PricingAnswer, pricingSchema } from '../../../contracts/answers.ts';
+import { catalogAnswerSchema, pricingSchema } from '../../../contracts/answers.ts';
 import { catalogFileSchema } from '../../../contracts/catalog.ts';
 import type { CreditsDebited, UsageRecorded } from '../../../contracts/events.ts';
 import { commandId, uuidV7 } from '../../../contracts/ids.ts';
@@ -22,9 +22,9 @@ afterAll(async () => {
   await upstream.close();
 });
 
-const pricing = async (): Promise<PricingAnswer> => pricingSchema.parse((await call(gateway.url, '/pricing')).body);
+const pricing = async () => pricingSchema.parse((await call(gateway.url, '/pricing')).body);
 
-async function priceOf(id: string): Promise<PricingAnswer['models'][number]> {
+async function priceOf(id: string): Promise<Awaited<ReturnType<typeof pricing>>['models'][number]> {
   const price = (await pricing()).models.find((model) => model.id === id);
   if (price === undefined) throw new Error(`/pricing has no ${id}`);
   return price;
@@ -41,7 +41,11 @@ async function recordOf(answered: Answered): Promise<{ usage: UsageRecorded; deb
 }
 
 /** The cost of tokens by the numbers of /pricing, in pico-USD: credits per million tokens are that per token. */
-const costBy = ({ credits }: PricingAnswer['models'][number], tokens: Required<Tokens>, multiplier: number): bigint =>
+const costBy = (
+  { credits }: Awaited<ReturnType<typeof pricing>>['models'][number],
+  tokens: Required<Tokens>,
+  multiplier: number,
+): bigint =>
   BigInt(multiplier) *
   (BigInt(tokens.input) * BigInt(credits.input) +
     BigInt(tokens.output) * BigInt(credits.output) +
