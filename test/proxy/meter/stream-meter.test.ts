@@ -69,6 +69,21 @@ describe('the stream meter, held against a plain reading of the whole stream', (
     }
   });
 
+  it('reads the same, and weighs the same text, wherever a stream is cut in two', () => {
+    const deltas = ['a "message_delta" \\ é漢', ' b\n\n', '👩‍💻', ' "delta":{"text":"c'].map(deltaEvent);
+    for (const whole of [messageStream(deltas), messageStream(deltas).trimEnd(), messageStream(deltas).slice(0, -70)]) {
+      const bytes = Buffer.from(whole);
+      const ended = (sizes: readonly number[]) => {
+        const meter = metered(bytes, sizes);
+        meter.end();
+        return { ...readingOf(meter), textMillitokens: meter.usage.textMillitokens };
+      };
+      const inOne = ended([bytes.length]);
+      expect(inOne.textMillitokens).toBeGreaterThan(3_000);
+      for (let at = 1; at < bytes.length; at++) expect(ended([at, bytes.length])).toEqual(inOne);
+    }
+  });
+
   it('never changes the bytes that it looks at', () => {
     fc.assert(
       fc.property(streamBytes, chunkSizes, (bytes, sizes) => {

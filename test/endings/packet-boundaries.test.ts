@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { postMessage, recorded } from '../gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { type Answer, end, head, reset, type Step, silence, write } from '../upstream/answer.ts';
+import { text, thinking, toolUse } from '../upstream/content.ts';
+import { message } from '../upstream/message.ts';
+import { byteByByte, cutAt, cutAtRandom, oneChunk } from '../upstream/rechunk.ts';
+import { errorEvent, event, streamEvents } from '../upstream/stream-events.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+
+/** The same content in other packets is recorded as the same usage, whichever way the request ends. */
+let upstream: Upstream;
+/** Of providers that drain, and that cancel. */
+let draining: TestGateway;
+let cancelling: TestGateway;
+beforeAll(async () => {
+  upstream = await startUpstream();
+  draining = await startTestGateway({ upstreamUrl: upstream.url });
+  cancelling = await startTestGateway({ upstreamUrl: upstream.url, provider: { onClientDisconnect: 'cancel' } });
+});
+afterAll(async () => {
+  await draining.stop();
+  await cancelling.stop();
+  await upstream.close();
+});
+
+const tokens = { input: 1_000, output: 40, cacheRead: 7, cacheWrite5m: 3, cacheWrite1h: 2 };
+const blocks = [
+  thinking('Überlegt: ', '漢字 👩‍💻 '),
+  text('says "message_stop" and\n\nevent: error', ' \\ "delta":{"text":"', 'twice'),
+  toolUse('weather', '{"city":', '"Zürich"}'),
+];
+const events = streamEvents({ tokens, blocks });
+const crlf = streamEvents({ tokens, blocks }, { lineEnd: '\r\n' });
+const usage = (said: unknown, reason: string | null = 'end_turn'): Buffer =>
+  event('message_delta', { type: 'message_delta', delta: { stop_reason: reason }, usage: said });
+const [body, stop] = [events.slice(0, -2), events.slice(-1)];
+const unended = (chunks: readonly Buffer[]): Buffer[] => [
+  Buffer.from(Buffer.concat(chunks).toString('utf8').trimEnd()),
+];
+const json = (value: unknown): Buffer[] => [Buffer.from(JSON.stringify(value))];
+const answer = message({ tokens, blocks });
+
+interface Ending {
+  readonly how: string;
+  readonly content: readonly Buffer[];
+  readonly last?: Step;
+  readonly isJson?: boolean;
+  /** The client leaves once it has read everything. */
+  readonly leaves?: boolean;
+  readonly recordedAs: object;
+}
+
+const reported = { outcome: 'completed', source: 'reported', billable: true, tokens };
+const guessed = { outcome: 'completed', source: 'estimated', billable: true };
+const interrupted = { outcome: 'upstream_interrupted', source: 'reported', billable: false };
+const left = { outcome: 'client_disconnected', source: 'estimated', billable: true };
+
+const ENDINGS: readonly Ending[] = [
+  { how: 'complete', content: events, recordedAs: reported },
+  { how: 'complete, with CRLF', content: crlf, recordedAs: reported },
+  { how: 'without message_stop', content: events.slice(0, -1), recordedAs: reported },
+  { how: 'without the last blank line', content: unended(events.slice(0, -1)), recordedAs: reported },
+  { how: 'without the last blank line, with CRLF', content: unended(crlf), recordedAs: reported },
+  { how: 'with usage after message_stop', content: [...events, usage({ output_tokens: 9_999 })], recordedAs: reported },
+  {
+    how: 'with usage said twice',
+    content: [...body, usage({ output_tokens: 9 }, null), ...events.slice(-2)],
+    recordedAs: reported,
+  },
+  { how: 'with an error after message_stop', content: [...events, errorEvent()], recordedAs: reported },
+  { how: 'reset after stop_reason', content: events.slice(0, -1), last: reset, recordedAs: reported },
+  { how: 'without usage at the end', content: [...body, usage(null), ...stop], recordedAs: guessed },
+  {
+    how: 'with usage that cannot be read',
+    content: [...body, usage({ output_tokens: '40' }), ...stop],
+    recordedAs: guessed,
+  },
+  { how: 'without message_delta', content: [...body, ...stop], recordedAs: guessed },
+  {
+    how: 'with an error in the middle',
+    content: [...events.slice(0, 6), errorEvent(), ...events.slice(6)],
+    recordedAs: interrupted,
+  },
+  { how: 'with an error after stop_reason', content: [...events.slice(0, -1), errorEvent()], recordedAs: interrupted },
+  { how: 'ended without stop_reason', content: body, recordedAs: interrupted },
+  {
+    how: 'ended in the last event',
+    content: [...body, usage({ output_tokens: 40 }).subarray(0, 70)],
+    recordedAs: interrupted,
+  },
+  {
+    how: 'reset in an event',
+    content: [...body.slice(0, 6), Buffer.from('event: content_blo')],
+    last: reset,
+    recordedAs: interrupted,
+  },
+  { how: 'left in the middle', content: body, last: silence, leaves: true, recordedAs: left },
+  {
+    how: 'left in an event',
+    content: [...body, usage({}).subarray(0, 50)],
+    last: silence,
+    leaves: true,
+    recordedAs: left,
+  },
+  {
+    how: 'left after stop_reason',
+    content: events.slice(0, -1),
+    last: silence,
+    leaves: true,
+    recordedAs: { ...reported, outcome: 'client_disconnected' },
+  },
+  { how: 'JSON', content: json(answer), isJson: true, recordedAs: reported },
+  { how: 'JSON without usage', content: json({ ...answer, usage: null }), isJson: true, recordedAs: guessed },
+  { how: 'JSON that is no Message', content: json([answer]), isJson: true, recordedAs: interrupted },
+  {
+    how: 'JSON left in the middle',
+    content: [Buffer.concat(json(answer)).subarray(0, -90)],
+    isJson: true,
+    last: silence,
+    leaves: true,
+    recordedAs: left,
+  },
+];
+
+const RANDOM_CUTS = 6;
+
+/** In one piece, in single bytes, at random, and in two pieces cut at places all over it, the last bytes above all. */
+function cutsOf(content: readonly Buffer[]): Buffer[][] {
+  const { length } = Buffer.concat(content);
+  const places = [1, 2, 3, 5, 9, 40, 60].map((fromEnd) => length - fromEnd);
+  for (let part = 1; part < 8; part++) places.push(Math.floor((length * part) / 8));
+  return [
+    oneChunk(content),
+    byteByByte(content),
+    ...Array.from({ length: RANDOM_CUTS }, (_, seed) => cutAtRandom(content, seed + 1, 2 + seed ** 3)),
+    ...places.map((place) => cutAt(content, [place])),
+  ];
+}
+
+/** Posts, takes the answer to its end or leaves when all of it is there. */
+async function post(
+  gateway: TestGateway,
+  chunks: readonly Buffer[],
+  { last = end, isJson, leaves }: Ending,
+): Promise<void> {
+  const headers = isJson === true ? { 'content-type': 'application/json' } : undefined;
+  const steps: Answer = [headers === undefined ? head() : head(200, headers), ...chunks.map(write), last];
+  upstream.answerWith(steps);
+  // A broken JSON answer may be cut before its head has gone out.
+  const got = await postMessage(gateway, { stream: isJson !== true }).catch(() => null);
+  if (got === null) return;
+  if (leaves !== true) {
+    await got.restOrCut();
+    return;
+  }
+  const bytes = Buffer.concat(chunks).length;
+  for (let read = 0; read < bytes; ) read += (await got.next())?.length ?? bytes;
+  got.leave();
+}
+
+describe('the same content in other packets is the same usage', () => {
+  it.each(ENDINGS)('$how', { timeout: 300_000 }, async (ending) => {
+    const gateway = ending.leaves === true ? cancelling : draining;
+    const before = (await recorded(gateway)).usages.length;
+    const cuts = cutsOf(ending.content);
+    for (const [index, chunks] of cuts.entries()) {
+      await post(gateway, chunks, ending);
+      // Who leaves has no sign of the end: the next answer is scripted only when this one is over.
+      await (await upstream.seen(upstream.requests.length - 1)).over;
+      if (index % 8 === 0) await gateway.gateway.whenSettled();
+    }
+    const usagesSince = async () => (await recorded(gateway)).usages.slice(before);
+    await expect.poll(async () => (await usagesSince()).length, { timeout: 120_000 }).toBe(cuts.length);
+    const [first, ...others] = (await usagesSince()).map(
+      ({ requestId: _id, startedAt: _from, finishedAt: _to, ...same }) => same,
+    );
+    expect(first).toMatchObject(ending.recordedAs);
+    for (const other of others) expect(other).toEqual(first);
+  });
+});
