@@ -181,7 +181,8 @@ describe('a client that stops reading', () => {
   });
 
   it("is not the upstream's fault when the call's total time ends under it", async () => {
-    await start({ provider: { totalMs: 1_000, idleMs: 500 } });
+    // Long enough for the client to hold it back first, on any machine.
+    await start({ provider: { totalMs: 4_000, idleMs: 3_000 } });
     upstream.answerWith(stream(LONG));
     const answer = await readNoMore();
     expect((await usagesReach(1)).usages).toMatchObject([
@@ -205,11 +206,11 @@ describe('a client that stops reading', () => {
   });
 
   it('for a while, and reads on, gets all of it', async () => {
-    await start({ settings: { clientStallMs: 60_000 }, provider: { idleMs: 200 } });
+    await start({ settings: { clientStallMs: 60_000 }, provider: { idleMs: 2_500 } });
     upstream.answerWith(stream(LONG));
     const answer = await readNoMore();
     // Longer than the upstream may be silent: it is not, it is held back.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
     expect((await answer.rest()).length).toBeGreaterThan(370 * PIECE);
     expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed', source: 'reported', tokens }]);
   });
