@@ -61,6 +61,11 @@ export interface RecordedEvent extends ProposedEvent {
   readonly stream: StreamName;
   readonly revision: Revision;
   readonly position: Position;
+  /**
+   * When the log's server took it, by the server's own clock: milliseconds since 1970. Absent where the log has no clock
+   * but that of the program that writes to it.
+   */
+  readonly stampedAtMs?: number;
 }
 
 export type AppendResult =

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Configuration } from '../contracts/configuration.ts';
-import { type EventLog, EventLogError } from '../contracts/event-log.ts';
+import type { EventLog } from '../contracts/event-log.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import { type Journal, openJournal, type RecoveredRequest } from '../ledger/journal/journal.ts';
 import { type MetricsServer, startMetricsServer } from '../ledger/metrics-server.ts';
@@ -17,8 +17,7 @@ import { Holds } from './admission/holds.ts';
 import { longestRequestMs } from './admission/longest-request.ts';
 import { UNLIMITED } from './admission/rate-limit.ts';
 import { Availability } from './availability.ts';
-import { ClockWatch } from './clock/clock-watch.ts';
-import { newestInstant } from './clock/newest-instant.ts';
+import { GatewayClock } from './clock/gateway-clock.ts';
 import { logExceptions } from './exception-log.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
 import { InFlight } from './in-flight.ts';
@@ -65,7 +64,7 @@ export class Gateway {
   readonly #recovered: RecoveredRequests;
   /** Null where they are not configured: then nothing is measured. */
   readonly #metrics: GatewayMetrics | null;
-  readonly #watch: ClockWatch;
+  readonly #clock: GatewayClock;
   readonly #ready = Promise.withResolvers<void>();
   #metricsServer: MetricsServer | null = null;
   /** Null before the first word of it. */
@@ -77,11 +76,11 @@ export class Gateway {
     journal: Journal,
     projections: Projections,
     recovered: readonly RecoveredRequest[],
-    watch: ClockWatch,
+    watch: GatewayClock,
   ) {
     const { configuration, logger, clock, log } = options;
     this.#options = options;
-    this.#watch = watch;
+    this.#clock = watch;
     this.#journal = journal;
     this.#projections = projections;
     this.#upstreams = new UpstreamDirectory(configuration.providers);
@@ -157,10 +156,11 @@ export class Gateway {
   /** Resolves when the server listens; it may not be ready yet. @throws JournalError, EventLogError, Error of `listen`. */
   static async start(given: GatewayOptions): Promise<Gateway> {
     const { configuration, log, logger, clock: wall, monotonic } = given;
-    const watch = new ClockWatch({ wall, monotonic, ...configuration.clock, logger });
+    mkdirSync(configuration.data, { recursive: true });
+    const proxy = configuration.proxies === 'many' ? proxyIdOf(configuration.data, wall()) : null;
+    const watch = new GatewayClock({ wall, monotonic, bounds: configuration.clock, log, proxy, logger });
     // From here on nothing reads the machine's clock as it is.
     const options = { ...given, clock: watch.now };
-    mkdirSync(configuration.data, { recursive: true });
     const opened = await openJournal({
       directory: join(configuration.data, 'journal'),
       bytesMax: configuration.journal.maxBytes,
@@ -274,7 +274,7 @@ export class Gateway {
     await this.#sweeper.close();
     await this.#projections.close();
     await this.#journal.close();
-    this.#watch.close();
+    await this.#clock.close();
   }
 
   /** Several proxies share the log: this one admits within its leases. */
@@ -291,7 +291,7 @@ export class Gateway {
       longestRequestMs: longestRequestMs(configuration),
       ...configuration.leases,
       isLogAway: () => this.#availability.isLogAway,
-      mayLease: () => this.#watch.doubt() === null,
+      mayLease: () => this.#clock.doubt() === null,
     });
   }
 
@@ -331,7 +331,7 @@ export class Gateway {
   async #becomeReady(): Promise<void> {
     try {
       await this.#projections.whenCaughtUp();
-      await this.#compareClock();
+      await this.#clock.compare();
       await this.#recovered.settle();
       this.#serve();
       this.#ready.resolve();
@@ -350,18 +350,6 @@ export class Gateway {
     if (this.#projections.ageMs(clock()) === null || !this.#recovered.hold()) return;
     this.#serve();
     if (this.#availability.refuse() === null) this.#ready.resolve();
-  }
-
-  /** A clock that is behind what the ledger knows is not believed; a log that has gone again says nothing. */
-  async #compareClock(): Promise<void> {
-    const { log, logger } = this.#options;
-    try {
-      const newestMs = await newestInstant(log);
-      if (newestMs !== null) this.#watch.hasBeen(newestMs, "the ledger's newest event");
-    } catch (error) {
-      if (!(error instanceof EventLogError && error.canRetry)) throw error;
-      logger.warn({ err: error }, 'the clock could not be compared with the ledger');
-    }
   }
 
   /** What an earlier run has admitted is settled or held. */

@@ -4,14 +4,14 @@ import type { Journal } from '../../ledger/journal/journal.ts';
 import type { Projections } from '../../projections/projections.ts';
 import type { Holds } from '../admission/holds.ts';
 import type { Availability } from '../availability.ts';
-import type { ClockWatch } from '../clock/clock-watch.ts';
+import type { GatewayClock } from '../clock/gateway-clock.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 /** Where the figures are; each is read when somebody asks for the metrics. */
 export interface MeasuredParts {
   readonly clock: () => number;
-  readonly watch: Pick<ClockWatch, 'doubt' | 'jumps'>;
+  readonly watch: Pick<GatewayClock, 'doubt' | 'jumps' | 'skewMs'>;
   readonly availability: Availability;
   readonly projections: Pick<Projections, 'ageMs' | 'accounts'>;
   readonly journal: Pick<Journal, 'bytes' | 'open' | 'obstacle'>;
@@ -51,6 +51,11 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
     'clock_steady',
     '1 while the clock is believed, 0 after a jump of it and while nothing is admitted for that',
     () => (parts.watch.doubt() === null ? 1 : 0),
+  );
+  gauge(
+    'clock_skew_seconds',
+    "Ahead of the clock of the event log's server; 0 where that stamps nothing",
+    () => parts.watch.skewMs / 1_000,
   );
   gauge('clock_jumps', 'Jumps of the clock since the start', () => parts.watch.jumps);
   const { availability, projections, journal, pending, inFlight, holds, clock } = parts;

@@ -25,11 +25,20 @@ export function recordedEventOf(event: WireEvent): RecordedEvent {
     stream: stream as StreamName,
     revision: revision(at),
     position: positionOf(event.getCommitPosition(), event.getPreparePosition()),
+    ...stampOf(event),
   };
 }
 
 export function streamOf(event: WireEvent): string {
   return Buffer.from(event.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8');
+}
+
+const TICKS_PER_MS = 10_000n;
+
+/** `created` is in ticks of 100 ns since 1970. */
+function stampOf(event: WireEvent): Pick<RecordedEvent, 'stampedAtMs'> {
+  const created = event.getMetadataMap().get('created');
+  return created !== undefined && /^\d+$/.test(created) ? { stampedAtMs: Number(BigInt(created) / TICKS_PER_MS) } : {};
 }
 
 function textOf(bytes: Uint8Array): string | null {

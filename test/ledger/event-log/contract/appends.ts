@@ -22,6 +22,9 @@ function writesNextEvents(logs: LogsUnderTest): void {
     const recorded = await collect(logs.log.readStream(stream));
     expect(recorded.map(({ id, revision }) => [id, revision])).toEqual(idsOf(proposed).map((id, index) => [id, index]));
     expect(result).toEqual({ type: 'appended', lastRevision: 2, position: recorded.at(-1)?.position });
+    // A server that stamps events stamps each of them; a log without a clock of its own claims none.
+    expect(new Set(recorded.map(({ stampedAtMs }) => typeof stampedAtMs)).size).toBe(1);
+    for (const { stampedAtMs = 1 } of recorded) expect(stampedAtMs).toSatisfy(Number.isSafeInteger);
   });
 
   it('goes on after the last event, and answers with the position of its own last event', async () => {

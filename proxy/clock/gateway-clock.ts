@@ -1,0 +1,73 @@
+import type { Logger } from 'pino';
+import type { Configuration } from '../../contracts/configuration.ts';
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import type { ProxyId } from '../../contracts/ids.ts';
+import { ClockWatch } from './clock-watch.ts';
+import { newestEvent } from './newest-event.ts';
+import { ServerSkew } from './server-skew.ts';
+
+export interface GatewayClockOptions {
+  readonly wall: () => number;
+  readonly monotonic: () => number;
+  readonly bounds: Configuration['clock'];
+  readonly log: EventLog;
+  /** Null where it is the only one: then nobody's clock need agree with it. */
+  readonly proxy: ProxyId | null;
+  readonly logger: Logger;
+}
+
+/** The clock of a gateway: the machine's, watched for jumps and, where the log's server stamps events, for skew. */
+export class GatewayClock {
+  readonly #watch: ClockWatch;
+  readonly #skew: ServerSkew | null;
+  readonly #log: EventLog;
+  readonly #logger: Logger;
+
+  constructor({ wall, monotonic, bounds, log, proxy, logger }: GatewayClockOptions) {
+    const watch = new ClockWatch({ wall, monotonic, ...bounds, logger });
+    const { now } = watch;
+    const jumps = (): number => watch.jumps;
+    const mayCompare = (): boolean => watch.doubt() === null;
+    const { skewMs } = bounds;
+    this.#watch = watch;
+    this.#skew = proxy === null ? null : new ServerSkew({ log, proxy, now, jumps, mayCompare, skewMs, logger });
+    this.#log = log;
+    this.#logger = logger;
+  }
+
+  get now(): () => number {
+    return this.#watch.now;
+  }
+
+  get jumps(): number {
+    return this.#watch.jumps;
+  }
+
+  /** Ahead of the clock of the log's server; 0 where it has none. */
+  get skewMs(): number {
+    return this.#skew?.skewMs ?? 0;
+  }
+
+  /** Why nothing may be admitted, leased or written for good by this clock; null where it may. */
+  doubt(): string | null {
+    return this.#watch.doubt() ?? this.#skew?.doubt() ?? null;
+  }
+
+  /** Compares it with what the log knows, and from then on with the clock of its server. A log that is away says nothing. */
+  async compare(): Promise<void> {
+    try {
+      const newest = await newestEvent(this.#log);
+      if (newest === null) return;
+      if (newest.atMs !== null) this.#watch.hasBeen(newest.atMs, "the ledger's newest event");
+      if (newest.isStamped) await this.#skew?.start();
+    } catch (error) {
+      if (!(error instanceof EventLogError && error.canRetry)) throw error;
+      this.#logger.warn({ err: error }, 'the clock could not be compared with the ledger');
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#watch.close();
+    await this.#skew?.close();
+  }
+}

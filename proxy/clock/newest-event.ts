@@ -1,0 +1,23 @@
+import { eventMetadataSchema } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { position } from '../../contracts/ids.ts';
+
+export interface NewestEvent {
+  /** When it was written: by the stamp of the log's server, else by the word of who wrote it. Null where neither is there. */
+  readonly atMs: number | null;
+  /** Whether the log's server stamps what it takes. */
+  readonly isStamped: boolean;
+}
+
+/** The ledger's newest event; null where the ledger is empty. @throws EventLogError when the log does not answer. */
+export async function newestEvent(log: EventLog): Promise<NewestEvent | null> {
+  const head = await log.headPosition();
+  if (head === null) return null;
+  for await (const event of log.readAll({ after: head === 0 ? null : position(head - 1), limit: 1 })) {
+    const { stampedAtMs } = event;
+    if (stampedAtMs !== undefined) return { atMs: stampedAtMs, isStamped: true };
+    const parsed = eventMetadataSchema.safeParse(JSON.parse(event.metadata));
+    return { atMs: parsed.success ? Date.parse(parsed.data.recordedAt) : null, isStamped: false };
+  }
+  return null;
+}

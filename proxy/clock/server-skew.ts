@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import { type EventLog, EventLogError, type ProposedEvent } from '../../contracts/event-log.ts';
+import {
+  commandId,
+  eventIdOf,
+  NO_STREAM,
+  type ProxyId,
+  type Revision,
+  type StreamName,
+  uuidV7,
+} from '../../contracts/ids.ts';
+import { lengthOf } from './clock-watch.ts';
+
+export interface ServerSkewOptions {
+  readonly log: EventLog;
+  readonly proxy: ProxyId;
+  /** The gateway's clock. */
+  readonly now: () => number;
+  /** How often the gateway's clock has jumped: after each time it is to be compared anew. */
+  readonly jumps: () => number;
+  /** Whether the clock can be compared now: not while it is in doubt for itself. */
+  readonly mayCompare: () => boolean;
+  readonly skewMs: number;
+  readonly logger: Logger;
+}
+
+/** How often it is looked whether to compare; how often that is done; how often while the clocks disagree. */
+const LOOK_MS = 1_000;
+const COMPARE_MS = 60_000;
+const DISAGREE_MS = 5_000;
+/** A stream of one proxy alone conflicts where an answer was lost, and then tells where it is. */
+const ATTEMPTS_MAX = 3;
+
+/**
+ * How far this gateway's clock is off the clock of the log's server, where that stamps what it takes. Measured on an
+ * append of our own that is read back: the stamp is of an instant between the call and its answer, so what it lies
+ * outside of the two is skew, however slow the log is. These events are in a stream that is no part of the ledger.
+ */
+export class ServerSkew {
+  readonly #options: ServerSkewOptions;
+  readonly #stream: StreamName;
+  #revision: Revision = NO_STREAM;
+  #timer: NodeJS.Timeout | null = null;
+  #comparing: Promise<void> | null = null;
+  #skewMs = 0;
+  /** The jumps there had been when the clocks were last compared; null before that. */
+  #comparedAtJumps: number | null = null;
+  #nextMs = 0;
+
+  constructor(options: ServerSkewOptions) {
+    this.#options = options;
+    this.#stream = `clock-${options.proxy}` as StreamName;
+  }
+
+  /** By how much this clock is ahead of the server's, below zero where it is behind; as far as that is certain. */
+  get skewMs(): number {
+    return this.#skewMs;
+  }
+
+  /** Why the clock cannot be relied on beside those of other proxies; null where it can, and where nothing is stamped. */
+  doubt(): string | null {
+    if (this.#timer === null) return null;
+    if (this.#comparedAtJumps !== this.#options.jumps())
+      return 'the clock of this machine has not been compared with that of the event log yet';
+    if (Math.abs(this.#skewMs) <= this.#options.skewMs) return null;
+    const direction = this.#skewMs > 0 ? 'ahead of' : 'behind';
+    return `the clock of this machine is ${lengthOf(Math.abs(this.#skewMs))} ${direction} that of the event log`;
+  }
+
+  /** Compares now, and from now on again and again. A log that does not answer is asked again. */
+  async start(): Promise<void> {
+    this.#timer ??= setInterval(() => this.#look(), LOOK_MS);
+    await this.#compareOnce();
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#comparing;
+  }
+
+  #look(): void {
+    const isDue = performance.now() >= this.#nextMs || this.#comparedAtJumps !== this.#options.jumps();
+    if (isDue) void this.#compareOnce();
+  }
+
+  #compareOnce(): Promise<void> {
+    if (!this.#options.mayCompare()) return Promise.resolve();
+    this.#comparing ??= this.#compare()
+      .catch((error: unknown) => {
+        this.#options.logger.warn({ err: error }, "the clock could not be compared with the event log's");
+      })
+      .finally(() => {
+        const isFine = this.doubt() === null;
+        this.#nextMs = performance.now() + (isFine ? COMPARE_MS : DISAGREE_MS);
+        this.#comparing = null;
+      });
+    return this.#comparing;
+  }
+
+  /** @throws EventLogError when the log does not answer */
+  async #compare(): Promise<void> {
+    const { log, now, jumps, logger } = this.#options;
+    const jumpsBefore = jumps();
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const calledMs = now();
+      const result = await log.append(this.#stream, this.#revision, [this.#probe(calledMs)]);
+      const answeredMs = now();
+      if (result.type === 'conflict') {
+        this.#revision = result.actualRevision;
+        continue;
+      }
+      this.#revision = result.lastRevision;
+      const stampedMs = await this.#stampOf(result.lastRevision);
+      // A clock that has jumped between the two readings was compared with nothing.
+      if (stampedMs === null || jumps() !== jumpsBefore) return;
+      const before = this.doubt();
+      this.#skewMs = calledMs > stampedMs ? calledMs - stampedMs : Math.min(0, answeredMs - stampedMs);
+      this.#comparedAtJumps = jumpsBefore;
+      const after = this.doubt();
+      if (after !== null) logger.error({ skewMs: this.#skewMs }, after);
+      else if (before !== null) logger.info({ skewMs: this.#skewMs }, 'the clock agrees with that of the event log');
+      return;
+    }
+    throw new EventLogError('unavailable', `${ATTEMPTS_MAX} appends to ${this.#stream} conflicted`);
+  }
+
+  async #stampOf(at: Revision): Promise<number | null> {
+    for await (const { stampedAtMs } of this.#options.log.readStream(this.#stream, { from: at, limit: 1 }))
+      return stampedAtMs ?? null;
+    return null;
+  }
+
+  #probe(nowMs: number): ProposedEvent {
+    const id = commandId(uuidV7(nowMs, randomBytes(10)));
+    const recording = { commandId: id, actor: this.#options.proxy, recordedAt: new Date(nowMs).toISOString() };
+    const metadata = JSON.stringify({ schemaVersion: 1, ...recording });
+    return { id: eventIdOf(id, 0), type: 'ClockCompared', data: '{}', metadata };
+  }
+}

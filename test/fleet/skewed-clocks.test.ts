@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { StoredLog } from '../eventstoredb/stored-log.ts';
+import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { asking, get, post, refusalOf } from '../proxy/fixtures/call.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+
+const SKEW_MS = 300_000;
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+/** Clocks, moved by hand: of the log's server and of each proxy. */
+interface Clocks {
+  server: number;
+  proxies: [number, number];
+}
+
+/** Two proxies on one server of the log, whose clocks are off the true time by so much. */
+async function start(clocks: Clocks): Promise<[TestGateway, TestGateway]> {
+  const upstream = await startUpstream();
+  stops.push(() => upstream.close());
+  const store = await startFakeEventStore({ log: new StoredLog({ now: () => Date.now() + clocks.server }) });
+  stops.push(() => store.stop());
+  const first = await startOne(store.connectionString, upstream, () => clocks.proxies[0]);
+  const second = await startOne(store.connectionString, upstream, () => clocks.proxies[1]);
+  return [first, { ...second, key: first.key }];
+}
+
+async function startOne(connectionString: string, upstream: Upstream, skew: () => number): Promise<TestGateway> {
+  const log: EventLog = await openEventStoreDbEventLog({ connectionString });
+  stops.push(() => log.close());
+  const gateway = await startTestGateway({
+    log,
+    upstreamUrl: upstream.url,
+    clock: () => Date.now() + skew(),
+    monotonic: () => performance.now(),
+    settings: { proxies: 'many', clock: { steadyMs: 500 } },
+  });
+  stops.push(() => gateway.stop());
+  return gateway;
+}
+
+const send = (gateway: TestGateway) => post(gateway, '/v1/messages', asking('opal-medium'));
+const statusOf = async (gateway: TestGateway) => (await send(gateway)).status;
+
+describe('of two proxies on one log', () => {
+  it.each([
+    ['ahead of', SKEW_MS],
+    ['behind', -SKEW_MS],
+  ])(
+    'the one whose clock is %s that of the server admits nothing and says so, until it is within again',
+    async (where, by) => {
+      const clocks: Clocks = { server: 0, proxies: [0, by] };
+      const [right, wrong] = await start(clocks);
+      expect(await statusOf(right)).toBe(200);
+      const said = refusalOf(await send(wrong), 529);
+      // What is behind was told so by the ledger's newest event already; both reasons are good.
+      if (by > 0) expect(said).toBe(`the clock of this machine is 5 minutes ${where} that of the event log`);
+      await expect
+        .poll(async () => refusalOf(await send(wrong), 529))
+        .toMatch(`5 minutes ${where} that of the event log`);
+      expect((await get(wrong, '/readyz')).status).toBe(503);
+      expect(await statusOf(right)).toBe(200);
+      clocks.proxies[1] = 0;
+      await expect.poll(() => statusOf(wrong)).toBe(200);
+      // And wrong once more, while it runs: it stops at once, and is not believed though it is steady.
+      clocks.proxies[1] = by;
+      expect(refusalOf(await send(wrong), 529)).toMatch(/has jumped by 5 minutes/);
+      await expect
+        .poll(async () => refusalOf(await send(wrong), 529))
+        .toMatch(`5 minutes ${where} that of the event log`);
+      expect(await statusOf(right)).toBe(200);
+    },
+  );
+
+  it('both serve where their clocks and the server’s are within the bound', async () => {
+    const [one, two] = await start({ server: 0, proxies: [-3_000, 3_000] });
+    expect([await statusOf(one), await statusOf(two)]).toEqual([200, 200]);
+  });
+
+  it('neither admits where it is the server’s clock that is wrong: nobody can say which is', async () => {
+    const [one, two] = await start({ server: -SKEW_MS, proxies: [0, 0] });
+    for (const gateway of [one, two])
+      expect(refusalOf(await send(gateway), 529)).toBe(
+        'the clock of this machine is 5 minutes ahead of that of the event log',
+      );
+  });
+});
