@@ -56,6 +56,19 @@ export const pricingSchema = z.strictObject({
       credits: prices(exactNumberSchema),
       /** The same in USD, as decimal strings: exact. */
       usd: prices(z.string()),
+      /** USD a use, by its name in `usage.server_tool_use`; absent where nothing is billed by the use. */
+      usd_per_use: z.record(z.string(), z.string()).optional(),
+      /** Betas that change the window or the price of all requests that have them; absent where there are none. */
+      betas: z
+        .array(
+          z.strictObject({
+            name: z.string(),
+            context_window: z.int(),
+            credits: prices(exactNumberSchema),
+            usd: prices(z.string()),
+          }),
+        )
+        .optional(),
     }),
   ),
   /** Ids of the models to show first. */

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { CatalogAnswer, PricingAnswer } from '../../contracts/answers.ts';
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { exactNumber } from '../../contracts/exact-number.ts';
-import { formatUsd } from '../../contracts/money.ts';
-import { FAST_MULTIPLIER, type RateCard } from '../../contracts/rate-card.ts';
+import { formatUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
+import { FAST_MULTIPLIER, type RateCard, sortedUses } from '../../contracts/rate-card.ts';
 import { callableModels, lifecycleOf } from '../admission/model-lifecycle.ts';
 import { answer } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
@@ -45,7 +45,26 @@ function priceOf(model: CatalogModel, nowMs: number): PricingAnswer['models'][nu
     caching: model.caching,
     credits: prices(model.rateCard, exactNumber),
     usd: prices(model.rateCard, formatUsd),
+    ...usesOf(model.rateCard),
+    ...betasOf(model),
   };
+}
+
+function usesOf({ uses }: RateCard): Pick<PricingAnswer['models'][number], 'usd_per_use'> {
+  const priced = sortedUses(uses).map(([name, price]) => [name, formatUsd(price / PICO_PER_MICRO)]);
+  return priced.length === 0 ? {} : { usd_per_use: Object.fromEntries(priced) };
+}
+
+function betasOf({ betas, contextWindow, rateCard }: CatalogModel): Pick<PricingAnswer['models'][number], 'betas'> {
+  const changing = betas.listed
+    .filter((beta) => beta.contextWindow !== null || beta.rateCard !== null)
+    .map((beta) => ({
+      name: beta.name,
+      context_window: beta.contextWindow ?? contextWindow,
+      credits: prices(beta.rateCard ?? rateCard, exactNumber),
+      usd: prices(beta.rateCard ?? rateCard, formatUsd),
+    }));
+  return changing.length === 0 ? {} : { betas: changing };
 }
 
 /** A rate of N micro-USD per million tokens is N credits per million tokens. */
