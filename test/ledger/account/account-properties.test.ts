@@ -94,7 +94,7 @@ describe('in any life of an account', () => {
         for (const event of live(steps)) {
           if (event.type === 'CreditsGranted' || event.type === 'CreditsReinstated') balance += event.data.amount;
           if (event.type === 'CreditsExpired' || event.type === 'GrantRevoked') balance -= event.data.amount;
-          if (event.type !== 'CreditsDebited') continue;
+          if (event.type !== 'CreditsDebited' && event.type !== 'ExceptionApproved') continue;
           balance -= event.data.amount;
           expect(event.data.balanceAfter).toBe(balance);
         }
@@ -140,7 +140,9 @@ describe('in any life of an account', () => {
   test('whether a sweeper has run changes no debit', () => {
     let swept = 0;
     fc.assert(
-      fc.property(lives, (steps) => {
+      fc.property(lives, (life) => {
+        // An approval comes whenever somebody decides, and what is written off by then is gone.
+        const steps = life.map((one) => (one.step.type === 'end' ? { ...one, step: NOTHING } : one));
         const burned = (events: readonly AccountEvent[]) =>
           events.flatMap(({ type, data }) =>
             type === 'CreditsDebited' ? [[data.requestId, data.amount, data.grants, data.uncovered]] : [],

@@ -42,8 +42,14 @@ const step = fc.oneof(
       lane: fc.constantFrom('standard', 'standard', 'fast'),
       billable: fc.constantFrom(true, true, true, true, false),
       durationMs: fc.nat({ max: HOUR_MS }),
+      hold: fc.option(fc.nat({ max: 400 })),
+      /** Added to the output: what no model writes. */
+      absurd: fc.constantFrom(0, 0, 0, 0, 1e15, Number.MAX_SAFE_INTEGER - 20),
+      unpriced: fc.constantFrom(false, false, false, true),
     }),
   },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('late'), tokens, key, durationMs: fc.nat({ max: HOUR_MS }) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('end'), approves: fc.boolean(), which: fc.nat() }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -98,6 +104,8 @@ export function live(steps: readonly TimedStep[]): AccountEvent[] {
   for (const [index, { step: next, afterMs }] of steps.entries()) {
     nowMs += afterMs;
     if (next.type === 'revoke') take(revocation(state, next));
+    else if (next.type === 'end') take(ending(state, next));
+    else if (next.type === 'late') for (const command of lateUsage(next, index, nowMs)) run(command);
     else if (next.type === 'reinstate') for (const command of reinstatement(state, next, nowMs)) run(command);
     else run(commandOf(next, index, nowMs));
   }
@@ -125,7 +133,7 @@ const issue = {
 } as const;
 
 function commandOf(
-  next: Exclude<Step, { type: 'revoke' | 'reinstate' }>,
+  next: Exclude<Step, { type: 'revoke' | 'reinstate' | 'end' | 'late' }>,
   index: number,
   nowMs: number,
 ): AccountCommand {
@@ -133,7 +141,9 @@ function commandOf(
     case 'usage': {
       const { id, version, hash } = PRICE_CARD;
       const usage = usageOf(index, 0, {
-        tokens: next.tokens,
+        tokens: { ...next.tokens, output: next.tokens.output + (next.hold === null ? 0 : next.absurd) },
+        hold: next.hold === null ? null : microUsd(BigInt(next.hold)),
+        unpriced: next.unpriced ? ['service_tier: batch'] : [],
         keyId: next.key,
         lane: next.lane === 'fast' ? 'fast' : 'standard',
         billable: next.billable,
@@ -185,6 +195,34 @@ function reinstatement(
   const expiresAtMs = lastsMs === null ? null : nowMs + lastsMs;
   const { grantId } = grant;
   return [{ type: 'ReinstateCredits', grantId, amount, expiresAtMs, reason: 'x', actor: 'operator', nowMs }];
+}
+
+/** One of the open exceptions is approved or dropped. */
+function ending(state: AccountState, { approves, which }: Extract<Step, { type: 'end' }>): AccountEvent[] {
+  const open = state.type === 'unopened' ? [] : Object.values(state.exceptions.open);
+  const exception = open[which % Math.max(1, open.length)];
+  if (exception === undefined) return [];
+  const { requestId } = exception;
+  const type = approves ? 'ApproveException' : 'DropException';
+  const decision = decide({ type, requestId, reason: 'x', actor: 'x' }, state);
+  return 'type' in decision ? [] : decision;
+}
+
+/** A request is recorded as recovered, and then its usage comes after all. */
+function lateUsage(
+  { tokens, key, durationMs }: Extract<Step, { type: 'late' }>,
+  index: number,
+  nowMs: number,
+): AccountCommand[] {
+  const { id, version, hash } = PRICE_CARD;
+  const startedAt = new Date(nowMs - durationMs).toISOString();
+  const finishedAt = new Date(nowMs).toISOString();
+  const usage = usageOf(index, 0, { keyId: key, startedAt, finishedAt, rateCard: { id, version, hash } });
+  const recovered = { ...usage, outcome: 'recovered', source: 'estimated', billable: false } as const;
+  return [
+    { type: 'RecordUsage', usage: recovered, card: PRICE_CARD },
+    { type: 'ReportLateUsage', usage: { ...usage, tokens }, card: PRICE_CARD },
+  ];
 }
 
 /** No command revokes a grant yet, but the fold knows the event: a part of what one grant still holds. */
