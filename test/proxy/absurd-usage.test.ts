@@ -75,7 +75,7 @@ it('is listed and dropped by its request id alone, beside the running gateway', 
   expect(await runForJson('exception', 'list', 'acct_test', '--all', ...program)).toMatchObject({
     exceptions: [{ request: id, state: 'dropped' }],
   });
-  await expect.poll(() => metric('gateway_exceptions_open'), { timeout: 30_000 }).toBe(0);
+  await expect.poll(() => metric('gateway_exceptions_open')).toBe(0);
 });
 
 it('is in no answer a number that lost a digit, also where an operator has approved it', async () => {
@@ -90,7 +90,7 @@ it('is in no answer a number that lost a digit, also where an operator has appro
   const all = await debits();
   const spent = all.reduce((sum, { amount }) => sum + amount, debit?.leftOut ?? 0n);
   const text = async () => (await get(gateway, '/me')).text;
-  await expect.poll(text, { timeout: 30_000 }).toContain(`"available_credits":${1_000_000n - spent}`);
+  await expect.poll(text).toContain(`"available_credits":${1_000_000n - spent}`);
   expect(await text()).toContain(`"account":{"limit":null,"spent":${spent}}`);
   expect(exactNumber(spent)).not.toBeTypeOf('number');
   expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(402);
