@@ -21,6 +21,8 @@ export interface KeptState {
   readonly log: EventLog;
   /** What the program of then computed for the same parts. */
   readonly computed: Computed;
+  /** The instant at which the old program was asked, and on from there: of the gateway and of the log's server. */
+  readonly clock: () => number;
 }
 
 const folderOf = (commit: string, kind: Kind): string => fileURLToPath(new URL(`${commit}/${kind}`, import.meta.url));
@@ -38,16 +40,18 @@ export async function putBack(commit: string, kind: Kind, parts: Parts): Promise
     Computed
   >;
   const computed = both[parts === 'whole' ? 'whole' : 'withoutJournal'];
-  return { data, computed, log: await openLog(kind, folder) };
+  const startedMs = Date.now();
+  const clock = (): number => computed.atMs + Date.now() - startedMs;
+  return { data, computed, clock, log: await openLog(kind, folder, clock) };
 }
 
-async function openLog(kind: Kind, folder: string): Promise<EventLog> {
+async function openLog(kind: Kind, folder: string, now: () => number): Promise<EventLog> {
   if (kind === 'sqlite') {
     const log = await openSqliteEventLog({ path: join(folder, 'data', 'ledger.db') });
     onTestFinished(() => log.close());
     return log;
   }
-  const store = await startFakeEventStore({ log: new StoredLog({ file: join(folder, 'events.ndjson') }) });
+  const store = await startFakeEventStore({ log: new StoredLog({ file: join(folder, 'events.ndjson'), now }) });
   const log = await openEventStoreDbEventLog({ connectionString: store.connectionString, waitForServer: true });
   onTestFinished(async () => {
     await log.close();

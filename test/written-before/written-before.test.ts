@@ -65,9 +65,7 @@ describe.each(COMMITS)('what the program of %s has written', (commit) => {
 });
 
 /** Today's gateway on the folder, with the clock at the instant at which the old program was asked. */
-async function start({ data, log, computed }: KeptState, upstreamUrl = 'http://127.0.0.1:9'): Promise<TestGateway> {
-  const startedMs = Date.now();
-  const clock = (): number => computed.atMs + Date.now() - startedMs;
+async function start({ data, log, clock }: KeptState, upstreamUrl = 'http://127.0.0.1:9'): Promise<TestGateway> {
   return startTestGateway({ data, log, clock, upstreamUrl, settings: { proxies: 'many' } });
 }
 
