@@ -78,6 +78,8 @@ const accountEvents = {
   CreditsLeased: z.strictObject({
     proxy: proxyIdField,
     leaseId: leaseIdField,
+    /** Of the claim under which the proxy has the lease; 0 from before there were claims. */
+    epoch: z.int().min(0),
     /** The key whose monthly limit the lease counts against, too; absent for keys without a limit. */
     keyId: keyIdField.optional(),
     amount: microUsdField,
@@ -182,7 +184,27 @@ const relayEvents = {
   RelayReleased: z.strictObject({ relay: text, epoch: z.int().min(1) }),
 } as const;
 
-export const EVENT_SCHEMAS = { ...accountEvents, ...catalogEvents, ...sealEvents, ...relayEvents } as const;
+/** A proxy's own stream, named after it: the newest claim has the name. */
+const proxyEvents = {
+  /**
+   * A process has the proxy's name from here on; `epoch` is greater than that of every claim before, and whoever made
+   * those is fenced. `instance` is random: by it a data folder knows its own claim again.
+   */
+  ProxyClaimed: z.strictObject({
+    proxy: proxyIdField,
+    epoch: z.int().min(1),
+    instance: text,
+    claimedAt: instantField,
+  }),
+} as const;
+
+export const EVENT_SCHEMAS = {
+  ...accountEvents,
+  ...catalogEvents,
+  ...sealEvents,
+  ...relayEvents,
+  ...proxyEvents,
+} as const;
 
 type EventsOf<Schemas extends Record<string, z.ZodType>> = {
   [T in keyof Schemas & string]: { readonly type: T; readonly data: z.infer<Schemas[T]> };
@@ -196,7 +218,9 @@ export type CatalogEvent = EventsOf<typeof catalogEvents>;
 export type SealEvent = EventsOf<typeof sealEvents>;
 /** Events of a stream `relay-<feed>`. */
 export type RelayEvent = EventsOf<typeof relayEvents>;
-export type DomainEvent = AccountEvent | CatalogEvent | SealEvent | RelayEvent;
+/** Events of a stream `proxy-<id>`. */
+export type ProxyEvent = EventsOf<typeof proxyEvents>;
+export type DomainEvent = AccountEvent | CatalogEvent | SealEvent | RelayEvent | ProxyEvent;
 export type EventType = DomainEvent['type'];
 export type EventData<T extends EventType> = Extract<DomainEvent, { type: T }>['data'];
 

@@ -36,12 +36,14 @@ export const ACCOUNT_ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 export const CATALOG_STREAM = 'catalog' as StreamName;
 /** Where the relay of a feed keeps its claim and its checkpoint. */
 export const relayStream = (feed: string): StreamName => `relay-${feed}` as StreamName;
+/** Where a proxy claims its name. */
+export const proxyStream = (id: ProxyId): StreamName => `proxy-${id}` as StreamName;
 export const accountStream = (id: AccountId): StreamName => `account-${id}` as StreamName;
 
 const ACCOUNT_STREAM_PREFIX = 'account-';
 
 /** The categories of the ledger's own streams: what is not of one of them is somebody else's. */
-export const LEDGER_CATEGORIES = ['account', 'catalog', 'seals', 'relay'] as const;
+export const LEDGER_CATEGORIES = ['account', 'catalog', 'seals', 'relay', 'proxy'] as const;
 
 /** The account that a stream belongs to; null when it is not an account's stream. */
 export function accountOfStream(stream: StreamName): AccountId | null {
@@ -62,6 +64,13 @@ export const requestIdFromUuid = (uuid: string): RequestId => requestId(`req_${u
 export function commandOfRequest(id: RequestId): CommandId {
   const hex = id.slice(4);
   return commandId(`${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`);
+}
+
+/** Usage that finds its request recorded already is another command, and the same each time, too. */
+export function commandOfLateUsage(id: RequestId): CommandId {
+  const command = commandOfRequest(id);
+  const turned = (Number.parseInt(command.charAt(24), 16) ^ 0x8).toString(16);
+  return commandId(command.slice(0, 24) + turned + command.slice(25));
 }
 
 const EVENTS_PER_COMMAND_MAX = 0x1_0000;

@@ -31,6 +31,7 @@ export class Availability {
   readonly #parts: AvailabilityParts;
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   #fault: string | null = null;
+  #isFenced = false;
   #appendsFailSinceMs: number | null = null;
 
   constructor(parts: AvailabilityParts) {
@@ -49,6 +50,16 @@ export class Availability {
   /** Nothing is admitted any more, whatever becomes of the rest. */
   fail(fault: string): void {
     this.#fault = fault;
+  }
+
+  /** Another process has this one's name: what is under way is settled, and nothing more is admitted. */
+  fence(why: string): void {
+    this.#isFenced = true;
+    this.#fault ??= why;
+  }
+
+  get isFenced(): boolean {
+    return this.#isFenced;
   }
 
   /** Settlement has tried in vain for a while; views may still be fed. True where that is news. */

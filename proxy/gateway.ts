@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Configuration } from '../contracts/configuration.ts';
@@ -17,6 +16,8 @@ import { Holds } from './admission/holds.ts';
 import { longestRequestMs } from './admission/longest-request.ts';
 import { UNLIMITED } from './admission/rate-limit.ts';
 import { Availability } from './availability.ts';
+import { gatewayClaim } from './claim/gateway-claim.ts';
+import type { ProxyClaim } from './claim/proxy-claim.ts';
 import { GatewayClock } from './clock/gateway-clock.ts';
 import { logExceptions } from './exception-log.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
@@ -30,6 +31,7 @@ import { Drains } from './relay/drains.ts';
 import { RequestAccounting } from './request-accounting.ts';
 import { buildServer } from './server.ts';
 import { UpstreamDirectory } from './upstream/upstream-directory.ts';
+import { within } from './within.ts';
 
 export interface GatewayOptions {
   readonly configuration: Configuration;
@@ -44,8 +46,8 @@ export interface GatewayOptions {
 /**
  * One gateway process: server, journal, settlement and views around one event log.
  *
- *   start: journal → views (catching up) → listening, not ready → caught up → journal's requests settled → ready
- *          (without the log: views as they were → journal's requests held → ready, degraded)
+ *   start: journal → views (catching up) → listening, not ready → caught up → name claimed → journal settled → ready
+ *          (without the log: views as they were → journal's requests held → ready, degraded, without leases)
  *   stop:  not ready → no new connections → streams drained, then cut → settlements flushed → all closed
  */
 export class Gateway {
@@ -58,6 +60,8 @@ export class Gateway {
   readonly #inFlight = new InFlight(LIMITS.requestsInFlightMax);
   readonly #server: FastifyInstance;
   readonly #sweeper: ExpirySweeper;
+  /** Null where the log is in the data folder itself, so that a copy of the folder has its own. */
+  readonly #claim: ProxyClaim | null;
   /** Null where this proxy has all credit to itself. */
   readonly #fleet: CreditFleet | null;
   readonly #availability: Availability;
@@ -100,24 +104,43 @@ export class Gateway {
     this.#forgetting = new JournalForgetting({ journal, projections, logger });
     const settlement = this.#settle(holds, recovered.length > 0);
     this.#settlement = settlement;
-    this.#recovered = new RecoveredRequests({ recovered, log, journal, holds, settlement, projections, clock, logger });
-    const { metrics } = configuration;
-    const pending = () => settlement.pending + this.#recovered.count;
+    const onFenced = (why: string): void => availability.fence(why);
+    this.#claim = gatewayClaim({ ...options, journalFolder: journalFolder(configuration), onFenced });
+    this.#recovered = new RecoveredRequests({
+      recovered,
+      log,
+      journal,
+      holds,
+      settlement,
+      projections,
+      isOver: (epoch) => this.#claim?.owns(epoch) ?? true,
+      longestMs: longestRequestMs(configuration) + configuration.leases.slackMs / 2,
+      clock,
+      logger,
+    });
     const measured = {
       clock,
       watch,
       availability,
       projections,
       journal,
-      pending,
+      pending: () => settlement.pending + this.#recovered.count,
       inFlight: this.#inFlight,
       holds,
       counts,
     };
-    this.#metrics = metrics.serve === undefined ? null : gatewayMetrics(measured);
+    this.#metrics = configuration.metrics.serve === undefined ? null : gatewayMetrics(measured);
     this.#fleet = configuration.proxies === 'many' ? this.#joinFleet(holds) : null;
     const { monotonic } = options;
-    const accounting = new RequestAccounting({ journal, holds, settlement, counts, monotonic, logger });
+    const accounting = new RequestAccounting({
+      epoch: () => this.#claim?.current?.epoch ?? null,
+      journal,
+      holds,
+      settlement,
+      counts,
+      monotonic,
+      logger,
+    });
     this.#server = buildServer({
       clock,
       logger,
@@ -162,7 +185,7 @@ export class Gateway {
     // From here on nothing reads the machine's clock as it is.
     const options = { ...given, clock: watch.now };
     const opened = await openJournal({
-      directory: join(configuration.data, 'journal'),
+      directory: journalFolder(configuration),
       bytesMax: configuration.journal.maxBytes,
     });
     for (const stretch of opened.damaged)
@@ -267,6 +290,7 @@ export class Gateway {
       );
     await within(LIMITS.shutdownFlushMs, this.#fleet?.upkeep.close() ?? Promise.resolve());
     this.#settlement.close();
+    await this.#claim?.close();
     this.#server.server.closeAllConnections();
     await closed;
     await this.#metricsServer?.close();
@@ -282,7 +306,7 @@ export class Gateway {
     const { configuration, log, logger, clock } = this.#options;
     const projections = this.#projections;
     return new CreditFleet({
-      proxy: proxyIdOf(configuration.data, clock()),
+      claim: () => this.#claim?.current ?? null,
       log,
       accounts: projections.accounts,
       holds,
@@ -303,6 +327,7 @@ export class Gateway {
       book: this.#projections.accounts,
       clock,
       waitsForEarlier,
+      isUnderWay: (requestId) => holds.has(requestId),
       onSettled: (requestId, usage) => {
         holds.release(requestId);
         this.#forgetting.add(requestId);
@@ -332,8 +357,10 @@ export class Gateway {
     try {
       await this.#projections.whenCaughtUp();
       await this.#clock.compare();
+      await this.#claim?.take();
       await this.#recovered.settle();
       this.#serve();
+      this.#fleet?.upkeep.start();
       this.#ready.resolve();
     } catch (error) {
       // A stop in the middle of the start is no failure of it.
@@ -355,12 +382,7 @@ export class Gateway {
   /** What an earlier run has admitted is settled or held. */
   #serve(): void {
     this.#availability.serve();
-    this.#fleet?.upkeep.start();
   }
 }
 
-async function within(ms: number, done: Promise<void>): Promise<void> {
-  const timer = new AbortController();
-  await Promise.race([done, delay(ms, undefined, { signal: timer.signal }).catch(() => undefined)]);
-  timer.abort();
-}
+const journalFolder = ({ data }: Configuration): string => join(data, 'journal');

@@ -7,8 +7,8 @@ const FILE = 'proxy-id';
 const PATTERN = /^proxy_[0-9a-f]{32}$/;
 
 /**
- * The name by which other proxies know this one: it belongs to the data folder, so that a restart on the same folder
- * finds its own leases. @throws Error when the file holds something else, or cannot be written.
+ * The name by which other proxies know this one: it belongs to the data folder, and a process claims it in the log before
+ * it uses it (claim/proxy-claim.ts). @throws Error when the file holds something else, or cannot be written.
  */
 export function proxyIdOf(dataFolder: string, nowMs: number): ProxyId {
   const file = join(dataFolder, FILE);
@@ -17,8 +17,15 @@ export function proxyIdOf(dataFolder: string, nowMs: number): ProxyId {
     if (PATTERN.test(kept)) return proxyId(kept);
     throw new Error(`${file} holds no proxy's name; delete it, and this proxy gets a new one`);
   }
+  return make(file, nowMs, 'wx');
+}
+
+/** Another folder has this one's name: from here on it has a new one. */
+export const takeNewProxyId = (dataFolder: string, nowMs: number): ProxyId => make(join(dataFolder, FILE), nowMs, 'w');
+
+function make(file: string, nowMs: number, flag: 'w' | 'wx'): ProxyId {
   const made = `proxy_${uuidV7(nowMs, randomBytes(10)).replaceAll('-', '')}`;
-  writeFileSync(file, `${made}\n`, { flag: 'wx', flush: true });
+  writeFileSync(file, `${made}\n`, { flag, flush: true });
   return proxyId(made);
 }
 

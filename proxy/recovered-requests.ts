@@ -8,13 +8,19 @@ import { rateCardOf } from '../ledger/catalog/catalog-state.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
 import { rateUsage } from '../ledger/rating.ts';
 import { type ReadRequest, readRecovered } from '../ledger/settlement/read-recovered.ts';
-import { examineRecovered, type JournalFindings } from '../ledger/settlement/recover-requests.ts';
-import type { Settlement } from '../ledger/settlement/settlement.ts';
+import {
+  examineRecovered,
+  type JournalFindings,
+  type UnsettledRequest,
+} from '../ledger/settlement/recover-requests.ts';
+import type { EarlierRequest, Settlement } from '../ledger/settlement/settlement.ts';
 import type { Projections } from '../projections/projections.ts';
 import type { Holds } from './admission/holds.ts';
 
 /** Between two looks for a log that is away. The looking ends with the gateway. */
 const LOOK_MS = 250;
+/** The longest that a timer waits. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export interface RecoveredRequestsParts {
   readonly recovered: readonly RecoveredRequest[];
@@ -23,6 +29,10 @@ export interface RecoveredRequestsParts {
   readonly holds: Holds;
   readonly settlement: Settlement;
   readonly projections: Pick<Projections, 'accounts' | 'catalog'>;
+  /** Whether requests that were admitted under a claim's epoch are known to be under way no more. */
+  readonly isOver: (epoch: number) => boolean;
+  /** From its admission on a request can be under way for so long, whoever has it. */
+  readonly longestMs: number;
   readonly clock: () => number;
   readonly logger: Logger;
 }
@@ -39,6 +49,10 @@ export class RecoveredRequests {
   readonly #parts: RecoveredRequestsParts;
   readonly #waiting: Set<RequestId>;
   readonly #recordedSince = new Set<RequestId>();
+  /** Of those whose usage the journal has, what somebody else has recorded as `recovered` since. */
+  readonly #lateSince = new Set<RequestId>();
+  /** Without an end in the journal, and maybe under way in another process: it may still record them. */
+  readonly #deferred = new Map<RequestId, NodeJS.Timeout>();
   readonly #closing = new AbortController();
   #isHeld = false;
 
@@ -47,9 +61,14 @@ export class RecoveredRequests {
     this.#waiting = new Set(parts.recovered.map(({ requestId }) => requestId));
     if (this.#waiting.size === 0) return;
     this.hold();
+    const ended = new Set(parts.recovered.filter(({ finished }) => finished !== null).map((one) => one.requestId));
     parts.projections.accounts.onFolded((_accountId, event) => {
-      if (event.type === 'UsageRecorded' && this.#waiting.has(event.data.requestId))
-        this.#recordedSince.add(event.data.requestId);
+      if (event.type !== 'UsageRecorded') return;
+      const { requestId, outcome } = event.data;
+      if (this.#deferred.has(requestId)) this.#endDeferral(requestId);
+      else if (!this.#waiting.has(requestId)) return;
+      else if (outcome === 'recovered' && ended.has(requestId)) this.#lateSince.add(requestId);
+      else this.#recordedSince.add(requestId);
     });
   }
 
@@ -98,18 +117,51 @@ export class RecoveredRequests {
     const left = unsettled.filter(({ usage }) => !this.#recordedSince.has(usage.requestId));
     const earlier = left.map((request) => {
       const { usage } = request;
+      const isLate = request.isLate || this.#lateSince.has(usage.requestId);
       const card = rateCardOf(projections.catalog.state, usage.rateCard);
       if (card === null)
         throw new Error(`${usage.requestId} names rate card ${usage.rateCard.hash}, which the catalog never had`);
-      return { ...request, card };
+      return { ...request, card, isLate };
     });
-    settlement.startAfter(earlier);
+    const deferred = earlier.filter((request) => this.#mayBeUnderWay(request));
+    for (const request of deferred) this.#defer(request);
+    settlement.startAfter(earlier.filter((request) => !deferred.includes(request)));
     await settlement.idle();
     logger.info({ settled: left.length, wereSettled: inLedger.length }, 'requests of the last run are settled');
   }
 
+  /**
+   * A copy of the folder may have been made while its process had the request, and that process may go on: what it used
+   * is recorded by it. Only once no process can have it any more it is recorded as `recovered`.
+   */
+  #mayBeUnderWay({ usage, epoch }: UnsettledRequest): boolean {
+    const { isOver, clock, longestMs } = this.#parts;
+    return usage.outcome === 'recovered' && !isOver(epoch) && clock() < Date.parse(usage.startedAt) + longestMs;
+  }
+
+  #defer({ accountId, usage, card, leaseId }: EarlierRequest): void {
+    const { settlement, clock, longestMs } = this.#parts;
+    const untilMs = Date.parse(usage.startedAt) + longestMs - clock();
+    const timer = setTimeout(
+      () => {
+        this.#deferred.delete(usage.requestId);
+        settlement.submit(accountId, usage, card, leaseId);
+      },
+      Math.min(untilMs, TIMER_MS_MAX),
+    );
+    this.#deferred.set(usage.requestId, timer);
+  }
+
+  /** Whoever had it has recorded it. */
+  #endDeferral(requestId: RequestId): void {
+    clearTimeout(this.#deferred.get(requestId));
+    this.#deferred.delete(requestId);
+    this.#parts.journal.settle([requestId]);
+  }
+
   /** Ends the waiting for a log that is away. The journal keeps what is not settled. */
   close(): void {
+    for (const timer of this.#deferred.values()) clearTimeout(timer);
     this.#closing.abort();
   }
 

@@ -22,6 +22,8 @@ export interface AccountedRequest {
 }
 
 interface AccountingParts {
+  /** Of the claim of this process; null where it has none. */
+  readonly epoch: () => number | null;
   readonly journal: Journal;
   readonly holds: Holds;
   readonly settlement: Settlement;
@@ -36,6 +38,7 @@ interface AccountingParts {
  * upstream has seen it). Journal, holds and settlement are moved together here and nowhere else.
  */
 export class RequestAccounting {
+  readonly #epoch: () => number | null;
   readonly #journal: Journal;
   readonly #holds: Holds;
   readonly #settlement: Settlement;
@@ -44,6 +47,7 @@ export class RequestAccounting {
   readonly #logger: Logger;
 
   constructor(parts: AccountingParts) {
+    this.#epoch = parts.epoch;
     this.#journal = parts.journal;
     this.#holds = parts.holds;
     this.#settlement = parts.settlement;
@@ -53,7 +57,9 @@ export class RequestAccounting {
   }
 
   /** @throws JournalError when the journal cannot take it: the request must not go upstream. */
-  begin(requestId: RequestId, accountId: AccountId, card: RateCard, started: StartedRequest): AccountedRequest {
+  begin(requestId: RequestId, accountId: AccountId, card: RateCard, begun: StartedRequest): AccountedRequest {
+    const epoch = this.#epoch();
+    const started = epoch === null ? begun : { ...begun, epoch };
     const text = startText(started);
     this.#journal.begin(requestId, text);
     return { requestId, accountId, card, started, startedText: text, begunAtMs: this.#monotonic() };

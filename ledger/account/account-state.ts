@@ -51,6 +51,8 @@ export type ApiKey = z.infer<typeof apiKey>;
 const lease = z.strictObject({
   leaseId: leaseIdField,
   proxy: proxyIdField,
+  /** Of the proxy's claim that the lease was first given under; 0 from before there were claims. */
+  epoch: z.int().min(0),
   /** The key whose monthly limit it counts against, too; null for keys without one. */
   keyId: keyIdField.nullable(),
   /** Leased less released and less debited under it. */

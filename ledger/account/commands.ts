@@ -63,6 +63,8 @@ export type AccountCommand =
       readonly type: 'LeaseCredits';
       readonly proxy: ProxyId;
       readonly leaseId: LeaseId;
+      /** Of the proxy's claim. */
+      readonly epoch: number;
       /** The key whose monthly limit it counts against, too; null for keys without one. */
       readonly keyId: KeyId | null;
       readonly upTo: MicroUsd;

@@ -11,14 +11,14 @@ type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { typ
  * (design, rule 7). What the clock has ended of earlier leases is written down in passing.
  */
 export function leaseCredits(command: CommandOf<'LeaseCredits'>, state: OpenAccount): AccountEvent[] {
-  const { proxy, leaseId, keyId, upTo, expiresAtMs, nowMs } = command;
+  const { proxy, leaseId, epoch, keyId, upTo, expiresAtMs, nowMs } = command;
   const free = freeCredit(state, keyId, nowMs);
   const amount: MicroUsd = upTo < free ? upTo : free;
   const renews = upTo === 0n && isActive(state, leaseId, nowMs);
   const ended = endedLeases(state, nowMs);
   if (amount === 0n && !renews) return ended;
   const expiresAt = new Date(expiresAtMs).toISOString();
-  const leased = { proxy, leaseId, ...(keyId === null ? {} : { keyId }), amount, expiresAt };
+  const leased = { proxy, leaseId, epoch, ...(keyId === null ? {} : { keyId }), amount, expiresAt };
   return [...ended, { type: 'CreditsLeased', data: leased }];
 }
 

@@ -1,5 +1,5 @@
 import type { EventData } from '../../contracts/events.ts';
-import type { KeyId, LeaseId, ProxyId } from '../../contracts/ids.ts';
+import type { KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { Lease, OpenAccount } from './account-state.ts';
 import { usableCredits } from './grants.ts';
@@ -60,9 +60,9 @@ export function leftBeside(
   };
 }
 
-/** What other proxies than this one have leased of the account's credit. */
-export const leasesOfOthers = (account: OpenAccount, proxy: ProxyId, nowMs: number): Lease[] =>
-  activeLeases(account, nowMs).filter((lease) => lease.proxy !== proxy);
+/** What others than a process have leased of the account's credit; what is its own it knows by its claim. */
+export const leasesOfOthers = (account: OpenAccount, isOwn: (lease: Lease) => boolean, nowMs: number): Lease[] =>
+  activeLeases(account, nowMs).filter((lease) => !isOwn(lease));
 
 /**
  * What a key could be debited under leases, without anything being leased anew: a lease of its own counts whole, one for
@@ -78,11 +78,12 @@ const ofKey = (lease: Lease, keyId: KeyId, scope: KeyId | null): bigint => {
 
 /** A lease that is there grows and has the new expiry. */
 export function withLease(leases: Leases, data: EventData<'CreditsLeased'>): Leases {
-  const { leaseId, proxy, keyId, amount, expiresAt } = data;
+  const { leaseId, proxy, epoch, keyId, amount, expiresAt } = data;
   const before = leases[leaseId];
   const lease: Lease = {
     leaseId,
     proxy,
+    epoch: before?.epoch ?? epoch,
     keyId: keyId ?? null,
     amount: microUsd((before?.amount ?? 0n) + amount),
     // What is leased by who knows of a limit is not for the key that has it.

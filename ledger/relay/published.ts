@@ -9,6 +9,8 @@ const PUBLISHED = {
   seals: true,
   /** A relay that published its own checkpoints would have something to publish for ever. */
   relay: false,
+  /** Who has which name is nobody's business but the proxies'. */
+  proxy: false,
 } as const satisfies Record<Category, boolean>;
 
 /** Whether the feed carries an event. */

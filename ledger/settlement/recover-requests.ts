@@ -1,6 +1,6 @@
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
-import type { UsageRecorded } from '../../contracts/events.ts';
+import type { Outcome, UsageRecorded } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type LeaseId, type RequestId, revision } from '../../contracts/ids.ts';
 import type { RecoveredRequest } from '../journal/journal.ts';
 import { readRecovered } from './read-recovered.ts';
@@ -10,6 +10,10 @@ export interface UnsettledRequest {
   readonly accountId: AccountId;
   readonly usage: UsageRecorded;
   readonly leaseId: LeaseId | null;
+  /** The ledger has it as `recovered`, and the journal knows what it used. */
+  readonly isLate: boolean;
+  /** Of the claim under which it was admitted; 0 where none is known. */
+  readonly epoch: number;
 }
 
 export interface JournalFindings {
@@ -42,8 +46,10 @@ export async function examineRecovered(
     const since = Math.min(...ofAccount.map(({ started }) => started.accountRevision));
     const known = await recordedSince(log, accountId, since, foldedUpTo);
     for (const { usage, started } of ofAccount) {
-      if (known.has(usage.requestId)) recorded.push(usage.requestId);
-      else unsettled.push({ accountId, usage, leaseId: started.leaseId ?? null });
+      const found = known.get(usage.requestId);
+      const isLate = found === 'recovered' && usage.outcome !== 'recovered';
+      if (found !== undefined && !isLate) recorded.push(usage.requestId);
+      else unsettled.push({ accountId, usage, leaseId: started.leaseId ?? null, isLate, epoch: started.epoch ?? 0 });
     }
   }
   return { unsettled, recorded };
@@ -54,16 +60,17 @@ async function recordedSince(
   accountId: AccountId,
   since: number,
   foldedUpTo: FoldedUpTo,
-): Promise<Set<RequestId>> {
-  const recorded = new Set<RequestId>();
+): Promise<Map<RequestId, Outcome | 'late'>> {
+  const recorded = new Map<RequestId, Outcome | 'late'>();
   // Taken before the reading: what is folded meanwhile is for whoever watches the book.
   const mustReach = foldedUpTo(accountId);
   let reached = since;
   for await (const event of log.readStream(accountStream(accountId), { from: revision(since + 1) })) {
     reached = event.revision;
-    if (event.type !== 'UsageRecorded') continue;
+    if (event.type !== 'UsageRecorded' && event.type !== 'LateUsageReported') continue;
     const decoded = decodeEvent(event);
-    if (decoded.type === 'UsageRecorded') recorded.add(decoded.data.requestId);
+    if (decoded.type === 'UsageRecorded') recorded.set(decoded.data.requestId, decoded.data.outcome);
+    if (decoded.type === 'LateUsageReported') recorded.set(decoded.data.requestId, 'late');
   }
   if (reached < mustReach)
     throw new EventLogError(

@@ -26,6 +26,8 @@ export const startedRequestSchema = z.strictObject({
   rateCard: rateCardRefField,
   /** Absent where one proxy has all of an account's credit. */
   leaseId: leaseIdField.optional(),
+  /** Of the claim under which it was admitted; absent where there is none, and in journals from before there were claims. */
+  epoch: z.int().min(1).optional(),
   /** The most that it may be debited; absent in journals from before it was kept. */
   hold: microUsdField.optional(),
 });

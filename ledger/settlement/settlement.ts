@@ -2,10 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { type EventLog, EventLogError, type ProposedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
-import { type AccountId, accountStream, commandOfRequest, type LeaseId, type RequestId } from '../../contracts/ids.ts';
+import {
+  type AccountId,
+  accountStream,
+  commandOfLateUsage,
+  commandOfRequest,
+  type LeaseId,
+  type RequestId,
+} from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 import { type AccountBook, catchUpBook, foldAppended } from '../account/account-book.ts';
+import { reportLateUsage } from '../account/decide-exceptions.ts';
 import { evolve } from '../account/evolve.ts';
 import { recordUsage } from '../account/record-usage.ts';
 import { rateUsage } from '../rating.ts';
@@ -22,12 +30,14 @@ export interface SettlementOptions {
   readonly onLogAway: (error: unknown) => void;
   /** The log answers again after `onLogAway`. */
   readonly onLogBack?: () => void;
+  /** Whether a request is under way here and has not ended: somebody else may record it all the same. */
+  readonly isUnderWay?: (requestId: RequestId) => boolean;
   /** Nothing is appended before `startAfter`: requests of an earlier run come first. */
   readonly waitsForEarlier?: boolean;
 }
 
 /** A request of an earlier run, with what it is priced by. */
-export interface EarlierRequest extends Pick<PendingRequest, 'accountId' | 'usage' | 'card' | 'leaseId'> {}
+export interface EarlierRequest extends Pick<PendingRequest, 'accountId' | 'usage' | 'card' | 'leaseId' | 'isLate'> {}
 
 interface PendingRequest {
   readonly accountId: AccountId;
@@ -35,6 +45,8 @@ interface PendingRequest {
   readonly card: RateCard;
   /** What it was admitted under; null where one proxy has all of an account's credit. */
   readonly leaseId: LeaseId | null;
+  /** The ledger has the request as `recovered`, and this usage says more: it is reported as late. */
+  isLate: boolean;
   /** Seen in the ledger: what is left is to see its debit, too, where it has one. */
   recorded: boolean;
   /** Whether a debit belongs to it; null until it is decided. */
@@ -70,6 +82,8 @@ export class Settlement {
   readonly #lingering: [AccountId, AccountLane][] = [];
   /** Accounts with work that wait for one of the appends under way to end. */
   readonly #ready: AccountId[] = [];
+  /** Requests under way here that somebody else has recorded as `recovered`. */
+  readonly #recoveredElsewhere = new Set<RequestId>();
   readonly #idleWaiters: (() => void)[] = [];
   #rests = new AbortController();
   #isWaiting: boolean;
@@ -92,9 +106,15 @@ export class Settlement {
   }
 
   /** Takes over a finished request, which the journal already holds. A second submission of one is ignored. */
-  submit(accountId: AccountId, usage: UsageRecorded, card: RateCard, leaseId: LeaseId | null = null): void {
+  submit(
+    accountId: AccountId,
+    usage: UsageRecorded,
+    card: RateCard,
+    leaseId: LeaseId | null = null,
+    isLate = this.#recoveredElsewhere.delete(usage.requestId),
+  ): void {
     if (this.#pending.has(usage.requestId)) return;
-    const request: PendingRequest = { accountId, usage, card, leaseId, recorded: false, hasDebit: null };
+    const request: PendingRequest = { accountId, usage, card, leaseId, isLate, recorded: false, hasDebit: null };
     this.#pending.set(usage.requestId, request);
     const lane = this.#laneOf(accountId);
     lane.waiting.push(request);
@@ -105,7 +125,8 @@ export class Settlement {
   startAfter(earlier: readonly EarlierRequest[]): void {
     if (!this.#isWaiting) throw new Error('settlement has started');
     const meanwhile = [...this.#lanes.values()].map((lane) => [lane, lane.waiting.splice(0)] as const);
-    for (const { accountId, usage, card, leaseId } of earlier) this.submit(accountId, usage, card, leaseId);
+    for (const { accountId, usage, card, leaseId, isLate } of earlier)
+      this.submit(accountId, usage, card, leaseId, isLate);
     for (const [lane, waiting] of meanwhile) lane.waiting.push(...waiting);
     this.#isWaiting = false;
     for (const [accountId, lane] of this.#lanes) this.#wake(accountId, lane);
@@ -282,14 +303,21 @@ export class Settlement {
     let bytes = 0;
     let { state } = snapshot;
     for (const request of group) {
-      const { usage, card, leaseId } = request;
+      const { usage, card, leaseId, isLate } = request;
       if (!this.#isPending(request) || request.recorded) continue;
       try {
         if (state.type === 'unopened') throw new Error(`account ${accountId} was never opened`);
-        const decided = recordUsage(state, usage, card, leaseId);
+        const decided = isLate
+          ? reportLateUsage({ type: 'ReportLateUsage', usage, card }, state)
+          : recordUsage(state, usage, card, leaseId);
+        if (decided.length === 0) {
+          // Its late usage was reported before.
+          this.#settled(request);
+          continue;
+        }
         request.hasDebit = decided.some(({ type }) => type === 'CreditsDebited');
         const encoded = encodeEvents(decided, {
-          commandId: commandOfRequest(usage.requestId),
+          commandId: isLate ? commandOfLateUsage(usage.requestId) : commandOfRequest(usage.requestId),
           actor: usage.keyId,
           recordedAt,
         });
@@ -307,11 +335,22 @@ export class Settlement {
   }
 
   #observe(event: AccountEvent): void {
-    if (event.type !== 'UsageRecorded' && event.type !== 'CreditsDebited') return;
-    const request = this.#pending.get(event.data.requestId);
-    if (request === undefined) return;
+    if (event.type !== 'UsageRecorded' && event.type !== 'CreditsDebited' && event.type !== 'LateUsageReported') return;
+    const { requestId } = event.data;
+    const request = this.#pending.get(requestId);
+    if (request === undefined) {
+      if (event.type === 'UsageRecorded' && this.#options.isUnderWay?.(requestId) === true)
+        this.#recoveredElsewhere.add(requestId);
+      return;
+    }
+    if (event.type === 'UsageRecorded' && event.data.outcome === 'recovered' && request.usage.outcome !== 'recovered') {
+      // Never dropped: it is an exception, which an operator decides.
+      request.isLate = true;
+      return;
+    }
     request.recorded = true;
-    if (event.type === 'CreditsDebited' || !(request.hasDebit ?? hasDebit(request))) this.#settled(request);
+    const isWhole = event.type !== 'UsageRecorded' || !(request.hasDebit ?? hasDebit(request));
+    if (isWhole) this.#settled(request);
   }
 
   #settled({ usage }: PendingRequest): void {

@@ -2,6 +2,7 @@ import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { LeaseId } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
 import { monthOf } from '../../ledger/account/month.ts';
+import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -63,6 +64,7 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
   const { account, accountId, keyId, worst, nowMs } = request;
   const refused = refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds));
   if (refused !== null) return refusedFor(model, nowMs, refused);
+  if (worst.hold > 0n && parts.fleet?.leases.hasClaim === false) return refusedFor(model, nowMs, withoutClaim());
   const lease = worst.hold === 0n ? null : (parts.fleet?.leases.scopeOf(account, keyId) ?? null);
   if (lease !== null && parts.fleet?.takeRoom(accountId, account, lease, worst.hold) === false) return null;
   const leaseId = lease?.leaseId ?? null;
@@ -77,6 +79,10 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
   const { size: _size, ...admitted } = candidate;
   return { type: 'admitted', ...admitted, leaseId, hold: worst.hold, admittedAtMs: nowMs };
 }
+
+/** What costs nothing needs no lease, and goes on. */
+const withoutClaim = (): Refusal =>
+  refusal('gateway_overloaded', 'this gateway could not yet claim its name in the event log', OUTAGE_RETRY_S);
 
 function moneyRequest(candidate: Candidate, inputTokens: number, parts: GatewayParts): MoneyRequest {
   const { accountId, key } = candidate.caller;

@@ -2,7 +2,7 @@ import type { AccountId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
-import { activeLeases, leasesOfOthers, setAsideForKey, sumOfLeases } from '../../ledger/account/leases.ts';
+import { activeLeases, setAsideForKey, sumOfLeases } from '../../ledger/account/leases.ts';
 import { CreditLeases, type CreditLeasesOptions, type LeaseScope } from './credit-leases.ts';
 import type { Holds } from './holds.ts';
 import { LeaseQueue } from './lease-queue.ts';
@@ -51,7 +51,7 @@ export class CreditFleet {
     const others = activeLeases(account, nowMs).filter(({ leaseId }) => leaseId !== scope.leaseId);
     const leased = sumOfLeases(others) + this.#holds.ofLease(accountId, scope.leaseId);
     const holds = takenByHolds(request, this.#holds);
-    const ofOthers = leasesOfOthers(account, this.leases.proxy, nowMs);
+    const ofOthers = this.leases.ofOthers(account);
     const keyMonth = holds.keyMonth + setAsideForKey(account, keyId, ofOthers);
     return { account: microUsd(leased), accountMonth: microUsd(leased), keyMonth: microUsd(keyMonth) };
   }

@@ -1,22 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { EventLog } from '../../contracts/event-log.ts';
-import {
-  type AccountId,
-  commandId,
-  type KeyId,
-  type LeaseId,
-  leaseId,
-  type ProxyId,
-  uuidV7,
-} from '../../contracts/ids.ts';
+import { type AccountId, commandId, type KeyId, type LeaseId, leaseId, uuidV7 } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
+import { type Lease, NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { executeOnBook } from '../../ledger/account/execute-command.ts';
 import { freeCredit, leaseScope, leasesOfOthers, leftBeside } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
+import type { Claim } from '../claim/proxy-claim.ts';
 import type { Holds } from './holds.ts';
 import { heldOfCredits } from './money-gate.ts';
 
@@ -24,7 +17,8 @@ import { heldOfCredits } from './money-gate.ts';
 const SHARE_OF_FREE = 8n;
 
 export interface CreditLeasesOptions {
-  readonly proxy: ProxyId;
+  /** What this process has claimed; null before the log has taken it: until then it has no leases. */
+  readonly claim: () => Claim | null;
   readonly log: EventLog;
   readonly accounts: AccountViews;
   readonly holds: Holds;
@@ -41,7 +35,10 @@ export interface CreditLeasesOptions {
   readonly slackMs: number;
 }
 
-/** The lease that requests of a key come under: one a proxy and account, and one for each key with a monthly limit. */
+/**
+ * The lease that requests of a key come under: one a claim and account, and one for each key with a monthly limit. Leases
+ * of two claims of one name are never the same, so two processes of it cannot admit against the same credit.
+ */
 export interface LeaseScope {
   readonly leaseId: LeaseId;
   readonly keyId: KeyId | null;
@@ -70,26 +67,39 @@ export class CreditLeases {
     });
   }
 
-  get proxy(): ProxyId {
-    return this.#options.proxy;
+  /** Whether this process has claimed its name: without that nothing may be held under a lease. */
+  get hasClaim(): boolean {
+    return this.#options.claim() !== null;
+  }
+
+  /** Of this process, or of one before it that is known to have ended. */
+  owns({ proxy, epoch }: Pick<Lease, 'proxy' | 'epoch'>): boolean {
+    const claim = this.#options.claim();
+    return claim !== null && proxy === claim.proxy && epoch >= claim.ownsFrom && epoch <= claim.epoch;
+  }
+
+  /** What others have leased of an account's credit: other proxies, and whoever else has claimed this one's name. */
+  ofOthers(account: OpenAccount): Lease[] {
+    return leasesOfOthers(account, (lease) => this.owns(lease), this.#options.clock());
   }
 
   scopeOf(account: OpenAccount, key: KeyId): LeaseScope {
     const keyId = leaseScope(account, key);
-    const { proxy } = this.#options;
-    return { keyId, leaseId: leaseId(keyId === null ? `lease_${proxy}` : `lease_${proxy}_${keyId}`) };
+    const { proxy, epoch } = this.#claim;
+    const ofClaim = `lease_${proxy}_${epoch}`;
+    return { keyId, leaseId: leaseId(keyId === null ? ofClaim : `${ofClaim}_${keyId}`) };
   }
 
   /** What another request may hold under a lease now; 0 where there is none, or where it would not outlast a request. */
   room(accountId: AccountId, account: OpenAccount, scope: LeaseScope): MicroUsd {
-    const { proxy, clock, holds } = this.#options;
+    const { clock, holds } = this.#options;
     const nowMs = clock();
     const lease = account.leases[scope.leaseId];
     if (lease === undefined || !this.#admitsUnder(lease.expiresAtMs, nowMs)) return NOTHING;
     const byLease = lease.amount - holds.ofLease(accountId, scope.leaseId) - this.givingBack(accountId, scope.leaseId);
     // Where credit has gone that was leased before (a grant was revoked or has expired), or a limit was set since, less
     // than the lease is left.
-    const left = leftBeside(account, scope.keyId, leasesOfOthers(account, proxy, nowMs), nowMs);
+    const left = leftBeside(account, scope.keyId, this.ofOthers(account), nowMs);
     const month = monthOf(nowMs);
     let room = smaller(byLease, left.credit - heldOfCredits(accountId, account, holds, nowMs));
     if (left.ofAccountLimit !== null)
@@ -183,12 +193,19 @@ export class CreditLeases {
     return nowMs + longestRequestMs + slackMs / 2 < expiresAtMs;
   }
 
+  get #claim(): Claim {
+    const claim = this.#options.claim();
+    if (claim === null) throw new Error('a lease is asked for without a claim');
+    return claim;
+  }
+
   #leaseCommand({ leaseId, keyId }: LeaseScope, upTo: MicroUsd): AccountCommand {
-    const { proxy, clock, mayLease, longestRequestMs, slackMs } = this.#options;
+    const { clock, mayLease, longestRequestMs, slackMs } = this.#options;
     if (!mayLease()) throw new Error('nothing is leased by a clock that is in doubt');
+    const { proxy, epoch } = this.#claim;
     const nowMs = clock();
     const expiresAtMs = nowMs + longestRequestMs + slackMs;
-    return { type: 'LeaseCredits', proxy, leaseId, keyId, upTo, expiresAtMs, nowMs };
+    return { type: 'LeaseCredits', proxy, leaseId, epoch, keyId, upTo, expiresAtMs, nowMs };
   }
 
   async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<void> {
@@ -196,7 +213,7 @@ export class CreditLeases {
     const nowMs = clock();
     const result = await executeOnBook(log, accounts, accountId, command, {
       commandId: commandId(uuidV7(nowMs, randomBytes(10))),
-      actor: this.#options.proxy,
+      actor: this.#claim.proxy,
       recordedAt: new Date(nowMs).toISOString(),
     });
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);

@@ -38,6 +38,10 @@ export class Holds {
     return this.#holds.size;
   }
 
+  has(requestId: RequestId): boolean {
+    return this.#holds.has(requestId);
+  }
+
   place(requestId: RequestId, { accountId, keyId, month, amount, leaseId, startedAtMs }: Hold): void {
     if (this.#holds.has(requestId)) throw new Error(`${requestId} holds already`);
     const ofMonth = `${accountId} ${month}`;

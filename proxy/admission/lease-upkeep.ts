@@ -42,14 +42,17 @@ export class LeaseUpkeep {
 
   constructor(options: LeaseUpkeepOptions) {
     this.#options = options;
-    for (const [accountId] of options.accounts.balance.all()) this.#observe(accountId);
     options.accounts.onFolded((accountId) => this.#observe(accountId));
   }
 
-  /** Not before everything that an earlier run has admitted is held: until then nobody knows what is not needed. */
+  /**
+   * Not before the name is claimed, and everything that an earlier run has admitted is held: until then nobody knows what
+   * is not needed.
+   */
   start(): void {
-    if (this.#closed) return;
-    this.#timer ??= setInterval(() => this.#lookAt(this.#accounts, true), LOOK_MS);
+    if (this.#closed || this.#timer !== null) return;
+    for (const [accountId] of this.#options.accounts.balance.all()) this.#observe(accountId);
+    this.#timer = setInterval(() => this.#lookAt(this.#accounts, true), LOOK_MS);
   }
 
   /** Gives back everything that holds nothing, and stops. Bounded by the log's own deadlines. */
@@ -155,7 +158,7 @@ export class LeaseUpkeep {
     const { accounts, leases } = this.#options;
     const { state } = accounts.read(accountId);
     if (state.type === 'unopened') return [];
-    return Object.values(state.leases).filter(({ proxy }) => proxy === leases.proxy);
+    return Object.values(state.leases).filter((lease) => leases.owns(lease));
   }
 }
 

@@ -65,6 +65,9 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   gauge('admitting', '1 while requests are admitted, 0 while every one is refused', () =>
     availability.refuse() === null ? 1 : 0,
   );
+  gauge('fenced', '1 once another process has claimed the name of this one, which admits nothing more', () =>
+    availability.isFenced ? 1 : 0,
+  );
   // What never held everything is no views yet: infinitely old, and any threshold tells.
   gauge('views_age_seconds', 'How old the views may be; 0 while they follow their feed', () => {
     const ageMs = projections.ageMs(clock());

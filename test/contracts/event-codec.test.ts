@@ -73,6 +73,7 @@ describe('an event', () => {
       'RelayClaimed',
       'RelayCheckpointed',
       'RelayReleased',
+      'ProxyClaimed',
     ]);
   });
 });

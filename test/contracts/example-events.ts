@@ -181,7 +181,7 @@ const USAGE: DomainEvent[] = [
   },
   {
     type: 'CreditsLeased',
-    data: { proxy: PROXY, leaseId: LEASE, amount: microUsd(500_000n), expiresAt: LATER },
+    data: { proxy: PROXY, leaseId: LEASE, epoch: 0, amount: microUsd(500_000n), expiresAt: LATER },
   },
   { type: 'LeaseReleased', data: { proxy: PROXY, leaseId: LEASE, amount: microUsd(0n) } },
   { type: 'SpendLimitSet', data: { scope: 'key', keyId: KEY, limit: microUsd(0n) } },
@@ -247,7 +247,7 @@ const MONEY: DomainEvent[] = [
 const FLEET: DomainEvent[] = [
   {
     type: 'CreditsLeased',
-    data: { proxy: PROXY, leaseId: LEASE, keyId: KEY, amount: microUsd(0n), expiresAt: LATER },
+    data: { proxy: PROXY, leaseId: LEASE, epoch: 0, keyId: KEY, amount: microUsd(0n), expiresAt: LATER },
   },
   {
     type: 'CreditsDebited',
@@ -387,6 +387,15 @@ const LIMITS_AND_LEASES: DomainEvent[] = [
   { type: 'LeaseNarrowed', data: { proxy: PROXY, leaseId: LEASE, keyId: KEY, atMost: microUsd(250_000n) } },
 ];
 
+/** One name, one proxy. */
+const CLAIMS: DomainEvent[] = [
+  { type: 'ProxyClaimed', data: { proxy: PROXY, epoch: 3, instance: 'a3'.repeat(16), claimedAt: AT } },
+  {
+    type: 'CreditsLeased',
+    data: { proxy: PROXY, leaseId: LEASE, epoch: 3, keyId: KEY, amount: microUsd(500_000n), expiresAt: LATER },
+  },
+];
+
 export const EXAMPLE_EVENTS: readonly DomainEvent[] = [
   ...ACCOUNT,
   ...USAGE,
@@ -396,6 +405,7 @@ export const EXAMPLE_EVENTS: readonly DomainEvent[] = [
   ...EXCEPTIONS,
   { type: 'CatalogPublished', data: { version: 4, hash: SHA256, publishedAt: AT, models: [PRICED] } },
   ...LIMITS_AND_LEASES,
+  ...CLAIMS,
 ];
 
 /** The example of a type. @throws Error when there is none. */

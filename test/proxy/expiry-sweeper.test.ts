@@ -91,7 +91,7 @@ describe('expired credits', () => {
   });
 
   it('are not written down while a proxy has a lease in the account', async () => {
-    const lease = { proxy: proxyId('gw-2'), leaseId: leaseId('lease_gw-2'), keyId: null, upTo: microUsd(5n) };
+    const lease = { proxy: proxyId('gw-2'), leaseId: leaseId('lease_gw-2'), epoch: 1, keyId: null, upTo: microUsd(5n) };
     nowMs = EXPIRES_MS + LATE_MS;
     await gateway.command({ type: 'LeaseCredits', ...lease, expiresAtMs: nowMs + 1_000, nowMs });
     expect(await sweeper.sweep()).toBe(0);

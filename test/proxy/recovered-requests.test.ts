@@ -27,6 +27,8 @@ import {
 
 const A = account(0);
 const KNOWN = revision(2);
+/** A little after the requests here began. */
+const SOON = (): number => Date.parse(usageOf(1, 3).startedAt) + 5_000;
 const silent = pino({ level: 'silent' });
 
 /** A settlement that waits for what an earlier run has left. */
@@ -55,13 +57,24 @@ function recoveredOf(
   scene: SettlementScene,
   journal: Journal,
   recovered: readonly RecoveredRequest[],
-  change: { log?: EventLog; knowsCard?: boolean } = {},
+  change: {
+    log?: EventLog;
+    knowsCard?: boolean;
+    isOver?: (epoch: number) => boolean;
+    longestMs?: number;
+    clock?: () => number;
+  } = {},
 ) {
   const holds = new Holds();
   const { log, book, settlement } = scene;
   const projections = { accounts: book, catalog: catalogWith(change.knowsCard ?? true) };
-  const parts = { recovered, log: change.log ?? log, journal, holds, settlement, projections };
-  return { holds, requests: new RecoveredRequests({ ...parts, clock: Date.now, logger: silent }) };
+  const isOver = change.isOver ?? (() => true);
+  const parts = { recovered, log: change.log ?? log, journal, holds, settlement, projections, isOver };
+  const longestMs = change.longestMs ?? 60_000;
+  return {
+    holds,
+    requests: new RecoveredRequests({ ...parts, longestMs, clock: change.clock ?? Date.now, logger: silent }),
+  };
 }
 
 const costOf = (number: number): bigint => {
@@ -114,6 +127,30 @@ describe('requests that the journal has kept', () => {
     const { requests } = recoveredOf(scene, journal, recovered, { log });
     await requests.settle();
     expect(scene.settled).toEqual([1, 2, 3].map(requestOf));
+    await journal.close();
+  });
+
+  test('without an end, that another process may have under way, are left to it, and recorded once it cannot', async () => {
+    const scene = await afterRestart();
+    const { journal, recovered } = await journalWith([1], [2]);
+    const { requests } = recoveredOf(scene, journal, recovered, { isOver: () => false, clock: SOON });
+    await requests.settle();
+    // What has ended is settled in any case.
+    expect(scene.settled).toEqual([requestOf(1)]);
+    appearInLog(scene, 2);
+    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
+    expect(billed(scene)).toEqual(once([usageOf(1, 3), usageOf(2, 3)]));
+    expect(journal.open).toBe(1);
+    requests.close();
+    await journal.close();
+  });
+
+  test('without an end are recorded as recovered at once where no process can have them any more', async () => {
+    const scene = await afterRestart();
+    const { journal, recovered } = await journalWith([], [2]);
+    const { requests } = recoveredOf(scene, journal, recovered, { isOver: () => false, longestMs: 1, clock: SOON });
+    await requests.settle();
+    expect(scene.settled).toEqual([requestOf(2)]);
     await journal.close();
   });
 

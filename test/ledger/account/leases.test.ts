@@ -37,6 +37,7 @@ const leaseCommand = (
   type: 'LeaseCredits',
   proxy: P1,
   leaseId: L1,
+  epoch: 1,
   keyId: null,
   upTo: credits(upTo),
   expiresAtMs: NOW + MINUTE_MS,
@@ -52,6 +53,7 @@ const leased = (
   data: {
     proxy,
     leaseId: id,
+    epoch: 1,
     ...(keyId === undefined ? {} : { keyId }),
     amount: credits(amount),
     expiresAt: new Date(untilMs).toISOString(),
@@ -180,8 +182,8 @@ describe('a lease', () => {
 
   test('of others is what a proxy cannot spend, though it is in the balance', () => {
     const state = openAccount([...account, leased(60), leased(30, { proxy: P2, leaseId: L2 })]);
-    expect(sumOfLeases(leasesOfOthers(state, P1, NOW))).toBe(30n);
-    expect(sumOfLeases(leasesOfOthers(state, P2, NOW))).toBe(60n);
+    expect(sumOfLeases(leasesOfOthers(state, ({ proxy }) => proxy === P1, NOW))).toBe(30n);
+    expect(sumOfLeases(leasesOfOthers(state, ({ proxy }) => proxy === P2, NOW))).toBe(60n);
     expect(spendable(state, NOW)).toBe(100n);
   });
 });

@@ -33,6 +33,7 @@ const leased = (amount: number, id: LeaseId = L1, keyId?: KeyId): AccountEvent =
   data: {
     proxy: P1,
     leaseId: id,
+    epoch: 1,
     ...(keyId === undefined ? {} : { keyId }),
     amount: credits(amount),
     expiresAt: UNTIL,
@@ -56,6 +57,7 @@ const leaseForKey = (upTo: number): AccountCommand => ({
   type: 'LeaseCredits',
   proxy: P1,
   leaseId: K1,
+  epoch: 1,
   keyId: KEY,
   upTo: credits(upTo),
   expiresAtMs: Date.parse(UNTIL),
@@ -171,6 +173,7 @@ describe("an account's limit", () => {
     type: 'LeaseCredits',
     proxy: P1,
     leaseId: L1,
+    epoch: 1,
     keyId: null,
     upTo: credits(500),
     expiresAtMs: Date.parse(UNTIL),

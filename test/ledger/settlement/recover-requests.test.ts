@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { revision } from '../../../contracts/ids.ts';
+import { reportLateUsage } from '../../../ledger/account/decide-exceptions.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import type { RecoveredRequest } from '../../../ledger/journal/journal.ts';
 import { examineRecovered } from '../../../ledger/settlement/recover-requests.ts';
@@ -39,7 +40,7 @@ describe('a request that the journal still holds', () => {
   test('and that had ended is to be settled with the usage that was seen', async () => {
     const { log } = await sceneWith();
     expect(await examineRecovered(log, [ended(1)], NOW)).toEqual({
-      unsettled: [{ accountId: A, usage: usageOf(1, 3), leaseId: null }],
+      unsettled: [{ accountId: A, usage: usageOf(1, 3), leaseId: null, isLate: false, epoch: 0 }],
       recorded: [],
     });
   });
@@ -57,6 +58,8 @@ describe('a request that the journal still holds', () => {
           finishedAt: '2026-11-07T00:00:00.000Z',
         }),
         leaseId: null,
+        isLate: false,
+        epoch: 0,
       },
     ]);
   });
@@ -65,8 +68,24 @@ describe('a request that the journal still holds', () => {
     const { log } = await sceneWith();
     const request: RecoveredRequest = { ...ended(1), start: null, finished: finishedText(A, KNOWN, usageOf(1, 3)) };
     expect((await examineRecovered(log, [request], NOW)).unsettled).toEqual([
-      { accountId: A, usage: usageOf(1, 3), leaseId: null },
+      { accountId: A, usage: usageOf(1, 3), leaseId: null, isLate: false, epoch: 0 },
     ]);
+  });
+
+  test('and whose usage finds it recorded as recovered is late, once', async () => {
+    const scene = await sceneWith();
+    const { state } = scene.book.read(A);
+    if (state.type === 'unopened') throw new Error('not open');
+    const recovered = usageOf(1, 0, { outcome: 'recovered', billable: false });
+    settledElsewhere(scene, A, recordUsage(state, recovered, CARD), recovered);
+    const { unsettled, recorded } = await examineRecovered(scene.log, [ended(1)], NOW);
+    expect(unsettled).toEqual([{ accountId: A, usage: usageOf(1, 3), leaseId: null, isLate: true, epoch: 0 }]);
+    expect(recorded).toEqual([]);
+    // Without an end here there is nothing to say.
+    expect((await examineRecovered(scene.log, [begun(1)], NOW)).recorded).toEqual([requestOf(1)]);
+    const late = reportLateUsage({ type: 'ReportLateUsage', usage: usageOf(1, 3), card: CARD }, state);
+    settledElsewhere(scene, A, late, usageOf(2, 3));
+    expect((await examineRecovered(scene.log, [ended(1)], NOW)).recorded).toEqual([requestOf(1)]);
   });
 
   test.each([ended(1), begun(1)])('and that the ledger has is not settled again (%#)', async (request) => {

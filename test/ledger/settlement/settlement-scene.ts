@@ -37,14 +37,20 @@ export async function settlementScene(
   accounts: number,
   log = new MemoryEventLog(),
   waitsForEarlier = false,
+  isUnderWay: (requestId: RequestId) => boolean = () => false,
 ): Promise<SettlementScene> {
   const book = new AccountViews();
   if (log.events.length === 0) for (let number = 0; number < accounts; number++) openOn(log, number);
   for (const recorded of log.events) foldInto(book, recorded);
-  return watch(log, book, waitsForEarlier);
+  return watch(log, book, waitsForEarlier, isUnderWay);
 }
 
-function watch(log: MemoryEventLog, book: AccountViews, waitsForEarlier: boolean): SettlementScene {
+function watch(
+  log: MemoryEventLog,
+  book: AccountViews,
+  waitsForEarlier: boolean,
+  isUnderWay: (requestId: RequestId) => boolean,
+): SettlementScene {
   const settled: RequestId[] = [];
   const stuck: { requestId: RequestId; error: unknown }[] = [];
   const away: unknown[] = [];
@@ -57,6 +63,7 @@ function watch(log: MemoryEventLog, book: AccountViews, waitsForEarlier: boolean
     onStuck: (requestId, error) => stuck.push({ requestId, error }),
     onLogAway: (error) => away.push(error),
     onLogBack: () => back++,
+    isUnderWay,
     waitsForEarlier,
   });
   return { log, book, settlement, settled, stuck, away, back: () => back };

@@ -6,7 +6,7 @@ import type { UsageRecorded } from '../../../contracts/events.ts';
 import { accountStream, commandId, type KeyId, type LeaseId, proxyId, uuidV7 } from '../../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import { catchUpBook, foldAppended } from '../../../ledger/account/account-book.ts';
-import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import type { Lease, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { activeLeases, setAsideForKey, sumOfLeases } from '../../../ledger/account/leases.ts';
 import { loadAccount } from '../../../ledger/account/load-account.ts';
@@ -98,7 +98,7 @@ class FleetProxy {
   constructor(life: Life, index: number) {
     this.#life = life;
     this.leases = new CreditLeases({
-      proxy: proxyId(`proxy_${index}`),
+      claim: () => ({ proxy: proxyId(`proxy_${index}`), epoch: 1, ownsFrom: 1 }),
       log: life.log,
       accounts: this.views,
       holds: this.holds,
@@ -161,17 +161,19 @@ class FleetProxy {
   }
 
   async narrow(): Promise<void> {
-    for (const { leaseId, proxy: of, beforeLimit } of Object.values(this.account.leases))
-      if (of === this.leases.proxy)
-        for (const keyId of Object.keys(beforeLimit)) await this.leases.narrow(ACCOUNT, leaseId, keyId as KeyId);
+    for (const { leaseId, beforeLimit } of this.#ownLeases())
+      for (const keyId of Object.keys(beforeLimit)) await this.leases.narrow(ACCOUNT, leaseId, keyId as KeyId);
   }
 
   async release(): Promise<void> {
-    for (const { leaseId, proxy: of, amount: leased } of Object.values(this.account.leases)) {
-      if (of !== this.leases.proxy) continue;
+    for (const { leaseId, amount: leased } of this.#ownLeases()) {
       const surplus = leased - this.holds.ofLease(ACCOUNT, leaseId);
       if (surplus > 0n) await this.leases.release(ACCOUNT, leaseId, microUsd(surplus));
     }
+  }
+
+  #ownLeases(): Lease[] {
+    return Object.values(this.account.leases).filter((lease) => this.leases.owns(lease));
   }
 
   heldOf(scope: KeyId | null, month: string): bigint {

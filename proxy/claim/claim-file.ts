@@ -1,0 +1,50 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { proxyIdField } from '../../contracts/event-fields.ts';
+
+const FILE = 'proxy-claims.json';
+
+const keptClaim = z.strictObject({
+  proxy: proxyIdField,
+  epoch: z.int().min(1),
+  /** Random, made for this claim: by it a folder knows its own claim in the log again. */
+  instance: z.string().min(1),
+  /** The processes of all claims from this epoch on have run in this very folder. */
+  ownsFrom: z.int().min(0),
+  /** Which folder it was (folder-identity.ts). */
+  folder: z.string().min(1),
+});
+export type KeptClaim = z.infer<typeof keptClaim>;
+
+const file = z.strictObject({ claims: z.array(keptClaim).max(2) });
+
+/**
+ * What the data folder remembers of its claims: the last one that the log has taken, and one that may have been taken.
+ * @throws Error when the file holds something else.
+ */
+export function readKeptClaims(dataFolder: string): readonly KeptClaim[] {
+  const path = join(dataFolder, FILE);
+  try {
+    return file.parse(JSON.parse(readFileSync(path, 'utf8'))).claims;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw new Error(`${path} holds no claims; delete it and the file proxy-id, and this proxy gets a new name`, {
+      cause: error,
+    });
+  }
+}
+
+/** On disk when it returns, whole or not at all. */
+export function keepClaims(dataFolder: string, claims: readonly KeptClaim[]): void {
+  const path = join(dataFolder, FILE);
+  const beside = `${path}.new`;
+  writeFileSync(beside, `${JSON.stringify({ claims })}\n`, { flush: true });
+  renameSync(beside, path);
+  const folder = openSync(dataFolder, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

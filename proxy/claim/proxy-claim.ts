@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { commandId, NO_STREAM, type ProxyId, proxyStream, uuidV7 } from '../../contracts/ids.ts';
+import { proxyIdOf, takeNewProxyId } from '../proxy-id.ts';
+import { type KeptClaim, keepClaims, readKeptClaims } from './claim-file.ts';
+import { type RecordedClaim, readClaim } from './read-claim.ts';
+
+/** Between two looks for a log that is away. */
+const LOOK_MS = 250;
+/** Between two looks whether another has claimed the name: well within the second in which it must be noticed. */
+const WATCH_MS = 400;
+const INSTANCE_BYTES = 16;
+
+export interface ProxyClaimOptions {
+  readonly log: EventLog;
+  readonly dataFolder: string;
+  /** Of folder-identity.ts. */
+  readonly folder: string;
+  readonly clock: () => number;
+  readonly logger: Logger;
+  /** Another process has claimed the name after this one: it admits nothing from here on. */
+  readonly onFenced: (by: RecordedClaim) => void;
+}
+
+/** What a process may call its own. */
+export interface Claim {
+  readonly proxy: ProxyId;
+  readonly epoch: number;
+  /**
+   * Claims of the name from this epoch on were made in this very folder, and their processes have ended, for this one
+   * has the folder's lock. So their leases and their requests are this one's.
+   */
+  readonly ownsFrom: number;
+}
+
+/**
+ * One name, one proxy. A data folder has a name, but a folder can be copied. So a process claims its name in the log,
+ * at an expected revision, under an epoch that is greater than any before; the newest claim has the name, and an older
+ * process that is still there is fenced.
+ *
+ *   who starts                                    what it finds                             what it does
+ *   again in its folder (stopped, killed)         its own claim, the same folder            next epoch, owns the earlier ones
+ *   a copy, the original running or dead          the original's claim, another folder      next epoch, owns nothing earlier;
+ *                                                                                           a running original is fenced
+ *   the original again, after its copy            the copy's claim                          a new name, owns what it had
+ *   two copies at once                            one claim is first, the other conflicts   the second: a new name
+ *   a restored backup, a copy of a copy           a claim that it never made                a new name
+ *   a cloned disk, the machine started again      its own claim, another kernel             next epoch, owns nothing earlier
+ *
+ * What is not owned is left to its own process, or to the clock: a lease until it expires, a request without an end
+ * until it can be under way no more. Ends that the journal has are settled in any case, for the ledger takes each
+ * request once. Leases carry their epoch, so two processes of one name never admit under the same one, whether or not
+ * the older has noticed yet.
+ */
+export class ProxyClaim {
+  readonly #options: ProxyClaimOptions;
+  readonly #closing = new AbortController();
+  #claim: KeptClaim | null = null;
+  #fencedBy: RecordedClaim | null = null;
+  #watching: Promise<void> | null = null;
+
+  constructor(options: ProxyClaimOptions) {
+    this.#options = options;
+  }
+
+  /** Null before the log has taken it. */
+  get current(): Claim | null {
+    return this.#claim;
+  }
+
+  /** Whether what was admitted under an epoch can have no other process any more than this one. */
+  owns(epoch: number): boolean {
+    return this.#claim !== null && epoch >= this.#claim.ownsFrom;
+  }
+
+  get fencedBy(): RecordedClaim | null {
+    return this.#fencedBy;
+  }
+
+  /** Claims the folder's name, or a new one; waits for a log that is away. @throws Error when closed meanwhile. */
+  async take(): Promise<Claim> {
+    const { logger, dataFolder } = this.#options;
+    for (let looks = 0; ; looks++) {
+      try {
+        this.#claim ??= await this.#tryOnce();
+        if (this.#claim === null) continue;
+        const { proxy, epoch, ownsFrom } = this.#claim;
+        logger.info({ proxy, epoch, ownsFrom, dataFolder }, 'the name of this proxy is claimed');
+        this.#watching ??= this.#watch(this.#claim);
+        return this.#claim;
+      } catch (error) {
+        if (!(error instanceof EventLogError && error.canRetry)) throw error;
+        if (looks === 0) logger.warn({ err: error }, 'the event log does not answer; the name of this proxy waits');
+        await delay(LOOK_MS, undefined, { signal: this.#closing.signal });
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#watching;
+  }
+
+  /** Null where another was first: what it has claimed is looked at next. */
+  async #tryOnce(): Promise<KeptClaim | null> {
+    const { log, dataFolder, clock, logger } = this.#options;
+    const proxy = proxyIdOf(dataFolder, clock());
+    const kept = readKeptClaims(dataFolder);
+    const last = await readClaim(log, proxy);
+    const own = kept.filter((claim) => claim.proxy === proxy && claim.instance === last?.instance);
+    if (last !== null && own.length === 0) {
+      // Claims stay: they say which epochs were this folder's.
+      const renamed = takeNewProxyId(dataFolder, clock());
+      if (kept.length === 0) keepClaims(dataFolder, [this.#unowned(proxy, last.epoch)]);
+      logger.warn(
+        { proxy, epoch: last.epoch, renamed },
+        'another folder has claimed the name: this one takes a new one',
+      );
+      return null;
+    }
+    const claim = this.#next(proxy, kept, last);
+    // Before the log has it: a crash in between must not make its own claim look like another's.
+    keepClaims(dataFolder, [...(own.length > 0 ? own : kept.slice(0, 1)), claim]);
+    if (!(await this.#append(claim, last))) return null;
+    keepClaims(dataFolder, [claim]);
+    return claim;
+  }
+
+  #next(proxy: ProxyId, kept: readonly KeptClaim[], last: RecordedClaim | null): KeptClaim {
+    const { folder } = this.#options;
+    // Also beyond those of an earlier name: a folder's epochs only grow, so that a request's says whose it was.
+    const newest = kept.toSorted((a, b) => a.epoch - b.epoch).at(-1);
+    const epoch = Math.max(newest?.epoch ?? 0, last?.epoch ?? 0) + 1;
+    const instance = randomBytes(INSTANCE_BYTES).toString('hex');
+    // A folder from before there were claims owns what it has.
+    const ownsFrom = newest === undefined ? 0 : newest.folder === folder ? newest.ownsFrom : epoch;
+    return { proxy, epoch, instance, ownsFrom, folder };
+  }
+
+  /** What a folder that has never claimed anything knows when its name was claimed by a copy: nothing is its own. */
+  #unowned(proxy: ProxyId, epoch: number): KeptClaim {
+    return { proxy, epoch, instance: 'of another folder', ownsFrom: epoch, folder: 'another folder' };
+  }
+
+  async #append(claim: KeptClaim, last: RecordedClaim | null): Promise<boolean> {
+    const { log, clock } = this.#options;
+    const nowMs = clock();
+    const { proxy, epoch, instance } = claim;
+    const claimedAt = new Date(nowMs).toISOString();
+    const recording = { commandId: commandId(uuidV7(nowMs, randomBytes(10))), actor: proxy, recordedAt: claimedAt };
+    const events = encodeEvents([{ type: 'ProxyClaimed', data: { proxy, epoch, instance, claimedAt } }], recording);
+    // An append that failed may have been written: the next look finds it, by the instance that the folder has kept.
+    const { type } = await log.append(proxyStream(proxy), last?.revision ?? NO_STREAM, events);
+    return type === 'appended';
+  }
+
+  /** Looks at the stream's end again and again: it does not depend on where the views are fed from. */
+  async #watch({ proxy, instance }: KeptClaim): Promise<void> {
+    const { log, logger, onFenced } = this.#options;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await delay(WATCH_MS, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        const last = await readClaim(log, proxy);
+        if (last === null || last.instance === instance) continue;
+        this.#fencedBy = last;
+        onFenced(last);
+        return;
+      } catch (error) {
+        // A log that is away tells nobody anything; leases of two epochs are not the same all the while.
+        logger.debug({ err: error }, 'whether this proxy still has its name could not be looked up');
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { DomainEvent, EventData, EventType } from '../../contracts/events.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { WORST_MICRO_USD } from '../burst/requests-at-once.ts';
+import { postMessage, startPost } from '../gateway/post-message.ts';
+import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
+import { json, wait } from '../upstream/answer.ts';
+import { message } from '../upstream/message.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+
+const FITTING = 6;
+
+let upstream: Upstream;
+let log: EventLog;
+let gateways: TestGateway[] = [];
+
+afterEach(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.stop()));
+  gateways = [];
+  await log.close();
+  await upstream.close();
+});
+
+const options = () => ({
+  upstreamUrl: upstream.url,
+  provider: { countTokens: false },
+  settings: { proxies: 'many' },
+  log,
+  creditsMicroUsd: BigInt(FITTING) * WORST_MICRO_USD,
+});
+
+async function start(data?: string): Promise<TestGateway> {
+  const gateway = await startTestGateway({ ...options(), ...(data === undefined ? {} : { data }) });
+  gateways.push(gateway);
+  return gateway;
+}
+
+function copyOf(folder: string): string {
+  const copy = join(temporaryFolder(), 'copy');
+  cpSync(folder, copy, { recursive: true });
+  return copy;
+}
+
+const of = <T extends EventType>(type: T, events: readonly DomainEvent[]): EventData<T>[] =>
+  events.flatMap((event) => (event.type === type ? [event.data as EventData<T>] : []));
+
+describe('a data folder that is copied under load, and both started', () => {
+  it('is two proxies under two claims: never more than the credit, every request billed once, the older one says why it stops', async () => {
+    upstream = await startUpstream();
+    log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
+    const original = await start();
+    const gate = Promise.withResolvers<void>();
+    let reached = 0;
+    upstream.answerWith(({ body }) => {
+      reached++;
+      const output = JSON.parse(body.toString('utf8')).max_tokens;
+      return [wait(gate.promise), ...[json(message({ tokens: { input: 1, output } }))].flat()];
+    });
+    // Under way in the original when its folder is copied.
+    const before = Array.from({ length: 3 }, () => startPost(original));
+    await expect.poll(() => reached).toBe(3);
+    const copy = await start(copyOf(original.data));
+    const target = { url: copy.url, key: original.key };
+    await expect
+      .poll(async () => (await fetch(`${original.url}/readyz`)).json())
+      .toEqual({ ok: false, reason: expect.stringMatching(/another process has claimed the name proxy_/) });
+    const refused = await postMessage(original);
+    expect(refused.status).toBe(529);
+    expect(String(await refused.rest())).toMatch(/this data folder was copied/);
+    // As many as come: with what the original holds they never cost more than there is.
+    const after = Array.from({ length: 20 }, () => startPost(target));
+    await expect.poll(() => reached).toBeGreaterThan(3);
+    gate.resolve();
+    const answers = await Promise.all([...before, ...after].map(({ answered }) => answered));
+    for (const answer of answers) await answer.rest();
+    const served = answers.filter(({ status }) => status === 200);
+    expect(served.length).toBe(reached);
+    await Promise.all(gateways.map(({ gateway }) => gateway.whenSettled()));
+    const events = await original.events();
+    const usages = of('UsageRecorded', events);
+    expect(new Set(usages.map(({ requestId }) => requestId)).size).toBe(usages.length);
+    const late = of('LateUsageReported', events).map(({ requestId }) => requestId);
+    const billed = usages.filter(({ billable }) => billable).map(({ requestId }) => requestId);
+    expect(new Set([...billed, ...late]).size).toBe(reached);
+    const debits = of('CreditsDebited', events);
+    expect(debits.filter(({ uncovered, balanceAfter }) => uncovered > 0n || balanceAfter < 0n)).toEqual([]);
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import type { UsageRecorded } from '../../../contracts/events.ts';
+import { recordUsage } from '../../../ledger/account/record-usage.ts';
+import { CARD, requestOf, usageOf } from '../account/example-account.ts';
+import {
+  account,
+  billed,
+  eventsOf,
+  foldInto,
+  type SettlementScene,
+  settledElsewhere,
+  settlementScene,
+} from './settlement-scene.ts';
+
+const A = account(0);
+
+/** Another process, which has a copy of the journal, has recorded the request without its usage. */
+function recoveredElsewhere(scene: SettlementScene, number: number): void {
+  const { state } = scene.book.read(A);
+  if (state.type === 'unopened') throw new Error('not open');
+  const usage: UsageRecorded = usageOf(number, 0, { outcome: 'recovered', source: 'estimated', billable: false });
+  settledElsewhere(scene, A, recordUsage(state, usage, CARD), usage);
+}
+
+const lateIn = (scene: SettlementScene) =>
+  eventsOf(scene, A).flatMap((event) => (event.type === 'LateUsageReported' ? [event.data] : []));
+
+function expectOneException(scene: SettlementScene): void {
+  expect(lateIn(scene)).toMatchObject([{ requestId: requestOf(1), usage: { tokens: { output: 3 } } }]);
+  expect(billed(scene)).toEqual(new Map([[requestOf(1), '1/0']]));
+  expect([scene.settled, scene.stuck]).toEqual([[requestOf(1)], []]);
+  const { state } = scene.book.read(A);
+  expect(state.type === 'open' ? Object.keys(state.exceptions.open) : []).toEqual([requestOf(1)]);
+}
+
+describe('usage that finds its request recorded as recovered', () => {
+  test('by a conflict is an exception, and is never dropped', async () => {
+    const scene = await settlementScene(1);
+    recoveredElsewhere(scene, 1);
+    scene.settlement.submit(A, usageOf(1, 3), CARD);
+    await scene.settlement.idle();
+    expectOneException(scene);
+  });
+
+  test('while it was under way here is one, too', async () => {
+    const scene = await settlementScene(1, undefined, false, (id) => id === requestOf(1));
+    recoveredElsewhere(scene, 1);
+    for (const recorded of scene.log.events.slice(-1)) foldInto(scene.book, recorded);
+    scene.settlement.submit(A, usageOf(1, 3), CARD);
+    await scene.settlement.idle();
+    expectOneException(scene);
+  });
+
+  test('is reported once, where the answer of the log is lost', async () => {
+    const scene = await settlementScene(1);
+    recoveredElsewhere(scene, 1);
+    let appends = 0;
+    scene.log.faults = () => ({ type: ++appends === 2 ? 'lose' : 'none' });
+    scene.settlement.submit(A, usageOf(1, 3), CARD);
+    await scene.settlement.idle();
+    expectOneException(scene);
+  });
+
+  test('says nothing new where it says itself that nothing was seen', async () => {
+    const scene = await settlementScene(1);
+    recoveredElsewhere(scene, 1);
+    scene.settlement.submit(A, usageOf(1, 0, { outcome: 'recovered', billable: false }), CARD);
+    await scene.settlement.idle();
+    expect(lateIn(scene)).toEqual([]);
+    expect(scene.settled).toEqual([requestOf(1)]);
+  });
+});

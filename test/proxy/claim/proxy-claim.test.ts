@@ -1,0 +1,151 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { decodeEvent } from '../../../contracts/event-codec.ts';
+import { proxyStream } from '../../../contracts/ids.ts';
+import { type Claim, ProxyClaim } from '../../../proxy/claim/proxy-claim.ts';
+import { proxyIdOf } from '../../../proxy/proxy-id.ts';
+import { temporaryFolder } from '../../gateway/start-gateway.ts';
+import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
+
+let log = new MemoryEventLog();
+let started: ProxyClaim[] = [];
+
+afterEach(async () => {
+  await Promise.all(started.map((claim) => claim.close()));
+  await log.close();
+  log = new MemoryEventLog();
+  started = [];
+});
+
+interface Started {
+  readonly claim: ProxyClaim;
+  readonly fencedBy: number[];
+}
+
+/** A process that starts on a data folder; `folder` is what tells that folder from a copy. */
+function start(dataFolder: string, folder = dataFolder): Started {
+  const fencedBy: number[] = [];
+  const claim = new ProxyClaim({
+    log,
+    dataFolder,
+    folder,
+    clock: Date.now,
+    logger: pino({ level: 'silent' }),
+    onFenced: ({ epoch }) => fencedBy.push(epoch),
+  });
+  started.push(claim);
+  return { claim, fencedBy };
+}
+
+async function claimed(dataFolder: string, folder = dataFolder): Promise<Claim> {
+  return start(dataFolder, folder).claim.take();
+}
+
+function copyOf(folder: string): string {
+  const copy = join(temporaryFolder(), 'copy');
+  cpSync(folder, copy, { recursive: true });
+  return copy;
+}
+
+describe('a process claims the name of its data folder', () => {
+  it('for the first time, and owns what the folder has from before', async () => {
+    const folder = temporaryFolder();
+    const claim = await claimed(folder);
+    expect(claim).toMatchObject({ proxy: proxyIdOf(folder, 0), epoch: 1, ownsFrom: 0 });
+    const [event] = log.events.map(decodeEvent);
+    expect(event).toMatchObject({ type: 'ProxyClaimed', data: { proxy: claim.proxy, epoch: 1 } });
+  });
+
+  it('again in the same folder, and owns what the processes before it had', async () => {
+    const folder = temporaryFolder();
+    await claimed(folder);
+    await claimed(folder);
+    expect(await claimed(folder)).toMatchObject({ proxy: proxyIdOf(folder, 0), epoch: 3, ownsFrom: 0 });
+  });
+
+  it('of a copy: the original is fenced, and owned is only what comes now', async () => {
+    const folder = temporaryFolder();
+    const original = start(folder);
+    const { proxy } = await original.claim.take();
+    const copy = await claimed(copyOf(folder), 'copy');
+    expect(copy).toMatchObject({ proxy, epoch: 2, ownsFrom: 2 });
+    await expect.poll(() => original.fencedBy).toEqual([2]);
+    expect(original.claim.fencedBy?.epoch).toBe(2);
+  });
+
+  it('of the original, after its copy: it takes a new name, fences nobody, and owns what it had', async () => {
+    const folder = temporaryFolder();
+    const { proxy } = await claimed(folder);
+    const copy = start(copyOf(folder), 'copy');
+    await copy.claim.take();
+    const again = await claimed(folder);
+    expect(again).toMatchObject({ proxy: proxyIdOf(folder, 0), ownsFrom: 0 });
+    expect(again.proxy).not.toBe(proxy);
+    // Epochs of a folder only grow, so that a request's epoch says whose it was.
+    expect(again.epoch).toBeGreaterThan(1);
+    const name = proxyStream(proxy);
+    expect(log.events.filter(({ stream }) => stream === name)).toHaveLength(2);
+    expect(copy.fencedBy).toEqual([]);
+  });
+
+  it('of two copies at once: each has a name of its own', async () => {
+    const folder = temporaryFolder();
+    await claimed(folder);
+    const [one, two] = await Promise.all([claimed(copyOf(folder), 'one'), claimed(copyOf(folder), 'two')]);
+    expect(one.proxy).not.toBe(two.proxy);
+    for (const { ownsFrom } of [one, two]) expect(ownsFrom).toBeGreaterThan(1);
+  });
+
+  it('of two copies of a folder from before there were claims: the second owns nothing', async () => {
+    const folder = temporaryFolder();
+    const name = proxyIdOf(folder, 0);
+    const copy = copyOf(folder);
+    expect(await claimed(folder)).toMatchObject({ proxy: name, ownsFrom: 0 });
+    const second = await claimed(copy);
+    expect(second.proxy).not.toBe(name);
+    expect(second.ownsFrom).toBe(second.epoch);
+  });
+
+  it('of a backup that is older than the last claim: it takes a new name', async () => {
+    const folder = temporaryFolder();
+    const { proxy } = await claimed(folder);
+    const backup = copyOf(folder);
+    await claimed(folder);
+    const restored = await claimed(backup, 'backup');
+    expect(restored.proxy).not.toBe(proxy);
+    expect(restored.ownsFrom).toBe(restored.epoch);
+  });
+
+  it('after the machine was started again: the name stays, what its leases have is left to the clock', async () => {
+    const folder = temporaryFolder();
+    const { proxy } = await claimed(folder, 'boot 1');
+    expect(await claimed(folder, 'boot 2')).toMatchObject({ proxy, epoch: 2, ownsFrom: 2 });
+    expect(await claimed(folder, 'boot 2')).toMatchObject({ proxy, epoch: 3, ownsFrom: 2 });
+  });
+
+  it('once, where the answer of the log is lost: the claim is known as its own', async () => {
+    const folder = temporaryFolder();
+    let isFirst = true;
+    log.faults = () => {
+      const type = isFirst ? 'lose' : 'none';
+      isFirst = false;
+      return { type };
+    };
+    const { proxy } = await claimed(folder);
+    expect(proxy).toBe(proxyIdOf(folder, 0));
+    expect(new Set(log.events.map(({ stream }) => stream))).toEqual(new Set([proxyStream(proxy)]));
+  });
+
+  it('not while the log is away, and as soon as it is back', async () => {
+    log.faults = () => ({ type: 'refuse' });
+    const { claim } = start(temporaryFolder());
+    const taken = claim.take();
+    await expect.poll(() => log.appends).toBeGreaterThan(1);
+    expect(claim.current).toBeNull();
+    log.faults = () => ({ type: 'none' });
+    expect((await taken).epoch).toBeGreaterThan(0);
+    expect(claim.current).not.toBeNull();
+  });
+});
