@@ -2,12 +2,15 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { accountBooks } from './audit/account-books.ts';
+import { auditListed, openExceptionsOf } from './audit/audit-exceptions.ts';
+import { auditLimitsSet } from './audit/audit-limits-set.ts';
 import { auditRequests } from './audit/audit-requests.ts';
 import { auditMe, auditShown, auditViewRows, type MeSeen } from './audit/audit-views.ts';
 import type { AccountBooks } from './audit/own-account.ts';
 import { readUpstreamRecord } from './audit/upstream-record.ts';
 import { type StartedProcess, stopInOrder } from './child-process.ts';
 import type { CrashSite } from './crash-site.ts';
+import type { LimitSet } from './move-limit.ts';
 import type { ClientKey, SentRequest } from './post-planned.ts';
 import { viewRows } from './view-rows.ts';
 
@@ -21,6 +24,10 @@ export interface RunToAudit {
   /** One key for each account. */
   readonly keys: readonly ClientKey[];
   readonly start: () => StartedProcess;
+  /** Limits that operators have set while the run lasted. */
+  readonly limits: readonly LimitSet[];
+  /** Whether a refusal for want of money was to be expected. */
+  readonly mayRefuse: (request: SentRequest) => boolean;
 }
 
 export interface RunAudit {
@@ -33,6 +40,9 @@ export interface RunAudit {
   readonly outcomes: Readonly<Record<string, number>>;
   readonly debits: number;
   readonly debitedMicroUsd: bigint;
+  /** Usage that came after its request had been recorded as `recovered`, and what is not ended of all exceptions. */
+  readonly late: number;
+  readonly openExceptions: number;
   /** How often each kind of trouble of the log has struck; empty for the embedded log. */
   readonly struck: Readonly<Record<string, number>>;
 }
@@ -41,12 +51,13 @@ const SETTLE_MS_MAX = 120_000;
 const POLL_MS = 50;
 
 /** Waits until nothing is under way, stops the gateway in order, and compares everything with everything. */
-export async function auditRun({ site, last, url, sent, killsMs, keys, start }: RunToAudit): Promise<RunAudit> {
+export async function auditRun(run: RunToAudit): Promise<RunAudit> {
+  const { site, last, url, sent, killsMs, keys, start, limits, mayRefuse } = run;
   const faults: string[] = [];
   const seenByKeys = new Map<ClientKey, MeSeen>();
   for (const key of keys) seenByKeys.set(key, await meOnceSettled(url, key));
   await stopInOrder(last);
-  const audited = await Promise.all(site.accountIds.map((accountId) => auditAccount(site, accountId)));
+  const audited = await Promise.all(site.accountIds.map((accountId) => auditAccount(site, accountId, limits)));
   const books = audited.map(({ own }) => own);
   faults.push(...audited.flatMap((one) => one.faults));
   for (const [key, me] of seenByKeys) {
@@ -56,8 +67,10 @@ export async function auditRun({ site, last, url, sent, killsMs, keys, start }: 
   faults.push(...auditViewRows(join(site.data, 'views.db'), books));
   faults.push(...(await auditRebuild(site, start)));
   const usages = books.flatMap((own) => own.usages);
+  const debits = books.flatMap((own) => own.debits);
+  const late = books.flatMap((own) => own.late);
   const seen = readUpstreamRecord(site.recordPath);
-  faults.push(...auditRequests({ sent, seen, usages, prices: site.catalog.prices, killsMs }));
+  faults.push(...auditRequests({ sent, seen, usages, debits, late, prices: site.catalog.prices, killsMs, mayRefuse }));
   return {
     faults,
     kills: killsMs.length,
@@ -66,16 +79,25 @@ export async function auditRun({ site, last, url, sent, killsMs, keys, start }: 
     outcomes: Object.fromEntries(
       [...Map.groupBy(usages, ({ outcome }) => outcome)].map(([outcome, same]) => [outcome, same.length]),
     ),
+    late: late.length,
+    openExceptions: books.flatMap(openExceptionsOf).length,
     debits: books.reduce((sum, own) => sum + own.debits.length, 0),
     struck: site.struck,
     debitedMicroUsd: books.reduce((sum, own) => sum + own.debited, 0n),
   };
 }
 
-async function auditAccount(site: CrashSite, accountId: string): Promise<{ own: AccountBooks; faults: string[] }> {
-  const own = accountBooks(accountId, await site.accountEvents(accountId), site.catalog.prices);
-  const shown = auditShown(own, await site.command('account', 'show', accountId));
-  return { own, faults: [...own.faults.map((fault) => `${accountId}: ${fault}`), ...shown] };
+async function auditAccount(
+  site: CrashSite,
+  accountId: string,
+  limits: readonly LimitSet[],
+): Promise<{ own: AccountBooks; faults: string[] }> {
+  const events = await site.accountEvents(accountId);
+  const own = accountBooks(accountId, events, site.catalog.prices);
+  const faults = [...own.faults, ...auditLimitsSet(events, limits)].map((fault) => `${accountId}: ${fault}`);
+  faults.push(...auditShown(own, await site.command('account', 'show', accountId)));
+  faults.push(...auditListed(own, await site.command('exception', 'list', accountId)));
+  return { own, faults };
 }
 
 /** What /me says once nothing is held any more; what it says at the end of the time where something still is. */

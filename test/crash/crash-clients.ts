@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RequestCase } from './planned-cases.ts';
 import { planRequest } from './planned-request.ts';
 import { type ClientKey, postPlanned, type SentRequest } from './post-planned.ts';
 import { RequestSlots } from './request-slots.ts';
@@ -11,6 +12,8 @@ export interface CrashClientsOptions {
   readonly models: readonly string[];
   /** How long a client rests after a request, at most. */
   readonly restMsMax?: number;
+  /** What some of the requests are; plain ones only where it is left out. */
+  readonly cases?: readonly RequestCase[];
 }
 
 const CLIENTS_PER_KEY = 3;
@@ -30,12 +33,14 @@ export class CrashClients {
   readonly #slots: readonly RequestSlots[];
   readonly #running: Promise<unknown>;
   readonly #restMsMax: number;
+  readonly #cases: readonly RequestCase[];
   #urls: readonly string[] = [];
   #urlWanted = Promise.withResolvers<void>();
   #isStopping = false;
   #requests = 0;
 
-  constructor({ random, keys, models, restMsMax = 0 }: CrashClientsOptions) {
+  constructor({ random, keys, models, restMsMax = 0, cases = [] }: CrashClientsOptions) {
+    this.#cases = cases;
     this.#restMsMax = restMsMax;
     this.#slots = keys.map((key) => new RequestSlots(key, models));
     const clients = this.#slots.flatMap((slots) =>
@@ -52,6 +57,10 @@ export class CrashClients {
     if (urls.length === 0 && this.#urls.length > 0) this.#urlWanted = Promise.withResolvers();
     if (urls.length > 0) this.#urlWanted.resolve();
     this.#urls = urls;
+  }
+
+  get urls(): readonly string[] {
+    return this.#urls;
   }
 
   /** What hands out keys and models, one for each key that the clients began with. */
@@ -96,7 +105,7 @@ export class CrashClients {
         continue;
       }
       if (this.#restMsMax > 0) await delay(random.whole(0, this.#restMsMax));
-      const planned = planRequest(random, `r${this.#requests++}`, slot.model);
+      const planned = planRequest(random, `r${this.#requests++}`, slot.model, this.#cases);
       const sent = await postPlanned(url, slot.key, planned);
       this.sent.push(sent);
       if (sent.status === null || sent.errorType === 'overloaded_error') await delay(RETRY_MS);

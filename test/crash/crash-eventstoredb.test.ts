@@ -5,8 +5,10 @@ import { afterEach, expect, it } from 'vitest';
 import { removeFolder } from './audit-run.ts';
 import { killStarted } from './child-process.ts';
 import { crashRun } from './crash-run.ts';
+import { REQUEST_CASES } from './planned-cases.ts';
 
 const KILLS = 3;
+const CASES = [...REQUEST_CASES, 'meanwhile'] as const;
 const SEED = 20_261_122;
 const RUN_MS_MAX = 600_000;
 
@@ -27,6 +29,7 @@ it(`records each request once through ${KILLS} kills while an event store loses 
     kills: KILLS,
     secondsBetween: 1,
     requestsMin: 300,
+    cases: CASES,
     log: 'eventstoredb',
   });
   expect(audit.faults).toEqual([]);

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditRun, type RunAudit } from './audit-run.ts';
 import { killAtOnce, type StartedProcess } from './child-process.ts';
+import { type CrashCase, requestCases } from './crash-cases.ts';
 import { CrashClients } from './crash-clients.ts';
+import { CAPPED_ACCOUNT, CrashOperators, EARNS_REFUSALS, PLAIN_ACCOUNTS, THIN_ACCOUNT } from './crash-operators.ts';
 import { type CrashSite, layOutSite } from './crash-site.ts';
 import { FaultyEventStore } from './faulty-event-store.ts';
-import type { ClientKey } from './post-planned.ts';
+import { MeWatch } from './me-watch.ts';
+import type { ClientKey, SentRequest } from './post-planned.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { SupervisedStart } from './supervised-start.ts';
 
@@ -17,6 +20,8 @@ export interface CrashRunOptions {
   readonly secondsBetween: number;
   /** The last gateway lives until clients have had so many answers in all, however long that takes them. */
   readonly requestsMin?: number;
+  /** What some of the requests are, and what operators do meanwhile. None where it is left out. */
+  readonly cases?: readonly CrashCase[];
   /** `eventstoredb`: over the fake server, which loses acknowledgements and connections meanwhile. */
   readonly log: 'sqlite' | 'eventstoredb';
   /** Told of each kill. */
@@ -26,9 +31,16 @@ export interface CrashRunOptions {
 export interface CrashAudit extends RunAudit {
   /** Starts that a supervisor had to repeat: the gateway ended by itself, or was not ready in time. */
   readonly failedStarts: number;
+  /** Requests sent, by their case. */
+  readonly cases: Readonly<Record<string, number>>;
+  /** The least that `/me` told of any account, in micro-USD, and how often it was asked. */
+  readonly lowestMicroUsd: bigint | null;
+  readonly looks: number;
+  /** What operators did beside the load. */
+  readonly limits: number;
+  readonly grants: number;
 }
 
-const ACCOUNTS = ['acct_ada', 'acct_bob'];
 const KEYS_PER_ACCOUNT = 2;
 /** So many of the gateways are killed while they start, recover or have just begun to serve. */
 const EARLY_KILL_SHARE = 0.25;
@@ -46,26 +58,32 @@ const LAST_LIFE_MS = 1_000;
  */
 export async function crashRun(options: CrashRunOptions): Promise<CrashAudit> {
   const random = new SeededRandom(options.seed);
+  const { cases = [] } = options;
+  const isMeanwhile = cases.includes('meanwhile');
   const store = options.log === 'eventstoredb' ? await FaultyEventStore.start(random.fork()) : null;
   const site = await layOutSite({
     folder: options.folder,
-    accountIds: ACCOUNTS,
+    accountIds: isMeanwhile ? [...PLAIN_ACCOUNTS, CAPPED_ACCOUNT, THIN_ACCOUNT] : PLAIN_ACCOUNTS,
     ...(store === null ? {} : { store }),
   }).catch(async (error: unknown) => {
     await store?.close();
     throw error;
   });
   let gateway: StartedProcess | null = null;
+  let watch: MeWatch | null = null;
   const start = (): StartedProcess => {
     gateway = site.startGateway();
     return gateway;
   };
   try {
     const keys = await firstKeys(site);
-    const clients = new CrashClients({ random: random.fork(), keys, models: site.catalog.models });
+    const models = site.catalog.models;
+    const clients = new CrashClients({ random: random.fork(), keys, models, cases: requestCases(cases) });
+    watch = new MeWatch({ keys, urls: () => clients.urls });
+    const operators = new CrashOperators(site, random.fork());
     const killsMs: number[] = [];
     const supervised = new SupervisedStart();
-    const lives = { site, clients, random, start, supervised };
+    const lives = { site, clients, random, start, supervised, operators: isMeanwhile ? operators : null };
     for (let kill = 1; kill <= options.kills; kill++) {
       killsMs.push(await liveAndDie(lives, options));
       await clients.refillKeys((accountId) => site.issueKey(accountId));
@@ -76,20 +94,42 @@ export async function crashRun(options: CrashRunOptions): Promise<CrashAudit> {
     await delay(LAST_LIFE_MS);
     await clients.untilSent(options.requestsMin ?? 0);
     await clients.stop();
+    await watch.stop();
     await site.calmLog();
-    const audit = await auditRun({ site, last, url, sent: clients.sent, killsMs, keys, start });
-    return { ...audit, failedStarts: supervised.failed };
+    const { sent } = clients;
+    const { limits, grants } = operators;
+    const audit = await auditRun({ site, last, url, sent, killsMs, keys, start, limits, mayRefuse });
+    return {
+      ...audit,
+      faults: [...audit.faults, ...watch.faults],
+      failedStarts: supervised.failed,
+      cases: Object.fromEntries(
+        [...Map.groupBy(sent, ({ planned }) => planned.case)].map(([name, same]) => [name, same.length]),
+      ),
+      lowestMicroUsd: lowestOf([...watch.lowest.values()]),
+      looks: watch.looks,
+      limits: limits.length,
+      grants,
+    };
   } finally {
+    await watch?.stop();
     if (gateway !== null) await killAtOnce(gateway);
     await site.close();
     await store?.close();
   }
 }
 
+const mayRefuse = ({ accountId, errorType }: SentRequest): boolean =>
+  errorType === 'billing_error' && EARNS_REFUSALS.has(accountId);
+
+const lowestOf = (amounts: readonly bigint[]): bigint | null =>
+  amounts.reduce<bigint | null>((least, one) => (least === null || one < least ? one : least), null);
+
 async function firstKeys(site: CrashSite): Promise<ClientKey[]> {
   const issueOf = async (accountId: string): Promise<ClientKey[]> => {
     const keys: ClientKey[] = [];
-    while (keys.length < KEYS_PER_ACCOUNT) keys.push(await site.issueKey(accountId));
+    const count = PLAIN_ACCOUNTS.includes(accountId) ? KEYS_PER_ACCOUNT : 1;
+    while (keys.length < count) keys.push(await site.issueKey(accountId));
     return keys;
   };
   return (await Promise.all(site.accountIds.map(issueOf))).flat();
@@ -101,22 +141,28 @@ interface Lives {
   readonly random: SeededRandom;
   readonly start: () => StartedProcess;
   readonly supervised: SupervisedStart;
+  /** Null where nobody works beside the load but for a grant now and then. */
+  readonly operators: CrashOperators | null;
 }
 
 /** One life of a gateway. Returns when it was killed, in ms since 1970. */
 async function liveAndDie(
-  { site, clients, random, start, supervised }: Lives,
+  { site, clients, random, start, supervised, operators }: Lives,
   { secondsBetween }: CrashRunOptions,
 ): Promise<number> {
   const isEarly = random.chance(EARLY_KILL_SHARE);
   const earlyMs = random.whole(0, EARLY_MS_MAX);
   const lifeMs = (0.2 + 1.6 * random.next()) * secondsBetween * 1_000;
-  const grantTo = random.chance(GRANT_SHARE) ? (ACCOUNTS[random.whole(0, ACCOUNTS.length - 1)] ?? null) : null;
+  const grantTo = random.chance(GRANT_SHARE)
+    ? (PLAIN_ACCOUNTS[random.whole(0, PLAIN_ACCOUNTS.length - 1)] ?? null)
+    : null;
   const priority = random.whole(1, 200);
   const gateway = isEarly ? startUnawaited(start, clients) : await startServing(supervised, start, clients);
   const granted = grantTo === null || isEarly ? null : site.grant(grantTo, priority);
+  const worked = operators?.work() ?? null;
   // Told below.
   granted?.catch(() => undefined);
+  worked?.catch(() => undefined);
   const sentBefore = clients.sent.length;
   await delay(isEarly ? earlyMs : lifeMs);
   if (!isEarly) await clients.untilSent(sentBefore + REQUESTS_PER_LIFE_MIN);
@@ -124,6 +170,7 @@ async function liveAndDie(
   await killAtOnce(gateway);
   clients.useGateways([]);
   await granted;
+  await worked;
   return atMs;
 }
 

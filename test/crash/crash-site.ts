@@ -2,20 +2,33 @@ import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readStoredEvents, type StoredEvent } from './audit/stored-event.ts';
 import { type StartedProcess, startProcess, stopInOrder } from './child-process.ts';
-import { type CrashCatalog, crashCatalog } from './crash-catalog.ts';
+import { type CrashCatalog, crashCatalog, crashProviders } from './crash-catalog.ts';
+import { THIN_ACCOUNT } from './crash-operators.ts';
 import type { FaultyEventStore } from './faulty-event-store.ts';
 import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from './gateway-command.ts';
 import type { ClientKey } from './post-planned.ts';
 import { tryWhileAway } from './try-while-away.ts';
 
+export interface GatewayStart {
+  /** Another data folder than the site's own. */
+  readonly data?: string;
+  /** A module that is loaded before the gateway's own. */
+  readonly preload?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 /** Everything of a run that is outside the gateway: its folder, its catalog, the upstream, accounts and keys. */
 export interface CrashSite {
   readonly data: string;
+  /** What its gateways say on stderr. */
+  readonly stderrPath: string;
   readonly catalog: CrashCatalog;
   readonly accountIds: readonly string[];
   /** What the upstream saw, one JSON line each. */
   readonly recordPath: string;
-  startGateway(): StartedProcess;
+  /** The log may have other proxies, so that this one leases what it admits by. */
+  readonly isShared: boolean;
+  startGateway(how?: GatewayStart): StartedProcess;
   /** Runs a command of the gateway program beside whatever gateway is up, again while the log is away. @throws Error when it fails. */
   command(...args: readonly string[]): Promise<string>;
   /** The account's events as the log holds them, in order. */
@@ -33,6 +46,9 @@ export interface CrashSite {
 const MODELS = 180;
 /** A silent upstream is left so long after its client has left; any other has said its last by then, also on a busy machine. */
 const DRAIN_MS = 6_000;
+/** A client that takes no byte for so long counts as having left. */
+const CLIENT_STALL_MS = 1_500;
+const CLOCK_STEADY_MS = 5_000;
 const SECRET_ENV = { CRASH_UPSTREAM_KEY: 'upstream-secret' };
 
 export interface SiteOptions {
@@ -49,7 +65,8 @@ export async function layOutSite({ folder, accountIds, upstreamUrl: given, store
   const data = join(folder, 'data');
   mkdirSync(data, { recursive: true });
   const recordPath = join(folder, 'upstream.jsonl');
-  const stderrFd = openSync(join(folder, 'stderr.log'), 'a');
+  const stderrPath = join(folder, 'stderr.log');
+  const stderrFd = openSync(stderrPath, 'a');
   writeFileSync(recordPath, '');
   const upstream =
     given === undefined ? startProcess([UPSTREAM_PROGRAM, '--port', '0', '--record', recordPath], { stderrFd }) : null;
@@ -66,14 +83,12 @@ export async function layOutSite({ folder, accountIds, upstreamUrl: given, store
     store?.begin();
     return {
       data,
+      stderrPath,
       catalog,
       accountIds,
       recordPath,
-      startGateway: () =>
-        startProcess([GATEWAY_PROGRAM, 'serve', '--config', configPath, '--json'], {
-          stderrFd,
-          environment: SECRET_ENV,
-        }),
+      isShared: store !== undefined,
+      startGateway: (how) => startGateway(configPath, stderrFd, how),
       command,
       accountEvents: async (accountId) =>
         store?.accountEvents(accountId) ?? readStoredEvents(await command('ledger', 'events', accountId)),
@@ -110,18 +125,35 @@ function writeConfiguration({ folder, data, upstreamUrl, catalog, store }: Confi
     listen: { host: '127.0.0.1', port: 0 },
     data,
     catalog: catalogPath,
-    providers: { crash: { protocol: 'messages', baseUrl: upstreamUrl, apiKeyEnv: 'CRASH_UPSTREAM_KEY' } },
+    providers: crashProviders(upstreamUrl, 'CRASH_UPSTREAM_KEY'),
     ...(store === undefined ? {} : { eventLog: { kind: 'eventstoredb', connectionString: store.connectionString } }),
     drainMs: DRAIN_MS,
+    clientStallMs: CLIENT_STALL_MS,
+    // The scene of a clock that moves does not wait for a whole minute.
+    clock: { steadyMs: CLOCK_STEADY_MS },
     logLevel: 'error',
   };
   writeFileSync(configPath, JSON.stringify(configuration));
   return configPath;
 }
 
-/** A trial grant that is soon used up, a free grant and a bought one: debits go across their borders. */
+function startGateway(configPath: string, stderrFd: number, how: GatewayStart = {}): StartedProcess {
+  const { data, preload, environment = {} } = how;
+  const before = preload === undefined ? [] : ['--import', preload];
+  const folder = data === undefined ? [] : ['--data', data];
+  return startProcess([...before, GATEWAY_PROGRAM, ...folder, 'serve', '--config', configPath, '--json'], {
+    stderrFd,
+    environment: { ...SECRET_ENV, ...environment },
+  });
+}
+
+/**
+ * A trial grant that is soon used up, a free grant and a bought one: debits go across their borders. The account that
+ * lives from small grants has the first one only.
+ */
 async function openAccount(command: CrashSite['command'], accountId: string): Promise<void> {
   await command('account', 'open', '--email', 'crash@example.com', '--id', accountId, '--trial-usd', '1');
+  if (accountId === THIN_ACCOUNT) return;
   await command('credits', 'grant', accountId, '--usd', '100000');
   await command('credits', 'grant', accountId, '--usd', '0.5', '--source', 'promotion');
 }

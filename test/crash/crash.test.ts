@@ -5,8 +5,10 @@ import { afterEach, expect, it } from 'vitest';
 import { removeFolder } from './audit-run.ts';
 import { killStarted } from './child-process.ts';
 import { crashRun } from './crash-run.ts';
+import { REQUEST_CASES } from './planned-cases.ts';
 
 const KILLS = 5;
+const CASES = [...REQUEST_CASES, 'meanwhile'] as const;
 const SEED = 20_261_121;
 const RUN_MS_MAX = 600_000;
 
@@ -27,6 +29,7 @@ it(`loses nothing, charges nothing twice and rebuilds the same views through ${K
     kills: KILLS,
     secondsBetween: 0.4,
     requestsMin: 300,
+    cases: CASES,
     log: 'sqlite',
   });
   expect(audit.faults).toEqual([]);

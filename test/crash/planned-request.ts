@@ -1,3 +1,4 @@
+import { type RequestCase, withCase } from './planned-cases.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 export interface PlannedTokens {
@@ -23,9 +24,23 @@ export interface PlannedRequest {
     readonly delayMs: number;
     readonly ending: string;
     readonly serviceTier: string;
+    /** Tokens instead, where the request comes with this beta. */
+    readonly underBeta?: { readonly beta: string; readonly tokens: PlannedTokens };
+    readonly serverToolUse?: Readonly<Record<string, number>>;
+    /** Of each event's text, at least. */
+    readonly pieceBytes?: number;
   };
   /** After it was sent; null stays to the end. */
   readonly leaveAfterMs: number | null;
+  /** Reads no more from the first piece on, and leaves after so long; null reads as fast as it can. */
+  readonly stopsReadingMs: number | null;
+  readonly case: RequestCase | 'plain';
+  /** Whether the upstream reports no more than a gateway must expect. */
+  readonly isKeepingWord: boolean;
+  /** Its `anthropic-beta`. */
+  readonly betas: readonly string[];
+  /** Fields of its body beside, or instead of, the usual ones. */
+  readonly more: Readonly<Record<string, unknown>>;
 }
 
 const ENDINGS = [
@@ -41,12 +56,24 @@ const ENDINGS = [
 ] as const;
 
 const OUTPUT_TOKENS_MAX = 900;
+/** Some tokens by any estimate. */
+const TEXT = 'Hello. Tell me of the river, of the hills behind it, and of the people who live there.';
 
 /**
- * Draws a request. The upstream keeps to `max_tokens`, and reports no more input than a gateway must expect of any
- * request (2,048 tokens, whatever its bytes), as rule 7 of the design supposes.
+ * Draws a request, some of them as one of the cases. But in cases that are about just that the upstream keeps to
+ * `max_tokens`, and reports no more input than a gateway must expect of any request (2,048 tokens, whatever its bytes),
+ * as rule 7 of the design supposes.
  */
-export function planRequest(random: SeededRandom, id: string, model: string): PlannedRequest {
+export function planRequest(
+  random: SeededRandom,
+  id: string,
+  model: string,
+  cases: readonly RequestCase[] = [],
+): PlannedRequest {
+  return withCase(plainRequest(random, id, model), random, cases);
+}
+
+function plainRequest(random: SeededRandom, id: string, model: string): PlannedRequest {
   const output = random.whole(1, OUTPUT_TOKENS_MAX);
   const ending = random.weighted(ENDINGS);
   const caches = random.chance(0.4);
@@ -73,6 +100,11 @@ export function planRequest(random: SeededRandom, id: string, model: string): Pl
       serviceTier: random.chance(0.5) ? 'priority' : 'standard',
     },
     leaveAfterMs: leaveAfterMs(random, ending),
+    stopsReadingMs: null,
+    case: 'plain',
+    isKeepingWord: true,
+    betas: [],
+    more: {},
   };
 }
 
@@ -83,7 +115,7 @@ function leaveAfterMs(random: SeededRandom, ending: string): number | null {
 }
 
 /** The request's body. Cache control is asked for where the upstream will report cache writes. */
-export function bodyOf({ model, maxTokens, isStream, asksForFast, script }: PlannedRequest): string {
+export function bodyOf({ model, maxTokens, isStream, asksForFast, script, more }: PlannedRequest): string {
   const writesCache = script.tokens.cacheWrite5m + script.tokens.cacheWrite1h > 0;
   const cache = writesCache ? { cache_control: { type: 'ephemeral', ttl: '1h' } } : {};
   return JSON.stringify({
@@ -91,7 +123,8 @@ export function bodyOf({ model, maxTokens, isStream, asksForFast, script }: Plan
     max_tokens: maxTokens,
     stream: isStream,
     ...(asksForFast ? { speed: 'fast' } : {}),
-    messages: [{ role: 'user', content: [{ type: 'text', text: 'hello', ...cache }] }],
+    messages: [{ role: 'user', content: [{ type: 'text', text: TEXT, ...cache }] }],
     metadata: { script },
+    ...more,
   });
 }

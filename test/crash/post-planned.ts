@@ -43,9 +43,9 @@ export function postPlanned(url: string, key: ClientKey, planned: PlannedRequest
   const request = httpRequest(`${url}/v1/messages`, {
     method: 'POST',
     agent: false,
-    headers: { 'x-api-key': key.key, 'content-type': 'application/json' },
+    headers: { 'x-api-key': key.key, 'content-type': 'application/json', ...betaHeader(planned) },
   });
-  const leave = planned.leaveAfterMs === null ? null : setTimeout(() => goAway(), planned.leaveAfterMs);
+  let leave = planned.leaveAfterMs === null ? null : setTimeout(() => goAway(), planned.leaveAfterMs);
   const tooLong = setTimeout(
     () => reject(new Error(`${planned.id}: no end within ${ANSWER_MS_MAX} ms`)),
     ANSWER_MS_MAX,
@@ -64,13 +64,21 @@ export function postPlanned(url: string, key: ClientKey, planned: PlannedRequest
   request.on('error', done);
   request.on('response', (message) => {
     response = message;
-    message.on('data', (piece: Buffer) => pieces.push(piece));
+    message.on('data', (piece: Buffer) => {
+      pieces.push(piece);
+      if (planned.stopsReadingMs === null || leave !== null) return;
+      message.pause();
+      leave = setTimeout(goAway, planned.stopsReadingMs);
+    });
     message.on('error', done);
     message.on('close', done);
   });
   request.end(bodyOf(planned));
   return promise;
 }
+
+const betaHeader = ({ betas }: PlannedRequest): Record<string, string> =>
+  betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') };
 
 const STREAM_END = /event: message_stop\ndata: \{[^\n]*\}\n\n/;
 

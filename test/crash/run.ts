@@ -1,11 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { casesFrom, requestCases, type SceneName, scenesOf } from './crash-cases.ts';
 import { type CrashAudit, crashRun } from './crash-run.ts';
+import { playScene } from './scenes/play-scene.ts';
 
 /**
- * `npm run crash -- --kills 50 --seed 7 --seconds-between 1 --log eventstoredb --data DIR`: the long run. It prints a summary and ends
+ * `npm run crash -- --kills 50 --seed 7 --seconds-between 1 --log eventstoredb --cases all --data DIR`: the long run. It prints a summary and ends
  * with 1 when anything is not as it should be; then the folder stays, and the command that replays the run is printed.
  * The seed draws the requests and the instants; what the machine makes of them is its own.
  */
@@ -15,6 +17,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     'seconds-between': { type: 'string', default: '1' },
     log: { type: 'string', default: 'sqlite' },
+    cases: { type: 'string', default: 'all' },
     data: { type: 'string' },
   },
 });
@@ -27,8 +30,9 @@ const secondsBetween = Number(values['seconds-between']);
 if (!(secondsBetween > 0 && secondsBetween <= 60)) throw new RangeError('--seconds-between: expected 0 to 60');
 const { log } = values;
 if (log !== 'sqlite' && log !== 'eventstoredb') throw new RangeError('--log: expected sqlite or eventstoredb');
+const cases = casesFrom(values.cases);
 const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-crash-')) : resolve(values.data);
-const replay = `npm run crash -- --kills ${kills} --seed ${seed} --seconds-between ${secondsBetween} --log ${log}`;
+const replay = `npm run crash -- --kills ${kills} --seed ${seed} --seconds-between ${secondsBetween} --log ${log} --cases ${values.cases}`;
 
 // Ended from outside, it takes its processes along (child-process.ts).
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
@@ -40,15 +44,29 @@ try {
     kills,
     secondsBetween,
     log,
+    cases,
     onKill: (kill, requests) => process.stdout.write(`kill ${kill}: ${requests} requests so far\n`),
   });
   report(audit);
+  for (const name of scenesOf(cases)) await scene(name);
 } catch (error) {
   process.exitCode = 1;
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
 }
 if (process.exitCode === 1) process.stderr.write(`\nthe folder stays: ${folder}\nagain: ${replay}\n`);
 else if (values.data === undefined) rmSync(folder, { recursive: true, force: true });
+
+/** A scene has a folder of its own in the run's. */
+async function scene(name: SceneName): Promise<void> {
+  const sceneFolder = join(folder, name);
+  mkdirSync(sceneFolder, { recursive: true });
+  const say = (text: string): void => {
+    process.stdout.write(`${name}: ${text}\n`);
+  };
+  const { faults, told } = await playScene(name, { folder: sceneFolder, seed, cases: requestCases(cases), say });
+  say(told);
+  tell(faults);
+}
 
 function report({
   faults,
@@ -60,13 +78,28 @@ function report({
   debitedMicroUsd,
   struck,
   failedStarts,
+  cases,
+  lowestMicroUsd,
+  looks,
+  limits,
+  grants,
+  late,
+  openExceptions,
 }: CrashAudit): void {
   const recorded = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
   process.stdout.write(
     `${kills} kills, ${failedStarts} starts that came to nothing, ${sent} requests sent, ${seen} seen by the upstream\nrecorded: ${recorded.join(', ')}\n${debits} debits, ${debitedMicroUsd} micro-USD\n`,
   );
+  process.stdout.write(`${openExceptions} exceptions are open, ${late} of requests reported late\n`);
   const trouble = Object.entries(struck).map(([kind, count]) => `${count} ${kind}`);
+  const byCase = Object.entries(cases).map(([name, count]) => `${count} ${name}`);
+  process.stdout.write(`cases: ${byCase.join(', ')}; ${grants} grants and ${limits} limits meanwhile\n`);
+  process.stdout.write(`/me looked at ${looks} times, never below ${lowestMicroUsd ?? 'anything'} micro-USD\n`);
   if (trouble.length > 0) process.stdout.write(`trouble of the log: ${trouble.join(', ')}\n`);
+  tell(faults);
+}
+
+function tell(faults: readonly string[]): void {
   if (faults.length === 0) {
     process.stdout.write('nothing lost, nothing twice, every amount recomputed\n');
     return;

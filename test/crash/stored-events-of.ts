@@ -8,16 +8,18 @@ interface StoreEvent {
   readonly id: string;
   readonly type: string;
   readonly data: Uint8Array;
+  readonly metadata: Uint8Array;
 }
 
 /** A stream's events as the auditor reads them, straight from what the store holds. */
 export const storedEventsOf = (events: readonly StoreEvent[], stream: string): StoredEvent[] =>
   events
     .filter((event) => event.stream === stream)
-    .map(({ revision, position, id, type, data }) => ({
+    .map(({ revision, position, id, type, data, metadata }) => ({
       revision,
       position,
       id,
       type,
       data: JSON.parse(Buffer.from(data).toString('utf8')),
+      metadata: JSON.parse(Buffer.from(metadata).toString('utf8')),
     }));

@@ -195,6 +195,6 @@ function audit(
     if (own !== undefined) faults.push(...auditMe(own, keyId, me));
   }
   faults.push(...auditViewRows(join(site.data, 'views.db'), books));
-  faults.push(...auditRequests({ sent, seen, usages, prices, killsMs }));
+  faults.push(...auditRequests({ sent, seen, usages, debits: books.flatMap((own) => own.debits), prices, killsMs }));
   return { faults, recorded: usages.length, seen: new Set(seen.map(({ id }) => id)) };
 }

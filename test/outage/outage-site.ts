@@ -11,7 +11,7 @@ import { runAccountCommand } from '../../ledger/commands/run-account-command.ts'
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { freePort } from '../bench/processes.ts';
 import { type StartedProcess, startProcess, stopInOrder } from '../crash/child-process.ts';
-import { type CrashCatalog, crashCatalog } from '../crash/crash-catalog.ts';
+import { type CrashCatalog, crashCatalog, crashProviders } from '../crash/crash-catalog.ts';
 import { GATEWAY_PROGRAM, UPSTREAM_PROGRAM } from '../crash/gateway-command.ts';
 import type { ClientKey } from '../crash/post-planned.ts';
 import { RestartedProcess } from '../soak/restarted-process.ts';
@@ -110,7 +110,7 @@ function writeConfiguration(parts: ConfigurationParts): string {
     catalog: catalogPath,
     eventLog: { kind: 'eventstoredb', connectionString },
     metrics: { serve: { port: metricsPort } },
-    providers: { crash: { protocol: 'messages', baseUrl: upstreamUrl, apiKeyEnv: 'OUTAGE_UPSTREAM_KEY' } },
+    providers: crashProviders(upstreamUrl, 'OUTAGE_UPSTREAM_KEY'),
     drainMs: DRAIN_MS,
     logLevel: 'info',
   };

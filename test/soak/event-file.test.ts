@@ -35,6 +35,7 @@ it('reads what the event store wrote, stream by stream, and leaves out a line th
     id: 'd',
     type: 'CreditsGranted',
     data: { amount: 'd' },
+    metadata: {},
   });
 });
 

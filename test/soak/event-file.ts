@@ -27,18 +27,21 @@ export function readEventFile(path: string): LoggedStream[] {
     const [stream, createdMs, events] = JSON.parse(line) as Line;
     const own = streams.get(stream) ?? [];
     streams.set(stream, own);
-    for (const [id, type, , data] of events ?? [])
+    for (const [id, type, , data, metadata] of events ?? [])
       own.push({
         revision: own.length,
         position: position++,
         createdMs,
         id,
         type,
-        data: JSON.parse(Buffer.from(data, 'base64').toString('utf8')),
+        data: jsonIn(data),
+        metadata: jsonIn(metadata) as { recordedAt: string },
       });
   }
   return [...streams].map(([stream, events]) => ({ stream, events }));
 }
+
+const jsonIn = (base64: string): unknown => JSON.parse(Buffer.from(base64, 'base64').toString('utf8'));
 
 /** Streams that the relay keeps to itself, and those of the server, are not for the topic. */
 export const isPublished = ({ stream }: LoggedStream): boolean =>

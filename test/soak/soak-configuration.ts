@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { crashProviders } from '../crash/crash-catalog.ts';
 import { TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 
 export interface SoakConfigurationParts {
@@ -39,16 +40,8 @@ export function writeSoakConfiguration(
     kafka: { brokers, topic: SOAK_TOPIC, partitions: TOPIC_PARTITIONS },
     projections: { source: viewsFrom },
     leases: { slackMs: LEASE_SLACK_MS },
-    providers: {
-      crash: {
-        protocol: 'messages',
-        baseUrl: upstreamUrl,
-        apiKeyEnv: 'SOAK_UPSTREAM_KEY',
-        // A request to count carries no script, so that this upstream could not say what it will report.
-        countTokens: false,
-        ...PROVIDER_TIMES,
-      },
-    },
+    // A request to count carries no script, so that this upstream could not say what it will report.
+    providers: crashProviders(upstreamUrl, 'SOAK_UPSTREAM_KEY', { countTokens: false, ...PROVIDER_TIMES }),
     drainMs: DRAIN_MS,
     logLevel: 'error',
   };

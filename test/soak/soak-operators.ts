@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CrashClients } from '../crash/crash-clients.ts';
+import { type LimitSet, moveLimit, onlyEndedAlready } from '../crash/move-limit.ts';
 import type { ClientKey } from '../crash/post-planned.ts';
 import type { SeededRandom } from '../crash/seeded-random.ts';
 import { tryWhileAway } from '../crash/try-while-away.ts';
-import { SOAK_ACCOUNTS, type SoakAccount } from './soak-accounts.ts';
+import { MOVED_ACCOUNT, SOAK_ACCOUNTS, type SoakAccount } from './soak-accounts.ts';
 
 type Command = (...args: readonly string[]) => Promise<string>;
 
@@ -12,9 +13,12 @@ const PAUSE_MS = [400, 2_500] as const;
 /** What operators do, and how often of all that they do. */
 const DEEDS = [
   ['grant', 6],
+  ['limit', 3],
   ['revoke', 1],
   ['look', 2],
 ] as const;
+/** Of a grant that ends while requests are under way, from when it is typed. */
+const ENDS_MS = [4_000, 20_000] as const;
 /** How long clients go on with a key that was revoked: by then every proxy refuses it. */
 const USED_AFTER_REVOCATION_MS = 3_000;
 
@@ -26,6 +30,7 @@ export class SoakOperators {
   grants = 0;
   /** Commands that were told to try again because the log was away. */
   triedAgain = 0;
+  readonly limits: LimitSet[] = [];
   readonly #command: Command;
 
   constructor(command: Command) {
@@ -57,6 +62,8 @@ export class SoakOperators {
     while (!signal.aborted) {
       const deed = random.weighted(DEEDS);
       if (deed === 'grant') await this.#grant(random);
+      if (deed === 'limit')
+        this.limits.push(await moveLimit((...args) => this.#run(...args), MOVED_ACCOUNT, { random, isShared: true }));
       if (deed === 'look') await this.#run('account', 'show', random.weighted(SOAK_ACCOUNTS.map(({ id }) => [id, 1])));
       if (deed === 'revoke') await this.#revoke(random, clients);
       await delay(random.whole(...PAUSE_MS), undefined, { signal }).catch(() => undefined);
@@ -72,7 +79,9 @@ export class SoakOperators {
     const topped = SOAK_ACCOUNTS.filter(({ isTopped }) => isTopped);
     const id = random.weighted(topped.map((account) => [account.id, 1] as const));
     const cents = random.whole(2, 20);
-    await this.#run(
+    const ends = new Date(Date.now() + random.whole(...ENDS_MS)).toISOString();
+    const ending = random.chance(0.3) ? ['--expires', ends] : [];
+    const done = this.#run(
       'credits',
       'grant',
       id,
@@ -80,7 +89,9 @@ export class SoakOperators {
       (cents / 100).toFixed(2),
       '--priority',
       String(random.whole(1, 200)),
+      ...ending,
     );
+    await done.catch(onlyEndedAlready);
     this.grants++;
   }
 

@@ -5,7 +5,7 @@ import type { SoakResult } from './soak-run.ts';
 const FAULTS_SHOWN_MAX = 60;
 
 /** A table of what there was, then what is wrong. */
-export function soakReport({ audit, sent, kills, operators, messages, quietMs }: SoakResult): string {
+export function soakReport({ audit, sent, kills, operators, messages, quietMs, watch }: SoakResult): string {
   const table = new Table({ style: { head: [], border: [], compact: true } });
   const usages = audit.books.flatMap((own) => own.usages);
   const debited = audit.books.reduce((sum, own) => sum + own.debited, 0n);
@@ -20,7 +20,12 @@ export function soakReport({ audit, sent, kills, operators, messages, quietMs }:
     ['kills', kills.summary.replace('kills: ', '')],
     [
       'operators',
-      `${operators.grants} grants, ${operators.issuedMs.size} keys, ${operators.revoked.length} revoked, ${operators.triedAgain} tried again while the log was away`,
+      `${operators.grants} grants, ${operators.limits.length} limits moved, ${operators.issuedMs.size} keys, ${operators.revoked.length} revoked, ${operators.triedAgain} tried again while the log was away`,
+    ],
+    ['cases', countsOf(sent.map(({ planned }) => planned.case))],
+    [
+      '/me',
+      `${watch.looks} looks, never below ${[...watch.lowest.values()].sort(ascending)[0] ?? 'anything'} micro-USD`,
     ],
     ['events in the log', `${audit.events}, ${audit.leases} leases`],
     ['messages on the topic', `${messages}, ${audit.duplicates} duplicates`],
@@ -34,6 +39,8 @@ export function soakReport({ audit, sent, kills, operators, messages, quietMs }:
   const more = faults.length > FAULTS_SHOWN_MAX ? [`  and ${faults.length - FAULTS_SHOWN_MAX} more`] : [];
   return [table.toString(), `${faults.length} violations:`, ...shown, ...more, ''].join('\n');
 }
+
+const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function lagText(lagsMs: readonly number[]): string {
   const sorted = lagsMs.toSorted((a, b) => a - b);

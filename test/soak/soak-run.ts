@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditMe } from '../crash/audit/audit-views.ts';
 import { CrashClients } from '../crash/crash-clients.ts';
+import { MeWatch } from '../crash/me-watch.ts';
+import type { RequestCase } from '../crash/planned-cases.ts';
 import type { ClientKey, SentRequest } from '../crash/post-planned.ts';
 import { SeededRandom } from '../crash/seeded-random.ts';
 import type { Broker } from '../kafka/start-broker.ts';
@@ -20,6 +22,8 @@ export interface SoakOptions {
   /** How long traffic and kills go on, at least. The quiet time and the audit come on top. */
   readonly seconds: number;
   readonly broker: Broker;
+  /** What some of the requests are. */
+  readonly cases: readonly RequestCase[];
   readonly say: (text: string) => void;
 }
 
@@ -31,6 +35,7 @@ export interface SoakResult {
   readonly messages: number;
   /** From the last request's end until ledger, views and topic were complete, in ms. */
   readonly quietMs: number;
+  readonly watch: MeWatch;
 }
 
 const KEYS_PER_ACCOUNT = 1;
@@ -48,7 +53,7 @@ const LOST_EVERY_S = 150;
  * Three proxies, one of them with views from Kafka, two relays, one event store, one broker, one upstream: traffic,
  * operators and `kill -9` at random; then everything is compared with everything. Stops by itself; leaves no process.
  */
-export async function soakRun({ folder, seed, seconds, broker, say }: SoakOptions): Promise<SoakResult> {
+export async function soakRun({ folder, seed, seconds, broker, cases, say }: SoakOptions): Promise<SoakResult> {
   const random = new SeededRandom(seed);
   await broker.createTopic(SOAK_TOPIC);
   const fleet = await SoakFleet.layOut(folder, broker.brokers);
@@ -61,7 +66,9 @@ export async function soakRun({ folder, seed, seconds, broker, say }: SoakOption
     keys,
     models: fleet.catalog.models,
     restMsMax: REST_MS_MAX,
+    cases,
   });
+  const watch = new MeWatch({ keys, urls: () => clients.urls });
   const onChange = (): void => clients.useGateways(fleet.urls);
   for (const viewsFrom of ['log', 'log', 'kafka'] as const) fleet.addProxy(viewsFrom, onChange).process.start();
   await Promise.all(fleet.proxies.map(({ process }) => process.whenReady()));
@@ -82,6 +89,7 @@ export async function soakRun({ folder, seed, seconds, broker, say }: SoakOption
     ]);
     await clients.stop();
   } finally {
+    await watch.stop();
     clearInterval(telling);
     ending.abort();
   }
@@ -95,9 +103,10 @@ export async function soakRun({ folder, seed, seconds, broker, say }: SoakOption
     sent: clients.sent,
     killsMs: kills.proxiesMs,
     messages: topic.messages,
+    limits: operators.limits,
     mayRefuse: (request) => mayRefuse(request, operators),
   });
-  const faults = [...audit.faults, ...refusedEverywhere, ...auditAnswers(answers, audit)];
+  const faults = [...audit.faults, ...watch.faults, ...refusedEverywhere, ...auditAnswers(answers, audit)];
   return {
     audit: { ...audit, faults },
     sent: clients.sent,
@@ -105,6 +114,7 @@ export async function soakRun({ folder, seed, seconds, broker, say }: SoakOption
     operators,
     messages: topic.messages.length,
     quietMs,
+    watch,
   };
 }
 

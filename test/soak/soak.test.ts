@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { removeFolder } from '../crash/audit-run.ts';
 import { killStarted } from '../crash/child-process.ts';
+import { REQUEST_CASES } from '../crash/planned-cases.ts';
 import { type Broker, startBroker } from '../kafka/start-broker.ts';
 import { soakRun } from './soak-run.ts';
 
@@ -26,7 +27,14 @@ it.skipIf(broker === null)(
   async () => {
     if (broker === null) return;
     folder = mkdtempSync(join(tmpdir(), 'gateway-soak-'));
-    const { audit, kills, messages } = await soakRun({ folder, seed: SEED, seconds: SECONDS, broker, say: () => {} });
+    const { audit, kills, messages } = await soakRun({
+      folder,
+      seed: SEED,
+      seconds: SECONDS,
+      broker,
+      cases: REQUEST_CASES,
+      say: () => {},
+    });
     expect(audit.faults).toEqual([]);
     // The run has met what it is for.
     expect(kills.count).toBeGreaterThan(1);

@@ -55,11 +55,11 @@ export const instructionsSchema = z.strictObject({
    * `complete`; `reset`, `silent` and `error-event` half way through the text deltas; `reset-before-head` and
    * `silent-before-head`; `status-NNN`. A JSON answer has no middle and no events: it is reset or silent before its
    * head, and `error-event` is a status 529. Whole for all that, and of a stream only: `no-stop` lacks its message_stop,
-   * `no-last-line` the blank line after it.
+   * `no-last-line` the blank line after it. `no-usage` is a JSON answer without usage.
    */
   ending: z
     .union([
-      z.enum(['complete', 'no-stop', 'no-last-line']),
+      z.enum(['complete', 'no-stop', 'no-last-line', 'no-usage']),
       z.enum(['reset', 'silent', 'error-event', 'reset-before-head', 'silent-before-head']),
       z.templateLiteral(['status-', z.int().min(400).max(599)]),
     ])
@@ -121,7 +121,8 @@ export function instructedAnswer(path: string, instructed: Instructed): Answer {
   if (ending === 'reset') return [...pause, reset];
   if (ending === 'silent') return [silence];
   if (ending === 'error-event') return [...pause, ...failure(529, undefined, headers)];
-  return [...pause, ...json(message(contentOf(instructed)), { headers })];
+  const { usage, ...rest } = message(contentOf(instructed));
+  return [...pause, ...json(ending === 'no-usage' ? rest : { ...rest, usage }, { headers })];
 }
 
 function streamOf(instructed: Instructed, pause: readonly Step[]): Answer {
@@ -140,7 +141,7 @@ function streamOf(instructed: Instructed, pause: readonly Step[]): Answer {
   return isWhole ? [...steps, end] : [...steps, ...brokenOff(ending)];
 }
 
-const WHOLE = new Set(['complete', 'no-stop', 'no-last-line']);
+const WHOLE = new Set(['complete', 'no-stop', 'no-last-line', 'no-usage']);
 
 function brokenOff(ending: string): Step[] {
   if (ending === 'reset') return [reset];

@@ -15,6 +15,8 @@ const prices: ReadonlyMap<string, ModelPrices> = new Map([
       cacheWrite1h: 6_000_040n,
       hasFastLane: true,
       uses: new Map([['web_search_requests', 10_000_003_000n]]),
+      hasLongWindow: false,
+      isCancelled: false,
     },
   ],
 ]);

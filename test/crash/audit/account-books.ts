@@ -8,6 +8,7 @@ import type {
   DebitData,
   GrantData,
   LateData,
+  ReinstatedData,
   RemovedData,
   StoredEvent,
   UsageData,
@@ -52,6 +53,7 @@ function takeEvent(
   if (type !== 'CreditsDebited') auditUncharged(books, before, prices);
   if (type === 'CreditsGranted') takeGrant(books, data as GrantData);
   if (type === 'CreditsExpired' || type === 'GrantRevoked') removeGrant(books, data as RemovedData);
+  if (type === 'CreditsReinstated') reinstate(books, data as ReinstatedData);
   if (type === 'UsageRecorded') takeUsage(books, data as UsageData);
   if (type === 'CreditsDebited') takeDebit(books, data as DebitData, before, prices);
   if (type === 'LateUsageReported') takeLate(books, data as LateData, prices);
@@ -133,6 +135,21 @@ function removeGrant(books: AccountBooks, { grantId, amount }: RemovedData): voi
     books.faults.push(`${grantId}: ${amount} micro-USD are removed, which it does not hold`);
   else grant.remaining -= BigInt(amount);
   books.removed += BigInt(amount);
+}
+
+/** What comes back fills what was left uncovered first, as a grant does. */
+function reinstate(books: AccountBooks, { grantId, amount, expiresAt }: ReinstatedData): void {
+  const back = BigInt(amount);
+  const index = books.grants.findIndex((one) => one.grantId === grantId);
+  const grant = books.grants[index];
+  if (grant === undefined) {
+    books.faults.push(`${grantId}: comes back, and was never granted`);
+    return;
+  }
+  const filled = back < books.uncovered ? back : books.uncovered;
+  books.uncovered -= filled;
+  books.removed -= back;
+  books.grants[index] = { ...grant, remaining: grant.remaining + back - filled, expiresAtMs: Date.parse(expiresAt) };
 }
 
 function auditEnd(books: AccountBooks): void {

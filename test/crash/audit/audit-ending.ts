@@ -21,7 +21,8 @@ export function auditEnding(evidence: EndingEvidence): string[] {
   const { usage, sent, seen, prices } = evidence;
   const faults = usage.outcome === 'recovered' ? auditRecovered(evidence) : auditHeard(evidence);
   // Fast where it was asked for, the model has it and the answer says so; without any answer there is no lane to tell.
-  const isFast = sent.planned.asksForFast && prices.hasFastLane && seen.script.serviceTier === 'priority';
+  const saysFast = seen.script.serviceTier === 'priority' && (usage.source === 'reported' || hasInput(usage, seen));
+  const isFast = sent.planned.asksForFast && prices.hasFastLane && saysFast;
   const lane = isFast && hasTokens(usage.tokens) ? 'fast' : 'standard';
   if (usage.lane !== lane) faults.push(`lane ${usage.lane}, should be ${lane}`);
   if (usage.outcome === 'client_disconnected' && !sent.left) faults.push('its client never left');
@@ -44,19 +45,59 @@ function auditHeard(evidence: EndingEvidence): string[] {
   const { seen, usage, sent } = evidence;
   const { ending } = seen.script;
   if (sent.heard === 'complete' && usage.outcome !== 'completed') return ['its client has the complete answer'];
-  if (ending === 'complete') return auditComplete(evidence);
+  if (isCutOff(evidence)) return auditCutOff(evidence);
+  if (ending === 'no-usage') return auditWithoutUsage(evidence);
+  if (WHOLE.has(ending)) return auditComplete(evidence);
   if (ending.startsWith('status-') || ending === 'reset-before-head') return auditRefused(usage);
   if (ending === 'silent' && seen.stream) return auditSilentStream(evidence);
-  if (ending.startsWith('silent')) return [...outcomeIn(usage, ['client_disconnected']), ...nothingSeen(usage)];
+  if (ending.startsWith('silent')) return auditUnanswered(evidence);
   if (!seen.stream) return auditRefused(usage);
   return auditBrokenStream(evidence);
+}
+
+/** `no-usage` is whole, too, but has nothing to go by. */
+const WHOLE = new Set(['complete', 'no-stop', 'no-last-line']);
+
+/** The gateway has cancelled the call when its client left: what became of it upstream is nobody's matter any more. */
+const isCutOff = ({ sent, usage, prices }: EndingEvidence): boolean =>
+  prices.isCancelled && sent.left && usage.outcome === 'client_disconnected' && usage.source === 'estimated';
+
+/** Its client left while the upstream said nothing: its input was sent, and is charged by estimate. */
+const auditUnanswered = (evidence: EndingEvidence): string[] => [
+  ...outcomeIn(evidence.usage, ['client_disconnected']),
+  ...(evidence.usage.source === 'estimated' ? [] : [`its source is ${evidence.usage.source}`]),
+  ...auditCutOff(evidence),
+];
+
+/** What had come is as it was reported; what had not is estimated, the input in the cheapest class that it could be. */
+function auditCutOff({ seen, usage, sent }: EndingEvidence): string[] {
+  const { tokens } = usage;
+  const faults = usage.billable ? [] : ['is not charged for what was sent and seen'];
+  if (tokens.output > sent.planned.maxTokens) faults.push(`estimates ${tokens.output} output tokens`);
+  if (hasInput(usage, seen)) return faults;
+  if (tokens.input + tokens.cacheRead === 0) faults.push('its input costs nothing');
+  if (tokens.cacheWrite5m + tokens.cacheWrite1h > 0) faults.push('its input is guessed as a cache write');
+  return faults;
+}
+
+const INPUT_CLASSES = ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const;
+
+/** A whole answer without usage: its client has the text, and pays for it by estimate. */
+function auditWithoutUsage({ usage, sent }: EndingEvidence): string[] {
+  const faults = outcomeIn(usage, ['completed', 'client_disconnected']);
+  const { input, cacheRead, output } = usage.tokens;
+  if (!usage.billable) faults.push('is not charged');
+  if (usage.source !== 'estimated') faults.push(`its source is ${usage.source}`);
+  if (output < 1 || output > sent.planned.maxTokens) faults.push(`estimates ${output} output tokens`);
+  if (input + cacheRead < 1) faults.push('its input costs nothing');
+  return faults;
 }
 
 /** The whole answer came: what it reported is charged, to the token. */
 function auditComplete({ seen, usage }: EndingEvidence): string[] {
   const faults = [
     ...outcomeIn(usage, ['completed', 'client_disconnected']),
-    ...sameTokens(usage, seen.script.tokens),
+    ...sameTokens(usage, reportedTokens(seen)),
     ...namesUpstream(usage, seen),
   ];
   if (!usage.billable) faults.push('is not charged');
@@ -71,7 +112,7 @@ function auditSilentStream({ seen, usage, sent }: EndingEvidence): string[] {
   const faults = [...outcomeIn(usage, ['client_disconnected']), ...namesUpstream(usage, seen)];
   const { output } = usage.tokens;
   if (output < 1 || output > sent.planned.maxTokens) faults.push(`estimates ${output} output tokens`);
-  faults.push(...sameTokens(usage, { ...seen.script.tokens, output }));
+  faults.push(...sameTokens(usage, { ...reportedTokens(seen), output }));
   if (!usage.billable) faults.push('is not charged for what was seen');
   if (usage.source !== 'estimated') faults.push(`its source is ${usage.source}`);
   return faults;
@@ -79,7 +120,7 @@ function auditSilentStream({ seen, usage, sent }: EndingEvidence): string[] {
 
 /** The upstream broke it off: what message_start said is recorded and not charged. A reset may take even that along. */
 function auditBrokenStream({ seen, usage }: EndingEvidence): string[] {
-  const started = { ...seen.script.tokens, output: 1 };
+  const started = { ...reportedTokens(seen), output: 1 };
   if (seen.script.ending === 'reset' && !hasTokens(usage.tokens))
     return [...outcomeIn(usage, ['upstream_interrupted', 'upstream_refused']), ...notCharged(usage)];
   return [
@@ -88,6 +129,16 @@ function auditBrokenStream({ seen, usage }: EndingEvidence): string[] {
     ...notCharged(usage),
     ...namesUpstream(usage, seen),
   ];
+}
+
+/** What the upstream said, by what had reached it. */
+const reportedTokens = ({ betas = [], script }: RecordedRequest): Tokens =>
+  script.underBeta !== undefined && betas.includes(script.underBeta.beta) ? script.underBeta.tokens : script.tokens;
+
+/** The beginning of the answer was seen, which says the input and the tier. */
+function hasInput({ tokens }: UsageData, seen: RecordedRequest): boolean {
+  const reported = reportedTokens(seen);
+  return INPUT_CLASSES.every((name) => tokens[name] === reported[name]);
 }
 
 const nothingSeen = (usage: UsageData): string[] => [...sameTokens(usage, NONE), ...notCharged(usage)];

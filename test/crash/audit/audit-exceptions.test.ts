@@ -13,6 +13,8 @@ const card: ModelPrices = {
   cacheWrite1h: 2_000_000n,
   hasFastLane: false,
   uses: new Map([['web_search_requests', 10_000_000_000n]]),
+  hasLongWindow: false,
+  isCancelled: false,
 };
 const [EARLY, START, MIDDLE, END, LATER] = ['09', '10', '11', '12', '13'].map(
   (hour) => `2026-11-21T${hour}:00:00.000Z`,

@@ -28,6 +28,7 @@ const evidence = (change: Partial<RequestEvidence>): RequestEvidence => ({
   sent: [refused],
   seen: [],
   usages: [],
+  debits: [],
   prices: new Map(),
   killsMs: [],
   ...change,

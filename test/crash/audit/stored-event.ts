@@ -8,6 +8,7 @@ export interface StoredEvent {
   readonly id: string;
   readonly type: string;
   readonly data: unknown;
+  readonly metadata?: { readonly recordedAt: string };
 }
 
 export const TOKEN_CLASSES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const;
@@ -85,6 +86,16 @@ export type ApprovedData = Omit<DebitData, 'leftOut' | 'uses' | 'lines'>;
 export interface RemovedData {
   readonly grantId: string;
   readonly amount: string;
+}
+
+export interface LimitData {
+  readonly keyId: string | null;
+  readonly limit: string | null;
+}
+
+/** An expiry that is undone. */
+export interface ReinstatedData extends RemovedData {
+  readonly expiresAt: string;
 }
 
 /** One event a line. */

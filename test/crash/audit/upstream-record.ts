@@ -8,10 +8,14 @@ export interface RecordedRequest {
   readonly stream: boolean;
   readonly atMs: number;
   readonly path: string;
+  /** Its `anthropic-beta`, name by name. */
+  readonly betas?: readonly string[];
   readonly script: {
     readonly tokens: PlannedTokens;
     readonly ending: string;
     readonly serviceTier: string;
+    readonly underBeta?: { readonly beta: string; readonly tokens: PlannedTokens };
+    readonly serverToolUse?: Readonly<Record<string, number>>;
   };
 }
 

@@ -1,13 +1,15 @@
 import { join } from 'node:path';
 import { accountBooks } from '../../crash/audit/account-books.ts';
+import { auditLimitsSet } from '../../crash/audit/audit-limits-set.ts';
 import { auditRequests } from '../../crash/audit/audit-requests.ts';
 import { auditViewRows } from '../../crash/audit/audit-views.ts';
 import type { AccountBooks } from '../../crash/audit/own-account.ts';
 import { readUpstreamRecord } from '../../crash/audit/upstream-record.ts';
+import type { LimitSet } from '../../crash/move-limit.ts';
 import type { SentRequest } from '../../crash/post-planned.ts';
 import { viewRows } from '../../crash/view-rows.ts';
 import { isPublished, readEventFile } from '../event-file.ts';
-import { SOAK_ACCOUNTS } from '../soak-accounts.ts';
+import { MOVED_ACCOUNT, SOAK_ACCOUNTS } from '../soak-accounts.ts';
 import type { SoakFleet } from '../soak-fleet.ts';
 import type { TopicMessage } from '../topic-record.ts';
 import { auditLimits } from './audit-limits.ts';
@@ -18,6 +20,8 @@ export interface SoakEvidence {
   readonly sent: readonly SentRequest[];
   readonly killsMs: readonly number[];
   readonly messages: readonly TopicMessage[];
+  /** Limits that operators have set while the run lasted. */
+  readonly limits: readonly LimitSet[];
   /** Whether a refusal that the run did not have to expect was earned by its key all the same. */
   readonly mayRefuse: (request: SentRequest) => boolean;
 }
@@ -35,12 +39,14 @@ export interface SoakAudit {
 }
 
 /** Compares ledger, upstream's record, clients' word, every proxy's views and the topic. Every process has stopped. */
-export function auditSoak({ fleet, sent, killsMs, messages, mayRefuse }: SoakEvidence): SoakAudit {
+export function auditSoak({ fleet, sent, killsMs, messages, limits, mayRefuse }: SoakEvidence): SoakAudit {
   const streams = readEventFile(fleet.eventsPath).filter(isPublished);
   const { prices } = fleet.catalog;
   const eventsOf = (id: string) => streams.find(({ stream }) => stream === `account-${id}`)?.events ?? [];
   const books = SOAK_ACCOUNTS.map(({ id }) => accountBooks(id, eventsOf(id), prices));
   const usages = books.flatMap((own) => own.usages);
+  const debits = books.flatMap((own) => own.debits);
+  const late = books.flatMap((own) => own.late);
   const seen = readUpstreamRecord(fleet.recordPath);
   const lostUrls = new Set(fleet.proxies.flatMap(({ isLost, urls }) => (isLost ? [...urls] : [])));
   let gone = 0;
@@ -53,7 +59,8 @@ export function auditSoak({ fleet, sent, killsMs, messages, mayRefuse }: SoakEvi
   const faults = [
     ...books.flatMap((own) => own.faults.map((fault) => `${own.accountId}: ${fault}`)),
     ...books.flatMap(auditLimits),
-    ...auditRequests({ sent, seen, usages, prices, killsMs, mayBeUnrecorded, mayRefuse }),
+    ...auditLimitsSet(eventsOf(MOVED_ACCOUNT), limits).map((fault) => `${MOVED_ACCOUNT}: ${fault}`),
+    ...auditRequests({ sent, seen, usages, debits, late, prices, killsMs, mayBeUnrecorded, mayRefuse }),
     ...topic.faults,
     ...auditViews(fleet, books),
   ];

@@ -1,0 +1,55 @@
+import type { CrashSite } from './crash-site.ts';
+import { type LimitSet, moveLimit, onlyEndedAlready } from './move-limit.ts';
+import type { SeededRandom } from './seeded-random.ts';
+
+/** Accounts that operators leave alone but for a grant now and then. */
+export const PLAIN_ACCOUNTS = ['acct_ada', 'acct_bob'];
+/** Its monthly limits, and its keys', are set anew again and again, near what was spent. */
+export const CAPPED_ACCOUNT = 'acct_cap';
+/** It lives from small grants, some of which end while requests are under way. */
+export const THIN_ACCOUNT = 'acct_thin';
+/** Accounts whose requests are refused for want of money, and should be. */
+export const EARNS_REFUSALS: ReadonlySet<string> = new Set([CAPPED_ACCOUNT, THIN_ACCOUNT]);
+
+const DEEDS = [
+  ['grant', 3],
+  ['ending grant', 3],
+  ['limit', 5],
+] as const;
+/** From when the operator types it: a command takes its time. */
+const ENDS_MS = [4_000, 15_000] as const;
+
+/** Operators' work beside a gateway that is up, or is killed meanwhile: through the gateway's own commands. */
+export class CrashOperators {
+  readonly limits: LimitSet[] = [];
+  grants = 0;
+  readonly #site: CrashSite;
+  readonly #random: SeededRandom;
+
+  constructor(site: CrashSite, random: SeededRandom) {
+    this.#site = site;
+    this.#random = random;
+  }
+
+  /** Does one thing. @throws Error when its command fails for another reason than a log that is away. */
+  async work(): Promise<void> {
+    const random = this.#random.fork();
+    const deed = random.weighted(DEEDS);
+    if (deed === 'grant') await this.#grant(random, []);
+    if (deed === 'ending grant') {
+      const ends = new Date(Date.now() + random.whole(...ENDS_MS)).toISOString();
+      await this.#grant(random, ['--expires', ends]).catch(onlyEndedAlready);
+    }
+    if (deed === 'limit') {
+      const { isShared, command } = this.#site;
+      this.limits.push(await moveLimit(command, CAPPED_ACCOUNT, { random, isShared }));
+    }
+  }
+
+  async #grant(random: SeededRandom, more: readonly string[]): Promise<void> {
+    const usd = (random.whole(2, 40) / 100).toFixed(2);
+    const how = ['--usd', usd, '--source', 'promotion', '--priority', String(random.whole(1, 200)), ...more];
+    await this.#site.command('credits', 'grant', THIN_ACCOUNT, ...how);
+    this.grants++;
+  }
+}

@@ -1,0 +1,79 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { auditRun } from '../audit-run.ts';
+import { stopInOrder } from '../child-process.ts';
+import { FaultyEventStore } from '../faulty-event-store.ts';
+import { SeededRandom } from '../seeded-random.ts';
+import { onStage, type SceneAudit, type SceneOptions } from './scene.ts';
+
+const REQUESTS = 40;
+/** How long both are sent requests: the older one has noticed by then that its name is another's. */
+const BOTH_MS = 12_000;
+const LOOK_MS = 500;
+const STOPS_MS_MAX = 120_000;
+
+/**
+ * A proxy's folder is copied under load, and a second one started on the copy: two of one name, with one lease and the
+ * same requests under way in their journals. The older one stops admitting; every request is billed once.
+ */
+export async function copiedFolder(options: SceneOptions): Promise<SceneAudit> {
+  const store = await FaultyEventStore.start(new SeededRandom(options.seed));
+  try {
+    return await onStage(options, { store }, async (stage) => {
+      const { site, clients, watch, keys } = stage;
+      await store.calm();
+      const older = stage.started(site.startGateway());
+      const { url: olderUrl } = await older.firstLine;
+      clients.useGateways([olderUrl]);
+      await clients.untilSent(REQUESTS);
+
+      const copy = join(options.folder, 'copy');
+      const copiedAtMs = Date.now();
+      cpSync(site.data, copy, { recursive: true });
+      const start = () => stage.started(site.startGateway({ data: copy }));
+      const last = start();
+      const { url } = await last.firstLine;
+      const readyAtMs = Date.now();
+      clients.useGateways([olderUrl, url]);
+      options.say(`two proxies of one name for ${BOTH_MS} ms`);
+      await delay(BOTH_MS);
+      const hasStopped = await untilRefusing(stage.clients, olderUrl);
+      clients.useGateways([url]);
+      await clients.untilSent(clients.sent.length + REQUESTS);
+      await clients.stop();
+      await watch.stop();
+      await stopInOrder(older);
+
+      const { sent } = clients;
+      // What was under way when the folder was copied, or until the second one had read its journal, is recovered there.
+      const killsMs = [copiedAtMs, readyAtMs];
+      const mayRefuse = () => false;
+      const dataOfLast = { ...site, data: copy };
+      const audit = await auditRun({ site: dataOfLast, last, url, sent, killsMs, keys, start, limits: [], mayRefuse });
+      const faults = [...audit.faults, ...watch.faults];
+      if (!hasStopped) faults.push(`the older proxy still admits ${STOPS_MS_MAX} ms after another has its name`);
+      return { faults, told: `${sent.length} requests, ${audit.debits} debits, ${audit.late} reported late` };
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+/** Whether the latest answers of a proxy are all refusals, within the bound. */
+async function untilRefusing({ sent }: { readonly sent: readonly SentAt[] }, url: string): Promise<boolean> {
+  const untilMs = Date.now() + STOPS_MS_MAX;
+  while (Date.now() < untilMs) {
+    const latest = sent.filter((request) => request.url === url).slice(-LATEST);
+    if (latest.length === LATEST && latest.every(({ status }) => status === null || status === 529)) return true;
+    await delay(LOOK_MS);
+  }
+  return false;
+}
+
+const LATEST = 10;
+
+interface SentAt {
+  readonly url: string;
+  readonly status: number | null;
+}

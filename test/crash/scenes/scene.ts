@@ -1,0 +1,61 @@
+import { killAtOnce, type StartedProcess } from '../child-process.ts';
+import { CrashClients } from '../crash-clients.ts';
+import { type CrashSite, layOutSite, type SiteOptions } from '../crash-site.ts';
+import { MeWatch } from '../me-watch.ts';
+import type { RequestCase } from '../planned-cases.ts';
+import type { ClientKey } from '../post-planned.ts';
+import { SeededRandom } from '../seeded-random.ts';
+
+export interface SceneOptions {
+  /** A folder of its own; what is in it afterwards is the caller's. */
+  readonly folder: string;
+  readonly seed: number;
+  /** What some of the requests are. */
+  readonly cases: readonly RequestCase[];
+  readonly say: (text: string) => void;
+}
+
+export interface SceneAudit {
+  /** Empty where everything is as it should be. */
+  readonly faults: readonly string[];
+  /** What there was, in one line. */
+  readonly told: string;
+}
+
+/** A site with clients and a look at `/me`, and whatever processes were started on it. */
+export interface Stage {
+  readonly site: CrashSite;
+  readonly clients: CrashClients;
+  readonly watch: MeWatch;
+  readonly keys: readonly ClientKey[];
+  /** Remembers a process, so that it does not outlive the scene. */
+  started(life: StartedProcess): StartedProcess;
+}
+
+const ACCOUNTS = ['acct_ada', 'acct_bob'];
+
+/** Lays a stage out, has the scene played on it, and ends whatever is left. */
+export async function onStage<T>(
+  { folder, seed, cases }: SceneOptions,
+  siteOptions: Pick<SiteOptions, 'store'>,
+  play: (stage: Stage) => Promise<T>,
+): Promise<T> {
+  const random = new SeededRandom(seed);
+  const site = await layOutSite({ folder, accountIds: ACCOUNTS, ...siteOptions });
+  const lives: StartedProcess[] = [];
+  let watch: MeWatch | null = null;
+  try {
+    const keys = await Promise.all(site.accountIds.map((accountId) => site.issueKey(accountId)));
+    const clients = new CrashClients({ random, keys, models: site.catalog.models, cases });
+    watch = new MeWatch({ keys, urls: () => clients.urls });
+    const started = (life: StartedProcess): StartedProcess => {
+      lives.push(life);
+      return life;
+    };
+    return await play({ site, clients, watch, keys, started });
+  } finally {
+    await watch?.stop();
+    await Promise.all(lives.map(killAtOnce));
+    await site.close();
+  }
+}
