@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AccountId, GrantId, KeyId, LeaseId, ProxyId, RequestId } from './ids.ts';
+import type { AccountId, GrantId, KeyId, LeaseId, LedgerId, ProxyId, RequestId } from './ids.ts';
 import { type MicroUsd, microUsd, type PicoUsd, picoUsd, type Rate, rate } from './money.ts';
 import { TOKEN_CLASSES } from './usage.ts';
 
@@ -35,6 +35,7 @@ export const keyIdField = branded<KeyId>(z.string().min(1));
 export const grantIdField = branded<GrantId>(z.string().min(1));
 export const leaseIdField = branded<LeaseId>(z.string().min(1));
 export const proxyIdField = branded<ProxyId>(z.string().min(1));
+export const ledgerIdField = branded<LedgerId>(z.string().regex(/^ledger_[0-9a-f]{32}$/));
 export const requestIdField = branded<RequestId>(z.string().regex(/^req_[0-9a-f]{32}$/));
 
 /** RFC 3339 in UTC, to the millisecond. */

@@ -7,9 +7,11 @@ import {
   instantField,
   keyIdField,
   leaseIdField,
+  ledgerIdField,
   microUsdField,
   monthField,
   proxyIdField,
+  requestIdField,
 } from './event-fields.ts';
 import { usageEvents } from './usage-events.ts';
 
@@ -198,12 +200,39 @@ const proxyEvents = {
   }),
 } as const;
 
+/** The stream `ledger`: which ledger this is, and what of it was lost and given up (design, section 4). */
+const ledgerEvents = {
+  /** The first event of a new ledger; of one from before, what the first gateway that opens it appends. */
+  LedgerIdentified: z.strictObject({ ledgerId: ledgerIdField, generation: z.int().min(1), identifiedAt: instantField }),
+  /**
+   * An operator has accepted that the ledger is missing what others knew of it. A new generation begins: whatever was
+   * made of the one before starts anew.
+   */
+  LossAccepted: z.strictObject({
+    ledgerId: ledgerIdField,
+    /** The one that begins here. */
+    generation: z.int().min(2),
+    /** The range that is lost: a stream's revisions after `has` (-1 is all of them) up to `known`, each by whom. */
+    lost: z.array(
+      z.strictObject({ stream: text, has: z.int().min(-1), known: z.int().min(0), knownBy: z.array(text).min(1) }),
+    ),
+    /** Streams that the list has no room for. */
+    lostLeftOut: z.int().min(0),
+    /** What the journal held and the remaining ledger cannot take. */
+    requests: z.array(z.strictObject({ requestId: requestIdField, accountId: accountIdField, cause: text })),
+    requestsLeftOut: z.int().min(0),
+    reason: text,
+    actor: text,
+  }),
+} as const;
+
 export const EVENT_SCHEMAS = {
   ...accountEvents,
   ...catalogEvents,
   ...sealEvents,
   ...relayEvents,
   ...proxyEvents,
+  ...ledgerEvents,
 } as const;
 
 type EventsOf<Schemas extends Record<string, z.ZodType>> = {
@@ -220,7 +249,9 @@ export type SealEvent = EventsOf<typeof sealEvents>;
 export type RelayEvent = EventsOf<typeof relayEvents>;
 /** Events of a stream `proxy-<id>`. */
 export type ProxyEvent = EventsOf<typeof proxyEvents>;
-export type DomainEvent = AccountEvent | CatalogEvent | SealEvent | RelayEvent | ProxyEvent;
+/** Events of the stream `ledger`. */
+export type LedgerEvent = EventsOf<typeof ledgerEvents>;
+export type DomainEvent = AccountEvent | CatalogEvent | SealEvent | RelayEvent | ProxyEvent | LedgerEvent;
 export type EventType = DomainEvent['type'];
 export type EventData<T extends EventType> = Extract<DomainEvent, { type: T }>['data'];
 

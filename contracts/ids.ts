@@ -9,6 +9,8 @@ export type CommandId = string & { readonly __brand: 'CommandId' };
 export type LeaseId = string & { readonly __brand: 'LeaseId' };
 /** A proxy of the fleet: made once for a data folder and kept in it. */
 export type ProxyId = string & { readonly __brand: 'ProxyId' };
+/** A ledger: made at its birth, kept in its log for ever. */
+export type LedgerId = string & { readonly __brand: 'LedgerId' };
 export type EventId = string & { readonly __brand: 'EventId' };
 /** `category-id`, or a category alone where there is one stream of it (`catalog`, `seals`). */
 export type StreamName = string & { readonly __brand: 'StreamName' };
@@ -26,6 +28,7 @@ export const requestId = (text: string): RequestId => text as RequestId;
 export const leaseId = (text: string): LeaseId => text as LeaseId;
 export const proxyId = (text: string): ProxyId => text as ProxyId;
 export const commandId = (text: string): CommandId => text as CommandId;
+export const ledgerId = (text: string): LedgerId => text as LedgerId;
 export const eventId = (text: string): EventId => text as EventId;
 export const revision = (value: number): Revision => value as Revision;
 export const position = (value: number): Position => value as Position;
@@ -34,6 +37,8 @@ export const position = (value: number): Position => value as Position;
 export const ACCOUNT_ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 export const CATALOG_STREAM = 'catalog' as StreamName;
+/** Which ledger this is, its generation, and the losses that were accepted. */
+export const LEDGER_STREAM = 'ledger' as StreamName;
 /** Where the relay of a feed keeps its claim and its checkpoint. */
 export const relayStream = (feed: string): StreamName => `relay-${feed}` as StreamName;
 /** Where a proxy claims its name. */
@@ -43,7 +48,7 @@ export const accountStream = (id: AccountId): StreamName => `account-${id}` as S
 const ACCOUNT_STREAM_PREFIX = 'account-';
 
 /** The categories of the ledger's own streams: what is not of one of them is somebody else's. */
-export const LEDGER_CATEGORIES = ['account', 'catalog', 'seals', 'relay', 'proxy'] as const;
+export const LEDGER_CATEGORIES = ['account', 'catalog', 'seals', 'relay', 'proxy', 'ledger'] as const;
 
 /** The account that a stream belongs to; null when it is not an account's stream. */
 export function accountOfStream(stream: StreamName): AccountId | null {

@@ -1,27 +1,32 @@
 import { z } from 'zod';
 import { type EventLog, EventLogError, type RecordedEvent, type Subscription } from '../contracts/event-log.ts';
 import { type Position, position, revision, type StreamName } from '../contracts/ids.ts';
+import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import type { ViewFeed, ViewFeedOptions } from './view-feed.ts';
 
 const NAME = 'log';
 
-const checkpointSchema = z.strictObject({
+/** Also read where a file of views is asked what it knows (known-views.ts). */
+export const logCheckpointSchema = z.strictObject({
   position: z.int().min(0),
   stream: z.string().min(1),
   revision: z.int().min(0),
   id: z.string().min(1),
 });
 /** The last event that was folded: where to go on, and by which a log is known again. */
-type LogCheckpoint = z.infer<typeof checkpointSchema>;
+type LogCheckpoint = z.infer<typeof logCheckpointSchema>;
 
 /** The event log as the views' feed: one total order, and its last event as the checkpoint. */
 export class LogViewFeed implements ViewFeed {
   readonly name = NAME;
   readonly #log: EventLog;
+  readonly #isWhole: Promise<unknown>;
 
-  constructor(log: EventLog) {
+  /** @param isWhole resolves once the ledger is known to have everything that is known of it: nothing is read before */
+  constructor(log: EventLog, isWhole: Promise<unknown> = Promise.resolve()) {
     this.#log = log;
+    this.#isWhole = isWhole;
   }
 
   throughOf(checkpoint: string): Position {
@@ -29,11 +34,12 @@ export class LogViewFeed implements ViewFeed {
   }
 
   open(options: ViewFeedOptions): Subscription {
-    return new LogReading(this.#log, options.from === null ? null : parse(options.from), options);
+    const from = options.from === null ? null : parse(options.from);
+    return new LogReading(this.#log, from, options, this.#isWhole);
   }
 }
 
-const parse = (text: string): LogCheckpoint => checkpointSchema.parse(JSON.parse(text));
+const parse = (text: string): LogCheckpoint => logCheckpointSchema.parse(JSON.parse(text));
 
 const textOf = ({ position, stream, revision, id }: RecordedEvent): string =>
   JSON.stringify({ position, stream, revision, id } satisfies LogCheckpoint);
@@ -43,12 +49,15 @@ class LogReading implements Subscription {
   readonly #log: EventLog;
   readonly #options: ViewFeedOptions;
   readonly #closing = new AbortController();
+  readonly #closed = new Promise<void>((resolve) =>
+    this.#closing.signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
   readonly #opening: Promise<Subscription | null>;
 
-  constructor(log: EventLog, from: LogCheckpoint | null, options: ViewFeedOptions) {
+  constructor(log: EventLog, from: LogCheckpoint | null, options: ViewFeedOptions, isWhole: Promise<unknown>) {
     this.#log = log;
     this.#options = options;
-    this.#opening = this.#open(from).catch((error: unknown) => {
+    this.#opening = this.#open(from, isWhole).catch((error: unknown) => {
       if (!this.#closing.signal.aborted) options.onStopped(error instanceof Error ? error : new Error(String(error)));
       return null;
     });
@@ -60,12 +69,16 @@ class LogReading implements Subscription {
     await subscription?.close();
   }
 
-  async #open(from: LogCheckpoint | null): Promise<Subscription | null> {
+  async #open(from: LogCheckpoint | null, isWhole: Promise<unknown>): Promise<Subscription | null> {
     const isForeign = from !== null && !(await this.#isKnownAgain(from));
+    await Promise.race([isWhole, this.#closed]);
     if (this.#closing.signal.aborted) return null;
-    if (isForeign) await this.#options.onForeign();
-    if (this.#closing.signal.aborted) return null;
-    return this.#subscribe(from === null || isForeign ? null : position(from.position));
+    if (isForeign)
+      throw new LedgerLostError(
+        `the views stand at ${from.stream} revision ${from.revision}, and the ledger does not have that event: ` +
+          'it is another one, or older. `gateway serve` says what is missing.',
+      );
+    return this.#subscribe(from === null ? null : position(from.position));
   }
 
   #subscribe(after: Position | null): Subscription {

@@ -1,8 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeEvent } from '../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
-import { isAccountEvent } from '../contracts/events.ts';
-import { type AccountId, accountOfStream, CATALOG_STREAM, type Position, type Revision } from '../contracts/ids.ts';
+import { isAccountEvent, type LedgerEvent } from '../contracts/events.ts';
+import {
+  type AccountId,
+  accountOfStream,
+  CATALOG_STREAM,
+  LEDGER_STREAM,
+  type Position,
+  type Revision,
+} from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
 import { FoldWaiters } from './fold-waiters.ts';
@@ -32,6 +39,8 @@ export interface ProjectionsOptions {
   readonly onLive?: () => void;
   /** Each time the feed is lost from sight, or is looked for in vain; it is looked for on and on. */
   readonly onDropped?: (error: Error) => void;
+  /** Each event that says which ledger this is: no view holds it. */
+  readonly onLedgerEvent?: (event: LedgerEvent) => void;
 }
 
 /**
@@ -106,6 +115,11 @@ export class Projections {
   /** The highest position that was folded. Fed from the log, every event up to it is. */
   get position(): Position | null {
     return this.#folded.highest;
+  }
+
+  /** Where the feed would be gone on with: text of the feed's own; null before anything was folded. */
+  get checkpoint(): { readonly feed: string; readonly text: string } | null {
+    return this.#checkpoint === null ? null : { feed: this.#feed.name, text: this.#checkpoint() };
   }
 
   /** @throws Error when the projections stop or are closed before. */
@@ -216,6 +230,7 @@ export class Projections {
   }
 
   #foldOne(recorded: RecordedEvent): void {
+    if (recorded.stream === LEDGER_STREAM) this.#tellLedgerEvent(recorded);
     // What is folded need not be decoded.
     if (this.#isFolded(recorded)) return;
     const { stream, revision } = recorded;
@@ -224,6 +239,13 @@ export class Projections {
     if (accountId !== null && isAccountEvent(event)) this.accounts.fold(accountId, revision, event);
     else if (accountId === null && event.type === 'CatalogPublished') this.catalog.fold(revision, event.data);
     else throw new Error(`${stream}: ${event.type} does not belong there`);
+  }
+
+  #tellLedgerEvent(recorded: RecordedEvent): void {
+    const event = decodeEvent(recorded);
+    if (event.type !== 'LedgerIdentified' && event.type !== 'LossAccepted')
+      throw new Error(`${recorded.stream}: ${event.type} does not belong there`);
+    this.#options.onLedgerEvent?.(event);
   }
 
   #isFolded({ stream, revision }: RecordedEvent): boolean {

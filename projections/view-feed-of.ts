@@ -8,13 +8,15 @@ import type { ViewFeed } from './view-feed.ts';
 /**
  * The feed that `projections.source` names. Nothing is opened before the projections are started.
  * @param clientId what the brokers know this process by
+ * @param isWhole what the log is read after, where it feeds the views
  */
 export function viewFeedOf(
   { projections, kafka }: Pick<Configuration, 'projections' | 'kafka'>,
   log: EventLog,
   clientId: string,
+  isWhole?: Promise<unknown>,
 ): ViewFeed {
-  if (projections.source === 'log') return new LogViewFeed(log);
+  if (projections.source === 'log') return new LogViewFeed(log, isWhole);
   if (kafka === null) throw new Error('projections.source is kafka, and the configuration has no section kafka');
   return new TopicViewFeed({
     topic: kafka.topic,

@@ -24,7 +24,7 @@ export interface ViewFeedOptions {
   /** Awaited before the next. What it throws stops the feed: an event is never skipped. */
   readonly onBatch: (batch: FeedBatch) => Promise<void>;
   /**
-   * `from` is not of this source. What was restored with it must be gone when this resolves; events then come from the
+   * `from` is not of this topic: it was made anew. (A log that is another than the views' is refused, not read.) What was restored with it must be gone when this resolves; events then come from the
    * beginning. Called before any event and before `onCaughtUp`.
    */
   readonly onForeign: () => Promise<void>;

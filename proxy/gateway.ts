@@ -2,11 +2,10 @@ import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import type { Logger } from 'pino';
-import type { Configuration } from '../contracts/configuration.ts';
-import type { EventLog } from '../contracts/event-log.ts';
 import { LIMITS } from '../contracts/limits.ts';
-import { type Journal, openJournal, type RecoveredRequest } from '../ledger/journal/journal.ts';
+import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
+import { type Journal, openJournal } from '../ledger/journal/journal.ts';
+import { journalFolder } from '../ledger/journal/segment-folder.ts';
 import { type MetricsServer, startMetricsServer } from '../ledger/metrics-server.ts';
 import { Settlement } from '../ledger/settlement/settlement.ts';
 import { Projections } from '../projections/projections.ts';
@@ -21,8 +20,10 @@ import type { ProxyClaim } from './claim/proxy-claim.ts';
 import { GatewayClock } from './clock/gateway-clock.ts';
 import { logExceptions } from './exception-log.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 import { InFlight } from './in-flight.ts';
 import { JournalForgetting } from './journal-forgetting.ts';
+import type { LedgerWatch } from './ledger-watch.ts';
 import { type GatewayMetrics, gatewayMetrics } from './metrics/gateway-metrics.ts';
 import { RequestCounts } from './metrics/request-counts.ts';
 import { proxyIdOf } from './proxy-id.ts';
@@ -30,23 +31,14 @@ import { RecoveredRequests } from './recovered-requests.ts';
 import { Drains } from './relay/drains.ts';
 import { RequestAccounting } from './request-accounting.ts';
 import { buildServer } from './server.ts';
+import { startLedgerWatch } from './start-ledger-watch.ts';
 import { UpstreamDirectory } from './upstream/upstream-directory.ts';
 import { within } from './within.ts';
-
-export interface GatewayOptions {
-  readonly configuration: Configuration;
-  readonly log: EventLog;
-  readonly logger: Logger;
-  /** Wall clock, as the machine has it. */
-  readonly clock: () => number;
-  /** Milliseconds by a clock that nobody sets, against which the other is watched. */
-  readonly monotonic: () => number;
-}
 
 /**
  * One gateway process: server, journal, settlement and views around one event log.
  *
- *   start: journal → views (catching up) → listening, not ready → caught up → name claimed → journal settled → ready
+ *   start: journal → ledger compared → views → listening, not ready → caught up → name claimed → journal settled → ready
  *          (without the log: views as they were → journal's requests held → ready, degraded, without leases)
  *   stop:  not ready → no new connections → streams drained, then cut → settlements flushed → all closed
  */
@@ -66,6 +58,7 @@ export class Gateway {
   readonly #fleet: CreditFleet | null;
   readonly #availability: Availability;
   readonly #recovered: RecoveredRequests;
+  readonly #ledgerWatch: LedgerWatch;
   /** Null where they are not configured: then nothing is measured. */
   readonly #metrics: GatewayMetrics | null;
   readonly #clock: GatewayClock;
@@ -79,12 +72,14 @@ export class Gateway {
     options: GatewayOptions,
     journal: Journal,
     projections: Projections,
-    recovered: readonly RecoveredRequest[],
     watch: GatewayClock,
+    ledgerWatch: LedgerWatch,
   ) {
     const { configuration, logger, clock, log } = options;
+    const recovered = ledgerWatch.settleable;
     this.#options = options;
     this.#clock = watch;
+    this.#ledgerWatch = ledgerWatch;
     this.#journal = journal;
     this.#projections = projections;
     this.#upstreams = new UpstreamDirectory(configuration.providers);
@@ -104,10 +99,10 @@ export class Gateway {
     this.#forgetting = new JournalForgetting({ journal, projections, logger });
     const settlement = this.#settle(holds, recovered.length > 0);
     this.#settlement = settlement;
-    const onFenced = (why: string): void => availability.fence(why);
-    this.#claim = gatewayClaim({ ...options, journalFolder: journalFolder(configuration), onFenced });
+    this.#claim = gatewayClaim({ ...options, onFenced: (why) => availability.fence(why) });
     this.#recovered = new RecoveredRequests({
       recovered,
+      earlier: ledgerWatch.earlier,
       log,
       journal,
       holds,
@@ -173,10 +168,14 @@ export class Gateway {
     });
     // Told through `whenReady` and /readyz; a start that fails must not also end the process by itself.
     this.#ready.promise.catch((error: unknown) => logger.fatal({ err: error }, 'the gateway cannot become ready'));
+    ledgerWatch.follow(projections, proxyIdOf(configuration.data, clock()), (error) => this.#ledgerIsLost(error));
     void this.#becomeReady();
   }
 
-  /** Resolves when the server listens; it may not be ready yet. @throws JournalError, EventLogError, Error of `listen`. */
+  /**
+   * Resolves when the server listens; it may not be ready yet. @throws JournalError, EventLogError, Error of `listen`;
+   * LedgerLostError
+   */
   static async start(given: GatewayOptions): Promise<Gateway> {
     const { configuration, log, logger, clock: wall, monotonic } = given;
     mkdirSync(configuration.data, { recursive: true });
@@ -185,25 +184,27 @@ export class Gateway {
     // From here on nothing reads the machine's clock as it is.
     const options = { ...given, clock: watch.now };
     const opened = await openJournal({
-      directory: journalFolder(configuration),
+      directory: journalFolder(configuration.data),
       bytesMax: configuration.journal.maxBytes,
     });
     for (const stretch of opened.damaged)
       logger.error(stretch, 'the journal is damaged here; what can be read is kept');
     if (opened.cutBytes > 0)
       logger.warn({ bytes: opened.cutBytes }, 'the last record of the journal was not written whole and is cut off');
+    const ledgerWatch = await startLedgerWatch(options, opened);
     let gateway: Gateway | null = null;
     const projections = await Projections.start({
       log,
-      feed: viewFeedOf(configuration, log, proxyIdOf(configuration.data, options.clock())),
+      feed: viewFeedOf(configuration, log, proxyIdOf(configuration.data, options.clock()), ledgerWatch.whenWhole),
       clock: options.clock,
       path: join(configuration.data, 'views.db'),
       persist: true,
       onStopped: (error) => gateway?.fail(error),
       onLive: () => gateway?.logInSight(),
       onDropped: (error) => gateway?.logOutOfSight(error),
+      onLedgerEvent: (event) => ledgerWatch.heard(event),
     });
-    gateway = new Gateway(options, opened.journal, projections, opened.recovered, watch);
+    gateway = new Gateway(options, opened.journal, projections, watch, ledgerWatch);
     try {
       // A copy, because Fastify writes into what it is given.
       await gateway.#server.listen({ ...configuration.listen });
@@ -254,6 +255,7 @@ export class Gateway {
   /** The views follow their feed, or do so again. */
   logInSight(): void {
     if (this.#isInSight !== true) this.#options.logger.info('the views follow the ledger');
+    if (this.#isInSight === false) void this.#ledgerWatch.lookAgain();
     this.#isInSight = true;
     this.#settlement.logIsBack();
   }
@@ -264,6 +266,16 @@ export class Gateway {
     if (this.#isInSight !== false) logger.warn({ err: error }, 'the feed of the views is away; it is looked for');
     this.#isInSight = false;
     this.#serveWithoutLog();
+  }
+
+  /** What is served would be of a ledger that is not there: a supervisor starts it again, and the start says what is missing. */
+  #ledgerIsLost(error: LedgerLostError): void {
+    if (this.#stopping !== null) return;
+    const { logger, onLedgerLost } = this.#options;
+    this.#availability.fail('the ledger lacks events that this gateway has seen');
+    logger.fatal(error.message);
+    this.#ready.reject(error);
+    onLedgerLost?.(error);
   }
 
   /** Stops in order; bounded by `shutdownDrainMs` and the flush's own time. Idempotent. */
@@ -297,6 +309,7 @@ export class Gateway {
     await this.#upstreams.close();
     await this.#sweeper.close();
     await this.#projections.close();
+    await this.#ledgerWatch.close();
     await this.#journal.close();
     await this.#clock.close();
   }
@@ -355,6 +368,7 @@ export class Gateway {
   /** With the log in sight: what an earlier run left is settled before any new request is admitted. */
   async #becomeReady(): Promise<void> {
     try {
+      await this.#ledgerWatch.whenWhole;
       await this.#projections.whenCaughtUp();
       await this.#clock.compare();
       await this.#claim?.take();
@@ -363,8 +377,8 @@ export class Gateway {
       this.#fleet?.upkeep.start();
       this.#ready.resolve();
     } catch (error) {
-      // A stop in the middle of the start is no failure of it.
-      if (this.#stopping !== null) return;
+      // A stop in the middle of the start is no failure of it; a ledger that is lost has been told.
+      if (this.#stopping !== null || error instanceof LedgerLostError) return;
       this.#availability.fail('the requests of the last run cannot be settled');
       this.#ready.reject(error);
     }
@@ -384,5 +398,3 @@ export class Gateway {
     this.#availability.serve();
   }
 }
-
-const journalFolder = ({ data }: Configuration): string => join(data, 'journal');

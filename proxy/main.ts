@@ -14,7 +14,9 @@ import { addReinstateCommand } from '../ledger/commands/reinstate-command.ts';
 import { addRelayCommand } from '../ledger/commands/relay-command.ts';
 import { openEventStoreDbEventLog } from '../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../ledger/journal/journal-error.ts';
+import { addAcceptLossCommand } from '../projections/commands/accept-loss.ts';
 import { addAccountListCommand } from '../projections/commands/account-list.ts';
 import { addExceptionCommands } from '../projections/commands/exception-commands.ts';
 import { addServeCommand } from './commands/serve-command.ts';
@@ -58,7 +60,9 @@ addKeyCommands(program.command('key').description('service keys'), context);
 addExceptionCommands(program.command('exception').description('usage that could not be debited as it came'), context);
 addLimitCommands(program.command('limit').description('monthly spend limits'), context);
 addCatalogCommands(program.command('catalog').description('models and prices'), context);
-addLedgerCommands(program.command('ledger').description('the ledger, for auditors'), context);
+const ledger = program.command('ledger').description('the ledger, for auditors, and after a loss');
+addLedgerCommands(ledger, context);
+addAcceptLossCommand(ledger, context);
 overrideExits(program);
 
 try {
@@ -93,6 +97,7 @@ function exitCodeOf(error: unknown): number {
   // commander has said what is wrong already; help and version are no errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
   if (error instanceof CommandError) return say(error.message, error.exitCode);
+  if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
   if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
   if (error instanceof EventLogError && error.kind === 'ambiguous')
     return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);

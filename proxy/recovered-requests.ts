@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type EventLog, EventLogError } from '../contracts/event-log.ts';
-import type { RequestId } from '../contracts/ids.ts';
+import type { AccountId, RequestId } from '../contracts/ids.ts';
 import { mostDebited } from '../contracts/money.ts';
 import { monthOf } from '../ledger/account/month.ts';
 import { rateCardOf } from '../ledger/catalog/catalog-state.ts';
@@ -24,6 +24,8 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export interface RecoveredRequestsParts {
   readonly recovered: readonly RecoveredRequest[];
+  /** Of those the ones that began in an earlier generation of the ledger. */
+  readonly earlier?: ReadonlySet<RequestId>;
   readonly log: EventLog;
   readonly journal: Journal;
   readonly holds: Holds;
@@ -166,10 +168,11 @@ export class RecoveredRequests {
   }
 
   async #examine(): Promise<JournalFindings> {
-    const { log, recovered, clock, projections, logger } = this.#parts;
+    const { log, recovered, earlier, clock, projections, logger } = this.#parts;
     for (let looks = 0; ; looks++) {
       try {
-        return await examineRecovered(log, recovered, clock(), (of) => projections.accounts.read(of).revision);
+        const foldedUpTo = (of: AccountId) => projections.accounts.read(of).revision;
+        return await examineRecovered(log, recovered, clock(), foldedUpTo, earlier);
       } catch (error) {
         if (!(error instanceof EventLogError && error.canRetry)) throw error;
         if (looks === 0) logger.warn({ err: error }, 'the event log does not answer; requests of the last run wait');

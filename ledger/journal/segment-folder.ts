@@ -10,6 +10,9 @@ export const RESERVE_FILE = 'reserve';
 /** The lock with SQLite's own file beside it, and room that is kept. */
 const OTHER_FILES: ReadonlySet<string> = new Set([LOCK_FILE, `${LOCK_FILE}-journal`, RESERVE_FILE]);
 
+/** Where the journal lies in a data folder. */
+export const journalFolder = (dataFolder: string): string => join(dataFolder, 'journal');
+
 export const segmentFile = (segment: number): string => `${String(segment).padStart(10, '0')}.journal`;
 
 /** Makes the folder where it is missing, and its entry in its parent durable. */

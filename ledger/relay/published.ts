@@ -11,6 +11,8 @@ const PUBLISHED = {
   relay: false,
   /** Who has which name is nobody's business but the proxies'. */
   proxy: false,
+  /** Whoever keeps the feed must hear that a generation has ended. */
+  ledger: true,
 } as const satisfies Record<Category, boolean>;
 
 /** Whether the feed carries an event. */

@@ -1,7 +1,14 @@
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import type { Outcome, UsageRecorded } from '../../contracts/events.ts';
-import { type AccountId, accountStream, type LeaseId, type RequestId, revision } from '../../contracts/ids.ts';
+import {
+  type AccountId,
+  accountStream,
+  type LeaseId,
+  NO_STREAM,
+  type RequestId,
+  revision,
+} from '../../contracts/ids.ts';
 import type { RecoveredRequest } from '../journal/journal.ts';
 import { readRecovered } from './read-recovered.ts';
 
@@ -30,6 +37,7 @@ export type FoldedUpTo = (accountId: AccountId) => number;
  * What is to become of the requests that the journal still holds after a restart. A request's usage can only stand
  * after the revision that its account had when it began, so that much of the stream tells whether it is there. What is
  * in the stream after the book's revision settlement finds by itself.
+ * @param earlier requests that began in an earlier generation of the ledger: their usage can stand anywhere in the stream
  * @throws Error when a journal text is not of its form; EventLogError as `readStream`, and `unavailable` where the node
  *   that answers does not have yet what the book has: a request could be there and not be seen.
  */
@@ -38,12 +46,15 @@ export async function examineRecovered(
   recovered: readonly RecoveredRequest[],
   nowMs: number,
   foldedUpTo: FoldedUpTo = () => -1,
+  earlier: ReadonlySet<RequestId> = new Set(),
 ): Promise<JournalFindings> {
   const requests = recovered.map((request) => readRecovered(request, nowMs));
   const unsettled: UnsettledRequest[] = [];
   const recorded: RequestId[] = [];
   for (const [accountId, ofAccount] of Map.groupBy(requests, ({ started }) => started.accountId)) {
-    const since = Math.min(...ofAccount.map(({ started }) => started.accountRevision));
+    const since = Math.min(
+      ...ofAccount.map(({ started, usage }) => (earlier.has(usage.requestId) ? NO_STREAM : started.accountRevision)),
+    );
     const known = await recordedSince(log, accountId, since, foldedUpTo);
     for (const { usage, started } of ofAccount) {
       const found = known.get(usage.requestId);

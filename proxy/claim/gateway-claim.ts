@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { folderIdentity } from './folder-identity.ts';
 import { ProxyClaim } from './proxy-claim.ts';
 
 export interface GatewayClaimOptions {
   readonly configuration: Configuration;
   readonly log: EventLog;
-  readonly journalFolder: string;
   readonly clock: () => number;
   readonly logger: Logger;
   /** What is to be said to whoever asks for more. */
@@ -19,12 +19,12 @@ export interface GatewayClaimOptions {
  * own log, too. With the log elsewhere a copy has the same name, also where it is configured as the only proxy.
  */
 export function gatewayClaim(options: GatewayClaimOptions): ProxyClaim | null {
-  const { configuration, log, journalFolder, clock, logger, onFenced } = options;
+  const { configuration, log, clock, logger, onFenced } = options;
   if (configuration.proxies === 'one' && configuration.eventLog.kind === 'sqlite') return null;
   return new ProxyClaim({
     log,
     dataFolder: configuration.data,
-    folder: folderIdentity(journalFolder),
+    folder: folderIdentity(journalFolder(configuration.data)),
     clock,
     logger,
     onFenced: ({ proxy, epoch }) => {

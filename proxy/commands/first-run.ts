@@ -29,13 +29,14 @@ export interface DemoAccount {
   readonly key: string;
 }
 
-/** Opens the demo account with its key, in a ledger that is empty; null in any other. */
+/** Opens the demo account with its key, in a ledger that holds nothing but its identity; null in any other. */
 export async function openDemoAccount(
   context: CommandContext,
   log: EventLog,
   configuration: Configuration,
 ): Promise<DemoAccount | null> {
-  if ((await log.headPosition()) !== null) return null;
+  // A new ledger has been identified by the gateway that starts, and nothing else.
+  for await (const { type } of log.readAll({ limit: 2 })) if (type !== 'LedgerIdentified') return null;
   const demo = accountId('acct_demo');
   const nowMs = context.clock();
   await runAccountCommand(context, log, demo, {

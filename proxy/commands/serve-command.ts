@@ -2,11 +2,11 @@ import { mkdirSync } from 'node:fs';
 import type { Command } from 'commander';
 import pino, { type Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
-import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import { wholeNumberArgument } from '../../ledger/commands/command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../../ledger/commands/command-context.ts';
-import { Gateway, type GatewayOptions } from '../gateway.ts';
+import { Gateway } from '../gateway.ts';
+import type { GatewayOptions } from '../gateway-options.ts';
 import { type DemoAccount, openDemoAccount, publishFirstCatalog } from './first-run.ts';
 
 interface ServeOptions {
@@ -50,46 +50,33 @@ async function serve(options: ServeOptions, command: Command, context: CommandCo
     unusable.reject(new CommandError(`the event log cannot be used as it is:\n${faults.join('\n')}`, EXIT.unavailable));
   const log = await context.openEventLog(configuration, { logger, onFaults });
   try {
-    const demo = configuration.file === null ? await openDemoAccount(context, log, configuration) : null;
-    const isPublished = await publishIfThere(context, log, configuration);
-    const gateway = await startGateway({ configuration, log, logger, clock: context.clock, monotonic });
+    const firstRun: { demo: DemoAccount | null } = { demo: null };
+    const onLedgerWhole = async (): Promise<void> => {
+      if (configuration.file === null) firstRun.demo ??= await openDemoAccount(context, log, configuration);
+      await publishFirstCatalog(context, log, configuration);
+    };
+    const onLedgerLost = (error: Error): void => unusable.reject(error);
+    const gateway = await startGateway({
+      configuration,
+      log,
+      logger,
+      clock: context.clock,
+      monotonic,
+      onLedgerWhole,
+      onLedgerLost,
+    });
     const stopped = Promise.race([stopOnSignal(gateway, logger), unusable.promise.finally(() => gateway.stop())]);
     stopped.catch(() => undefined);
-    if (!isPublished) publishWhenThere(context, log, configuration, gateway, logger);
     await Promise.race([gateway.whenReady(), stopped]);
     context.write(
       json === true
-        ? `${JSON.stringify({ url: gateway.url, data: configuration.data, ...demo })}\n`
-        : banner(gateway.url, configuration, demo),
+        ? `${JSON.stringify({ url: gateway.url, data: configuration.data, ...firstRun.demo })}\n`
+        : banner(gateway.url, configuration, firstRun.demo),
     );
     await stopped;
   } finally {
     await log.close();
   }
-}
-
-/** False where the log is away: a proxy of many starts all the same. */
-async function publishIfThere(context: CommandContext, log: EventLog, configuration: Configuration): Promise<boolean> {
-  try {
-    await publishFirstCatalog(context, log, configuration);
-    return true;
-  } catch (error) {
-    if (configuration.eventLog.kind !== 'sqlite' && error instanceof EventLogError && error.canRetry) return false;
-    throw error;
-  }
-}
-
-function publishWhenThere(
-  context: CommandContext,
-  log: EventLog,
-  configuration: Configuration,
-  { projections }: Gateway,
-  logger: Logger,
-): void {
-  projections
-    .whenCaughtUp()
-    .then(() => publishFirstCatalog(context, log, configuration))
-    .catch((error: unknown) => logger.error({ err: error }, 'the first catalog was not published'));
 }
 
 async function startGateway(options: GatewayOptions): Promise<Gateway> {

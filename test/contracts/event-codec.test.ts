@@ -74,6 +74,8 @@ describe('an event', () => {
       'RelayCheckpointed',
       'RelayReleased',
       'ProxyClaimed',
+      'LedgerIdentified',
+      'LossAccepted',
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import type { DomainEvent, EventType } from '../../contracts/events.ts';
-import { accountId, grantId, keyId, leaseId, proxyId, requestId } from '../../contracts/ids.ts';
+import { accountId, grantId, keyId, leaseId, ledgerId, proxyId, requestId } from '../../contracts/ids.ts';
 import { microUsd, picoUsd, rate } from '../../contracts/money.ts';
 import { rateCard } from '../../contracts/rate-card.ts';
 
@@ -277,6 +277,24 @@ const FLEET: DomainEvent[] = [
   { type: 'RelayReleased', data: { relay: 'relay-1', epoch: 1 } },
 ];
 
+const LEDGER_ID = ledgerId('ledger_019a5b3c00007000800000000000000a');
+const LEDGER: DomainEvent[] = [
+  { type: 'LedgerIdentified', data: { ledgerId: LEDGER_ID, generation: 1, identifiedAt: AT } },
+  {
+    type: 'LossAccepted',
+    data: {
+      ledgerId: LEDGER_ID,
+      generation: 2,
+      lost: [{ stream: 'account-acme', has: -1, known: 41, knownBy: ['views.db', 'the journal'] }],
+      lostLeftOut: 0,
+      requests: [{ requestId: REQUEST, accountId: accountId('acme'), cause: 'the ledger has no such account' }],
+      requestsLeftOut: 0,
+      reason: 'the disk is gone, the backup is of yesterday',
+      actor: 'operator',
+    },
+  },
+];
+
 /** Forms that came after the first, with what they have added. */
 const LATER_FORMS: DomainEvent[] = [
   {
@@ -406,6 +424,7 @@ export const EXAMPLE_EVENTS: readonly DomainEvent[] = [
   { type: 'CatalogPublished', data: { version: 4, hash: SHA256, publishedAt: AT, models: [PRICED] } },
   ...LIMITS_AND_LEASES,
   ...CLAIMS,
+  ...LEDGER,
 ];
 
 /** The example of a type. @throws Error when there is none. */

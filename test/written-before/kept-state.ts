@@ -29,20 +29,24 @@ const folderOf = (commit: string, kind: Kind): string => fileURLToPath(new URL(`
 
 /** Puts a copy into a folder of its own; the log is closed when the test ends. */
 export async function putBack(commit: string, kind: Kind, parts: Parts): Promise<KeptState> {
+  const { folder, computed } = readKept(commit, kind, parts);
+  const startedMs = Date.now();
+  const clock = (): number => computed.atMs + Date.now() - startedMs;
+  return { data: join(folder, 'data'), computed, clock, log: await openLog(kind, folder, clock) };
+}
+
+/** A copy in a folder of its own: `data`, the catalog file and, of the event store, its file. */
+export function readKept(commit: string, kind: Kind, parts: Parts): { folder: string; computed: Computed } {
   const kept = folderOf(commit, kind);
   const folder = temporaryFolder();
   cpSync(kept, folder, { recursive: true });
-  const data = join(folder, 'data');
   const without = { whole: [], 'ledger and views': ['journal'], ledger: ['journal', 'views.db', 'proxy-id'] };
-  for (const name of without[parts]) rmSync(join(data, name), { recursive: true });
+  for (const name of without[parts]) rmSync(join(folder, 'data', name), { recursive: true });
   const both = JSON.parse(readFileSync(join(kept, 'computed.json'), 'utf8')) as Record<
     'whole' | 'withoutJournal',
     Computed
   >;
-  const computed = both[parts === 'whole' ? 'whole' : 'withoutJournal'];
-  const startedMs = Date.now();
-  const clock = (): number => computed.atMs + Date.now() - startedMs;
-  return { data, computed, clock, log: await openLog(kind, folder, clock) };
+  return { folder, computed: both[parts === 'whole' ? 'whole' : 'withoutJournal'] };
 }
 
 async function openLog(kind: Kind, folder: string, now: () => number): Promise<EventLog> {

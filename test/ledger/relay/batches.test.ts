@@ -49,6 +49,7 @@ describe('the batches of a relay', () => {
     ['catalog', true],
     ['seals', true],
     ['relay-ledger', false],
+    ['ledger', true],
     ['$ce-account', false],
     ['toString', false],
     ['accounts', false],

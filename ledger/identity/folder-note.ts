@@ -1,0 +1,66 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { ledgerIdField, requestIdField } from '../../contracts/event-fields.ts';
+import { accountId, accountStream, eventId, type StreamName } from '../../contracts/ids.ts';
+import type { LedgerKnowledge } from './known-ledger.ts';
+
+/** The file in a data folder that says which ledger it belongs to. */
+export const NOTE_FILE = 'ledger-id';
+
+const noteSchema = z.strictObject({
+  ledgerId: ledgerIdField,
+  generation: z.int().min(1),
+  /** The newest event that this folder's gateway had seen, as of a moment ago. */
+  newest: z.strictObject({ stream: z.string(), revision: z.int().min(0), id: z.string() }).nullable(),
+  /** Accounts in which its proxy has leased credit, and the revision of the newest lease. */
+  leases: z.record(z.string(), z.int().min(0)),
+  /**
+   * Requests that were in the journal when this generation began: the revisions that they name are of the one before.
+   */
+  earlier: z.array(requestIdField),
+});
+export type FolderNote = z.infer<typeof noteSchema>;
+
+/** Null where there is none. @throws Error when the file is not of its form. */
+export function readNote(dataFolder: string): FolderNote | null {
+  const file = join(dataFolder, NOTE_FILE);
+  try {
+    return noteSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
+    throw new Error(`${file} does not say which ledger the folder belongs to; put it back, or move it away`, { cause });
+  }
+}
+
+/** Whole or not at all, whatever the process dies of. */
+export function writeNote(dataFolder: string, note: FolderNote): void {
+  const file = join(dataFolder, NOTE_FILE);
+  const next = `${file}.next`;
+  try {
+    writeFileSync(next, `${JSON.stringify(note)}\n`, { flush: true });
+    renameSync(next, file);
+  } catch (error) {
+    rmSync(next, { force: true });
+    throw error;
+  }
+}
+
+/** The same without waiting for the disk: what a loss of power takes of it is a moment's knowledge. One call at a time. */
+export async function renewNote(dataFolder: string, note: FolderNote): Promise<void> {
+  const file = join(dataFolder, NOTE_FILE);
+  const next = `${file}.next`;
+  await writeFile(next, `${JSON.stringify(note)}\n`);
+  await rename(next, file);
+}
+
+export function knowledgeOfNote({ ledgerId, generation, newest, leases }: FolderNote): LedgerKnowledge {
+  const ofLeases = Object.entries(leases).map(([account, revision]) => ({
+    stream: accountStream(accountId(account)),
+    revision,
+    id: null,
+  }));
+  const ofNewest = newest === null ? [] : [{ ...newest, stream: newest.stream as StreamName, id: eventId(newest.id) }];
+  return { source: NOTE_FILE, identity: { ledgerId, generation }, events: [...ofNewest, ...ofLeases] };
+}

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import type { LedgerEvent } from '../../contracts/events.ts';
+import { LEDGER_STREAM, type LedgerId, ledgerId, NO_STREAM, uuidV7 } from '../../contracts/ids.ts';
+import { type LedgerIdentity, readLedgerState } from './ledger-state.ts';
+import { IDENTITY_LIMITS } from './limits.ts';
+
+export const newLedgerId = (nowMs: number): LedgerId =>
+  ledgerId(`ledger_${uuidV7(nowMs, randomBytes(10)).replaceAll('-', '')}`);
+
+/**
+ * The identity that a ledger has, or is given here: first of all in a new one, behind what there is in one from before.
+ * Of two that start at once one is too late, and takes what the other has written. @throws EventLogError
+ */
+export async function identifyLedger(log: EventLog, nowMs: number, recording: Recording): Promise<LedgerIdentity> {
+  const identified: LedgerEvent = {
+    type: 'LedgerIdentified',
+    data: { ledgerId: newLedgerId(nowMs), generation: 1, identifiedAt: recording.recordedAt },
+  };
+  const proposed = encodeEvents([identified], recording);
+  for (let attempt = 1; ; attempt++) {
+    const { identity } = await readLedgerState(log);
+    if (identity !== null) return identity;
+    try {
+      await log.append(LEDGER_STREAM, NO_STREAM, proposed);
+    } catch (error) {
+      // Whether it was written, the next reading tells.
+      if (!(error instanceof EventLogError && error.canRetry) || attempt >= IDENTITY_LIMITS.identifyAttempts)
+        throw error;
+    }
+    if (attempt >= IDENTITY_LIMITS.identifyAttempts)
+      throw new EventLogError('unavailable', 'the log does not show which ledger it holds');
+  }
+}

@@ -1,0 +1,56 @@
+import type { LostRange } from './find-lost.ts';
+import type { LedgerIdentity } from './ledger-state.ts';
+import { IDENTITY_LIMITS } from './limits.ts';
+
+/** A ledger that must not be served from: it is another, or lacks what is known of it. The message is all an operator needs. */
+export class LedgerLostError extends Error {
+  override readonly name = 'LedgerLostError';
+}
+
+const HOW =
+  'Put back the ledger that has it; or, if it is lost for good, give it up with\n' +
+  '  gateway ledger accept-loss --reason "…"';
+
+/** @param where the ledger, as an operator knows it: its file, or the event store */
+export function ledgerLost(where: string, lost: readonly LostRange[]): LedgerLostError {
+  const named = lost.slice(0, IDENTITY_LIMITS.namedInMessage).map((range) => `  ${describeLost(range)}`);
+  const more = lost.length - named.length;
+  return new LedgerLostError(
+    [
+      `the ledger (${where}) lacks events that it had; nothing is served from it:`,
+      ...named,
+      ...(more > 0 ? [`  and ${more} more streams`] : []),
+      HOW,
+    ].join('\n'),
+  );
+}
+
+export function describeLost({ stream, revision, has, isReplaced, knownBy }: LostRange): string {
+  const who = `${knownBy.join(' and ')} ${knownBy.length === 1 ? 'knows' : 'know'}`;
+  if (isReplaced) return `${stream}: revision ${revision} is not the event that ${who}`;
+  const there = has < 0 ? 'nothing of it is there' : `the ledger ends at revision ${has}`;
+  return `${stream}: ${who} revision ${revision}, ${there}`;
+}
+
+export const otherLedger = (where: string, source: string, known: LedgerIdentity, is: LedgerIdentity) =>
+  new LedgerLostError(
+    `${source} belongs to the ledger ${known.ledgerId}, and the ledger (${where}) is ${is.ledgerId}: it is another one.\n` +
+      'Start with the data folder and the ledger that belong together, or with a new data folder.',
+  );
+
+export const olderGeneration = (where: string, source: string, known: LedgerIdentity, is: LedgerIdentity) =>
+  new LedgerLostError(
+    `${source} knows generation ${known.generation} of the ledger (${where}), which is at generation ${is.generation}:\n` +
+      `it was put back to before a loss was accepted.\n${HOW}`,
+  );
+
+export const unidentified = (where: string, source: string, known: LedgerIdentity) =>
+  new LedgerLostError(
+    `${source} belongs to the ledger ${known.ledgerId}, and the ledger (${where}) has no identity: it is empty, or older than that.\n${HOW}`,
+  );
+
+export const laterGeneration = (where: string, is: LedgerIdentity) =>
+  new LedgerLostError(
+    `a loss of the ledger (${where}) was accepted: its generation ${is.generation} has begun, and the views of this gateway are of an earlier one.\n` +
+      'Start the gateway again: it begins on the new generation.',
+  );

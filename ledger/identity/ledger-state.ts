@@ -1,0 +1,30 @@
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { LEDGER_STREAM, type LedgerId, NO_STREAM, type Revision } from '../../contracts/ids.ts';
+
+/** Which ledger, and how often a loss of it was accepted (design, section 4). */
+export interface LedgerIdentity {
+  readonly ledgerId: LedgerId;
+  /** 1 from its birth to its first accepted loss. */
+  readonly generation: number;
+}
+
+/** What the stream `ledger` folds to. */
+export interface LedgerState {
+  readonly revision: Revision;
+  /** Null for a ledger from before there were identities. */
+  readonly identity: LedgerIdentity | null;
+}
+
+/** @throws EventLogError, UnreadableEventError; Error when an event of another stream's types stands there. */
+export async function readLedgerState(log: EventLog): Promise<LedgerState> {
+  let state: LedgerState = { revision: NO_STREAM, identity: null };
+  for await (const recorded of log.readStream(LEDGER_STREAM)) {
+    const event = decodeEvent(recorded);
+    if (event.type !== 'LedgerIdentified' && event.type !== 'LossAccepted')
+      throw new Error(`${event.type} does not belong into the stream ${LEDGER_STREAM}`);
+    const { ledgerId, generation } = event.data;
+    state = { revision: recorded.revision, identity: { ledgerId, generation } };
+  }
+  return state;
+}

@@ -1,0 +1,112 @@
+import { appendFileSync, existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Recording } from '../contracts/event-codec.ts';
+import type { EventLog } from '../contracts/event-log.ts';
+import { type AccountId, accountId, type CommandId, type KeyId, keyId } from '../contracts/ids.ts';
+import type { AccountCommand } from '../ledger/account/commands.ts';
+import { executeCommand } from '../ledger/account/execute-command.ts';
+import { loadAccount } from '../ledger/account/load-account.ts';
+import { writeNote } from '../ledger/identity/folder-note.ts';
+import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
+import type { UnsettleableRequest } from '../ledger/identity/unsettleable.ts';
+import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
+import { readRefused, VIEWS_FILE } from './known-views.ts';
+
+export interface CarryOverOptions {
+  readonly log: EventLog;
+  readonly dataFolder: string;
+  readonly journal: Pick<Journal, 'settle'>;
+  /** What the journal holds, and of that what the ledger cannot take. */
+  readonly recovered: readonly RecoveredRequest[];
+  readonly unsettleable: readonly UnsettleableRequest[];
+  /** The generation that the folder goes over to. */
+  readonly identity: LedgerIdentity;
+  readonly nowMs: number;
+  readonly newCommandId: () => CommandId;
+  readonly actor: string;
+}
+
+/** What was written into the ledger, and where what it cannot take was put. */
+export interface CarriedOver {
+  readonly revokedKeys: readonly { readonly accountId: AccountId; readonly keyId: KeyId }[];
+  readonly suspended: readonly AccountId[];
+  readonly viewsSetAside: string | null;
+  readonly requestsSetAside: string | null;
+}
+
+/**
+ * Takes a data folder over to a generation of its ledger that others of its kind have begun by accepting a loss. What
+ * refused somebody goes on to refuse them: keys that only the views know as revoked are revoked, and accounts that only
+ * they know as suspended are suspended. Limits are not taken over: what the ledger has is what its owner last set there.
+ * Interrupted anywhere it can be done again: the folder's note, which tells that it is done, is written last.
+ */
+export async function carryOver(options: CarryOverOptions): Promise<CarriedOver> {
+  const { dataFolder, identity, recovered, unsettleable } = options;
+  const { revokedKeys, suspended } = await keepRefused(options);
+  const requestsSetAside = setRequestsAside(options);
+  const viewsSetAside = setViewsAside(dataFolder, identity);
+  const lost = new Set(unsettleable.map(({ requestId }) => requestId));
+  const earlier = recovered.flatMap(({ requestId }) => (lost.has(requestId) ? [] : [requestId]));
+  writeNote(dataFolder, { ...identity, newest: null, leases: {}, earlier });
+  return { revokedKeys, suspended, viewsSetAside, requestsSetAside };
+}
+
+async function keepRefused(options: CarryOverOptions) {
+  const { log, nowMs, dataFolder } = options;
+  const revokedKeys: { accountId: AccountId; keyId: KeyId }[] = [];
+  const suspended: AccountId[] = [];
+  for (const refused of readRefused(join(dataFolder, VIEWS_FILE))) {
+    const id = accountId(refused.accountId);
+    const { state } = await loadAccount(log, id);
+    if (state.type === 'unopened') continue;
+    for (const key of refused.revokedKeys.map(keyId)) {
+      if (state.keys[key] === undefined || state.keys[key].revokedAtMs !== null) continue;
+      await execute(options, id, { type: 'RevokeKey', keyId: key, nowMs });
+      revokedKeys.push({ accountId: id, keyId: key });
+    }
+    if (refused.suspended === null || state.suspended !== null) continue;
+    await execute(options, id, { type: 'SuspendAccount', reason: refused.suspended });
+    suspended.push(id);
+  }
+  return { revokedKeys, suspended };
+}
+
+async function execute(
+  { log, nowMs, newCommandId, actor }: CarryOverOptions,
+  id: AccountId,
+  command: AccountCommand,
+): Promise<void> {
+  const recording: Recording = {
+    commandId: newCommandId(),
+    actor,
+    recordedAt: new Date(nowMs).toISOString(),
+  };
+  const result = await executeCommand(log, id, command, recording);
+  if (result.type === 'refused') throw new Error(`${id}: ${result.message}`);
+}
+
+/** What the journal holds and the ledger cannot take, word for word, for whoever wants to bill it by other means. */
+function setRequestsAside({ dataFolder, journal, unsettleable, identity }: CarryOverOptions): string | null {
+  if (unsettleable.length === 0) return null;
+  const file = join(dataFolder, `lost-requests.generation-${identity.generation}.ndjson`);
+  const lines = unsettleable.map(({ request, cause }) => `${JSON.stringify({ cause, ...request })}\n`);
+  appendFileSync(file, lines.join(''), { flush: true });
+  journal.settle(unsettleable.map(({ requestId }) => requestId));
+  return file;
+}
+
+/** Under a name of their own, so that somebody can look what was in them. */
+function setViewsAside(dataFolder: string, { generation }: LedgerIdentity): string | null {
+  const path = join(dataFolder, VIEWS_FILE);
+  if (!existsSync(path)) return null;
+  const database = new DatabaseSync(path, { timeout: 5_000 });
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE');
+  database.close();
+  for (let count = 1; ; count++) {
+    const aside = `${path}.before-generation-${generation}${count === 1 ? '' : `.${count}`}`;
+    if (existsSync(aside)) continue;
+    renameSync(path, aside);
+    return aside;
+  }
+}

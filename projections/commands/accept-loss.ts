@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { Configuration } from '../../contracts/configuration.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { commandId, uuidV7 } from '../../contracts/ids.ts';
+import {
+  type CommandContext,
+  CommandError,
+  EXIT,
+  recordingOf,
+  show,
+  withEventLog,
+} from '../../ledger/commands/command-context.ts';
+import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
+import { describeLost } from '../../ledger/identity/ledger-lost.ts';
+import { ledgerPlace } from '../../ledger/identity/ledger-place.ts';
+import type { LedgerIdentity } from '../../ledger/identity/ledger-state.ts';
+import { IDENTITY_LIMITS } from '../../ledger/identity/limits.ts';
+import { findUnsettleable, type UnsettleableRequest } from '../../ledger/identity/unsettleable.ts';
+import { openJournal } from '../../ledger/journal/journal.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { type CarriedOver, carryOver } from '../carry-over.ts';
+import { compareLedger, type LedgerComparison, readFolder } from '../prove-ledger.ts';
+
+/** What was given up and carried over, as the command shows it. */
+interface Accepted {
+  readonly identity: LedgerIdentity;
+  /** Null where an earlier run of the command, or of another data folder's, has accepted it. */
+  readonly lost: readonly string[] | null;
+  readonly requests: readonly UnsettleableRequest[];
+  readonly carried: CarriedOver;
+}
+
+/** `gateway ledger accept-loss`: goes on with a ledger that lacks what was known of it. */
+export function addAcceptLossCommand(ledger: Command, context: CommandContext): void {
+  ledger
+    .command('accept-loss')
+    .description(
+      'give up what the ledger lacks of what this data folder knows of it, so that the gateway starts again. The lost range' +
+        ' is written into the ledger, a new generation of it begins, views are made anew, and keys and accounts that' +
+        ' only the views know as revoked or suspended stay so. The gateway on this data folder must not be running',
+    )
+    .requiredOption('--reason <text>', 'why; it stands in the ledger')
+    .addHelpText(
+      'after',
+      '\nExample:\n  gateway ledger accept-loss --reason "disk lost, restored from Tuesday\'s backup"',
+    )
+    .action(async ({ reason }: { readonly reason: string }, command: Command) => {
+      await withEventLog(context, command, async (log, configuration) => {
+        const accepted = await accept(log, configuration, context, reason);
+        show(context, command, { json: jsonOf(accepted, reason), text: textOf(accepted) });
+      });
+    });
+}
+
+async function accept(
+  log: EventLog,
+  configuration: Configuration,
+  context: CommandContext,
+  reason: string,
+): Promise<Accepted> {
+  const directory = journalFolder(configuration.data);
+  if (!existsSync(configuration.data))
+    throw new CommandError(`${configuration.data}: there is no such data folder`, EXIT.usage);
+  // The journal's lock is the folder's: no gateway runs on it meanwhile.
+  const { journal, recovered } = await openJournal({ directory });
+  try {
+    const nowMs = context.clock();
+    const folder = readFolder(configuration.data, recovered, nowMs);
+    const looks = configuration.eventLog.kind === 'sqlite' ? 1 : IDENTITY_LIMITS.looks;
+    const where = ledgerPlace(configuration);
+    const comparison = await compareLedger(folder.all, { log, where, looks });
+    if (comparison.type === 'other ledger') throw comparison.error;
+    if (comparison.type === 'whole')
+      throw new CommandError(`the ledger (${where}) has everything that is known of it: nothing is lost`, EXIT.refused);
+    const requests = await findUnsettleable(log, recovered, nowMs);
+    const identity =
+      comparison.type === 'later generation'
+        ? comparison.identity
+        : await append(log, comparison, { known: folder.identity, requests, reason, nowMs, context });
+    const carried = await carryOver({
+      log,
+      dataFolder: configuration.data,
+      journal,
+      recovered,
+      unsettleable: requests,
+      identity,
+      nowMs,
+      newCommandId: () => commandId(uuidV7(context.clock(), randomBytes(10))),
+      actor: 'operator',
+    });
+    const lost = comparison.type === 'lost' ? comparison.lost.map(describeLost) : null;
+    return { identity, lost, requests, carried };
+  } finally {
+    await journal.close();
+  }
+}
+
+interface AppendParts {
+  readonly known: LedgerIdentity | null;
+  readonly requests: readonly UnsettleableRequest[];
+  readonly reason: string;
+  readonly nowMs: number;
+  readonly context: CommandContext;
+}
+
+async function append(
+  log: EventLog,
+  { state, lost }: Extract<LedgerComparison, { type: 'lost' }>,
+  { context, ...parts }: AppendParts,
+): Promise<LedgerIdentity> {
+  const identity = await acceptLoss(log, { ...parts, state, lost, recording: recordingOf(context) });
+  if (identity === null)
+    throw new CommandError('another process has written which ledger this is in between; run it again', EXIT.refused);
+  return identity;
+}
+
+const jsonOf = ({ identity, lost, requests, carried }: Accepted, reason: string): unknown => ({
+  ...identity,
+  reason,
+  lost,
+  lostRequests: requests.map(({ requestId, accountId, cause }) => ({ requestId, accountId, cause })),
+  ...carried,
+});
+
+function textOf({ identity, lost, requests, carried }: Accepted): string {
+  const { revokedKeys, suspended, viewsSetAside, requestsSetAside } = carried;
+  return [
+    `generation ${identity.generation} of ${identity.ledgerId} has begun`,
+    lost === null ? 'the loss was accepted before; this data folder follows' : 'given up:',
+    ...(lost ?? []).map((line) => `  ${line}`),
+    ...revokedKeys.map(({ accountId, keyId }) => `revoked again: ${keyId} of ${accountId}`),
+    ...suspended.map((accountId) => `suspended again: ${accountId}`),
+    ...requests.map(({ requestId, accountId, cause }) => `not billed: ${requestId} of ${accountId}, ${cause}`),
+    ...(requestsSetAside === null ? [] : [`their journal texts are in ${requestsSetAside}`]),
+    ...(viewsSetAside === null ? [] : [`the views of before are in ${viewsSetAside}`]),
+    '',
+    'next: gateway serve',
+  ].join('\n');
+}

@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
+import { accountId, accountStream, CATALOG_STREAM, eventId, ledgerId, type StreamName } from '../contracts/ids.ts';
+import type { KnownEvent, LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
+import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
+import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
+import { logCheckpointSchema } from './log-view-feed.ts';
+
+/** What of an account must outlive a ledger that has forgotten it; read from views of any version. */
+const keptSchema = z.looseObject({
+  suspended: z.string().nullish(),
+  keys: z.record(z.string(), z.looseObject({ revokedAtMs: z.number().nullish() })).default({}),
+});
+
+/** An account of which the views know that it is suspended, or that keys of it are revoked. */
+export interface RefusedAccount {
+  readonly accountId: string;
+  readonly suspended: string | null;
+  readonly revokedKeys: readonly string[];
+}
+
+export const VIEWS_FILE = 'views.db';
+
+/** What a views' file knows of its ledger. Null where there is no such file. @throws Error when it is no database. */
+export function readKnownViews(path: string): LedgerKnowledge | null {
+  return reading(path, (database, tables) => {
+    const identity = tables.has('of_ledger') ? identityIn(database) : null;
+    const newest = [...checkpointIn(database, tables), ...catalogIn(database, tables)];
+    const accounts = accountsIn(database, tables);
+    // The log is one order: with its newest event there, what stood before it is.
+    const isComparable = accounts.length <= IDENTITY_LIMITS.accountsCompared || newest.length === 0;
+    return { source: VIEWS_FILE, identity, events: [...newest, ...(isComparable ? accounts : [])] };
+  });
+}
+
+/** The accounts of a views' file that somebody is refused in. @throws as `readKnownViews` */
+export function readRefused(path: string): RefusedAccount[] {
+  const read = reading(path, (database, tables) => {
+    const table = versioned('balance', database, tables);
+    if (table === null) return [];
+    const rows = database.prepare(`SELECT account_id, state FROM ${table} ORDER BY account_id`).all();
+    return rows.flatMap(({ account_id, state }) => refusedOf(String(account_id), String(state)));
+  });
+  return read ?? [];
+}
+
+function reading<T>(path: string, read: (database: DatabaseSync, tables: ReadonlySet<string>) => T): T | null {
+  if (!existsSync(path)) return null;
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    return read(database, tablesOf(database));
+  } finally {
+    database.close();
+  }
+}
+
+/** Says in a views' file which ledger its rows are of. The file's other tables are made by the view store. */
+export function writeLedgerOfViews(path: string, { ledgerId, generation }: LedgerIdentity): void {
+  const database = new DatabaseSync(path, { timeout: 5_000 });
+  try {
+    database.exec(`PRAGMA journal_mode = WAL;
+      CREATE TABLE IF NOT EXISTS of_ledger (
+        one INTEGER PRIMARY KEY CHECK (one = 1), ledger_id TEXT NOT NULL, generation INTEGER NOT NULL
+      ) STRICT`);
+    const known = identityIn(database);
+    if (known?.ledgerId === ledgerId && known.generation === generation) return;
+    database.prepare('INSERT OR REPLACE INTO of_ledger VALUES (1, ?, ?)').run(ledgerId, generation);
+  } finally {
+    database.close();
+  }
+}
+
+const tablesOf = (database: DatabaseSync): ReadonlySet<string> =>
+  new Set(
+    database
+      .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`)
+      .all()
+      .map(({ name }) => String(name)),
+  );
+
+function identityIn(database: DatabaseSync): LedgerIdentity | null {
+  const row = database.prepare('SELECT ledger_id, generation FROM of_ledger').get();
+  if (row === undefined) return null;
+  return { ledgerId: ledgerId(String(row.ledger_id)), generation: Number(row.generation) };
+}
+
+/** The last event that was folded, where the views are fed from the log itself. */
+function checkpointIn(database: DatabaseSync, tables: ReadonlySet<string>): KnownEvent[] {
+  if (!tables.has('checkpoint')) return [];
+  const row = database.prepare(`SELECT checkpoint FROM checkpoint WHERE feed = 'log'`).get();
+  if (row === undefined) return [];
+  const { stream, revision, id } = logCheckpointSchema.parse(JSON.parse(String(row.checkpoint)));
+  return [{ stream: stream as StreamName, revision, id: eventId(id) }];
+}
+
+function catalogIn(database: DatabaseSync, tables: ReadonlySet<string>): KnownEvent[] {
+  const table = versioned('catalog', database, tables);
+  if (table === null) return [];
+  const newest = database.prepare(`SELECT max(revision) AS revision FROM ${table}`).get()?.revision;
+  return typeof newest === 'number' ? [{ stream: CATALOG_STREAM, revision: newest, id: null }] : [];
+}
+
+function accountsIn(database: DatabaseSync, tables: ReadonlySet<string>): KnownEvent[] {
+  const table = versioned('balance', database, tables);
+  if (table === null) return [];
+  const some = `SELECT account_id, revision FROM ${table} WHERE revision >= 0 LIMIT ${IDENTITY_LIMITS.accountsCompared + 1}`;
+  return database
+    .prepare(some)
+    .all()
+    .map((row) => ({
+      stream: accountStream(accountId(String(row.account_id))),
+      revision: Number(row.revision),
+      id: null,
+    }));
+}
+
+/** The table of a view, in whatever version the file holds it; null where it holds none. */
+function versioned(view: string, database: DatabaseSync, tables: ReadonlySet<string>): string | null {
+  if (!tables.has('stored_view')) return null;
+  const version = database.prepare('SELECT version FROM stored_view WHERE name = ?').get(view)?.version;
+  const table = `${view}_v${Number(version)}`;
+  return version !== undefined && tables.has(table) ? table : null;
+}
+
+function refusedOf(id: string, state: string): RefusedAccount[] {
+  const { suspended = null, keys } = keptSchema.parse(JSON.parse(state));
+  const revokedKeys = Object.entries(keys).flatMap(([key, { revokedAtMs }]) => (revokedAtMs == null ? [] : [key]));
+  return suspended === null && revokedKeys.length === 0 ? [] : [{ accountId: id, suspended, revokedKeys }];
+}

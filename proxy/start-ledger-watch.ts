@@ -1,0 +1,31 @@
+import { ledgerPlace } from '../ledger/identity/ledger-place.ts';
+import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
+import type { OpenedJournal } from '../ledger/journal/journal.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { LedgerWatch } from './ledger-watch.ts';
+
+/** Asks whether the ledger is the folder's own and whole. @throws LedgerLostError, with the journal's folder free again. */
+export async function startLedgerWatch(
+  options: GatewayOptions,
+  { journal, recovered }: OpenedJournal,
+): Promise<LedgerWatch> {
+  const { configuration, log, logger, clock, onLedgerWhole = async () => undefined } = options;
+  try {
+    const watch = new LedgerWatch({
+      log,
+      dataFolder: configuration.data,
+      where: ledgerPlace(configuration),
+      looks: configuration.eventLog.kind === 'sqlite' ? 1 : IDENTITY_LIMITS.looks,
+      recovered,
+      journal,
+      clock,
+      logger,
+      onWhole: onLedgerWhole,
+    });
+    await watch.start();
+    return watch;
+  } catch (error) {
+    await journal.close();
+    throw error;
+  }
+}
