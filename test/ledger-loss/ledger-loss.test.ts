@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import { accountId, LEDGER_STREAM } from '../../contracts/ids.ts';
 import { runProgram } from '../commands/run-program.ts';
-import { dumpViews } from '../gateway/dump-views.ts';
+import { viewRows } from '../crash/view-rows.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { type Keep, LedgerSite, type StartedGateway } from './lost-ledgers.ts';
 
@@ -161,11 +161,11 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
     for (const requestId of inJournal(site))
       expect([...recorded, ...lost].filter((one) => one === requestId)).toHaveLength(1);
     await life.stop();
-    const rows = dumpViews(site.data, { remove: true });
+    const rows = viewRows(site.data, { remove: true });
     const rebuilt = await site.start();
     await rebuilt.gateway.whenReady();
     await rebuilt.stop();
-    expect(dumpViews(site.data, { remove: false })).toEqual(rows);
+    expect(viewRows(site.data, { remove: false })).toEqual(rows);
     const again = await runProgram(...command);
     expect(again).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('nothing is lost') });
   });
