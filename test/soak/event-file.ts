@@ -25,6 +25,8 @@ export function readEventFile(path: string): LoggedStream[] {
   for (const line of lines) {
     if (line === '') continue;
     const [stream, createdMs, events] = JSON.parse(line) as Line;
+    // The server's own, whose metadata may be empty: nothing of the ledger.
+    if (stream.startsWith('$')) continue;
     const own = streams.get(stream) ?? [];
     streams.set(stream, own);
     for (const [id, type, , data, metadata] of events ?? [])
