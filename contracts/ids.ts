@@ -43,6 +43,8 @@ export const LEDGER_STREAM = 'ledger' as StreamName;
 export const relayStream = (feed: string): StreamName => `relay-${feed}` as StreamName;
 /** Where a proxy claims its name. */
 export const proxyStream = (id: ProxyId): StreamName => `proxy-${id}` as StreamName;
+/** Where a proxy has the log's server stamp an event, to compare clocks by; nothing of the ledger. */
+export const clockStream = (id: ProxyId): StreamName => `clock-${id}` as StreamName;
 export const accountStream = (id: AccountId): StreamName => `account-${id}` as StreamName;
 
 const ACCOUNT_STREAM_PREFIX = 'account-';

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type EventLog, EventLogError, type ProposedEvent } from '../../contracts/event-log.ts';
 import {
+  clockStream,
   commandId,
   eventIdOf,
   NO_STREAM,
@@ -50,7 +51,7 @@ export class ServerSkew {
 
   constructor(options: ServerSkewOptions) {
     this.#options = options;
-    this.#stream = `clock-${options.proxy}` as StreamName;
+    this.#stream = clockStream(options.proxy);
   }
 
   /** By how much this clock is ahead of the server's, below zero where it is behind; as far as that is certain. */

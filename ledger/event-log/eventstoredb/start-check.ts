@@ -27,7 +27,7 @@ export async function checkLog(log: CheckedLog): Promise<readonly string[]> {
   const mayAppend = await isAllowed(log.append({ stream: CATALOG_STREAM, expected: UNREACHED, events: [probe()] }));
   if (!mayAppend)
     faults.push(
-      'EventStoreDB: the user may not append: give it write access to account-, catalog, seals, relay- and ledger streams',
+      'EventStoreDB: the user may not append: give it write access to account-, catalog, seals, relay-, proxy-, clock- and ledger streams',
     );
   const streams = new Set<StreamName>([CATALOG_STREAM, 'seals' as StreamName]);
   if (!(await isAllowed(collectNewest(log, streams))))
