@@ -125,7 +125,8 @@ function writeConfiguration({ folder, data, upstreamUrl, catalog, store }: Confi
     listen: { host: '127.0.0.1', port: 0 },
     data,
     catalog: catalogPath,
-    providers: crashProviders(upstreamUrl, 'CRASH_UPSTREAM_KEY'),
+    // A request to count carries no script, so that this upstream could not say what it will report.
+    providers: crashProviders(upstreamUrl, 'CRASH_UPSTREAM_KEY', { countTokens: false }),
     ...(store === undefined ? {} : { eventLog: { kind: 'eventstoredb', connectionString: store.connectionString } }),
     drainMs: DRAIN_MS,
     clientStallMs: CLIENT_STALL_MS,

@@ -5,12 +5,11 @@ import { auditRun } from '../audit-run.ts';
 import { stopInOrder } from '../child-process.ts';
 import { FaultyEventStore } from '../faulty-event-store.ts';
 import { SeededRandom } from '../seeded-random.ts';
-import { onStage, type SceneAudit, type SceneOptions } from './scene.ts';
+import { lookFor, onStage, type SceneAudit, type SceneOptions, type Stage } from './scene.ts';
 
 const REQUESTS = 40;
 /** How long both are sent requests: the older one has noticed by then that its name is another's. */
 const BOTH_MS = 12_000;
-const LOOK_MS = 500;
 const STOPS_MS_MAX = 120_000;
 
 /**
@@ -38,7 +37,7 @@ export async function copiedFolder(options: SceneOptions): Promise<SceneAudit> {
       clients.useGateways([olderUrl, url]);
       options.say(`two proxies of one name for ${BOTH_MS} ms`);
       await delay(BOTH_MS);
-      const hasStopped = await untilRefusing(stage.clients, olderUrl);
+      const hasStopped = await untilRefusing(stage, olderUrl);
       clients.useGateways([url]);
       await clients.untilSent(clients.sent.length + REQUESTS);
       await clients.stop();
@@ -61,19 +60,13 @@ export async function copiedFolder(options: SceneOptions): Promise<SceneAudit> {
 }
 
 /** Whether the latest answers of a proxy are all refusals, within the bound. */
-async function untilRefusing({ sent }: { readonly sent: readonly SentAt[] }, url: string): Promise<boolean> {
-  const untilMs = Date.now() + STOPS_MS_MAX;
-  while (Date.now() < untilMs) {
-    const latest = sent.filter((request) => request.url === url).slice(-LATEST);
-    if (latest.length === LATEST && latest.every(({ status }) => status === null || status === 529)) return true;
-    await delay(LOOK_MS);
-  }
-  return false;
+async function untilRefusing(stage: Stage, url: string): Promise<boolean> {
+  const found = await lookFor(stage, STOPS_MS_MAX, () => {
+    const latest = stage.clients.sent.filter((request) => request.url === url).slice(-LATEST);
+    const isRefusing = latest.every(({ status }) => status === null || status === 529);
+    return latest.length === LATEST && isRefusing ? true : null;
+  });
+  return found !== null;
 }
 
 const LATEST = 10;
-
-interface SentAt {
-  readonly url: string;
-  readonly status: number | null;
-}

@@ -4,8 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { auditRun } from '../audit-run.ts';
 import type { StartedProcess } from '../child-process.ts';
-import type { ClientKey } from '../post-planned.ts';
-import { onStage, type SceneAudit, type SceneOptions, type Stage } from './scene.ts';
+import { lookFor, onStage, type SceneAudit, type SceneOptions, type Stage } from './scene.ts';
 
 const PRELOAD = fileURLToPath(new URL('moved-clock-preload.ts', import.meta.url));
 const REQUESTS = 40;
@@ -17,7 +16,6 @@ const MOVED_MS = 3_000;
 const NOTICED_MS = 1_500;
 /** It waits until readings have been steady for as long as the site says, and goes on. */
 const STEADY_MS_MAX = 240_000;
-const LOOK_MS = 500;
 /** What a stored instant may be ahead of the machine's clock by. */
 const SLACK_MS = 60_000;
 
@@ -37,7 +35,6 @@ export function movedClock(options: SceneOptions): Promise<SceneAudit> {
     clients.useGateways([url]);
     await clients.untilSent(REQUESTS);
 
-    const before = await availableTo(url, keys);
     writeFileSync(file, String(AHEAD_MS));
     const movedAtMs = Date.now();
     await delay(MOVED_MS);
@@ -62,7 +59,7 @@ export function movedClock(options: SceneOptions): Promise<SceneAudit> {
       limits: [],
       mayRefuse: () => false,
     });
-    const faults = [...audit.faults, ...watch.faults, ...(await auditFinal(stage, before))];
+    const faults = [...audit.faults, ...watch.faults, ...(await auditFinal(stage))];
     const admitted = sent.filter(
       ({ sentAtMs, status }) => sentAtMs >= movedAtMs + NOTICED_MS && sentAtMs < backAtMs && status === 200,
     );
@@ -72,29 +69,17 @@ export function movedClock(options: SceneOptions): Promise<SceneAudit> {
   });
 }
 
-async function availableTo(url: string, keys: readonly ClientKey[]): Promise<Map<string, number>> {
-  const available = new Map<string, number>();
-  for (const { key, accountId } of keys) {
-    const answer = await fetch(`${url}/me`, { headers: { 'x-api-key': key } });
-    available.set(accountId, ((await answer.json()) as { available_credits: number }).available_credits);
-  }
-  return available;
-}
-
 /** How long after an instant clients are served again; null where they are not, within the bound. */
-async function untilServed({ clients }: Stage, sinceMs: number): Promise<number | null> {
-  while (Date.now() < sinceMs + STEADY_MS_MAX) {
-    const served = clients.sent.find(({ sentAtMs, status }) => sentAtMs > sinceMs + NOTICED_MS && status === 200);
-    if (served !== undefined) return served.sentAtMs - sinceMs;
-    await delay(LOOK_MS);
-  }
-  return null;
-}
+const untilServed = (stage: Stage, sinceMs: number): Promise<number | null> =>
+  lookFor(stage, STEADY_MS_MAX, () => {
+    const served = stage.clients.sent.find(({ sentAtMs, status }) => sentAtMs > sinceMs + NOTICED_MS && status === 200);
+    return served === undefined ? null : served.sentAtMs - sinceMs;
+  });
 
 /** No credit was taken by a clock, and no request has begun in a time that has not come. */
-async function auditFinal({ site }: Stage, before: ReadonlyMap<string, number>): Promise<string[]> {
+async function auditFinal({ site }: Stage): Promise<string[]> {
   const faults: string[] = [];
-  for (const accountId of before.keys())
+  for (const accountId of site.accountIds)
     for (const { type, data, revision } of await site.accountEvents(accountId)) {
       if (type === 'CreditsExpired') faults.push(`${accountId} ${revision}: credits expired by a clock that was wrong`);
       const { startedAt } = data as { readonly startedAt?: string };

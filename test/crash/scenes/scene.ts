@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { killAtOnce, type StartedProcess } from '../child-process.ts';
 import { CrashClients } from '../crash-clients.ts';
 import { type CrashSite, layOutSite, type SiteOptions } from '../crash-site.ts';
@@ -33,6 +34,9 @@ export interface Stage {
 }
 
 const ACCOUNTS = ['acct_ada', 'acct_bob'];
+/** Whoever is refused again and again uses up models and keys. */
+const REST_MS_MAX = 400;
+const LOOK_MS = 500;
 
 /** Lays a stage out, has the scene played on it, and ends whatever is left. */
 export async function onStage<T>(
@@ -46,7 +50,7 @@ export async function onStage<T>(
   let watch: MeWatch | null = null;
   try {
     const keys = await Promise.all(site.accountIds.map((accountId) => site.issueKey(accountId)));
-    const clients = new CrashClients({ random, keys, models: site.catalog.models, cases });
+    const clients = new CrashClients({ random, keys, models: site.catalog.models, cases, restMsMax: REST_MS_MAX });
     watch = new MeWatch({ keys, urls: () => clients.urls });
     const started = (life: StartedProcess): StartedProcess => {
       lives.push(life);
@@ -57,5 +61,16 @@ export async function onStage<T>(
     await watch?.stop();
     await Promise.all(lives.map(killAtOnce));
     await site.close();
+  }
+}
+
+/** Looks again and again, for so long, for something that is not null; gives the clients keys meanwhile. */
+export async function lookFor<T>({ site, clients }: Stage, msMax: number, look: () => T | null): Promise<T | null> {
+  const untilMs = Date.now() + msMax;
+  for (;;) {
+    const found = look();
+    if (found !== null || Date.now() > untilMs) return found;
+    await clients.refillKeys((accountId) => site.issueKey(accountId));
+    await delay(LOOK_MS);
   }
 }
