@@ -37,7 +37,8 @@ export function readEventFile(path: string): LoggedStream[] {
         id,
         type,
         data: jsonIn(data),
-        metadata: jsonIn(metadata) as { recordedAt: string },
+        // The server's own events have none.
+        ...(metadata === '' ? {} : { metadata: jsonIn(metadata) as { recordedAt: string } }),
       });
   }
   return [...streams].map(([stream, events]) => ({ stream, events }));

@@ -1,6 +1,5 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { auditRun } from '../audit-run.ts';
 import { stopInOrder } from '../child-process.ts';
 import { FaultyEventStore } from '../faulty-event-store.ts';
@@ -36,7 +35,7 @@ export async function copiedFolder(options: SceneOptions): Promise<SceneAudit> {
       const readyAtMs = Date.now();
       clients.useGateways([olderUrl, url]);
       options.say(`two proxies of one name for ${BOTH_MS} ms`);
-      await delay(BOTH_MS);
+      await lookFor(stage, BOTH_MS, () => null);
       const hasStopped = await untilRefusing(stage, olderUrl);
       clients.useGateways([url]);
       await clients.untilSent(clients.sent.length + REQUESTS);
