@@ -211,7 +211,10 @@ export class MessageRelay {
     this.#attempt.leave();
     this.#control = null;
     const next = this.#attempt.index + 1;
-    if (next < this.#request.deployments.length && !this.#isClientGone) {
+    const hasNext = next < this.#request.deployments.length && !this.#isClientGone;
+    // The upstream has been waited for: meanwhile the key may have been revoked, or the account suspended.
+    const refusedNow = hasNext ? this.#request.refuseByStanding() : null;
+    if (hasNext && refusedNow === null) {
       this.#isSent = false;
       this.#upstreamRequestId = null;
       this.#attempt = new UpstreamAttempt(this, this.#request, next);
@@ -220,7 +223,7 @@ export class MessageRelay {
     }
     if (this.#hasReached) this.#account('upstream_refused');
     else this.#abandon();
-    if (!this.#isClientGone) this.#client.refuse(refused);
+    if (!this.#isClientGone) this.#client.refuse(refusedNow ?? refused);
     this.#finish();
   }
 

@@ -1,4 +1,5 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
+import type { Refusal } from '../../contracts/errors.ts';
 import type { AccountedRequest } from '../request-accounting.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 
@@ -22,4 +23,6 @@ export interface RelayedRequest {
   readonly deprecation: string | null;
   /** Where the model runs, in the order in which to try. At least one. */
   readonly deployments: readonly Deployment[];
+  /** Why its caller may call nothing now, as the views say; null where the caller may. Asked before each further call. */
+  readonly refuseByStanding: () => Refusal | null;
 }

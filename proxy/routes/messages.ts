@@ -5,6 +5,7 @@ import { type RequestId, requestId } from '../../contracts/ids.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { type Admitted, admit } from '../admission/admit.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
+import { refuseByStanding } from '../admission/standing.ts';
 import { refuse } from '../answer.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
@@ -75,6 +76,7 @@ function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusa
       beta: terms.beta,
       deprecation: deprecationHeader(model, admitted.admittedAtMs),
       deployments,
+      refuseByStanding: () => refuseByStanding(caller, parts.projections.accounts, parts.clock()),
     };
   } catch (error) {
     parts.holds.release(requestId);

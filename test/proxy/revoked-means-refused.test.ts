@@ -7,7 +7,7 @@ import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
-import { countTokens } from '../upstream/answer.ts';
+import { countTokens, failure, wait } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
 import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
 import { asking, get, messageOf, post, refusalOf } from './fixtures/call.ts';
@@ -16,7 +16,7 @@ import { lastBodyOf, openSocket, statusesOf } from './fixtures/raw-socket.ts';
 
 /**
  * A caller who may call when a request's head comes, and may not any more when the request would go on: after its body,
- * after the count of its input, after the wait for its lease.
+ * after the count of its input, after the wait for its lease, after a deployment that did not answer.
  */
 let nowMs = Date.parse('2026-11-22T12:00:00.000Z');
 let upstream: Upstream;
@@ -119,6 +119,36 @@ describe("a request whose input is being counted at its model's upstream", () =>
       counted.resolve();
       expect(refusalOf(await answered, status)).toBe(message);
     }
+  });
+});
+
+describe('a request whose first deployment holds its answer and then fails', () => {
+  const fails = failure(529);
+
+  it.each(CHANGES.slice(0, 2))('goes to no further one where meanwhile %s', async (_title, code, message, change) => {
+    const caller = await openAccount(gateway, { credits: 1_000_000_000n, nowMs });
+    const sent = upstream.requests.length;
+    const failing = Promise.withResolvers<void>();
+    upstream.answerWith(() => [wait(failing.promise), ...fails]);
+    const answered = post(caller, '/v1/messages', asking('opal-twice'));
+    await upstream.seen(sent);
+    await gateway.command(change(caller), caller.accountId);
+    failing.resolve();
+    expect(refusalOf(await answered, code)).toBe(message);
+    expect(upstream.requests.slice(sent).map(({ body }) => JSON.parse(body.toString('utf8')).model)).toEqual([
+      'first-place',
+    ]);
+    const usages = (await gateway.events(caller.accountId)).filter(({ type }) => type === 'UsageRecorded');
+    expect(usages).toMatchObject([{ data: { outcome: 'upstream_refused', billable: false } }]);
+    expect((await gateway.events(caller.accountId)).map(({ type }) => type)).not.toContain('CreditsDebited');
+  });
+
+  it('goes to the next where nothing has changed', async () => {
+    const caller = await openAccount(gateway, { credits: 1_000_000_000n, nowMs });
+    const sent = upstream.requests.length;
+    upstream.answerWith((request) => (upstream.requests.length === sent + 1 ? fails : defaultAnswer(request)));
+    expect((await post(caller, '/v1/messages', asking('opal-twice'))).status).toBe(200);
+    expect(upstream.requests.length).toBe(sent + 2);
   });
 });
 
