@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { betaNameField, SHIPPED } from './betas.ts';
 import { instantField, useNameField } from './event-fields.ts';
 import { LIMITS } from './limits.ts';
-import { type MicroUsd, PICO_PER_MICRO, parseUsd, rate } from './money.ts';
+import { MICRO_PER_USD, type MicroUsd, PICO_PER_MICRO, parseUsd, rate } from './money.ts';
 import { type Rates, rateCardField, ratesFrom, type UseRates } from './rate-card.ts';
 
 /** Neutral family tags (specification, Model): two proprietary families, open and low-latency models, and our own. */
@@ -65,18 +65,21 @@ export const catalogModelField = z.strictObject({
 export type CatalogModel = z.infer<typeof catalogModelField>;
 export type Upstream = z.infer<typeof upstream>;
 
+/** Micro-USD; a fault in words where the text is no price, or one that nobody means. */
+function priceIn(text: string, unit: string, example: string, usdMax: number): MicroUsd | { readonly fault: string } {
+  const price = parseUsd(text);
+  if (price === null) return { fault: `expected USD ${unit} as a string such as "${example}"` };
+  return price <= BigInt(usdMax) * MICRO_PER_USD ? price : { fault: `must be at most ${usdMax} USD ${unit}` };
+}
+
 const usdPerMTok = z.codec(
   z.string(),
   z.custom<MicroUsd>((value) => typeof value === 'bigint'),
   {
     decode: (text, context) => {
-      const price = parseUsd(text);
-      if (price !== null) return price;
-      context.issues.push({
-        code: 'custom',
-        input: text,
-        message: 'expected USD per million tokens as a string such as "3.00"',
-      });
+      const price = priceIn(text, 'per million tokens', '3.00', LIMITS.usdPerMTokMax);
+      if (typeof price === 'bigint') return price;
+      context.issues.push({ code: 'custom', input: text, message: price.fault });
       return z.NEVER;
     },
     encode: (price) => price.toString(),
@@ -85,11 +88,15 @@ const usdPerMTok = z.codec(
 
 /** USD a use, as a string. "0" says that a use is free; a use that stands nowhere is not. */
 const usdPerUse = z.string().transform((text, context) => {
-  const price = parseUsd(text);
-  if (price !== null) return rate(price * PICO_PER_MICRO);
-  context.addIssue({ code: 'custom', message: 'expected USD a use as a string such as "0.01"' });
+  const price = priceIn(text, 'a use', '0.01', LIMITS.usdPerUseMax);
+  if (typeof price === 'bigint') return rate(price * PICO_PER_MICRO);
+  context.addIssue({ code: 'custom', message: price.fault });
   return z.NEVER;
 });
+
+const pricesOfUses = z
+  .record(useNameField, usdPerUse)
+  .refine((uses) => Object.keys(uses).length <= LIMITS.pricedUsesMax, `at most ${LIMITS.pricedUsesMax} names`);
 
 const tokenPrices = { input: usdPerMTok, output: usdPerMTok };
 /** What all requests with a beta cost. A price that sets in above a number of tokens cannot be said, so that it is not billed wrong. */
@@ -126,7 +133,7 @@ const fileModel = z
       .strictObject({
         ...tokenPrices,
         /** USD a use by its name in an answer's `usage.server_tool_use`: `{ web_search_requests: "0.01" }`. */
-        uses: z.record(useNameField, usdPerUse).default({}),
+        uses: pricesOfUses.default({}),
       })
       .optional(),
     /** The word `shipped` stands for the shipped list; a name alone is a beta that changes neither window nor price. */

@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import type { AccountId, GrantId, KeyId, LeaseId, LedgerId, ProxyId, RequestId } from './ids.ts';
+import { LIMITS } from './limits.ts';
 import { type MicroUsd, microUsd, type PicoUsd, picoUsd, type Rate, rate } from './money.ts';
 import { TOKEN_CLASSES } from './usage.ts';
 
 /**
  * The fields that events are made of. Amounts are decimal strings in the stored JSON, because JSON numbers are floats
- * to most readers, and bigint in memory.
+ * to most readers, and bigint in memory. What an upstream reports is not ours to bound but by 2^53, so amounts have room
+ * for the dearest cost of that: an amount that an event cannot hold would leave its request unsettled.
  */
-const amountText = z.string().regex(/^(0|[1-9]\d{0,29})$/, 'expected a whole amount as a decimal string');
+const WHOLE = `[1-9]\\d{0,${LIMITS.amountDigitsMax - 1}}`;
+const amountText = z.string().regex(new RegExp(`^(0|${WHOLE})$`), 'expected a whole amount as a decimal string');
 
 const amountOf = <T extends bigint>(mint: (value: bigint) => T) =>
   z.codec(amountText, z.bigint() as unknown as z.ZodType<T, T>, {
@@ -22,7 +25,7 @@ export const rateField = amountOf<Rate>(rate);
 
 /** Micro-USD that may be negative: a balance can be, where an upstream has not respected max_tokens. */
 export const balanceField = z.codec(
-  z.string().regex(/^(0|-?[1-9]\d{0,29})$/),
+  z.string().regex(new RegExp(`^(0|-?${WHOLE})$`)),
   z.bigint() as unknown as z.ZodType<MicroUsd, MicroUsd>,
   { decode: (text) => microUsd(BigInt(text)), encode: (value) => value.toString() },
 );

@@ -87,6 +87,13 @@ export const LIMITS = Object.freeze({
   eventBytesMax: 256 * KIB,
   appendBytesMax: 1_000_000,
   catalogModelsMax: 200,
+  /** The dearest price of a catalog file, in USD: far above any that is meant, and below what a slip of the hand writes. */
+  usdPerMTokMax: 1_000_000,
+  usdPerUseMax: 10_000,
+  /** Names of what one model bills by the use. */
+  pricedUsesMax: 32,
+  /** Digits of an amount in an event: more than the dearest cost of the largest counts has (contracts/rate-card.ts). */
+  amountDigitsMax: 60,
 });
 
 assert(LIMITS.drainMs <= LIMITS.requestTotalMs, 'a drain ends within its request');

@@ -46,6 +46,9 @@ export function mostDebited(cost: PicoUsd): MicroUsd {
   return ((cost + PICO_PER_MICRO - 1n) / PICO_PER_MICRO) as MicroUsd;
 }
 
+/** The most that `parseUsd` reads, and so the dearest price of any catalog that was ever published. */
+export const USD_READABLE_MAX = microUsd(999_999_999_999_999_999n);
+
 const USD_PATTERN = /^(\d{1,12})(?:\.(\d{1,6}))?$/;
 
 /** Reads "12.34" (USD, at most six decimals) as micro-USD, without passing through a float; null when it is not of that form. */

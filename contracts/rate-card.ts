@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { rateField, useNameField } from './event-fields.ts';
-import { type Rate, rate } from './money.ts';
+import { LIMITS } from './limits.ts';
+import { PICO_PER_MICRO, type Rate, rate, USD_READABLE_MAX } from './money.ts';
 import { TOKEN_CLASSES, type TokenClass } from './usage.ts';
 
 /** Cache rates in percent of the input rate (specification, part Limits). */
@@ -16,6 +18,17 @@ export const ratesField = z.strictObject({
   cacheWrite5m: rateField,
   cacheWrite1h: rateField,
 });
+
+/** The largest count of tokens or uses that an answer can report. */
+const COUNT_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+/** Catalogs from before prices had a bound of their own count too: their cards are in ledgers. */
+const DEAREST_TOKEN = (USD_READABLE_MAX * CACHE_RATE_PERCENT.cacheWrite1h * BigInt(FAST_MULTIPLIER)) / 100n;
+const DEAREST_USE = USD_READABLE_MAX * PICO_PER_MICRO;
+/** In pico-USD: each class and each priced use reported at its largest. */
+const DEAREST_COST =
+  COUNT_MAX * (BigInt(TOKEN_CLASSES.length) * DEAREST_TOKEN + BigInt(LIMITS.pricedUsesMax) * DEAREST_USE);
+// A million million of such costs in one sum, a balance for one, still fit.
+assert(DEAREST_COST * 10n ** 12n < 10n ** BigInt(LIMITS.amountDigitsMax), 'an event can hold each cost and their sum');
 
 /** Prices of one model, complete: each token class has a rate (rule 9). A change of price is a new version. */
 export const rateCardField = z.strictObject({

@@ -1,4 +1,5 @@
 import { type Refusal, refusal } from '../contracts/errors.ts';
+import type { RequestId } from '../contracts/ids.ts';
 import type { Journal, JournalObstacle } from '../ledger/journal/journal.ts';
 import type { Projections } from '../projections/projections.ts';
 
@@ -33,6 +34,7 @@ export class Availability {
   #fault: string | null = null;
   #isFenced = false;
   #appendsFailSinceMs: number | null = null;
+  readonly #stuck = new Set<RequestId>();
 
   constructor(parts: AvailabilityParts) {
     this.#parts = parts;
@@ -73,6 +75,16 @@ export class Availability {
     this.#appendsFailSinceMs = null;
   }
 
+  /** This program cannot settle a request: its credit stays held and the journal keeps it, and all others go on. */
+  cannotSettle(requestId: RequestId): void {
+    this.#stuck.add(requestId);
+  }
+
+  /** How many requests that is, since the start. */
+  get stuckCount(): number {
+    return this.#stuck.size;
+  }
+
   get isServing(): boolean {
     return this.#phase === 'serving';
   }
@@ -105,6 +117,11 @@ export class Availability {
   /** What is amiss while requests are admitted all the same; null where nothing is, or where none is admitted. */
   degraded(): string | null {
     if (this.refuse() !== null) return null;
+    const amiss = [this.#outage(), this.#stuckOnes()].filter((what) => what !== null);
+    return amiss.length === 0 ? null : amiss.join('; ');
+  }
+
+  #outage(): string | null {
     const nowMs = this.#parts.clock();
     const ageMs = this.#parts.projections.ageMs(nowMs) ?? 0;
     const isLive = this.#parts.projections.isLive;
@@ -113,6 +130,14 @@ export class Availability {
     const what = isLive ? 'the event log' : this.#feed;
     const views = isLive ? '' : 'requests are admitted by the views of then, and ';
     return `${what} has been away for ${seconds(Math.max(ageMs, failMs))}; ${views}usage waits in the journal`;
+  }
+
+  /** One is named, the log names all. */
+  #stuckOnes(): string | null {
+    const [first] = this.#stuck;
+    if (first === undefined) return null;
+    const others = this.#stuck.size === 1 ? '' : ` and ${this.#stuck.size - 1} more`;
+    return `${first}${others} cannot be settled: the credit stays held, and the journal keeps it for the next start`;
   }
 
   #refuse(): Refusal | null {

@@ -346,8 +346,10 @@ export class Gateway {
         this.#forgetting.add(requestId);
         this.#metrics?.settled(clock() - Date.parse(usage.finishedAt));
       },
-      onStuck: (requestId, error) =>
-        logger.fatal({ err: error, requestId }, 'a request cannot be settled; the journal keeps it'),
+      onStuck: (requestId, error) => {
+        this.#availability.cannotSettle(requestId);
+        logger.fatal({ err: error, requestId }, 'a request cannot be settled; the journal keeps it');
+      },
       onLogAway: (error) => {
         if (this.#availability.appendsFail())
           logger.error({ err: error }, 'the event log does not answer; usage stays in the journal');
@@ -373,7 +375,7 @@ export class Gateway {
       await this.#clock.compare();
       await this.#claim?.take();
       await this.#recovered.settle();
-      this.#serve();
+      this.#availability.serve();
       this.#fleet?.upkeep.start();
       this.#ready.resolve();
     } catch (error) {
@@ -389,12 +391,7 @@ export class Gateway {
     const { clock } = this.#options;
     if (this.#availability.isServing || this.#stopping !== null) return;
     if (this.#projections.ageMs(clock()) === null || !this.#recovered.hold()) return;
-    this.#serve();
-    if (this.#availability.refuse() === null) this.#ready.resolve();
-  }
-
-  /** What an earlier run has admitted is settled or held. */
-  #serve(): void {
     this.#availability.serve();
+    if (this.#availability.refuse() === null) this.#ready.resolve();
   }
 }

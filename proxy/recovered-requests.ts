@@ -128,6 +128,7 @@ export class RecoveredRequests {
     const deferred = earlier.filter((request) => this.#mayBeUnderWay(request));
     for (const request of deferred) this.#defer(request);
     settlement.startAfter(earlier.filter((request) => !deferred.includes(request)));
+    // Idle means that none is pending: one that cannot be settled is told and holds up nobody.
     await settlement.idle();
     logger.info({ settled: left.length, wereSettled: inLedger.length }, 'requests of the last run are settled');
   }

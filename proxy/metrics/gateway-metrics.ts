@@ -76,6 +76,11 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   gauge('journal_bytes', 'Bytes of the journal that are still needed', () => journal.bytes);
   gauge('journal_open_requests', 'Requests in the journal that are not settled', () => journal.open);
   gauge('settlements_pending', 'Requests that have ended and are not in the ledger yet', pending);
+  gauge(
+    'settlements_stuck',
+    'Requests that could not be settled since the start: their credit stays held, the log names them',
+    () => availability.stuckCount,
+  );
   gauge('requests_in_flight', 'Requests that are being relayed', () => inFlight.count);
   gauge('holds', 'Requests that have credit held and are not settled', () => holds.count);
   const exceptions = () => [...projections.accounts.balance.openExceptions()].map(([, exception]) => exception);

@@ -43,6 +43,21 @@ describe('a catalog file', () => {
     });
   });
 
+  test('has prices up to a bound that no real one comes near, and 32 of them a use', () => {
+    const bound = { input: '1000000', output: '1000000', uses: { web_search_requests: '10000' } };
+    expect(faultsOf(changed({ price: bound }))).toEqual([]);
+    const names = Array.from({ length: 33 }, (_, index) => [`use_${index}`, '0.01']);
+    expect(faultsOf(changed({ price: { ...bound, input: '1000000.00002' } }))).toEqual([
+      'models.0.price.input: must be at most 1000000 USD per million tokens',
+    ]);
+    expect(faultsOf(changed({ price: { ...bound, uses: { web_search_requests: '10000.000001' } } }))).toEqual([
+      'models.0.price.uses.web_search_requests: must be at most 10000 USD a use',
+    ]);
+    expect(faultsOf(changed({ price: { ...bound, uses: Object.fromEntries(names) } }))).toEqual([
+      'models.0.price.uses: at most 32 names',
+    ]);
+  });
+
   test('turns the sunset date into the first moment of that day in UTC', () => {
     expect(catalogFileSchema.parse(changed(ended)).models[0]?.retires_at).toBe('2027-03-31T00:00:00.000Z');
   });
