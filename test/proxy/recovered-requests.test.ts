@@ -35,11 +35,12 @@ const silent = pino({ level: 'silent' });
 const afterRestart = () => settlementScene(1, new MemoryEventLog(), true);
 
 /** A journal that an earlier run has left, opened again: requests that had ended, and some that had not. */
-async function journalWith(ended: readonly number[], begun: readonly number[] = []) {
+async function journalWith(ended: readonly number[], begun: readonly number[] = [], hold?: bigint) {
   const directory = journalFolder();
   const { journal } = await openJournal({ directory });
-  for (const number of [...ended, ...begun]) journal.begin(requestOf(number), startText(A, KNOWN, usageOf(number, 3)));
-  for (const number of ended) journal.finish(requestOf(number), finishedText(A, KNOWN, usageOf(number, 3)));
+  for (const number of [...ended, ...begun])
+    journal.begin(requestOf(number), startText(A, KNOWN, usageOf(number, 3), hold));
+  for (const number of ended) journal.finish(requestOf(number), finishedText(A, KNOWN, usageOf(number, 3), hold));
   await journal.close();
   return openJournal({ directory });
 }
@@ -115,6 +116,17 @@ describe('requests that the journal has kept', () => {
     await passingSettled(scene, holds, requests);
     expect([holds.count, holds.ofAccount(A), scene.settlement.pending]).toEqual([0, 0n, 0]);
     expect(billed(scene)).toEqual(new Map([...once([usageOf(1, 3), usageOf(2, 3)]), [requestOf(3), '1/0']]));
+    await journal.close();
+  });
+
+  test.each([
+    ['their cost where it is below their hold', costOf(1) + 1n, costOf(1)],
+    ['their hold where their cost is above it', costOf(1) - 1n, costOf(1) - 1n],
+  ])('are held with %s', async (_which, hold, expected) => {
+    const scene = await afterRestart();
+    const { journal, recovered } = await journalWith([1], [], hold);
+    const { holds } = recoveredOf(scene, journal, recovered);
+    expect(holds.ofAccount(A)).toBe(expected);
     await journal.close();
   });
 

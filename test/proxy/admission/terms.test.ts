@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import type { CatalogModel } from '../../../contracts/catalog.ts';
+import { termsOf } from '../../../proxy/admission/terms.ts';
+import { exampleOf } from '../../contracts/example-events.ts';
+
+const [EXAMPLE] = exampleOf('CatalogPublished').data.models;
+if (EXAMPLE === undefined) throw new Error('the example has a model');
+const WINDOW = 200_000;
+const windowed = (name: string, contextWindow: number | null) => ({ name, contextWindow, rateCard: null });
+const model: CatalogModel = {
+  ...EXAMPLE,
+  contextWindow: WINDOW,
+  betas: {
+    shipped: false,
+    listed: [windowed('none', null), windowed('less', 100_000), windowed('more', 300_000), windowed('most', 1_000_000)],
+  },
+};
+
+describe('the window of a request', () => {
+  it.each([
+    ['none', WINDOW],
+    ['less', 100_000],
+    ['none, more', 300_000],
+    ['less,more', 300_000],
+    ['more,most', 1_000_000],
+    ['most,less', 1_000_000],
+  ])("under %s is the widest that these betas give, and the model's where they give none", (header, contextWindow) => {
+    const terms = termsOf(model, { header, saysSpeed: false, unknownBetas: 'refuse' });
+    expect(terms).toMatchObject({ contextWindow, beta: header });
+  });
+});
