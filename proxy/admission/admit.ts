@@ -133,8 +133,8 @@ function refuseWithoutLease(
   );
 }
 
-const worstOf = ({ model, terms, size, asksForFast, valid }: Candidate, inputTokens: number) =>
-  worstCase(terms.rateCard, asksForFast ? 'fast' : 'standard', {
+const worstOf = ({ model, terms, size, mayRunFast, valid }: Candidate, inputTokens: number) =>
+  worstCase(terms.rateCard, mayRunFast ? 'fast' : 'standard', {
     inputTokens,
     inputClass: dearestInputClass(size, model.caching),
     maxTokens: valid.request.max_tokens,

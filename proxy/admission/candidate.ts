@@ -30,6 +30,8 @@ export interface Candidate {
   /** Where it may run, in the order in which to try. */
   readonly deployments: readonly Deployment[];
   readonly asksForFast: boolean;
+  /** It asks for the fast lane, and the model has one: then it is held for it, runs in it, and may be billed by it. */
+  readonly mayRunFast: boolean;
   readonly inputTokensGuess: number;
   /** What its provider has counted for it, where it was asked; null where it was not. */
   readonly inputTokensCounted: number | null;
@@ -52,10 +54,10 @@ export function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Can
   const deployments = parts.upstreams.deploymentsOf(model);
   const refused = refuseByDeployments(valid.request, model, deployments);
   if (refused !== null) return refusedFor(model, nowMs, refused);
-  const saysSpeed = (fast && model.rateCard.fastMultiplier !== null) || valid.request.speed === 'standard';
+  const mayRunFast = fast && model.rateCard.fastMultiplier !== null;
   const terms = termsOf(model, {
     header: headerOf(headers, 'anthropic-beta'),
-    saysSpeed,
+    saysSpeed: mayRunFast || valid.request.speed === 'standard',
     unknownBetas: parts.unknownBetas,
   });
   if ('code' in terms) return refusedFor(model, nowMs, terms);
@@ -67,7 +69,7 @@ export function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Can
   if (limited !== null) return refusedFor(model, nowMs, limited);
   const version = headerOf(headers, 'anthropic-version');
   const found = { requestId, caller, valid, model, deployments, terms, version, size };
-  return { ...found, asksForFast: fast, inputTokensGuess: guess, inputTokensCounted: null };
+  return { ...found, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
 }
 
 /** What has no bound or no price is refused before it goes upstream (rule 9). A free model has a price for everything. */

@@ -1,5 +1,6 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { NO_TOKENS, TOKEN_CLASSES, type TokenClass, type TokenCounts } from '../../contracts/usage.ts';
+import type { Terms } from '../admission/terms.ts';
 import { isObject, type JsonObject } from '../meter/seen-usage.ts';
 import { millitokensOf, tokensOfMillitokens } from '../meter/text-tokens.ts';
 import { IMAGE_TOKENS_MAX, imageTokens } from './image-tokens.ts';
@@ -9,7 +10,9 @@ export interface RequestToEstimate {
   readonly body: Buffer;
   /** What its provider counted for it before it was admitted, where it did. */
   readonly inputTokensCounted: number | null;
-  readonly model: Pick<CatalogModel, 'caching' | 'contextWindow' | 'rateCard'>;
+  readonly model: Pick<CatalogModel, 'caching'>;
+  /** Its betas may change the window and the prices. */
+  readonly terms: Pick<Terms, 'contextWindow' | 'rateCard'>;
 }
 
 /**
@@ -20,12 +23,12 @@ export interface RequestToEstimate {
  *
  * It reads the whole body once more, so it is asked for only where a request ends without its usage.
  */
-export function estimateInput({ body, inputTokensCounted, model }: RequestToEstimate): TokenCounts {
+export function estimateInput({ body, inputTokensCounted, model, terms }: RequestToEstimate): TokenCounts {
   const request: unknown = JSON.parse(body.toString('utf8'));
   if (!isObject(request)) return NO_TOKENS;
-  const tokens = Math.min(model.contextWindow, inputTokensCounted ?? inputTokensOf(request));
+  const tokens = Math.min(terms.contextWindow, inputTokensCounted ?? inputTokensOf(request));
   const mayCache = model.caching === 'automatic' || asksForCache(request);
-  return { ...NO_TOKENS, [cheapestInputClass(model.rateCard.rates, mayCache)]: tokens };
+  return { ...NO_TOKENS, [cheapestInputClass(terms.rateCard.rates, mayCache)]: tokens };
 }
 
 /** A document of pages has one at the least (the provider names 1,500 to 3,000 tokens a page). */
@@ -39,7 +42,7 @@ export function inputTokensOf({ system, messages, tools }: JsonObject): number {
   return tokensOfMillitokens(millitokens);
 }
 
-function cheapestInputClass(rates: CatalogModel['rateCard']['rates'], mayCache: boolean): TokenClass {
+function cheapestInputClass(rates: Terms['rateCard']['rates'], mayCache: boolean): TokenClass {
   let cheapest: TokenClass = 'input';
   if (!mayCache) return cheapest;
   for (const name of TOKEN_CLASSES) if (name !== 'output' && rates[name] < rates[cheapest]) cheapest = name;

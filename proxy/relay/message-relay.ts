@@ -277,9 +277,8 @@ export class MessageRelay {
   #account(outcome: Exclude<Outcome, 'recovered'>): void {
     if (this.#isAccounted) return;
     this.#isAccounted = true;
-    const { accounted, model, maxTokens } = this.#request;
+    const { accounted, maxTokens, mayRunFast } = this.#request;
     const seen = this.#meter?.usage ?? null;
-    const mayRunFast = this.#request.asksForFast && model.rateCard.fastMultiplier !== null;
     if (isPriorityUnasked(seen, mayRunFast)) this.#parts.accounting.gavePriorityUnasked();
     if (seen !== null && seen.malformed.length > 0)
       this.#parts.logger.error(

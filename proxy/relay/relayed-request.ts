@@ -1,5 +1,6 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import type { Refusal } from '../../contracts/errors.ts';
+import type { Terms } from '../admission/terms.ts';
 import type { AccountedRequest } from '../request-accounting.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 
@@ -7,11 +8,15 @@ import type { Deployment } from '../upstream/upstream-directory.ts';
 export interface RelayedRequest {
   readonly accounted: AccountedRequest;
   readonly model: CatalogModel;
+  /** The window and the prices that it was held by, and the betas that go upstream. */
+  readonly terms: Terms;
   /** The client's bytes. */
   readonly body: Buffer;
   readonly maxTokens: number;
   /** Asked for by body or header. */
   readonly asksForFast: boolean;
+  /** Asked for, and the model has it. */
+  readonly mayRunFast: boolean;
   /** Whether the body itself has a `speed`. */
   readonly bodyHasSpeed: boolean;
   /** The body names the model so. */
@@ -19,7 +24,6 @@ export interface RelayedRequest {
   /** What its provider counted for its input before it was admitted; null where it was not asked. */
   readonly inputTokensCounted: number | null;
   readonly version: string | null;
-  readonly beta: string | null;
   readonly deprecation: string | null;
   /** Where the model runs, in the order in which to try. At least one. */
   readonly deployments: readonly Deployment[];

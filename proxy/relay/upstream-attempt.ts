@@ -26,11 +26,10 @@ export class UpstreamAttempt implements UpstreamReceiver {
 
   send(): void {
     const { upstream, model } = this.deployment;
-    const { version, beta } = this.#request;
-    const canRunFast = this.#request.model.rateCard.fastMultiplier !== null;
-    const body = bodyForUpstream({ ...this.#request, upstreamModel: model, canRunFast });
+    const { version, terms } = this.#request;
+    const body = bodyForUpstream({ ...this.#request, upstreamModel: model });
     this.#timer = setTimeout(() => this.#timeOut(), upstream.totalMs);
-    upstream.send({ path: '/v1/messages', body, version, beta }, this);
+    upstream.send({ path: '/v1/messages', body, version, beta: terms.beta }, this);
   }
 
   /** Ends the call if it has not ended, and hears no more of it. */

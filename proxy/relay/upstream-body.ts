@@ -7,8 +7,8 @@ export interface BodyForUpstream {
   readonly upstreamModel: string;
   readonly asksForFast: boolean;
   readonly bodyHasSpeed: boolean;
-  /** Whether the model has a fast lane. */
-  readonly canRunFast: boolean;
+  /** Asked for, and the model has a fast lane. */
+  readonly mayRunFast: boolean;
 }
 
 /**
@@ -19,7 +19,7 @@ export function bodyForUpstream(request: BodyForUpstream): Buffer {
   const set: Record<string, string> = {};
   const remove: string[] = [];
   if (request.upstreamModel !== request.modelInBody) set.model = JSON.stringify(request.upstreamModel);
-  if (request.asksForFast && request.canRunFast) set.speed = '"fast"';
+  if (request.mayRunFast) set.speed = '"fast"';
   else if (request.asksForFast && request.bodyHasSpeed) remove.push('speed');
   if (Object.keys(set).length === 0 && remove.length === 0) return request.body;
   return editTopLevel(request.body, { set, remove });

@@ -112,6 +112,19 @@ describe('a client that leaves before the head', () => {
     expect((await usagesReach(1)).usages).toMatchObject([{ ...left, tokens: { input: 1_777 } }]);
   });
 
+  it('under a beta with a window and a price of its own pays by these', async () => {
+    const [, medium] = TEST_CATALOG.models;
+    const betas = [{ name: 'long-2026-01-01', context_window: 5_000, price: { input: '6.00', output: '22.50' } }];
+    const models = [{ ...medium, context_window: 1_000, betas }];
+    await start({ provider: { onClientDisconnect: 'cancel' }, catalog: { models } });
+    upstream.answerWith([silence]);
+    await leaveBeforeHead({ body: question, headers: { 'anthropic-beta': 'long-2026-01-01' } });
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([left]);
+    expect(usages[0]?.tokens.input).toBeGreaterThan(1_300);
+    expect(debits).toMatchObject([{ amount: BigInt(usages[0]?.tokens.input ?? 0) * 6n }]);
+  });
+
   it('pays nothing where its upstream then says an error', async () => {
     await start();
     const gate = Promise.withResolvers<void>();

@@ -21,7 +21,8 @@ const estimated = (
   estimateInput({
     body: Buffer.from(JSON.stringify(request)),
     inputTokensCounted: more.counted ?? null,
-    model: { caching: more.caching ?? 'none', contextWindow: more.window ?? 200_000, rateCard: card },
+    model: { caching: more.caching ?? 'none' },
+    terms: { contextWindow: more.window ?? 200_000, rateCard: card },
   });
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] });
 
