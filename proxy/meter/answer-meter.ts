@@ -1,4 +1,5 @@
 import { LIMITS } from '../../contracts/limits.ts';
+import { closedJson } from './closed-json.ts';
 import {
   isObject,
   isReported,
@@ -8,7 +9,7 @@ import {
   type SeenUsage,
   takeUsage,
 } from './seen-usage.ts';
-import { JsonStringWeight, millitokensOf } from './text-tokens.ts';
+import { millitokensOf } from './text-tokens.ts';
 
 /** Looks at a JSON answer: keeps its pieces as they are and reads them once, when all are there. */
 export interface AnswerMeter {
@@ -73,22 +74,7 @@ class KeepingAnswerMeter implements AnswerMeter {
   }
 
   end(): void {
-    // A body that is shorter than announced is cut, not malformed.
-    if (this.#contentLength === null || this.usage.bytes >= this.#contentLength) this.#read();
-    else this.#weighPart();
-  }
-
-  /** Of a body that was cut off: what there is of its text. */
-  #weighPart(): void {
-    if (this.#isDone) return;
-    this.#isDone = true;
-    const text = Buffer.concat(this.#pieces).toString('latin1');
-    this.#pieces = [];
-    const weight = new JsonStringWeight();
-    for (const { index, 0: start } of text.matchAll(TEXT_START)) {
-      weight.weigh(text, index + start.length);
-      this.usage.textMillitokens += weight.millitokens;
-    }
+    this.#read();
   }
 
   /** A body that is too long to be kept stays unread. */
@@ -98,25 +84,32 @@ class KeepingAnswerMeter implements AnswerMeter {
     noteMalformed(this.usage, 'body');
   }
 
+  /**
+   * Of a body that was cut off, what there is of it is read. One without an announced length is cut where it is the
+   * beginning of an object, one with a length where it is shorter: neither is malformed.
+   */
   #read(): void {
     if (this.#isDone) return;
     this.#isDone = true;
-    const value = parse(this.#pieces);
+    const text = textOf(this.#pieces);
     this.#pieces = [];
-    if (!isMessage(value)) {
-      noteMalformed(this.usage, 'body');
-      return;
-    }
-    this.#isComplete = true;
+    const whole = parse(text);
+    const value = whole === undefined ? parse(closedJson(text)) : whole;
+    const isCut = this.#contentLength === null ? whole === undefined && isObject(value) : this.#isShort;
+    if (!isCut && !isMessage(whole)) noteMalformed(this.usage, 'body');
+    if (!isMessage(value)) return;
+    this.#isComplete = whole !== undefined;
     if (typeof value.id === 'string') this.#messageId = value.id;
     if (typeof value.model === 'string') this.usage.model = value.model;
     if (typeof value.stop_reason === 'string') this.#stopReason = value.stop_reason;
     takeUsage(this.usage, value.usage, 'usage');
-    if (!isReported(this.usage)) this.usage.textMillitokens = millitokensOfBlocks(value.content);
+    if (!this.#isComplete || !isReported(this.usage)) this.usage.textMillitokens = millitokensOfBlocks(value.content);
+  }
+
+  get #isShort(): boolean {
+    return this.#contentLength !== null && this.usage.bytes < this.#contentLength;
   }
 }
-
-const TEXT_START = /"(?:text|thinking)"\s*:\s*"/g;
 
 /** What a Message's content is worth where its usage cannot be read: text, thinking and the input of tools. */
 function millitokensOfBlocks(content: unknown): number {
@@ -134,15 +127,20 @@ const isMessage = (value: unknown): value is JsonObject =>
   isObject(value) &&
   (value.type === 'message' || (value.type === undefined && (isObject(value.usage) || Array.isArray(value.content))));
 
-/** The value of a JSON text in UTF-8, with or without a byte order mark; undefined where it is none. */
-function parse(pieces: readonly Buffer[]): unknown {
+/** Pieces of UTF-8 as one text, without its byte order mark. */
+function textOf(pieces: readonly Buffer[]): string {
   const [first] = pieces;
   const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
   const text = body.toString('utf8');
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+}
+
+/** The value of a JSON text; undefined where it is none. */
+function parse(text: string): unknown {
   try {
-    return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
+    return JSON.parse(text);
   } catch {
-    // Not a Message, which the caller records.
+    // Cut or not a Message, which the caller records.
     return undefined;
   }
 }

@@ -4,6 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts';
 import { type AnswerMeter, createAnswerMeter } from '../../../proxy/meter/answer-meter.ts';
 import { tokenCounts } from '../../../proxy/meter/seen-usage.ts';
 import { createStreamMeter } from '../../../proxy/meter/stream-meter.ts';
+import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { chunkSizes, chunksOf } from './arbitrary-stream.ts';
 import { messageStream } from './streams.ts';
 
@@ -52,7 +53,31 @@ describe('the answer meter', () => {
   it('takes a body that is shorter than announced for cut, not for malformed', () => {
     const meter = metered(BODY.subarray(0, -1), BODY.length);
     meter.end();
-    expect(meter).toMatchObject({ complete: false, usage: { inputTokens: null, malformed: [] } });
+    expect(meter).toMatchObject({ complete: false, isFinal: false, usage: { inputTokens: 10, malformed: [] } });
+  });
+
+  it.each([BODY.length * 20, null])('weighs what there is of a cut body, announced as %j bytes', (contentLength) => {
+    const prose = 'A new water treatment plant, which has been delayed twice. '.repeat(20);
+    const worth = millitokensOf(prose);
+    const cut = (beginning: string) => {
+      const meter = metered(Buffer.from(beginning), contentLength);
+      meter.end();
+      expect(meter).toMatchObject({ complete: false, isFinal: false, usage: { malformed: [] } });
+      return meter.usage;
+    };
+    const text = JSON.stringify(prose);
+    expect(cut(`{"type":"message","content":[{"type":"text","text":${text.slice(0, -1)}`).textMillitokens).toBe(worth);
+    expect(cut(`{"type":"message","content":[{"type":"thinking","thinking":${text}},`).textMillitokens).toBe(worth);
+    const tool = `{"type":"message","content":[{"type":"tool_use","id":"a","name":"n","input":{"a":{"b":${text}`;
+    expect(cut(tool).textMillitokens).toBeGreaterThan(worth);
+    expect(cut('{"type":"message","usage":{"input_tokens":10,"output_tokens":1000},"content":[{"te')).toMatchObject({
+      inputTokens: 10,
+      outputTokens: 1000,
+    });
+    expect(cut('{"type":"message","usage":{"input_tokens":10,"output_tokens":1')).toMatchObject({
+      inputTokens: 10,
+      outputTokens: null,
+    });
   });
 
   it.each(['not JSON', '', '[]', '3', '{"type":"error","usage":{"input_tokens":1}}', '{}'])(
