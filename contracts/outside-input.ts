@@ -10,6 +10,11 @@
  * - input of each round is at most the context window; output of all rounds together is at most `max_tokens`, and
  *   thinking is part of it (rule 7 holds so long as the upstream respects that);
  * - an image counts at most IMAGE_TOKENS_MAX, wherever it comes from.
+ *
+ * What a continued thread, a field or a tool that nobody knows uses of what is billed by the use cannot be known before:
+ * it is held at USES_MAX for each use that the model has a price for, and goes upstream. What its answer then reports
+ * without a price is billed nothing and is an exception (`unpriced`). A server tool whose use is known by its type is
+ * refused where the model has no price for it, whatever its version.
  */
 export const ROUNDS_MAX = 10;
 /** The most that one image is counted as, however few bytes it has. */
@@ -27,16 +32,25 @@ export type Bearing =
   /** More tokens than bytes, all of it in the request or fixed by it: at most the window, and a count knows. */
   | { readonly type: 'fills_window' }
   /** What it brings is not known before it is there: a count does not know it. */
-  | { readonly type: 'outside'; readonly rounds: number; readonly uses: Uses }
+  | {
+      readonly type: 'outside';
+      readonly rounds: number;
+      readonly uses: Uses;
+      /** What it is named for is known, and it may use anything else: a version that nobody knows. */
+      readonly usesMore?: true;
+    }
   /** No bound or no price is known. The words go to the client, after the path of the field. */
   | { readonly type: 'refused'; readonly why: string };
 
 /** The most uses that are billed by the use, by their name in `usage.server_tool_use`; `any` where no name is known. */
 export type Uses = { readonly [name: string]: number } | 'any';
 
+/** What a part brings from outside. */
+export type Outside = Extract<Bearing, { readonly type: 'outside' }>;
+
 const OWN_BYTES: Bearing = { type: 'own_bytes' };
 const FILLS_WINDOW: Bearing = { type: 'fills_window' };
-const outside = (rounds: number, uses: Uses = {}): Bearing => ({ type: 'outside', rounds, uses });
+const outside = (rounds: number, uses: Uses = {}): Outside => ({ type: 'outside', rounds, uses });
 const refused = (why: string): Bearing => ({ type: 'refused', why });
 /** What nobody knows. */
 export const WORST: Bearing = outside(ROUNDS_MAX, 'any');
@@ -224,14 +238,23 @@ export function bearingOfTool(tool: { readonly [field: string]: unknown }): Bear
   if (typeof type !== 'string') return WORST;
   if (/^(bash|text_editor|computer|memory)_\d{8}$/.test(type)) return TOOL_INSTRUCTIONS;
   if (/^(computer|browser)_toolset_\d{8}$/.test(type)) return TOOLSET_INSTRUCTIONS;
-  if (/^web_search_\d{8}$/.test(type)) return usedInRounds(tool, 'web_search_requests');
-  if (/^web_fetch_\d{8}$/.test(type)) return usedInRounds(tool, 'web_fetch_requests');
-  if (/^code_execution_\d{8}$/.test(type)) return outside(ROUNDS_MAX, { code_execution_requests: USES_MAX });
+  const named = SERVER_TOOL.exec(type);
+  if (named !== null) return bearingOfServerTool(tool, named[1] ?? '', named[2] ?? '');
   if (/^tool_search_tool_(regex|bm25)(_\d{8})?$/.test(type)) return outside(ROUNDS_MAX);
   if (type === 'mcp_toolset') return outside(ROUNDS_MAX);
   if (/^advisor_\d{8}$/.test(type))
     return refused('another model would be asked, whose tokens the answer does not report');
   return WORST;
+}
+
+const SERVER_TOOL = /^(web_search|web_fetch|code_execution)(_.*)?$/s;
+
+/** Whatever the version: the name tells what it is billed by, so that it needs a price. */
+function bearingOfServerTool(tool: { readonly [field: string]: unknown }, name: string, version: string): Bearing {
+  const use = `${name}_requests`;
+  // The provider knows no max_uses of code that it runs.
+  const known = name === 'code_execution' ? outside(ROUNDS_MAX, { [use]: USES_MAX }) : usedInRounds(tool, use);
+  return /^_\d{8}$/.test(version) ? known : { ...known, usesMore: true };
 }
 
 /** Later versions of these tools are called by code that the provider runs, in rounds of its own. */
@@ -241,7 +264,7 @@ const USED_DIRECTLY: ReadonlySet<unknown> = new Set(['web_search_20250305', 'web
  * `max_uses` bounds the rounds: one before the first use, one after each, and one after a use past the bound, which the
  * provider answers with an error.
  */
-function usedInRounds(tool: { readonly [field: string]: unknown }, use: string): Bearing {
+function usedInRounds(tool: { readonly [field: string]: unknown }, use: string): Outside {
   const { max_uses: most } = tool;
   const isBounded = typeof most === 'number' && Number.isSafeInteger(most) && most >= 1;
   const rounds = isBounded && USED_DIRECTLY.has(tool.type) ? Math.min(ROUNDS_MAX, most + 2) : ROUNDS_MAX;

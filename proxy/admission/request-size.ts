@@ -6,10 +6,10 @@ import {
   bearingOfField,
   bearingOfTool,
   MESSAGE_FIELDS,
+  type Outside,
   ROUNDS_MAX,
   TOOL_FIELDS,
   USES_MAX,
-  type Uses,
   WORST,
 } from '../../contracts/outside-input.ts';
 import { type AskedCache, cacheAskedFor } from './asked-cache.ts';
@@ -141,12 +141,12 @@ class SizeOfRequest {
     else this.take(isFields(tool) ? bearingOfBlock(tool.type, null) : WORST, path);
   }
 
-  #takeOutside({ rounds, uses }: { readonly rounds: number; readonly uses: Uses }, path: string): void {
+  #takeOutside({ rounds, uses, usesMore }: Outside, path: string): void {
     this.isFedFromOutside = true;
     this.fillsWindow = true;
     // Of several tools each has its own rounds after the first, to the provider's bound.
     this.rounds = Math.min(ROUNDS_MAX, this.rounds + rounds - 1);
-    if (uses === 'any') this.usesAnything = true;
-    else for (const name in uses) this.uses.push({ name, path, most: uses[name] ?? USES_MAX });
+    if (uses === 'any' || usesMore) this.usesAnything = true;
+    if (uses !== 'any') for (const name in uses) this.uses.push({ name, path, most: uses[name] ?? USES_MAX });
   }
 }

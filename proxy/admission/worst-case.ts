@@ -39,14 +39,21 @@ export function dearestInputClass(size: Pick<RequestSize, 'cache'>, caching: Cat
   return size.cache === '5m' || caching === 'automatic' ? 'cacheWrite5m' : 'input';
 }
 
-/** What the most uses cost of what is billed by the use. A use without a price is refused before this. */
+/**
+ * What the most uses cost of what is billed by the use; several tools of one use add up. Where anything may be used, each
+ * priced use is held at its bound, or at what was asked for where that is more. A use without a price is refused before this.
+ */
 export function costOfUses(
   { uses, usesAnything }: Pick<RequestSize, 'uses' | 'usesAnything'>,
   card: RateCard,
 ): PicoUsd {
   let cost = 0n;
-  for (const { name, most } of uses) if (!usesAnything) cost += BigInt(most) * (rateOfUse(card, name) ?? 0n);
-  if (usesAnything) for (const price of Object.values(card.uses)) cost += BigInt(USES_MAX) * price;
+  for (const { name, most } of uses) cost += BigInt(most) * (rateOfUse(card, name) ?? 0n);
+  if (usesAnything)
+    for (const [name, price] of Object.entries(card.uses)) {
+      const asked = uses.reduce((sum, use) => (use.name === name ? sum + use.most : sum), 0);
+      cost += BigInt(Math.max(0, USES_MAX - asked)) * price;
+    }
   return picoUsd(cost);
 }
 

@@ -117,6 +117,22 @@ describe('input from outside the request', () => {
     expect(refusalOf(answered, 400)).toBe(
       'tools.0.type: the catalog has no price a use (web_search_requests) for model opal-medium',
     );
+    for (const type of ['web_search_latest', 'web_search', 'web_search_2026', 'code_execution_next'])
+      expect(
+        refusalOf(
+          await post(
+            caller,
+            '/v1/messages',
+            asking('opal-medium', {
+              tools: [
+                { name: 't', input_schema: {} },
+                { type, name: 'x' },
+              ],
+            }),
+          ),
+          400,
+        ),
+      ).toMatch(/^tools\.1\.type: the catalog has no price a use \((web_search|code_execution)_requests\) for /);
     const asked = await post(caller, '/v1/messages', asking('opal-medium', { fallbacks: 'default' }));
     expect(refusalOf(asked, 400)).toMatch(/^fallbacks: /);
     expect(paths(sent)).toEqual([]);

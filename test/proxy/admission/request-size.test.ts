@@ -213,10 +213,14 @@ describe('the size of a request', () => {
       SEARCH,
       { type: 'code_execution_20260521', name: 'code_execution' },
     ];
-    expect(sizeOf({ tools }).uses).toEqual([
+    const uses = [
       { name: 'web_search_requests', path: 'tools.1.type', most: 100 },
       { name: 'code_execution_requests', path: 'tools.2.type', most: 100 },
-    ]);
+    ];
+    expect(sizeOf({ tools })).toMatchObject({ uses, usesAnything: false });
+    // A version that nobody knows is billed by its name, and may use anything beside.
+    const next = tools.map((tool) => ('type' in tool ? { ...tool, type: `${tool.name}_next`, max_uses: 100 } : tool));
+    expect(sizeOf({ tools: next })).toMatchObject({ uses, usesAnything: true, rounds: 10, isFedFromOutside: true });
   });
 
   it.each([

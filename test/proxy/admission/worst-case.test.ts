@@ -225,8 +225,22 @@ describe('what is billed by the use', () => {
     const uses = costOfUses(size({ uses: [SEARCH, SEARCH, FETCH] }), priced);
     expect(uses).toBe(100n);
     expect(costOfUses(size({ uses: [SEARCH], usesAnything: true }), priced)).toBe(100n * 13n);
+    expect(costOfUses(size({ usesAnything: true }), priced)).toBe(100n * 13n);
     const request = { inputTokens: 0, inputClass: 'input', maxTokens: 1, uses: picoUsd(3_000_000n) } as const;
     expect(worstCase(CARD, 'fast', request).hold).toBe(3n + 30n);
+  });
+
+  it('is never held lower because something unknown stands beside what was asked for', () => {
+    const many = { ...SEARCH, most: 80 };
+    for (const uses of [[SEARCH], [many], [many, many], [many, FETCH, many]]) {
+      const asked = costOfUses(size({ uses }), priced);
+      const anything = costOfUses(size({ uses, usesAnything: true }), priced);
+      const searches = Math.max(
+        100,
+        uses.reduce((sum, { name, most }) => sum + (name === SEARCH.name ? most : 0), 0),
+      );
+      expect([anything >= asked, anything]).toEqual([true, BigInt(searches) * 10n + 300n]);
+    }
   });
 
   it('needs a price, unless the provider gives it for nothing', () => {
