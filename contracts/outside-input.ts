@@ -104,6 +104,19 @@ const OTHER_FIELDS: Readonly<Record<string, FieldRule>> = {
       : refused('requests are billed to the account of the key alone'),
 };
 
+/**
+ * Fields of the request that the table knows: they decide what is held, refused or billed, or how the answer is read. A
+ * parser upstream must not see other values of them than the gateway does.
+ */
+export const KNOWN_FIELDS: readonly string[] = [...FIELDS_OF_OWN_BYTES, ...Object.keys(OTHER_FIELDS)];
+
+/** Fields of the request whose values are the client's own data: a provider looks for nothing in them. */
+export const FIELDS_OF_DATA: ReadonlySet<string> = new Set(['metadata', 'output_config', 'output_format']);
+/** A JSON schema, which is data, too, wherever it stands. */
+export const SCHEMA_FIELD = 'input_schema';
+/** Blocks whose `input` is what a model called a tool with: data. */
+export const TOOL_USES: ReadonlySet<unknown> = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use']);
+
 /** A field of the request itself. Null is as good as absent. */
 export function bearingOfField(name: string, value: unknown): Bearing {
   if (value === null || value === undefined || FIELDS_OF_OWN_BYTES.has(name)) return OWN_BYTES;

@@ -10,6 +10,8 @@ import {
   type MessageRequest,
   messageRequestSchema,
 } from '../contracts/messages.ts';
+import { KNOWN_FIELDS } from '../contracts/outside-input.ts';
+import { keepDroppedFields } from './request-body/dropped-fields.ts';
 import { findDuplicateKeys } from './request-body/duplicate-keys.ts';
 import { exceedsDepth } from './request-body/json-scan.ts';
 
@@ -19,21 +21,6 @@ export interface ValidRequest<T> {
   readonly request: T;
   readonly body: Buffer;
 }
-
-/** Keys that decide what is billed or how the answer is read: a parser upstream must not see others than we do. */
-const DECISIVE_KEYS = [
-  'model',
-  'max_tokens',
-  'stream',
-  'speed',
-  'messages',
-  'system',
-  'tools',
-  'thread',
-  'container',
-  'cache_control',
-  'mcp_servers',
-];
 
 export const validateMessageRequest = (
   body: unknown,
@@ -65,8 +52,9 @@ function validate<T>(schema: z.ZodType<T>, body: unknown, headers: IncomingHttpH
   if (value === undefined) return invalid('the body is not JSON');
   const result = schema.safeParse(value, { reportInput: true });
   if (!result.success) return invalid(firstFaults(result.error));
-  const duplicate = findDuplicateKeys(body, DECISIVE_KEYS);
+  const duplicate = findDuplicateKeys(body, KNOWN_FIELDS);
   if (duplicate !== null) return invalid(`${duplicate}: stands twice in the body; say it once`);
+  keepDroppedFields(value, result.data);
   return { type: 'valid', request: result.data, body };
 }
 

@@ -1,3 +1,5 @@
+import { FIELDS_OF_DATA, SCHEMA_FIELD, TOOL_USES } from '../../contracts/outside-input.ts';
+
 /** How long the longest cache is that a request may write; null where it asks for none. */
 export type AskedCache = '5m' | '1h' | null;
 
@@ -5,27 +7,51 @@ const NAME = 'cache_control';
 
 /**
  * The dearest cache that a request asks for, wherever `cache_control` may stand in it: on the request, on blocks of the
- * system and of messages, in what stands inside of those at any depth, and on tools. An object of that name in a tool's
- * schema or arguments counts, too: that only holds more.
+ * system and of messages, in what stands inside of those at any depth, on tools, and in what nobody knows. What is the
+ * client's own data (a tool's schema and arguments, metadata) is not gone through: no provider looks for a cache there.
  */
 export function cacheAskedFor(request: object, body: Buffer): AskedCache {
-  // Most requests ask for none, and are not gone through: a name that is spelled with escapes has a backslash before a u.
-  return body.includes(NAME) || body.includes('\\u') ? dearestIn(request) : null;
+  // Most requests ask for none, and are not gone through.
+  if (!mayName(body)) return null;
+  let dearest: AskedCache = null;
+  const fields = request as Fields;
+  for (const name in fields) {
+    if (FIELDS_OF_DATA.has(name)) continue;
+    dearest = dearer(dearest, name === NAME ? durationOf(fields[name]) : dearestIn(fields[name]));
+    if (dearest === '1h') return dearest;
+  }
+  return dearest;
 }
 
-function dearestIn(value: object): AskedCache {
+type Fields = { readonly [field: string]: unknown };
+
+/** JSON has one escape for a letter: its four digits. */
+const SPELLED = new RegExp(`"${[...NAME].map((letter) => `(?:${letter}|${escapeOf(letter)})`).join('')}"`);
+
+function escapeOf(letter: string): string {
+  const digits = letter.charCodeAt(0).toString(16).padStart(4, '0');
+  return `\\\\u${digits.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)}`;
+}
+
+/** Whether the name may stand in the bytes, plainly or spelled with escapes. Escapes of other letters do not matter. */
+const mayName = (body: Buffer): boolean =>
+  body.includes(NAME) || (body.includes('\\u00') && SPELLED.test(body.toString('latin1')));
+
+/** Recursion is bounded: a body's depth is (LIMITS.requestDepthMax). */
+function dearestIn(value: unknown): AskedCache {
+  if (value === null || typeof value !== 'object') return null;
   let dearest: AskedCache = null;
   if (Array.isArray(value)) {
     for (const inner of value) {
-      if (inner === null || typeof inner !== 'object') continue;
       dearest = dearer(dearest, dearestIn(inner));
       if (dearest === '1h') return dearest;
     }
     return dearest;
   }
-  for (const [name, inner] of Object.entries(value)) {
-    if (name === NAME) dearest = dearer(dearest, durationOf(inner));
-    else if (inner !== null && typeof inner === 'object') dearest = dearer(dearest, dearestIn(inner));
+  const fields = value as Fields;
+  for (const name in fields) {
+    if (name === SCHEMA_FIELD || (name === 'input' && TOOL_USES.has(fields.type))) continue;
+    dearest = dearer(dearest, name === NAME ? durationOf(fields[name]) : dearestIn(fields[name]));
     if (dearest === '1h') return dearest;
   }
   return dearest;

@@ -42,18 +42,25 @@ export interface AskedUse {
   readonly most: number;
 }
 
-/** What of a request decides how much input it can have and what that can cost (contracts/outside-input.ts). */
+/**
+ * What of a request decides how much input it can have and what that can cost (contracts/outside-input.ts). Nothing more
+ * is looked for once it is refused; once it is the worst, only what can refuse it or has a price a use.
+ */
 export function requestSize(request: MessageRequest, body: Buffer): RequestSize {
   const size = new SizeOfRequest();
   for (const name in request) size.take(bearingOfField(name, request[name]), name);
   if (Array.isArray(request.system)) size.blocks(request.system, 'system');
   for (const [index, message] of request.messages.entries()) {
+    if (size.refused !== null) break;
     size.knows(message, MESSAGE_FIELDS);
     if (Array.isArray(message.content)) size.blocks(message.content, `messages.${index}.content`);
   }
-  for (const [index, tool] of (request.tools ?? []).entries()) size.tool(tool, `tools.${index}`);
-  // What a thread was begun with, its caches too, is the provider's to know.
-  const cache = isContinued(request.thread) ? '1h' : cacheAskedFor(request, body);
+  for (const [index, tool] of (request.tools ?? []).entries()) {
+    if (size.refused !== null) break;
+    size.tool(tool, `tools.${index}`);
+  }
+  // What a thread was begun with, its caches too, is the provider's to know. What is refused writes none.
+  const cache = size.refused !== null || isContinued(request.thread) ? '1h' : cacheAskedFor(request, body);
   const { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, uses, usesAnything, refused } = size;
   const found = { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, uses, usesAnything, refused };
   return { bodyBytes: body.length, ...found, cache };
@@ -75,7 +82,16 @@ class SizeOfRequest {
   isFedFromOutside = false;
   usesAnything = false;
   refused: string | null = null;
-  readonly uses: AskedUse[] = [];
+  /** One for each name, of which the table has few; the path is that of the first field. */
+  readonly #uses = new Map<string, AskedUse>();
+
+  get uses(): readonly AskedUse[] {
+    return [...this.#uses.values()];
+  }
+
+  get #isWorst(): boolean {
+    return this.usesAnything && this.isFedFromOutside && this.fillsWindow && this.rounds === ROUNDS_MAX;
+  }
 
   take(bearing: Bearing, path: string): void {
     switch (bearing.type) {
@@ -103,11 +119,14 @@ class SizeOfRequest {
   }
 
   knows(value: Fields, known: ReadonlySet<string>): void {
-    for (const name in value) if (!known.has(name)) this.take(WORST, name);
+    for (const name in value) {
+      if (this.#isWorst) return;
+      if (!known.has(name)) this.take(WORST, name);
+    }
   }
 
   blocks(blocks: readonly unknown[], path: string): void {
-    for (let index = 0; index < blocks.length; index++) {
+    for (let index = 0; index < blocks.length && this.refused === null; index++) {
       const block = blocks[index];
       if (isFields(block)) this.#block(block, path, index);
       else if (typeof block !== 'string') this.take(WORST, path);
@@ -123,7 +142,7 @@ class SizeOfRequest {
     const { type, content, source } = block;
     this.knows(block, BLOCK_FIELDS);
     if (type === 'tool_addition') this.#addedTool(block.tool, `${parent}.${index}.tool`);
-    else this.take(bearingOfBlock(type, source), parent);
+    else if (!this.#isWorst) this.take(bearingOfBlock(type, source), parent);
     this.#inner(content, parent);
     if (isFields(source)) this.#inner(source.content, parent);
     this.#inner(block.tool_references, parent);
@@ -147,6 +166,12 @@ class SizeOfRequest {
     // Of several tools each has its own rounds after the first, to the provider's bound.
     this.rounds = Math.min(ROUNDS_MAX, this.rounds + rounds - 1);
     if (uses === 'any' || usesMore) this.usesAnything = true;
-    if (uses !== 'any') for (const name in uses) this.uses.push({ name, path, most: uses[name] ?? USES_MAX });
+    if (uses !== 'any') for (const name in uses) this.#use(name, path, uses[name] ?? USES_MAX);
+  }
+
+  #use(name: string, path: string, most: number): void {
+    const before = this.#uses.get(name);
+    const sum = Math.min(Number.MAX_SAFE_INTEGER, (before?.most ?? 0) + most);
+    this.#uses.set(name, { name, path: before?.path ?? path, most: sum });
   }
 }

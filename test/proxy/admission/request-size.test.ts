@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { messageRequestSchema } from '../../../contracts/messages.ts';
 import { requestSize } from '../../../proxy/admission/request-size.ts';
+import { validateMessageRequest } from '../../../proxy/validate.ts';
 
 const sizeOf = (more: object) => {
   const request = { model: 'm', max_tokens: 1, messages: [], ...more };
@@ -286,4 +287,75 @@ describe('the size of a request', () => {
     expect(sizeOf(saying({ ...text, ...HOUR }, { ...text, ...FIVE }, text)).cache).toBe('1h');
     expect(sizeOf({ ...FIVE, ...saying({ ...text, ...HOUR }) }).cache).toBe('1h');
   });
+
+  const untouchable = new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        throw new Error('was gone through');
+      },
+      get: () => {
+        throw new Error('was looked into');
+      },
+    },
+  );
+  const BARE = { model: 'm', max_tokens: 1, messages: [] };
+  const NAMED = Buffer.from('"cache_control"');
+
+  it('does not go through a request whose escapes cannot spell the name of a cache', () => {
+    const body = Buffer.from('"\\u0061" "\\u00e9" "cache\\u005fcontro"');
+    const request = { ...BARE, metadata: {}, next: null, thinking: untouchable };
+    expect(requestSize(request, body).cache).toBe(null);
+    expect(() => requestSize(request, NAMED)).toThrow('was gone through');
+  });
+
+  it('does not look for a cache in what is data: metadata, the schema of a tool, the input of a call', () => {
+    const call = { type: 'tool_use', id: 't', name: 'n', input: untouchable };
+    const more = { metadata: untouchable, tools: [{ name: 't', input_schema: untouchable }], ...saying(call) };
+    expect(requestSize({ ...BARE, ...more } as never, NAMED).cache).toBe(null);
+    expect(sizeOf(saying({ type: 'next_kind', input: HOUR })).cache).toBe('1h');
+  });
+
+  it('stops at the dearest cache', () => {
+    const first = { ...BARE, ...HOUR, thinking: untouchable };
+    expect(requestSize(first, NAMED).cache).toBe('1h');
+  });
+
+  it('stops where it is refused, and goes through no more fields where it is the worst', () => {
+    const refused = { ...BARE, compaction: { type: 'x' }, messages: [untouchable] };
+    expect(requestSize(refused as never, NAMED).refused).toMatch(/^compaction: /);
+    let asked = 0;
+    const many = new Proxy(Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`k${index}`, 0])), {
+      getOwnPropertyDescriptor: (fields, name) => {
+        asked++;
+        return Object.getOwnPropertyDescriptor(fields, name);
+      },
+    });
+    expect(requestSize({ ...BARE, messages: [many] } as never, NAMED.subarray(0, 0))).toMatchObject(worst);
+    expect(asked).toBeLessThan(10);
+  });
+
+  it('has one entry a name for what is billed by the use, with all its uses and the first path', () => {
+    const tools = Array.from({ length: 1_000 }, () => SEARCH);
+    expect(sizeOf({ tools }).uses).toEqual([{ name: 'web_search_requests', path: 'tools.0.type', most: 100_000 }]);
+  });
+
+  it.each([
+    ['the request', '"__proto__":{"x":1},"messages":[]'],
+    ['a message', '"messages":[{"role":"user","content":"x","__proto__":{}}]'],
+    ['a block', '"messages":[{"role":"user","content":[{"type":"text","text":"x","\\u005f_proto__":{}}]}]'],
+    ['a block of the system', '"messages":[],"system":[{"type":"text","text":"x","__proto__":{}}]'],
+  ])('is the worst by a field __proto__ of %s', (_title, fields) => {
+    const valid = validateMessageRequest(Buffer.from(`{"model":"m","max_tokens":1,${fields}}`), {});
+    if (valid.type !== 'valid') throw new Error(valid.message);
+    expect(requestSize(valid.request, valid.body)).toMatchObject({ ...worst, usesAnything: true });
+  });
+
+  it.each(['service_tier', 'inference_geo', 'context_management', 'fallbacks', 'compaction', 'billing_policy'])(
+    'is not asked of a request that says %s twice',
+    (name) => {
+      const body = `{"model":"m","max_tokens":1,"messages":[],"${name}":{},"${name}":null}`;
+      expect(validateMessageRequest(Buffer.from(body), {})).toMatchObject({ type: 'refusal' });
+    },
+  );
 });
