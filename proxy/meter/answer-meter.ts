@@ -1,5 +1,6 @@
 import { LIMITS } from '../../contracts/limits.ts';
 import { closedJson } from './closed-json.ts';
+import { millitokensOfJson } from './json-tokens.ts';
 import {
   isObject,
   isReported,
@@ -117,7 +118,7 @@ function millitokensOfBlocks(content: unknown): number {
   for (const block of Array.isArray(content) ? content : []) {
     if (!isObject(block)) continue;
     for (const said of [block.text, block.thinking]) if (typeof said === 'string') sum += millitokensOf(said);
-    if (isObject(block.input)) sum += millitokensOf(JSON.stringify(block.input));
+    if (isObject(block.input)) sum += millitokensOfJson(block.input);
   }
   return sum;
 }

@@ -1,6 +1,7 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { NO_TOKENS, TOKEN_CLASSES, type TokenClass, type TokenCounts } from '../../contracts/usage.ts';
 import type { Terms } from '../admission/terms.ts';
+import { millitokensOfJson } from '../meter/json-tokens.ts';
 import { isObject, type JsonObject } from '../meter/seen-usage.ts';
 import { millitokensOf, tokensOfMillitokens } from '../meter/text-tokens.ts';
 import { IMAGE_TOKENS_MAX, imageTokens } from './image-tokens.ts';
@@ -63,7 +64,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 const textIn = (value: unknown): number => (typeof value === 'string' ? millitokensOf(value) : 0);
 
-const jsonOf = (value: unknown): number => (isObject(value) ? millitokensOf(JSON.stringify(value)) : 0);
+const jsonOf = (value: unknown): number => (isObject(value) ? millitokensOfJson(value) : 0);
 
 function millitokensOfContent(content: unknown): number {
   let sum = textIn(content);

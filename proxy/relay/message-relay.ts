@@ -1,14 +1,17 @@
 import type { Logger } from 'pino';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { Outcome } from '../../contracts/events.ts';
-import { type AnswerMeter, createAnswerMeter } from '../meter/answer-meter.ts';
-import { createStreamMeter, type StreamMeter } from '../meter/stream-meter.ts';
+import { NO_TOKENS } from '../../contracts/usage.ts';
+import type { Ending } from '../../ledger/settlement/request-record.ts';
+import { createAnswerMeter } from '../meter/answer-meter.ts';
+import { GuardedMeter } from '../meter/guarded-meter.ts';
+import { createStreamMeter } from '../meter/stream-meter.ts';
 import type { RequestAccounting } from '../request-accounting.ts';
 import type { UpstreamControl, UpstreamError, UpstreamErrorKind, UpstreamHeaders } from '../upstream/upstream.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import type { ClientAnswer } from './client-answer.ts';
 import type { Drains } from './drains.ts';
-import { endingOf, isPriorityUnasked } from './ending.ts';
+import { type EndedRequest, endingOf, isPriorityUnasked } from './ending.ts';
 import { HeldBack } from './held-back.ts';
 import { estimateInput } from './input-estimate.ts';
 import type { RelayedRequest } from './relayed-request.ts';
@@ -45,7 +48,7 @@ export class MessageRelay {
   #phase: Phase = 'waiting';
   #attempt: UpstreamAttempt;
   #control: UpstreamControl | null = null;
-  #meter: StreamMeter | AnswerMeter | null = null;
+  #meter: GuardedMeter | null = null;
   #upstreamRequestId: string | null = null;
   #pieces: Buffer[] = [];
   /** Some upstream may have seen the request. */
@@ -100,7 +103,8 @@ export class MessageRelay {
     if (this.#phase !== 'relaying' || this.#meter === null) return;
     this.#meter.end();
     // Its own error event has said it; only one that the client can read, with its blank line, ends the answer.
-    if (this.#meter.complete || (this.#hasErrorEvent() && this.#isAtBoundary())) this.#conclude();
+    const isWhole = this.#meter.complete || this.#meter.isFaulty;
+    if (isWhole || (this.#hasErrorEvent() && this.#isAtBoundary())) this.#conclude();
     else this.#breakOff('the upstream ended the answer before it was complete');
   }
 
@@ -158,7 +162,10 @@ export class MessageRelay {
     }
     const isStream = headers.contentType.startsWith('text/event-stream');
     this.#phase = 'relaying';
-    this.#meter = isStream ? createStreamMeter() : createAnswerMeter(headers.contentLength);
+    this.#meter = new GuardedMeter(
+      isStream ? createStreamMeter() : createAnswerMeter(headers.contentLength),
+      this.#tellFault,
+    );
     if (!this.#isClientGone) this.#client.begin(200, headers, isStream);
   }
 
@@ -196,11 +203,11 @@ export class MessageRelay {
   }
 
   #hasErrorEvent(): boolean {
-    return this.#meter?.kind === 'stream' && this.#meter.errorEvent !== null;
+    return this.#meter !== null && this.#meter.errorEvent !== null;
   }
 
   #isAtBoundary(): boolean {
-    return this.#meter?.kind !== 'stream' || this.#meter.atBoundary;
+    return this.#meter?.atBoundary ?? true;
   }
 
   #attemptFailed(refused: Refusal, cause: { readonly [name: string]: unknown }): void {
@@ -274,9 +281,18 @@ export class MessageRelay {
     this.#parts.accounting.abandon(this.#request.accounted);
   }
 
+  /** No fault of the money side reaches the answer's bytes; a request that it leaves open is recovered at the start. */
   #account(outcome: Exclude<Outcome, 'recovered'>): void {
     if (this.#isAccounted) return;
     this.#isAccounted = true;
+    try {
+      this.#accountFor(outcome);
+    } catch (error) {
+      this.#tellFault(error);
+    }
+  }
+
+  #accountFor(outcome: Exclude<Outcome, 'recovered'>): void {
     const { accounted, maxTokens, mayRunFast } = this.#request;
     const seen = this.#meter?.usage ?? null;
     if (isPriorityUnasked(seen, mayRunFast)) this.#parts.accounting.gavePriorityUnasked();
@@ -285,7 +301,7 @@ export class MessageRelay {
         { requestId: accounted.requestId, malformed: seen.malformed },
         'an upstream reported usage that cannot be read',
       );
-    const ending = endingOf({
+    const ended: EndedRequest = {
       outcome,
       upstream: {
         provider: this.#deployment.upstream.name,
@@ -301,7 +317,8 @@ export class MessageRelay {
       mayRunFast,
       chargeInterrupted: this.#parts.chargeInterrupted,
       nowMs: this.#parts.accounting.nowOf(accounted),
-    });
+    };
+    const ending = this.#endingOf(ended);
     if (ending.source === 'estimated')
       this.#parts.logger.warn(
         { requestId: accounted.requestId, outcome },
@@ -309,6 +326,22 @@ export class MessageRelay {
       );
     this.#parts.accounting.finish(accounted, ending);
   }
+
+  /** An ending that cannot be judged is one of which nothing is known but how it came. */
+  #endingOf(ended: EndedRequest): Ending {
+    try {
+      return endingOf(ended);
+    } catch (error) {
+      this.#tellFault(error);
+      return endingOf({ ...ended, seen: null, isFinal: false, estimateInput: () => NO_TOKENS });
+    }
+  }
+
+  /** Metering only looks (rule 1): its faults are told and go no further. */
+  readonly #tellFault = (error: unknown): void => {
+    const { requestId } = this.#request.accounted;
+    this.#parts.logger.error({ err: error, requestId }, 'an answer could not be metered; its bytes pass all the same');
+  };
 
   /** The upstream has ended the answer, and the client's ends as it did. */
   #conclude(): void {

@@ -1,0 +1,22 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { millitokensOfJson } from '../../../proxy/meter/json-tokens.ts';
+import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
+
+describe('a value from JSON', () => {
+  it('is worth what its JSON text is', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), (text) => {
+        const value = JSON.parse(text);
+        expect(millitokensOfJson(value)).toBe(millitokensOf(JSON.stringify(value)));
+      }),
+    );
+    for (const text of ['[]', '{}', '[[],{}]', '{"a":[1,"é\\"漢",null,true],"__proto__":{"b":-1.5e30}}', '"x"', 'null'])
+      expect(millitokensOfJson(JSON.parse(text))).toBe(millitokensOf(text.replace('e30', 'e+30')));
+  });
+
+  it('is weighed however deep it nests', () => {
+    const deep = '{"a":['.repeat(100_000) + ']}'.repeat(100_000);
+    expect(millitokensOfJson(JSON.parse(deep))).toBe(millitokensOf(deep));
+  });
+});
