@@ -41,6 +41,7 @@ export class StreamSearch {
     const text = bytes.toString('latin1');
     let sum = 0;
     let at = 0;
+    let range: EventRange = { from: 0, to: 0 };
     for (;;) {
       const end = this.#passDelta(text, at);
       if (end !== -1) {
@@ -50,7 +51,8 @@ export class StreamSearch {
       }
       const found = findWord(text, at);
       if (found === -1) break;
-      const range = rangeOf(text, found);
+      // One event may hold many words: its ends are looked for once.
+      if (found >= range.to) range = rangeOf(text, found);
       if (text.charCodeAt(found) === QUOTE) {
         at = this.#takeDelta(text, found + 1, range);
         sum += range.to - range.from > EVENT_BYTES_MAX ? 0 : this.#text.millitokens;
@@ -80,8 +82,9 @@ export class StreamSearch {
   #takeDelta(text: string, from: number, range: EventRange): number {
     this.#text.weigh(text, from);
     const { end } = this.#text;
+    if (from - range.from + range.to - end > FRAME_CHARS_MAX) return end;
     const tail = text.slice(end, range.to);
-    if (from - range.from + tail.length > FRAME_CHARS_MAX || findWord(tail, 0) !== -1) return end;
+    if (findWord(tail, 0) !== -1) return end;
     this.#head = copied(text.slice(range.from, from));
     this.#tail = copied(tail);
     return range.to;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { EVENT_BYTES_MAX } from '../../../proxy/meter/limits.ts';
 import { StreamSearch } from '../../../proxy/meter/stream-search.ts';
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
@@ -92,6 +92,26 @@ describe('the text of deltas', () => {
       weighed([deltaEvent('a'), deltaEvent('a'), deltaEvent('a'.repeat(EVENT_BYTES_MAX)), deltaEvent('a')])[0],
     ).toBe(450);
     expect(weighed([deltaEvent('a'.repeat(EVENT_BYTES_MAX))])[0]).toBe(0);
+  });
+});
+
+describe('an event that is full of words', () => {
+  it('has its ends looked for once, however many they are', () => {
+    const words = `data: ${'delta":{"text":"'.repeat(200)}`;
+    const lookups = (text: string): number => {
+      const [before, after] = [vi.spyOn(String.prototype, 'lastIndexOf'), vi.spyOn(String.prototype, 'indexOf')];
+      try {
+        weighed([text]);
+        const ofBlankLine = [...before.mock.calls, ...after.mock.calls].filter(([sought]) => sought === '\n\n');
+        return ofBlankLine.length;
+      } finally {
+        before.mockRestore();
+        after.mockRestore();
+      }
+    };
+    // Both searches of `weighed`, a place before and one after in each.
+    expect(lookups(`${words}\n\n`)).toBe(4);
+    expect(lookups(`${words}\n\n${words}\n\n`)).toBe(8);
   });
 });
 
