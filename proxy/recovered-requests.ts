@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type EventLog, EventLogError } from '../contracts/event-log.ts';
+import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId, RequestId } from '../contracts/ids.ts';
 import { mostDebited } from '../contracts/money.ts';
 import { monthOf } from '../ledger/account/month.ts';
@@ -16,9 +15,8 @@ import {
 import type { EarlierRequest, Settlement } from '../ledger/settlement/settlement.ts';
 import type { Projections } from '../projections/projections.ts';
 import type { Holds } from './admission/holds.ts';
+import { untilLogAnswers } from './until-log-answers.ts';
 
-/** Between two looks for a log that is away. The looking ends with the gateway. */
-const LOOK_MS = 250;
 /** The longest that a timer waits. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -168,18 +166,13 @@ export class RecoveredRequests {
     this.#closing.abort();
   }
 
-  async #examine(): Promise<JournalFindings> {
+  #examine(): Promise<JournalFindings> {
     const { log, recovered, earlier, clock, projections, logger } = this.#parts;
-    for (let looks = 0; ; looks++) {
-      try {
-        const foldedUpTo = (of: AccountId) => projections.accounts.read(of).revision;
-        return await examineRecovered(log, recovered, clock(), foldedUpTo, earlier);
-      } catch (error) {
-        if (!(error instanceof EventLogError && error.canRetry)) throw error;
-        if (looks === 0) logger.warn({ err: error }, 'the event log does not answer; requests of the last run wait');
-        await delay(LOOK_MS, undefined, { signal: this.#closing.signal });
-      }
-    }
+    const foldedUpTo = (of: AccountId) => projections.accounts.read(of).revision;
+    return untilLogAnswers(() => examineRecovered(log, recovered, clock(), foldedUpTo, earlier), {
+      signal: this.#closing.signal,
+      onFirst: (error) => logger.warn({ err: error }, 'the event log does not answer; requests of the last run wait'),
+    });
   }
 }
 

@@ -2,14 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
 import { commandId, NO_STREAM, type ProxyId, proxyStream, uuidV7 } from '../../contracts/ids.ts';
 import { proxyIdOf, takeNewProxyId } from '../proxy-id.ts';
+import { untilLogAnswers } from '../until-log-answers.ts';
 import { type KeptClaim, keepClaims, readKeptClaims } from './claim-file.ts';
 import { type RecordedClaim, readClaim } from './read-claim.ts';
 
-/** Between two looks for a log that is away. */
-const LOOK_MS = 250;
 /** Between two looks whether another has claimed the name: well within the second in which it must be noticed. */
 const WATCH_MS = 400;
 const INSTANCE_BYTES = 16;
@@ -83,20 +82,16 @@ export class ProxyClaim {
   /** Claims the folder's name, or a new one; waits for a log that is away. @throws Error when closed meanwhile. */
   async take(): Promise<Claim> {
     const { logger, dataFolder } = this.#options;
-    for (let looks = 0; ; looks++) {
-      try {
-        this.#claim ??= await this.#tryOnce();
-        if (this.#claim === null) continue;
-        const { proxy, epoch, ownsFrom } = this.#claim;
-        logger.info({ proxy, epoch, ownsFrom, dataFolder }, 'the name of this proxy is claimed');
-        this.#watching ??= this.#watch(this.#claim);
-        return this.#claim;
-      } catch (error) {
-        if (!(error instanceof EventLogError && error.canRetry)) throw error;
-        if (looks === 0) logger.warn({ err: error }, 'the event log does not answer; the name of this proxy waits');
-        await delay(LOOK_MS, undefined, { signal: this.#closing.signal });
-      }
-    }
+    const wait = {
+      signal: this.#closing.signal,
+      onFirst: (error: Error) =>
+        logger.warn({ err: error }, 'the event log does not answer; the name of this proxy waits'),
+    };
+    while (this.#claim === null) this.#claim = await untilLogAnswers(() => this.#tryOnce(), wait);
+    const { proxy, epoch, ownsFrom } = this.#claim;
+    logger.info({ proxy, epoch, ownsFrom, dataFolder }, 'the name of this proxy is claimed');
+    this.#watching ??= this.#watch(this.#claim);
+    return this.#claim;
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
-import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
 import type { ProxyId } from '../../contracts/ids.ts';
+import { untilLogAnswers } from '../until-log-answers.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { newestEvent } from './newest-event.ts';
 import { ServerSkew } from './server-skew.ts';
@@ -22,6 +23,7 @@ export class GatewayClock {
   readonly #skew: ServerSkew | null;
   readonly #log: EventLog;
   readonly #logger: Logger;
+  readonly #closing = new AbortController();
 
   constructor({ wall, monotonic, bounds, log, proxy, logger }: GatewayClockOptions) {
     const watch = new ClockWatch({ wall, monotonic, ...bounds, logger });
@@ -53,20 +55,22 @@ export class GatewayClock {
     return this.#watch.doubt() ?? this.#skew?.doubt() ?? null;
   }
 
-  /** Compares it with what the log knows, and from then on with the clock of its server. A log that is away says nothing. */
+  /**
+   * Compares it with what the log knows, and from then on with the clock of its server; waits for a log that is away.
+   * @throws Error when closed meanwhile
+   */
   async compare(): Promise<void> {
-    try {
-      const newest = await newestEvent(this.#log);
-      if (newest === null) return;
-      if (newest.atMs !== null) this.#watch.hasBeen(newest.atMs, "the ledger's newest event");
-      if (newest.isStamped) await this.#skew?.start();
-    } catch (error) {
-      if (!(error instanceof EventLogError && error.canRetry)) throw error;
-      this.#logger.warn({ err: error }, 'the clock could not be compared with the ledger');
-    }
+    const newest = await untilLogAnswers(() => newestEvent(this.#log), {
+      signal: this.#closing.signal,
+      onFirst: (error) => this.#logger.warn({ err: error }, 'the event log does not answer; the clock waits for it'),
+    });
+    if (newest === null) return;
+    if (newest.atMs !== null) this.#watch.hasBeen(newest.atMs, "the ledger's newest event");
+    if (newest.isStamped) await this.#skew?.start();
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     this.#watch.close();
     await this.#skew?.close();
   }
