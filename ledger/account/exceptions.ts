@@ -43,7 +43,7 @@ export const amountOfException = (exception: BillingException): MicroUsd =>
 
 /** Why there is one, for people. */
 export function reasonsOf({ leftOut, late, unpriced }: BillingException): string[] {
-  const reasons = unpriced.map((what) => `no price for ${what}`);
+  const reasons = unpriced.map((what) => (what.endsWith(' cannot be read') ? what : `no price for ${what}`));
   if (leftOut > 0n) reasons.unshift('beyond its hold');
   if (late !== null) reasons.unshift('reported late');
   return reasons;

@@ -24,6 +24,8 @@ export interface SeenUsage {
   textMillitokens: number;
   /** Paths of what was said and cannot be usage, each once, MALFORMED_MAX at most; never silently taken for zero. */
   readonly malformed: string[];
+  /** The same with what was said, for an operator: `usage.output_tokens: 1e+16 cannot be read`. */
+  readonly unread: string[];
 }
 
 export const nothingSeen = (): SeenUsage => ({
@@ -40,6 +42,7 @@ export const nothingSeen = (): SeenUsage => ({
   bytes: 0,
   textMillitokens: 0,
   malformed: [],
+  unread: [],
 });
 
 /** Whether the answer has said what is always billed. */
@@ -60,7 +63,7 @@ export function takeUsage(seen: SeenUsage, usage: unknown, path: string): void {
   takeUses(seen, said.server_tool_use, `${path}.server_tool_use`);
   takeIterations(seen, said.iterations);
   if (typeof said.service_tier === 'string') seen.serviceTier = said.service_tier;
-  else if (isSaid(said.service_tier)) noteMalformed(seen, `${path}.service_tier`);
+  else if (isSaid(said.service_tier)) noteMalformed(seen, `${path}.service_tier`, said.service_tier);
 }
 
 /**
@@ -81,15 +84,24 @@ export function tokenCounts(seen: SeenUsage): TokenCounts {
   };
 }
 
-/** Records the path of what cannot be usage. */
-export function noteMalformed({ malformed }: SeenUsage, path: string): void {
-  if (malformed.length < MALFORMED_MAX && !malformed.includes(path)) malformed.push(path);
+/** Records the path of what cannot be usage, and what was said there, where that is known. */
+export function noteMalformed({ malformed, unread }: SeenUsage, path: string, value?: unknown): void {
+  if (malformed.length >= MALFORMED_MAX || malformed.includes(path)) return;
+  malformed.push(path);
+  unread.push(value === undefined ? `${path} cannot be read` : `${path}: ${shownValue(value)} cannot be read`);
 }
+
+function shownValue(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, SHOWN_CHARS_MAX)).replace(/[^\x20-\x7e]/g, '?');
+  return typeof value === 'object' ? 'an object' : String(value);
+}
+
+const SHOWN_CHARS_MAX = 64;
 
 /** The value as an object; null where it was not said, or, which is noted, is something else. */
 export function objectIn(seen: SeenUsage, value: unknown, path: string): JsonObject | null {
   if (isObject(value)) return value;
-  if (isSaid(value)) noteMalformed(seen, path);
+  if (isSaid(value)) noteMalformed(seen, path, value);
   return null;
 }
 
@@ -116,7 +128,11 @@ function takeUses(seen: SeenUsage, value: unknown, path: string): void {
     const times = count(seen, used, path);
     const name =
       useNameField.safeParse(field).data ?? `use_${field.toLowerCase().replace(/[^a-z0-9_]/g, '_')}`.slice(0, 64);
-    if (times === null || (uses[name] === undefined && Object.keys(uses).length >= USE_NAMES_MAX)) continue;
+    if (times === null) continue;
+    if (uses[name] === undefined && Object.keys(uses).length >= USE_NAMES_MAX) {
+      noteMalformed(seen, `${path}.${name}`, times);
+      continue;
+    }
     uses[name] = times;
     seen.uses = uses;
   }
@@ -133,7 +149,7 @@ function takeIterations(seen: SeenUsage, iterations: unknown): void {
 function count(seen: SeenUsage, value: unknown, path: string): number | null {
   // Adding 0 makes the -0 that JSON can spell a plain 0.
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value + 0;
-  if (isSaid(value)) noteMalformed(seen, path);
+  if (isSaid(value)) noteMalformed(seen, path, value);
   return null;
 }
 

@@ -9,7 +9,7 @@ const SHOWN_CHARS_MAX = 64;
 
 /**
  * What an answer reported beside its tokens: uses that are billed by the use, and what no price covers. The latter is
- * billed standard, or not at all, and an operator looks at it (an exception).
+ * billed standard, or not at all; what cannot be read is as it was before it was said. An operator looks at both (an exception).
  */
 export function extrasOf(seen: SeenUsage, card: RateCard): Pick<Ending, 'uses' | 'unpriced'> {
   const { uses, serviceTier, otherIteration } = seen;
@@ -19,6 +19,7 @@ export function extrasOf(seen: SeenUsage, card: RateCard): Pick<Ending, 'uses' |
     .map(([name, times]) => `server_tool_use.${name}: ${times}`);
   if (serviceTier !== null && !PRICED_TIERS.has(serviceTier)) unpriced.push(`service_tier: ${shown(serviceTier)}`);
   if (otherIteration !== null) unpriced.push(`iterations: ${shown(otherIteration)}`);
+  unpriced.push(...seen.unread);
   return {
     ...(used.length === 0 ? {} : { uses: Object.fromEntries(used) }),
     ...(unpriced.length === 0 ? {} : { unpriced }),

@@ -16,7 +16,7 @@ function metered(bytes: Buffer | string, sizes: readonly number[] = [Number.MAX_
 
 /** What the meter has read, in the shape of the reference. */
 function readingOf(meter: StreamMeter): ReferenceReading {
-  const { malformed, bytes: _, textMillitokens: __, ...said } = meter.usage;
+  const { malformed, bytes: _, textMillitokens: __, unread: ___, ...said } = meter.usage;
   const fields = Object.fromEntries(
     Object.entries(said).filter((field): field is [string, number] => field[1] !== null),
   );

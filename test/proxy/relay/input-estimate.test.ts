@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { microUsd, rate } from '../../../contracts/money.ts';
 import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
 import { NO_TOKENS } from '../../../contracts/usage.ts';
-import { nothingSeen, type SeenUsage } from '../../../proxy/meter/seen-usage.ts';
+import { nothingSeen, type SeenUsage, takeUsage } from '../../../proxy/meter/seen-usage.ts';
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { type EndedRequest, endingOf } from '../../../proxy/relay/ending.ts';
 import { IMAGE_TOKENS_MAX, imageTokens } from '../../../proxy/relay/image-tokens.ts';
@@ -139,6 +139,33 @@ describe('an ending', () => {
     const tokensOf = (more: Partial<SeenUsage>) => ended({ seen: seen(more) }).tokens;
     expect(tokensOf({ cacheCreationTokens: 20 })).toEqual({ ...NO_TOKENS, cacheRead: 30, cacheWrite5m: 20 });
     expect(tokensOf({ cacheReadTokens: 80 })).toEqual({ ...NO_TOKENS, cacheRead: 80 });
+  });
+
+  it('leaves what was reported and cannot be read to an operator', () => {
+    const unpricedFor = (usage: unknown) => {
+      const said = nothingSeen();
+      takeUsage(said, usage, 'usage');
+      return ended({ outcome: 'completed', seen: said, isFinal: true }).unpriced;
+    };
+    for (const [value, shown] of [
+      [2 ** 53, '9007199254740992'],
+      [1e16, '10000000000000000'],
+      [Number.POSITIVE_INFINITY, 'Infinity'],
+      ['5000', '"5000"'],
+      [-1, '-1'],
+      [7.5, '7.5'],
+      [{}, 'an object'],
+    ])
+      expect(unpricedFor({ input_tokens: 1, output_tokens: value })).toEqual([
+        `usage.output_tokens: ${shown} cannot be read`,
+      ]);
+    expect(unpricedFor({ output_tokens: 1, server_tool_use: { web_search_requests: '5' } })).toEqual([
+      'usage.server_tool_use: "5" cannot be read',
+    ]);
+    const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`kind_${index}_requests`, 1]));
+    expect(unpricedFor({ output_tokens: 1, server_tool_use: many })).toContain(
+      'usage.server_tool_use.kind_16_requests: 1 cannot be read',
+    );
   });
 
   it('takes text above what was reported, up to max_tokens, unless the report is the last word', () => {
