@@ -133,7 +133,8 @@ export class RecoveredRequests {
 
   /**
    * A copy of the folder may have been made while its process had the request, and that process may go on: what it used
-   * is recorded by it. Only once no process can have it any more it is recorded as `recovered`.
+   * is recorded by it. Only once no process can have it any more it is recorded as `recovered`. Until then what it may
+   * cost is held.
    */
   #mayBeUnderWay({ usage, epoch }: UnsettledRequest): boolean {
     const { isOver, clock, longestMs } = this.#parts;
@@ -141,7 +142,13 @@ export class RecoveredRequests {
   }
 
   #defer({ accountId, usage, card, leaseId }: EarlierRequest): void {
-    const { settlement, clock, longestMs } = this.#parts;
+    const { settlement, clock, longestMs, holds } = this.#parts;
+    // Under a lease the log has it set aside; without one nobody but this journal knows what it may cost.
+    if (leaseId === null && usage.hold !== null) {
+      const startedAtMs = Date.parse(usage.startedAt);
+      const { keyId, hold: amount, requestId } = usage;
+      holds.place(requestId, { accountId, keyId, month: monthOf(startedAtMs), amount, leaseId, startedAtMs });
+    }
     const untilMs = Date.parse(usage.startedAt) + longestMs - clock();
     const timer = setTimeout(
       () => {
@@ -157,6 +164,7 @@ export class RecoveredRequests {
   #endDeferral(requestId: RequestId): void {
     clearTimeout(this.#deferred.get(requestId));
     this.#deferred.delete(requestId);
+    this.#parts.holds.release(requestId);
     this.#parts.journal.settle([requestId]);
   }
 

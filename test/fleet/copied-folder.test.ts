@@ -24,16 +24,19 @@ afterEach(async () => {
   await upstream.close();
 });
 
-const options = () => ({
+/** Its log is elsewhere, so a copy of its folder is another proxy; the tests give it the log. */
+const ALONE = { proxies: 'one', eventLog: { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:1?tls=false' } };
+
+const options = (settings: object) => ({
   upstreamUrl: upstream.url,
   provider: { countTokens: false },
-  settings: { proxies: 'many' },
+  settings: { ...settings } as Readonly<Record<string, unknown>>,
   log,
   creditsMicroUsd: BigInt(FITTING) * WORST_MICRO_USD,
 });
 
-async function start(data?: string): Promise<TestGateway> {
-  const gateway = await startTestGateway({ ...options(), ...(data === undefined ? {} : { data }) });
+async function start(data?: string, settings: object = { proxies: 'many' }): Promise<TestGateway> {
+  const gateway = await startTestGateway({ ...options(settings), ...(data === undefined ? {} : { data }) });
   gateways.push(gateway);
   return gateway;
 }
@@ -87,5 +90,35 @@ describe('a data folder that is copied under load, and both started', () => {
     expect(new Set([...billed, ...late]).size).toBe(reached);
     const debits = of('CreditsDebited', events);
     expect(debits.filter(({ uncovered, balanceAfter }) => uncovered > 0n || balanceAfter < 0n)).toEqual([]);
+  });
+
+  it('holds in the copy of a proxy that was to be the only one what the original has under way', async () => {
+    upstream = await startUpstream();
+    log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
+    const original = await start(undefined, ALONE);
+    const gate = Promise.withResolvers<void>();
+    let reached = 0;
+    upstream.answerWith(({ body }) => {
+      reached++;
+      const output = JSON.parse(body.toString('utf8')).max_tokens;
+      return [wait(gate.promise), ...[json(message({ tokens: { input: 1, output } }))].flat()];
+    });
+    const before = Array.from({ length: FITTING }, () => startPost(original));
+    await expect.poll(() => reached).toBe(FITTING);
+    const copy = await start(copyOf(original.data), ALONE);
+    const target = { url: copy.url, key: original.key };
+    const refused = await postMessage(target);
+    await refused.rest();
+    const heldHere = async () => {
+      const answer = await fetch(`${copy.url}/me`, { headers: { 'x-api-key': original.key } });
+      return ((await answer.json()) as { held_credits: number }).held_credits;
+    };
+    expect([refused.status, reached, await heldHere()]).toEqual([402, FITTING, FITTING * Number(WORST_MICRO_USD)]);
+    gate.resolve();
+    for (const { answered } of before) await (await answered).rest();
+    await expect.poll(heldHere).toBe(0);
+    const events = await original.events();
+    expect(of('UsageRecorded', events).map(({ outcome }) => outcome)).toEqual(Array(FITTING).fill('completed'));
+    expect(of('CreditsDebited', events).filter(({ uncovered }) => uncovered > 0n)).toEqual([]);
   });
 });

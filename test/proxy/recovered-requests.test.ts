@@ -157,6 +157,22 @@ describe('requests that the journal has kept', () => {
     await journal.close();
   });
 
+  test('without an end, that another process may have under way, hold what they may cost until it has recorded them', async () => {
+    const scene = await afterRestart();
+    const { journal } = await openJournal({ directory: journalFolder() });
+    const start = JSON.stringify({ ...JSON.parse(startText(A, KNOWN, usageOf(2, 3))), hold: '700' });
+    const recovered = [{ requestId: requestOf(2), start, finished: null }];
+    journal.begin(requestOf(2), start);
+    const { holds, requests } = recoveredOf(scene, journal, recovered, { isOver: () => false, clock: SOON });
+    await requests.settle();
+    expect(holds.ofAccount(A)).toBe(700n);
+    appearInLog(scene, 2);
+    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
+    expect(holds.ofAccount(A)).toBe(0n);
+    requests.close();
+    await journal.close();
+  });
+
   test('without an end are recorded as recovered at once where no process can have them any more', async () => {
     const scene = await afterRestart();
     const { journal, recovered } = await journalWith([], [2]);
