@@ -91,12 +91,13 @@ export function noteMalformed({ malformed, unread }: SeenUsage, path: string, va
   unread.push(value === undefined ? `${path} cannot be read` : `${path}: ${shownValue(value)} cannot be read`);
 }
 
+const NUMBER_TEXT = /^[0-9eE+.-]{1,40}$/;
+
 function shownValue(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, SHOWN_CHARS_MAX)).replace(/[^\x20-\x7e]/g, '?');
+  // Digits are shown; any other text may be what a model said, which belongs into no log and no event (rule 8).
+  if (typeof value === 'string') return NUMBER_TEXT.test(value) ? JSON.stringify(value) : 'a text';
   return typeof value === 'object' ? 'an object' : String(value);
 }
-
-const SHOWN_CHARS_MAX = 64;
 
 /** The value as an object; null where it was not said, or, which is noted, is something else. */
 export function objectIn(seen: SeenUsage, value: unknown, path: string): JsonObject | null {

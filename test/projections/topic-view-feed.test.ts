@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { EventLogError } from '../../contracts/event-log.ts';
-import { accountId, accountStream, CATALOG_STREAM, position, revision } from '../../contracts/ids.ts';
+import { EventLogError, type RecordedEvent } from '../../contracts/event-log.ts';
+import { accountId, accountOfStream, accountStream, CATALOG_STREAM, position, revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { Projections } from '../../projections/projections.ts';
@@ -113,7 +113,12 @@ describe('views that are fed from a topic', () => {
     await turns(LIMITS.viewFlushMs + 2);
     for (const index of topic.partitions.keys()) topic.held.add(index);
     await until(() => dump(path).some((row) => row.startsWith('checkpoint ')));
-    expect(projections.position).toBeLessThan(head(others));
+    // The last event may have come early, in a partition that is ahead of the others; what counts is that not all have.
+    const hasFolded = ({ stream, revision: at }: RecordedEvent): boolean => {
+      const id = accountOfStream(stream);
+      return id === null || projections.accounts.hasFolded(id, at);
+    };
+    expect(published(others).every(hasFolded)).toBe(false);
     for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, crashed + end);
     topic.release();
     await followed(others, crashed, topic);
