@@ -8,7 +8,8 @@ import { crashRun } from './crash-run.ts';
 import { REQUEST_CASES } from './planned-cases.ts';
 
 const KILLS = 3;
-const CASES = [...REQUEST_CASES, 'meanwhile'] as const;
+// What operators do meanwhile is in the run over the embedded log, and in the long runs: over this store it takes minutes.
+const CASES = REQUEST_CASES;
 const SEED = 20_261_122;
 const RUN_MS_MAX = 600_000;
 
