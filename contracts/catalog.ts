@@ -48,8 +48,6 @@ const betasField = z.strictObject({
   ),
 });
 export type ModelBetas = z.infer<typeof betasField>;
-/** What a catalog from before has, and a file that says nothing. */
-export const SHIPPED_BETAS_ONLY: ModelBetas = { shipped: true, listed: [] };
 
 /** A model as `CatalogPublished` carries it. */
 export const catalogModelField = z.strictObject({
