@@ -6,5 +6,7 @@ import { join } from 'node:path';
 export function setup(): () => void {
   const root = mkdtempSync(join(tmpdir(), 'gateway-tests-'));
   process.env.TMPDIR = root;
+  // Hundreds of processes of the gateway are started, each of which would compile the same files.
+  process.env.NODE_COMPILE_CACHE = join(root, 'compile-cache');
   return () => rmSync(root, { recursive: true, force: true });
 }

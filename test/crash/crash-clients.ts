@@ -74,15 +74,13 @@ export class CrashClients {
   }
 
   /** Resolves when so many requests have ended in all. @throws Error when none has ended for a minute */
-  async untilSent(count: number): Promise<void> {
-    let seen = this.sent.length;
-    let sinceMs = performance.now();
-    while (this.sent.length < count) {
-      await delay(RETRY_MS);
-      if (this.sent.length > seen) [seen, sinceMs] = [this.sent.length, performance.now()];
-      if (performance.now() - sinceMs > STANDSTILL_MS)
-        throw new Error(`only ${seen} of ${count} requests have ended, and none for ${STANDSTILL_MS} ms`);
-    }
+  untilSent(count: number): Promise<void> {
+    return this.#untilCounted(count, () => true);
+  }
+
+  /** Resolves when so many have been answered with 200 and heard to the end. @throws Error when none has ended for a minute */
+  untilServed(count: number): Promise<void> {
+    return this.#untilCounted(count, ({ status, heard }) => status === 200 && heard === 'complete');
   }
 
   /** Lets every client finish what it is at. @throws Error when one of them failed. */
@@ -90,6 +88,17 @@ export class CrashClients {
     this.#isStopping = true;
     this.#urlWanted.resolve();
     await this.#running;
+  }
+
+  async #untilCounted(count: number, counts: (request: SentRequest) => boolean): Promise<void> {
+    let seen = this.sent.length;
+    let sinceMs = performance.now();
+    while (this.sent.filter(counts).length < count) {
+      await delay(RETRY_MS);
+      if (this.sent.length > seen) [seen, sinceMs] = [this.sent.length, performance.now()];
+      if (performance.now() - sinceMs > STANDSTILL_MS)
+        throw new Error(`${seen} requests have ended, ${count} were waited for, and none has for ${STANDSTILL_MS} ms`);
+    }
   }
 
   async #run(slots: RequestSlots, random: SeededRandom): Promise<void> {

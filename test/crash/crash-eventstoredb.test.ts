@@ -29,7 +29,7 @@ it(`records each request once through ${KILLS} kills while an event store loses 
     seed: SEED,
     kills: KILLS,
     secondsBetween: 1,
-    requestsMin: 300,
+    servedMin: 110,
     cases: CASES,
     log: 'eventstoredb',
   });

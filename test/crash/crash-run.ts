@@ -18,8 +18,8 @@ export interface CrashRunOptions {
   readonly kills: number;
   /** How long a gateway lives, on average, once it is ready. */
   readonly secondsBetween: number;
-  /** The last gateway lives until clients have had so many answers in all, however long that takes them. */
-  readonly requestsMin?: number;
+  /** The last gateway lives until clients have heard so many answers in all to their end, however long that takes them. */
+  readonly servedMin?: number;
   /** What some of the requests are, and what operators do meanwhile. None where it is left out. */
   readonly cases?: readonly CrashCase[];
   /** `eventstoredb`: over the fake server, which loses acknowledgements and connections meanwhile. */
@@ -92,7 +92,7 @@ export async function crashRun(options: CrashRunOptions): Promise<CrashAudit> {
     const { life: last, url } = await supervised.untilReady(start);
     clients.useGateways([url]);
     await delay(LAST_LIFE_MS);
-    await clients.untilSent(options.requestsMin ?? 0);
+    await clients.untilServed(options.servedMin ?? 0);
     await clients.stop();
     await watch.stop();
     await site.calmLog();

@@ -28,7 +28,7 @@ it(`loses nothing, charges nothing twice and rebuilds the same views through ${K
     seed: SEED,
     kills: KILLS,
     secondsBetween: 0.4,
-    requestsMin: 300,
+    servedMin: 110,
     cases: CASES,
     log: 'sqlite',
   });

@@ -110,7 +110,8 @@ function writeConfiguration(parts: ConfigurationParts): string {
     catalog: catalogPath,
     eventLog: { kind: 'eventstoredb', connectionString },
     metrics: { serve: { port: metricsPort } },
-    providers: crashProviders(upstreamUrl, 'OUTAGE_UPSTREAM_KEY'),
+    // A request to count carries no script, so that this upstream could not say what it will report.
+    providers: crashProviders(upstreamUrl, 'OUTAGE_UPSTREAM_KEY', { countTokens: false }),
     drainMs: DRAIN_MS,
     logLevel: 'info',
   };

@@ -46,6 +46,7 @@ export function readEventFile(path: string): LoggedStream[] {
 
 const jsonIn = (base64: string): unknown => JSON.parse(Buffer.from(base64, 'base64').toString('utf8'));
 
-/** Streams that the relay keeps to itself, and those of the server, are not for the topic. */
-export const isPublished = ({ stream }: LoggedStream): boolean =>
-  !stream.startsWith('relay-') && !stream.startsWith('$');
+const PUBLISHED = ['account', 'catalog', 'ledger', 'seals'];
+
+/** What is for the topic: neither what relays, proxies and clocks keep to themselves, nor what is the server's own. */
+export const isPublished = ({ stream }: LoggedStream): boolean => PUBLISHED.includes(stream.split('-', 1)[0] ?? '');
