@@ -32,7 +32,8 @@ export class GatewayClock {
     const mayCompare = (): boolean => watch.doubt() === null;
     const { skewMs } = bounds;
     this.#watch = watch;
-    this.#skew = proxy === null ? null : new ServerSkew({ log, proxy, now, jumps, mayCompare, skewMs, logger });
+    this.#skew =
+      proxy === null ? null : new ServerSkew({ log, proxy, now, monotonic, jumps, mayCompare, skewMs, logger });
     this.#log = log;
     this.#logger = logger;
   }

@@ -18,6 +18,7 @@ export interface ServerSkewOptions {
   readonly proxy: ProxyId;
   /** The gateway's clock. */
   readonly now: () => number;
+  readonly monotonic: () => number;
   /** How often the gateway's clock has jumped: after each time it is to be compared anew. */
   readonly jumps: () => number;
   /** Whether the clock can be compared now: not while it is in doubt for itself. */
@@ -26,8 +27,9 @@ export interface ServerSkewOptions {
   readonly logger: Logger;
 }
 
-/** How often it is looked whether to compare; how often that is done; how often while the clocks disagree. */
-const LOOK_MS = 1_000;
+/** How often it is looked whether to compare; a comparison that is not done yet is tried each time, for nothing is admitted until then. */
+const LOOK_MS = 250;
+/** How often the clocks are compared; how often while they disagree. */
 const COMPARE_MS = 60_000;
 const DISAGREE_MS = 5_000;
 /** A stream of one proxy alone conflicts where an answer was lost, and then tells where it is. */
@@ -48,6 +50,7 @@ export class ServerSkew {
   /** The jumps there had been when the clocks were last compared; null before that. */
   #comparedAtJumps: number | null = null;
   #nextMs = 0;
+  #isTold = false;
 
   constructor(options: ServerSkewOptions) {
     this.#options = options;
@@ -81,19 +84,25 @@ export class ServerSkew {
   }
 
   #look(): void {
-    const isDue = performance.now() >= this.#nextMs || this.#comparedAtJumps !== this.#options.jumps();
+    const isDue = this.#options.monotonic() >= this.#nextMs || this.#comparedAtJumps !== this.#options.jumps();
     if (isDue) void this.#compareOnce();
   }
 
   #compareOnce(): Promise<void> {
     if (!this.#options.mayCompare()) return Promise.resolve();
     this.#comparing ??= this.#compare()
+      .then(() => {
+        this.#isTold = false;
+      })
       .catch((error: unknown) => {
-        this.#options.logger.warn({ err: error }, "the clock could not be compared with the event log's");
+        // Once, for it is tried again soon and often.
+        if (!this.#isTold)
+          this.#options.logger.warn({ err: error }, "the clock could not be compared with the event log's");
+        this.#isTold = true;
       })
       .finally(() => {
         const isFine = this.doubt() === null;
-        this.#nextMs = performance.now() + (isFine ? COMPARE_MS : DISAGREE_MS);
+        this.#nextMs = this.#options.monotonic() + (isFine ? COMPARE_MS : DISAGREE_MS);
         this.#comparing = null;
       });
     return this.#comparing;

@@ -19,6 +19,8 @@ export interface CrashClientsOptions {
 const CLIENTS_PER_KEY = 3;
 /** After a refused connection or a gateway that is not ready yet. */
 const RETRY_MS = 15;
+/** After an answer that says to come back later: SDKs wait about as long. */
+const OVERLOADED_MS = 400;
 /** So long clients may get no answer at all before `untilSent` no longer waits for them. */
 const STANDSTILL_MS = 60_000;
 /** Clients with fewer slots left than this get one more key when keys are refilled. */
@@ -117,7 +119,8 @@ export class CrashClients {
       const planned = planRequest(random, `r${this.#requests++}`, slot.model, this.#cases);
       const sent = await postPlanned(url, slot.key, planned);
       this.sent.push(sent);
-      if (sent.status === null || sent.errorType === 'overloaded_error') await delay(RETRY_MS);
+      if (sent.status === null) await delay(RETRY_MS);
+      if (sent.errorType === 'overloaded_error') await delay(OVERLOADED_MS);
     }
   }
 }
