@@ -10,7 +10,7 @@ import type { RequestCounts } from './metrics/request-counts.ts';
 import type { RelayParts } from './relay/message-relay.ts';
 import type { UpstreamDirectory } from './upstream/upstream-directory.ts';
 
-/** What the routes work with. Built in gateway.ts. */
+/** What the routes work with. Built in assemble-gateway.ts. */
 export interface GatewayParts {
   readonly clock: () => number;
   readonly logger: Logger;

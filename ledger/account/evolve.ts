@@ -51,10 +51,8 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'MemberAdded':
     case 'MemberRoleChanged':
       return { ...state, members: { ...state.members, [event.data.email]: event.data.role } };
-    case 'MemberRemoved': {
-      const { [event.data.email]: _removed, ...members } = state.members;
-      return { ...state, members };
-    }
+    case 'MemberRemoved':
+      return withoutMember(state, event.data);
     case 'ApiKeyIssued':
       return { ...state, keys: { ...state.keys, [event.data.keyId]: issued(event.data) } };
     case 'ApiKeyRevoked':
@@ -64,19 +62,11 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'CreditsGranted':
       return granted(state, event.data);
     case 'CreditsExpired':
-      return {
-        ...state,
-        grants: withExpired(state.grants, event.data),
-        balance: microUsd(state.balance - event.data.amount),
-      };
+      return { ...state, grants: withExpired(state.grants, event.data), balance: lessBy(state, event.data) };
     case 'CreditsReinstated':
       return reinstated(state, event.data);
     case 'GrantRevoked':
-      return {
-        ...state,
-        grants: withoutShares(state.grants, [event.data]),
-        balance: microUsd(state.balance - event.data.amount),
-      };
+      return { ...state, grants: withoutShares(state.grants, [event.data]), balance: lessBy(state, event.data) };
     case 'CreditsLeased':
       return { ...state, leases: withLease(state.leases, event.data) };
     case 'LeaseReleased':
@@ -86,10 +76,7 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'SpendLimitSet':
       return { ...state, leases: withKeyLimitSet(state, event.data) };
     case 'CreditsDebited':
-      return {
-        ...debited(state, event.data),
-        leases: withLessLeased(state.leases, event.data),
-      };
+      return { ...debited(state, event.data), leases: withLessLeased(state.leases, event.data) };
     case 'ExceptionApproved':
       return debited(state, event.data);
     case 'DebitReversed':
@@ -123,6 +110,14 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
   }
 }
 
+function withoutMember(state: OpenAccount, { email }: EventData<'MemberRemoved'>): OpenAccount {
+  const { [email]: _removed, ...members } = state.members;
+  return { ...state, members };
+}
+
+const lessBy = ({ balance }: OpenAccount, { amount }: { readonly amount: MicroUsd }): MicroUsd =>
+  microUsd(balance - amount);
+
 const issued = (data: EventData<'ApiKeyIssued'>): ApiKey => ({
   keyId: data.keyId,
   name: data.name,
@@ -147,7 +142,7 @@ const debited = (state: OpenAccount, { grants, carryAfter, uncovered, amount }: 
   grants: withoutShares(state.grants, grants),
   carry: carryAfter,
   uncovered: microUsd(state.uncovered + uncovered),
-  balance: microUsd(state.balance - amount),
+  balance: lessBy(state, { amount }),
 });
 
 /** A new grant first fills what earlier debits left uncovered; the rest can be spent. */

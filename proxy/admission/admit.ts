@@ -45,8 +45,8 @@ export function admit(
   return admitByCount(candidate, bound, held, parts);
 }
 
-/** What may have come about while a request waited: nothing is admitted any more, or its caller may not call. */
-function refuseAfterWait({ caller, model }: Candidate, parts: GatewayParts): Refusal | null {
+/** As things are now, whatever they were before a wait: nothing may be admitted any more, or its caller may not call. */
+function refuseNow({ caller, model }: Candidate, parts: GatewayParts): Refusal | null {
   const nowMs = parts.clock();
   const refused = parts.availability.refuse() ?? refuseByStanding(caller, parts.projections.accounts, nowMs);
   return refused === null ? null : refusedFor(model, nowMs, refused);
@@ -58,7 +58,7 @@ function refuseAfterWait({ caller, model }: Candidate, parts: GatewayParts): Ref
  */
 function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): Admitted | Refusal | null {
   const { requestId, model } = candidate;
-  const refusedNow = refuseAfterWait(candidate, parts);
+  const refusedNow = refuseNow(candidate, parts);
   if (refusedNow !== null) return refusedNow;
   const request = moneyRequest(candidate, inputTokens, parts);
   const { account, accountId, keyId, worst, nowMs } = request;
@@ -112,7 +112,7 @@ async function holdUnderLease(
     },
   });
   if (held !== null) return held;
-  const refusedNow = refuseAfterWait(candidate, parts);
+  const refusedNow = refuseNow(candidate, parts);
   if (refusedNow !== null) return refusedNow;
   return refusedFor(candidate.model, parts.clock(), refuseWithoutLease(candidate, inputTokens, outcome, parts));
 }
@@ -168,7 +168,7 @@ async function admitByCount(
     }),
   );
   const counted = counts.flat();
-  if (counted.length === 0) return refuseAfterWait(candidate, parts) ?? refused;
+  if (counted.length === 0) return refuseNow(candidate, parts) ?? refused;
   const inputTokensCounted = Math.max(...counted.map((count) => count.tokens));
   const tokens = inputTokensByCount(inputTokensCounted, bound);
   const narrowed = { ...candidate, inputTokensCounted, deployments: counted.map(({ deployment }) => deployment) };

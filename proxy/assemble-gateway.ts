@@ -1,0 +1,179 @@
+import type { FastifyInstance } from 'fastify';
+import { LIMITS } from '../contracts/limits.ts';
+import type { Settlement } from '../ledger/settlement/settlement.ts';
+import { CreditFleet } from './admission/credit-fleet.ts';
+import { Holds } from './admission/holds.ts';
+import { longestRequestMs } from './admission/longest-request.ts';
+import { UNLIMITED } from './admission/rate-limit.ts';
+import { Availability } from './availability.ts';
+import { gatewayClaim } from './claim/gateway-claim.ts';
+import type { ProxyClaim } from './claim/proxy-claim.ts';
+import { logExceptions } from './exception-log.ts';
+import { ExpirySweeper } from './expiry-sweeper.ts';
+import { gatewaySettlement } from './gateway-settlement.ts';
+import { InFlight } from './in-flight.ts';
+import { type GatewayMetrics, gatewayMetrics } from './metrics/gateway-metrics.ts';
+import { RequestCounts } from './metrics/request-counts.ts';
+import type { OpenedGateway } from './open-gateway.ts';
+import { RecoveredRequests } from './recovered-requests.ts';
+import { Drains } from './relay/drains.ts';
+import { RequestAccounting } from './request-accounting.ts';
+import { buildServer } from './server.ts';
+import { UpstreamDirectory } from './upstream/upstream-directory.ts';
+
+/** What one gateway process consists of. */
+export interface GatewayProcess extends OpenedGateway {
+  readonly availability: Availability;
+  readonly settlement: Settlement;
+  readonly recovered: RecoveredRequests;
+  /** Null where the log is in the data folder itself, so that a copy of the folder has its own. */
+  readonly claim: ProxyClaim | null;
+  /** Null where this proxy has all credit to itself. */
+  readonly fleet: CreditFleet | null;
+  /** Null where they are not configured: then nothing is measured. */
+  readonly metrics: GatewayMetrics | null;
+  readonly inFlight: InFlight;
+  readonly upstreams: UpstreamDirectory;
+  readonly server: FastifyInstance;
+  readonly sweeper: ExpirySweeper;
+}
+
+/** Puts the parts together; nothing of them waits, listens or appends yet. */
+export function assembleGateway(opened: OpenedGateway): GatewayProcess {
+  const { options, projections } = opened;
+  const { configuration, logger } = options;
+  const holds = new Holds();
+  const counts = new RequestCounts();
+  const inFlight = new InFlight(LIMITS.requestsInFlightMax);
+  const availability = availabilityOf(opened);
+  logExceptions(projections.accounts, logger);
+  const onSettledAfter = (latencyMs: number): void => metrics?.settled(latencyMs);
+  const settlement = gatewaySettlement({ opened, holds, availability, onSettledAfter });
+  const claim = gatewayClaim({ ...options, onFenced: (why) => availability.fence(why) });
+  const built = { availability, holds, counts, inFlight, settlement, claim };
+  const recovered = recoveredOf(opened, built);
+  const metrics = metricsOf(opened, { ...built, recovered });
+  const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
+  const upstreams = new UpstreamDirectory(configuration.providers);
+  const server = serverOf(opened, { ...built, fleet, upstreams });
+  const sweeper = sweeperOf(opened, built);
+  return {
+    ...opened,
+    availability,
+    settlement,
+    recovered,
+    claim,
+    fleet,
+    metrics,
+    inFlight,
+    upstreams,
+    server,
+    sweeper,
+  };
+}
+
+type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inFlight'> & {
+  readonly holds: Holds;
+  readonly counts: RequestCounts;
+};
+
+function availabilityOf({ options, clock: watch, projections, journal }: OpenedGateway): Availability {
+  const { configuration, clock } = options;
+  return new Availability({
+    clock,
+    clockDoubt: () => watch.doubt(),
+    projections,
+    journal,
+    source: configuration.projections.source,
+    viewsAgeMsMax: configuration.projections.maxAgeMs,
+    journalBytesMax: configuration.journal.maxBytes,
+  });
+}
+
+function recoveredOf(opened: OpenedGateway, { holds, settlement, claim }: Built): RecoveredRequests {
+  const { options, journal, projections, ledgerWatch } = opened;
+  const { configuration, log, clock, logger } = options;
+  return new RecoveredRequests({
+    recovered: ledgerWatch.settleable,
+    earlier: ledgerWatch.earlier,
+    log,
+    journal,
+    holds,
+    settlement,
+    projections,
+    isOver: (epoch) => claim?.owns(epoch) ?? true,
+    longestMs: longestRequestMs(configuration) + configuration.leases.slackMs / 2,
+    clock,
+    logger,
+  });
+}
+
+function metricsOf(
+  { options, clock: watch, projections, journal }: OpenedGateway,
+  { recovered, settlement, ...measured }: Built & { readonly recovered: RecoveredRequests },
+): GatewayMetrics | null {
+  if (options.configuration.metrics.serve === undefined) return null;
+  const pending = (): number => settlement.pending + recovered.count;
+  return gatewayMetrics({ ...measured, clock: options.clock, watch, projections, journal, pending });
+}
+
+/** Several proxies share the log: this one admits within its leases. */
+function fleetOf({ options, clock: watch, projections }: OpenedGateway, built: Built): CreditFleet {
+  const { configuration, log, logger, clock } = options;
+  const { availability, holds, claim } = built;
+  return new CreditFleet({
+    claim: () => claim?.current ?? null,
+    log,
+    accounts: projections.accounts,
+    holds,
+    clock,
+    logger,
+    longestRequestMs: longestRequestMs(configuration),
+    ...configuration.leases,
+    isLogAway: () => availability.isLogAway,
+    mayLease: () => watch.doubt() === null,
+  });
+}
+
+function serverOf(
+  { options, journal, projections }: OpenedGateway,
+  built: Built & Pick<GatewayProcess, 'fleet' | 'upstreams'>,
+): FastifyInstance {
+  const { configuration, clock, monotonic, logger } = options;
+  const { claim, holds, settlement, counts, fleet, upstreams, inFlight, availability } = built;
+  const epoch = (): number | null => claim?.current?.epoch ?? null;
+  return buildServer({
+    clock,
+    logger,
+    projections,
+    holds,
+    fleet,
+    rateLimit: UNLIMITED,
+    unknownBetas: configuration.unknownBetas,
+    upstreams,
+    inFlight,
+    availability,
+    counts,
+    relay: {
+      accounting: new RequestAccounting({ epoch, journal, holds, settlement, counts, monotonic, logger }),
+      drains: new Drains({ max: LIMITS.drainsMax, ms: configuration.drainMs }),
+      logger,
+      clock,
+      chargeInterrupted: configuration.chargeInterrupted,
+      clientStallMs: configuration.clientStallMs,
+    },
+  });
+}
+
+function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: Built): ExpirySweeper {
+  const { configuration, log, clock, logger } = options;
+  return new ExpirySweeper({
+    log,
+    accounts: projections.accounts,
+    holds,
+    clock,
+    lateMs: configuration.expiry.lateMs,
+    mayWrite: () => availability.refuse() === null,
+    logger,
+  });
+}

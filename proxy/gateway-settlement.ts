@@ -1,0 +1,45 @@
+import { Settlement } from '../ledger/settlement/settlement.ts';
+import type { Holds } from './admission/holds.ts';
+import type { Availability } from './availability.ts';
+import { JournalForgetting } from './journal-forgetting.ts';
+import type { OpenedGateway } from './open-gateway.ts';
+
+export interface GatewaySettlementParts {
+  readonly opened: OpenedGateway;
+  readonly holds: Holds;
+  readonly availability: Availability;
+  /** Told for each request that is settled: from its end to its usage in the ledger, in milliseconds. */
+  readonly onSettledAfter: (latencyMs: number) => void;
+}
+
+/** The settlement of a gateway, which frees what was held and lets the journal forget. */
+export function gatewaySettlement({ opened, holds, availability, onSettledAfter }: GatewaySettlementParts): Settlement {
+  const { options, journal, projections, ledgerWatch } = opened;
+  const { log, logger, clock } = options;
+  const forgetting = new JournalForgetting({ journal, projections, logger });
+  const settlement: Settlement = new Settlement({
+    log,
+    book: projections.accounts,
+    clock,
+    waitsForEarlier: ledgerWatch.settleable.length > 0,
+    isUnderWay: (requestId) => holds.has(requestId),
+    onSettled: (requestId, usage) => {
+      holds.release(requestId);
+      forgetting.add(requestId);
+      onSettledAfter(clock() - Date.parse(usage.finishedAt));
+    },
+    onStuck: (requestId, error) => {
+      availability.cannotSettle(requestId);
+      logger.fatal({ err: error, requestId }, 'a request cannot be settled; the journal keeps it');
+    },
+    onLogAway: (error) => {
+      if (availability.appendsFail())
+        logger.error({ err: error }, 'the event log does not answer; usage stays in the journal');
+    },
+    onLogBack: () => {
+      availability.appendsSucceed();
+      logger.info({ requests: settlement.pending }, 'the event log answers again; what waits is settled');
+    },
+  });
+  return settlement;
+}

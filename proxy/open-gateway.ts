@@ -1,0 +1,55 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Journal, openJournal } from '../ledger/journal/journal.ts';
+import { journalFolder } from '../ledger/journal/segment-folder.ts';
+import { VIEWS_FILE } from '../projections/known-views.ts';
+import { Projections, type ProjectionsOptions } from '../projections/projections.ts';
+import { viewFeedOf } from '../projections/view-feed-of.ts';
+import { GatewayClock } from './clock/gateway-clock.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import type { LedgerWatch } from './ledger-watch.ts';
+import { proxyIdOf } from './proxy-id.ts';
+import { startLedgerWatch } from './start-ledger-watch.ts';
+
+/** What a gateway has of its data folder and its ledger before it is put together. */
+export interface OpenedGateway {
+  /** With the clock as it is watched: nothing of the gateway reads the machine's as it is. */
+  readonly options: GatewayOptions;
+  readonly clock: GatewayClock;
+  readonly journal: Journal;
+  readonly ledgerWatch: LedgerWatch;
+  readonly projections: Projections;
+}
+
+/** Who is told how the views fare; the views may have something to tell before `openGateway` has resolved. */
+export type ViewsFollower = Pick<ProjectionsOptions, 'onStopped' | 'onLive' | 'onDropped'>;
+
+/**
+ * Opens, in this order: the clock's watch, the journal, the ledger (compared with what the folder knows), the views.
+ * @throws JournalError, EventLogError, LedgerLostError; Error where the views' file is none
+ */
+export async function openGateway(given: GatewayOptions, follower: ViewsFollower): Promise<OpenedGateway> {
+  const { configuration, log, logger, clock: wall, monotonic } = given;
+  mkdirSync(configuration.data, { recursive: true });
+  const proxy = configuration.proxies === 'many' ? proxyIdOf(configuration.data, wall()) : null;
+  const clock = new GatewayClock({ wall, monotonic, bounds: configuration.clock, log, proxy, logger });
+  const options = { ...given, clock: clock.now };
+  const opened = await openJournal({
+    directory: journalFolder(configuration.data),
+    bytesMax: configuration.journal.maxBytes,
+  });
+  for (const stretch of opened.damaged) logger.error(stretch, 'the journal is damaged here; what can be read is kept');
+  if (opened.cutBytes > 0)
+    logger.warn({ bytes: opened.cutBytes }, 'the last record of the journal was not written whole and is cut off');
+  const ledgerWatch = await startLedgerWatch(options, opened);
+  const projections = await Projections.start({
+    log,
+    feed: viewFeedOf(configuration, log, proxyIdOf(configuration.data, options.clock()), ledgerWatch.whenWhole),
+    clock: options.clock,
+    path: join(configuration.data, VIEWS_FILE),
+    persist: true,
+    ...follower,
+    onLedgerEvent: (event) => ledgerWatch.heard(event),
+  });
+  return { options, clock, journal: opened.journal, ledgerWatch, projections };
+}

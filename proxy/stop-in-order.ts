@@ -1,0 +1,40 @@
+import { LIMITS } from '../contracts/limits.ts';
+import type { MetricsServer } from '../ledger/metrics-server.ts';
+import type { GatewayProcess } from './assemble-gateway.ts';
+import { within } from './within.ts';
+
+/** No new requests → streams drained, then cut → settlements flushed → all closed. Bounded by the bounds of its steps. */
+export async function stopInOrder(gateway: GatewayProcess, metricsServer: MetricsServer | null): Promise<void> {
+  const { options, availability, server, inFlight } = gateway;
+  const { configuration, logger } = options;
+  availability.stop();
+  gateway.recovered.close();
+  const closed = server.close();
+  server.server.closeIdleConnections();
+  await within(configuration.shutdownDrainMs, inFlight.whenEmpty());
+  if (inFlight.count > 0) logger.warn({ requests: inFlight.count }, 'requests are cut by the shutdown');
+  inFlight.cutAll();
+  await flush(gateway);
+  await within(LIMITS.shutdownFlushMs, gateway.fleet?.upkeep.close() ?? Promise.resolve());
+  gateway.settlement.close();
+  await gateway.claim?.close();
+  server.server.closeAllConnections();
+  await closed;
+  await metricsServer?.close();
+  await gateway.upstreams.close();
+  await gateway.sweeper.close();
+  await gateway.projections.close();
+  await gateway.ledgerWatch.close();
+  await gateway.journal.close();
+  await gateway.clock.close();
+}
+
+async function flush({ options, availability, settlement }: GatewayProcess): Promise<void> {
+  // Without the log there is nothing to wait for.
+  if (!availability.isLogAway) await within(LIMITS.shutdownFlushMs, settlement.idle());
+  if (settlement.pending > 0)
+    options.logger.error(
+      { requests: settlement.pending },
+      'not settled at the end; the journal keeps them for the next start',
+    );
+}

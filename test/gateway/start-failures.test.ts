@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readConfiguration } from '../../contracts/configuration.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { type EventId, NO_STREAM, revision, type StreamName } from '../../contracts/ids.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { openJournal } from '../../ledger/journal/journal.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { Gateway } from '../../proxy/gateway.ts';
+import { requestOf, usageOf } from '../ledger/account/example-account.ts';
+import { startText } from '../ledger/settlement/journal-texts.ts';
+import { get } from '../proxy/fixtures/call.ts';
+import { startTestGateway, type TestGateway } from './start-gateway.ts';
+
+/** A folder that a gateway has served from, among several on one log. */
+async function servedFrom(): Promise<TestGateway> {
+  const gateway = await startTestGateway({ settings: { proxies: 'many' } });
+  await gateway.stop();
+  return gateway;
+}
+
+/** Another life of it, as far as it comes: what its start is told as, to whoever waits, asks or reads the log. */
+async function startAgain({ data }: TestGateway, change: (log: EventLog) => Partial<EventLog> = () => ({})) {
+  const logLines: string[] = [];
+  const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+  onTestFinished(() => log.close());
+  const gateway = await Gateway.start({
+    configuration: readConfiguration({ file: join(data, 'gateway.json'), environment: {}, callsProviders: true }),
+    log: { ...bound(log), ...change(log) },
+    logger: pino({ level: 'fatal' }, { write: (line: string) => logLines.push(line) }),
+    clock: Date.now,
+    monotonic: Date.now,
+  });
+  onTestFinished(() => gateway.stop());
+  const error = await gateway.whenReady().then(
+    () => null,
+    (failure: Error) => failure.message,
+  );
+  const { status, body } = await get({ url: gateway.url, key: '' }, '/readyz');
+  return { error, status, body, logged: logLines.join('') };
+}
+
+const bound = (log: EventLog): EventLog => ({
+  append: (...args) => log.append(...args),
+  readStream: (...args) => log.readStream(...args),
+  readAll: (...args) => log.readAll(...args),
+  headPosition: () => log.headPosition(),
+  subscribeAll: (options) => log.subscribeAll(options),
+  close: () => log.close(),
+});
+
+/** Anybody may ask /readyz: it has the step alone. */
+const told = (step: string, why: RegExp) => ({
+  error: expect.stringMatching(new RegExp(`^${step}: .*${why.source}`)),
+  status: 503,
+  body: { ok: false, reason: `${step}; the log of this gateway says why` },
+  logged: expect.stringMatching(why),
+});
+
+describe('a start that fails says which of its steps it was, and why', () => {
+  it('the views', async () => {
+    const served = await servedFrom();
+    const log = await openSqliteEventLog({ path: join(served.data, 'ledger.db') });
+    const event = { id: randomUUID() as string as EventId, type: 'NeverHeardOf', data: '{}', metadata: '{}' };
+    await log.append('account-strange' as StreamName, NO_STREAM, [event]);
+    await log.close();
+    expect(await startAgain(served)).toEqual(told('the views cannot catch up with the ledger', /NeverHeardOf/));
+  });
+
+  it('the clock', async () => {
+    const readAll = (): never => {
+      throw new Error('not a page of events');
+    };
+    const started = await startAgain(await servedFrom(), () => ({ readAll }));
+    expect(started).toEqual(told('the clock cannot be compared with the ledger', /not a page of events/));
+  });
+
+  it("the proxy's name", async () => {
+    const served = await servedFrom();
+    writeFileSync(join(served.data, 'proxy-claims.json'), 'no claims');
+    expect(await startAgain(served)).toEqual(told('the name of this proxy cannot be claimed', /holds no claims/));
+  });
+
+  it('what the journal holds', async () => {
+    const served = await servedFrom();
+    const { journal } = await openJournal({ directory: journalFolder(served.data) });
+    journal.begin(requestOf(1), startText(served.accountId, revision(1), usageOf(1, 3)));
+    await journal.close();
+    const started = await startAgain(served);
+    expect(started).toEqual(told('the requests of the last run cannot be settled', /which the catalog never had/));
+  });
+});
