@@ -9,7 +9,7 @@
  *   in one request and then answers `pause_turn`;
  * - input of each round is at most the context window; output of all rounds together is at most `max_tokens`, and
  *   thinking is part of it (rule 7 holds so long as the upstream respects that);
- * - an image counts at most IMAGE_TOKENS_MAX, wherever it comes from.
+ * - an image counts at most IMAGE_TOKENS_BOUND, wherever it comes from.
  *
  * What a continued thread, a field or a tool that nobody knows uses of what is billed by the use cannot be known before:
  * it is held at USES_MAX for each use that the model has a price for, and goes upstream. What its answer then reports
@@ -18,7 +18,7 @@
  */
 export const ROUNDS_MAX = 10;
 /** The most that one image is counted as, however few bytes it has. */
-export const IMAGE_TOKENS_MAX = 16_384;
+export const IMAGE_TOKENS_BOUND = 16_384;
 /** Uses of one kind of tool in a request without `max_uses`: ten at a time in each round. */
 export const USES_MAX = 100;
 

@@ -6,6 +6,8 @@ import type { MessageRequest } from '../../contracts/messages.ts';
 import type { Caller } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
+import { weighLongInput } from '../relay/input-estimate.ts';
+import type { InputWeight } from '../relay/input-weight.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { asksForFast, type ValidRequest, validateMessageRequest } from '../validate.ts';
 import { findModel, refusedFor } from './model-lifecycle.ts';
@@ -35,6 +37,8 @@ export interface Candidate {
   readonly inputTokensGuess: number;
   /** What its provider has counted for it, where it was asked; null where it was not. */
   readonly inputTokensCounted: number | null;
+  /** What its text is worth, where it is too long to be weighed later; null where it is not. */
+  readonly inputWeight: InputWeight | null;
   readonly terms: Terms;
   /** `anthropic-version`, as the client sent it; null where it did not. */
   readonly version: string | null;
@@ -68,7 +72,8 @@ export function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Can
   const limited = parts.rateLimit.take(caller, guess, nowMs);
   if (limited !== null) return refusedFor(model, nowMs, limited);
   const version = headerOf(headers, 'anthropic-version');
-  const found = { requestId, caller, valid, model, deployments, terms, version, size };
+  const inputWeight = weighLongInput(valid.request, valid.body, terms.contextWindow);
+  const found = { requestId, caller, valid, model, deployments, terms, version, size, inputWeight };
   return { ...found, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
 }
 

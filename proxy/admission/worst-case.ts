@@ -1,6 +1,6 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { costOfTokens, type MicroUsd, mostDebited, type PicoUsd, picoUsd, type Rate } from '../../contracts/money.ts';
-import { FREE_USES, IMAGE_TOKENS_MAX, USES_MAX } from '../../contracts/outside-input.ts';
+import { FREE_USES, IMAGE_TOKENS_BOUND, USES_MAX } from '../../contracts/outside-input.ts';
 import { type RateCard, rateInLane, rateOfUse } from '../../contracts/rate-card.ts';
 import type { Lane, TokenClass } from '../../contracts/usage.ts';
 import type { AskedUse, RequestSize } from './request-size.ts';
@@ -18,7 +18,7 @@ const COUNT_MARGIN_TOKENS = 64;
 export function inputTokensBound(size: BoundedSize, contextWindow: number): number {
   const { bodyBytes, images, instructionTokens, fillsWindow, rounds } = size;
   if (fillsWindow || rounds > 1) return contextWindow * rounds;
-  return Math.min(contextWindow, bodyBytes + FRAME_TOKENS + instructionTokens + images * IMAGE_TOKENS_MAX);
+  return Math.min(contextWindow, bodyBytes + FRAME_TOKENS + instructionTokens + images * IMAGE_TOKENS_BOUND);
 }
 
 type BoundedSize = Pick<RequestSize, 'bodyBytes' | 'images' | 'instructionTokens' | 'fillsWindow' | 'rounds'>;

@@ -12,8 +12,9 @@ export function millitokensOf(text: string): number {
   return sum;
 }
 
-/** Whole tokens; what is begun is not counted. */
-export const tokensOfMillitokens = (millitokens: number): number => Math.floor(millitokens / 1_000);
+/** Whole tokens, one at the least where there is any text; what is begun beyond that is not counted. */
+export const tokensOfMillitokens = (millitokens: number): number =>
+  millitokens > 0 ? Math.max(1, Math.floor(millitokens / 1_000)) : 0;
 
 /** Weighs JSON strings whose bytes stand in a Latin-1 text: a character is a byte. Used again and again, to no garbage. */
 export class JsonStringWeight {
@@ -50,6 +51,8 @@ const LETTER_U = 0x75;
 
 const SPACE_CONTROL = 200;
 const LETTER = 150;
+/** No UTF-16 unit of a well-formed text weighs less on the average of its character. */
+export const LIGHTEST_UNIT = LETTER;
 const CAPITAL = 200;
 const DIGIT = 400;
 const SIGN = 400;

@@ -6,11 +6,11 @@
  */
 export function imageTokens(base64: string): number {
   const size = imageSize(Buffer.from(base64.slice(0, HEADER_BASE64_MAX), 'base64'));
-  return size === null ? IMAGE_TOKENS_MAX : Math.min(IMAGE_TOKENS_MAX, patches(size));
+  return size === null ? IMAGE_TOKENS_ESTIMATE_MAX : Math.min(IMAGE_TOKENS_ESTIMATE_MAX, patches(size));
 }
 
 /** Of an image of which only the address is known, too. */
-export const IMAGE_TOKENS_MAX = 1_568;
+export const IMAGE_TOKENS_ESTIMATE_MAX = 1_568;
 
 const PATCH_PIXELS = 28;
 const LONG_EDGE_MAX = 1_568;

@@ -3,6 +3,7 @@ import type { Refusal } from '../../contracts/errors.ts';
 import type { Terms } from '../admission/terms.ts';
 import type { AccountedRequest } from '../request-accounting.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
+import type { InputWeight } from './input-weight.ts';
 
 /** An admitted request on its way upstream: what the relay needs to know of it. */
 export interface RelayedRequest {
@@ -23,6 +24,8 @@ export interface RelayedRequest {
   readonly modelInBody: string;
   /** What its provider counted for its input before it was admitted; null where it was not asked. */
   readonly inputTokensCounted: number | null;
+  /** What its text was worth when it was admitted; null where that is weighed when it is asked for. */
+  readonly inputWeight: InputWeight | null;
   readonly version: string | null;
   readonly deprecation: string | null;
   /** Where the model runs, in the order in which to try. At least one. */

@@ -74,6 +74,7 @@ function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusa
       bodyHasSpeed: Object.hasOwn(valid.request, 'speed'),
       modelInBody: valid.request.model,
       inputTokensCounted: admitted.inputTokensCounted,
+      inputWeight: admitted.inputWeight,
       version: admitted.version,
       deprecation: deprecationHeader(model, admitted.admittedAtMs),
       deployments,

@@ -89,6 +89,41 @@ describe('a client that leaves before the head', () => {
     expect(usages[0]?.tokens.cacheRead).toBeGreaterThan(1_300);
   });
 
+  it.each([
+    ['a very short request', { messages: [{ role: 'user', content: 'Hi' }] }, 1, 1],
+    [
+      'what a tool that is added says',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'tool_addition',
+                tool: {
+                  type: 'tool_definition',
+                  definition: { name: 'n', description: prose.repeat(100), input_schema: {} },
+                },
+              },
+            ],
+          },
+        ],
+      },
+      1_300,
+      1_900,
+    ],
+    ['text above the bound of what is parsed again', { system: 'x'.repeat(1_200_000) }, 180_000, 180_003],
+  ])('pays for %s', async (_what, body, least, most) => {
+    await start({ provider: { onClientDisconnect: 'cancel' } });
+    upstream.answerWith([silence]);
+    await leaveBeforeHead({ body });
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([left]);
+    expect(usages[0]?.tokens.input).toBeGreaterThanOrEqual(least);
+    expect(usages[0]?.tokens.input).toBeLessThanOrEqual(most);
+    expect(debits).toMatchObject([{ amount: BigInt(usages[0]?.tokens.input ?? 0) * 3n }]);
+  });
+
   it('pays for an image by its size, not by its bytes', async () => {
     await start({ provider: { onClientDisconnect: 'cancel' } });
     upstream.answerWith([silence]);

@@ -5,8 +5,10 @@ import { NO_TOKENS } from '../../../contracts/usage.ts';
 import { nothingSeen, type SeenUsage, takeUsage } from '../../../proxy/meter/seen-usage.ts';
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { type EndedRequest, endingOf } from '../../../proxy/relay/ending.ts';
-import { IMAGE_TOKENS_MAX, imageTokens } from '../../../proxy/relay/image-tokens.ts';
-import { estimateInput } from '../../../proxy/relay/input-estimate.ts';
+import { IMAGE_TOKENS_ESTIMATE_MAX, imageTokens } from '../../../proxy/relay/image-tokens.ts';
+import { estimateInput, weighLongInput } from '../../../proxy/relay/input-estimate.ts';
+import { weighInput } from '../../../proxy/relay/input-weight.ts';
+import { PARSED_ON_LEAVING_BYTES_MAX } from '../../../proxy/relay/limits.ts';
 
 const rates = ratesFrom(rate(3_000_000n), rate(15_000_000n));
 if (rates === null) throw new Error('the prices have whole cache rates');
@@ -16,10 +18,11 @@ const worth = Math.floor(millitokensOf(prose) / 1_000);
 
 const estimated = (
   request: unknown,
-  more: { counted?: number; caching?: 'none' | 'automatic'; window?: number } = {},
+  more: { counted?: number; caching?: 'none' | 'explicit' | 'automatic'; window?: number } = {},
 ) =>
   estimateInput({
     body: Buffer.from(JSON.stringify(request)),
+    inputWeight: null,
     inputTokensCounted: more.counted ?? null,
     model: { caching: more.caching ?? 'none' },
     terms: { contextWindow: more.window ?? 200_000, rateCard: card },
@@ -43,6 +46,84 @@ describe('the input of a request, estimated', () => {
     for (const form of forms) expect(estimated(form)).toEqual({ ...NO_TOKENS, input: worth });
   });
 
+  it.each<[string, object]>([
+    ['an object as content', user([{ type: 'tool_result', content: { type: 'text', text: prose } }])],
+    ['what was fetched', user([{ type: 'web_fetch_tool_result', content: { content: { title: prose } } }])],
+    ['what code wrote', user([{ type: 'code_execution_tool_result', content: { stdout: prose } }])],
+    ['strings as content', user([{ type: 'tool_result', content: [prose] }])],
+    ['a block that nobody knows', user([{ type: 'next_kind', next: { deep: [prose] } }])],
+    ['a field of a message', { messages: [{ role: 'user', content: '', next: prose }] }],
+    ['a field that nobody knows', { ...user(''), next: [{ deep: prose }] }],
+    ['a field of a block of the system', { ...user(''), system: [{ type: 'text', text: '', next: prose }] }],
+    ['a field of a tool', { ...user(''), tools: [{ type: 'custom', next: [prose] }] }],
+  ])('is the text of %s', (_where, request) => {
+    expect(estimated(request)).toEqual({ ...NO_TOKENS, input: worth });
+  });
+
+  it.each<[string, object]>([
+    ['a tool that is added', user([{ type: 'tool_addition', tool: { definition: { input_schema: { a: prose } } } }])],
+    ['the name of a field in a schema', { ...user(''), tools: [{ name: 'n', input_schema: { [prose]: 1 } }] }],
+    ['examples of input', { ...user(''), tools: [{ name: 'n', input_examples: [{ type: prose }] }] }],
+    ['the format of the output', { ...user(''), output_config: { format: { schema: { description: prose } } } }],
+    [
+      'the older format of the output',
+      { ...user(''), output_format: { type: 'json_schema', schema: { [prose]: {} } } },
+    ],
+  ])('is the JSON of %s', (_where, request) => {
+    const { input } = estimated(request);
+    expect(input).toBeGreaterThanOrEqual(worth);
+    expect(input).toBeLessThan(worth + 20);
+  });
+
+  it.each<[string, object]>([
+    ['base64 in a document', user([{ type: 'document', source: { type: 'base64', data: prose } }])],
+    ['an address of a document', user([{ type: 'document', source: { type: 'url', url: prose } }])],
+  ])('counts pages, not %s', (_what, request) => {
+    expect(estimated(request)).toEqual({ ...NO_TOKENS, input: 1_500 });
+  });
+
+  it.each<[string, object]>([
+    ['base64 of a kind that nobody knows', user([{ type: 'next_kind', source: { type: 'base64', data: prose } }])],
+    ['ids', user([{ type: 'tool_result', tool_use_id: prose, content: '' }])],
+    ['what is encrypted', user([{ type: 'web_search_result', encrypted_content: prose }])],
+    ['what a citation repeats', user([{ type: 'text', text: '', citations: [{ cited_text: prose }] }])],
+    ['metadata', { ...user(''), metadata: { user_id: prose } }],
+  ])('counts nothing for %s', (_what, request) => {
+    expect(estimated(request)).toEqual({ ...NO_TOKENS, input: 1 });
+  });
+
+  it('is what its tokens cost, one at the least: a short request is not free', () => {
+    expect(estimated(user('Hi')).input).toBe(1);
+    expect(estimated(user('x'.repeat(14))).input).toBe(2);
+    expect(estimated(user('')).input).toBe(1);
+  });
+
+  it('is not parsed once more where it is long: it was weighed when it was parsed', () => {
+    const long = { ...user('x'.repeat(PARSED_ON_LEAVING_BYTES_MAX)), next: { cache_control: {} } };
+    const body = Buffer.from(JSON.stringify(long));
+    expect(weighLongInput(long, body.subarray(0, PARSED_ON_LEAVING_BYTES_MAX), 200_000)).toBe(null);
+    const inputWeight = weighLongInput(long, body, 200_000);
+    expect(inputWeight).toEqual({ millitokens: PARSED_ON_LEAVING_BYTES_MAX * 150, asksForCache: false });
+    const terms = { contextWindow: 200_000, rateCard: card };
+    const asked = { body: Buffer.from('not read'), inputWeight, inputTokensCounted: null, terms };
+    expect(estimateInput({ ...asked, model: { caching: 'explicit' } }).input).toBe(157_286);
+  });
+
+  it('weighs no more text than fills the window, whatever it stands in', () => {
+    const chunk = 'x'.repeat(1_000);
+    for (const content of [
+      chunk.repeat(100),
+      Array.from({ length: 100 }, () => ({ type: 'text', text: chunk })),
+      [{ type: 'tool_use', input: { [chunk.repeat(100)]: 1 } }],
+      [{ type: 'tool_use', input: chunk.repeat(100) }],
+      [{ type: 'tool_use', input: Array.from({ length: 100 }, () => [chunk]) }],
+    ]) {
+      const { millitokens } = weighInput(user(content), 300);
+      expect(millitokens).toBeGreaterThanOrEqual(300_000);
+      expect(millitokens).toBeLessThan(310_000);
+    }
+  });
+
   it('counts JSON inputs and schemas, and nothing for thinking, base64 and what lies elsewhere', () => {
     expect(estimated(user([{ type: 'tool_use', id: 'a', name: 'n', input: { path: prose } }])).input).toBeGreaterThan(
       worth,
@@ -51,11 +132,11 @@ describe('the input of a request, estimated', () => {
       estimated({ ...user(''), tools: [{ name: 'n', input_schema: { description: prose } }] }).input,
     ).toBeGreaterThan(worth);
     for (const type of ['thinking', 'redacted_thinking'])
-      expect(estimated(user([{ type, thinking: prose, data: prose, signature: prose }])).input).toBe(0);
+      expect(estimated(user([{ type, thinking: prose, data: prose, signature: prose }])).input).toBe(1);
     const pdf = { type: 'base64', media_type: 'application/pdf', data: prose.repeat(100) };
     expect(estimated(user([{ type: 'document', source: pdf }])).input).toBe(1_500);
     expect(estimated(user([{ type: 'image', source: { type: 'url', url: 'https://a' } }])).input).toBe(
-      IMAGE_TOKENS_MAX,
+      IMAGE_TOKENS_ESTIMATE_MAX,
     );
   });
 
@@ -64,16 +145,38 @@ describe('the input of a request, estimated', () => {
     expect(estimated(user(prose), { window: 100 }).input).toBe(100);
   });
 
-  it('is billed as read from the cache where that may be, wherever the request says so', () => {
-    const cache_control = { type: 'ephemeral', ttl: '1h' };
-    const cached = { ...NO_TOKENS, cacheRead: worth };
-    expect(estimated(user(prose), { caching: 'automatic' })).toEqual(cached);
-    expect(estimated({ ...user(prose), cache_control })).toEqual(cached);
-    expect(estimated(user([{ type: 'text', text: prose, cache_control }]))).toEqual(cached);
-    const inner = [{ type: 'text', text: prose, cache_control }];
-    expect(estimated(user([{ type: 'document', source: { type: 'content', content: inner } }]))).toEqual(cached);
-    const tool = { type: 'tool_use', id: 'a', name: '', input: { cache_control: {} } };
-    expect(estimated(user([{ type: 'text', text: prose }, tool])).cacheRead).toBe(0);
+  const cache_control = { type: 'ephemeral', ttl: '1h' };
+  const inner = [{ type: 'text', text: prose, cache_control }];
+
+  it.each<[string, object]>([
+    ['itself', { ...user(prose), cache_control }],
+    ['a block', user(inner)],
+    ['a block in a document', user([{ type: 'document', source: { type: 'content', content: inner } }])],
+    ['a block in a result', user([{ type: 'tool_result', content: inner }])],
+    ['the system', { ...user(''), system: inner }],
+    ['a tool', { ...user(prose), tools: [{ name: '', cache_control }] }],
+  ])('is billed as read from the cache where %s says so, of a model that caches', (_where, request) => {
+    expect(estimated(request, { caching: 'explicit' })).toEqual({ ...NO_TOKENS, cacheRead: worth });
+    expect(estimated(request, { caching: 'none' })).toEqual({ ...NO_TOKENS, input: worth });
+  });
+
+  it('is billed as read from the cache where the model caches by itself', () => {
+    expect(estimated(user(prose), { caching: 'automatic' })).toEqual({ ...NO_TOKENS, cacheRead: worth });
+  });
+
+  const text = { type: 'text', text: prose };
+  it.each<[string, object]>([
+    ['a field that nobody knows', { ...user(prose), next: { cache_control } }],
+    ['the choice of a tool', { ...user(prose), tool_choice: { type: 'auto', cache_control } }],
+    ['metadata', { ...user(prose), metadata: { cache_control } }],
+    ['a message', { messages: [{ role: 'user', content: prose, cache_control }] }],
+    ['a source', user([{ type: 'document', source: { type: 'text', data: prose, cache_control } }])],
+    ['a field of a block', user([{ ...text, next: { content: [{ type: 'text', cache_control }] } }])],
+    ['a citation', user([{ ...text, citations: [{ cache_control }] }])],
+    ['data', user([text, { type: 'tool_use', id: 'a', name: '', input: { cache_control } }])],
+  ])('is billed as plain input where cache_control stands where no provider looks: in %s', (_where, request) => {
+    expect(estimated(request, { caching: 'explicit' }).cacheRead).toBe(0);
+    expect(estimated(request, { caching: 'explicit' }).input).toBeGreaterThanOrEqual(worth);
   });
 });
 
@@ -89,16 +192,16 @@ describe('an image', () => {
     ['extended WebP', '52494646 00000000 57454250 56503858 0a000000 00000000 170100 2f0200', 10 * 20],
     ['JPEG', 'ffd8 ffe0 0006 00000000 ffc4 0004 0000 ffc0 0011 08 0230 0118', 10 * 20],
     ['a large PNG, scaled down', '89504e470d0a1a0a 0000000d 49484452 00001f40 000003e8', 56 * 7],
-    ['a huge square PNG', '89504e470d0a1a0a 0000000d 49484452 00001f40 00001f40', IMAGE_TOKENS_MAX],
-    ['no image', '00112233', IMAGE_TOKENS_MAX],
-    ['a cut JPEG', 'ffd8 ffe0 ffff', IMAGE_TOKENS_MAX],
-    ['an empty PNG', '89504e470d0a1a0a 0000000d 49484452 00000000 00000230', IMAGE_TOKENS_MAX],
+    ['a huge square PNG', '89504e470d0a1a0a 0000000d 49484452 00001f40 00001f40', IMAGE_TOKENS_ESTIMATE_MAX],
+    ['no image', '00112233', IMAGE_TOKENS_ESTIMATE_MAX],
+    ['a cut JPEG', 'ffd8 ffe0 ffff', IMAGE_TOKENS_ESTIMATE_MAX],
+    ['an empty PNG', '89504e470d0a1a0a 0000000d 49484452 00000000 00000230', IMAGE_TOKENS_ESTIMATE_MAX],
   ])('costs a token for each patch that it has: %s', (_form, hex, expected) => {
     expect(imageTokens(base64(hex, 20))).toBe(expected);
   });
 
   it('costs the most where there are no bytes', () => {
-    expect(imageTokens('')).toBe(IMAGE_TOKENS_MAX);
+    expect(imageTokens('')).toBe(IMAGE_TOKENS_ESTIMATE_MAX);
   });
 });
 
