@@ -14,7 +14,13 @@ const UPCASTERS: { readonly [T in EventType]?: readonly Upcaster[] } = {
   CreditsLeased: [(data) => ({ ...data, epoch: 0 })],
   CreditsDebited: [(data) => ({ ...data, leftOut: '0', uses: [] })],
   CatalogPublished: [(data) => ({ ...data, models: eachOf(data.models, withoutBetasAndUses) })],
+  LossAccepted: [(data) => ({ ...data, lost: eachOf(data.lost, sharedAtMostUpTo), untold: null })],
 };
+
+/** `has` was the stream's end, or the revision before the one that was known: no more than that is shared. */
+function sharedAtMostUpTo({ has, ...range }: StoredData): StoredData {
+  return { ...range, sharedAtLeast: -1, sharedAtMost: has };
+}
 
 /** A catalog from before betas were an allow-list lets the shipped ones pass, and has no prices a use. */
 const withoutBetasAndUses: Upcaster = (model) => ({

@@ -212,12 +212,23 @@ const ledgerEvents = {
     ledgerId: ledgerIdField,
     /** The one that begins here. */
     generation: z.int().min(2),
-    /** The range that is lost: a stream's revisions after `has` (-1 is all of them) up to `known`, each by whom. */
+    /**
+     * The range that is lost: a stream's revisions up to `known`, by whom. Those up to `sharedAtLeast` (-1 is none) are
+     * what was there for certain, those after `sharedAtMost` are lost; of the ones between nobody could tell.
+     */
     lost: z.array(
-      z.strictObject({ stream: text, has: z.int().min(-1), known: z.int().min(0), knownBy: z.array(text).min(1) }),
+      z.strictObject({
+        stream: text,
+        sharedAtLeast: z.int().min(-1),
+        sharedAtMost: z.int().min(-1),
+        known: z.int().min(0),
+        knownBy: z.array(text).min(1),
+      }),
     ),
     /** Streams that the list has no room for. */
     lostLeftOut: z.int().min(0),
+    /** Other streams of which it could not be told whether what is there is what was there; null where nobody looked. */
+    untold: z.int().min(0).nullable(),
     /** What the journal held and the remaining ledger cannot take. */
     requests: z.array(z.strictObject({ requestId: requestIdField, accountId: accountIdField, cause: text })),
     requestsLeftOut: z.int().min(0),

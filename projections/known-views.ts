@@ -30,7 +30,8 @@ export function readKnownViews(path: string): LedgerKnowledge | null {
     const accounts = accountsIn(database, tables);
     // The log is one order: with its newest event there, what stood before it is.
     const isComparable = accounts.length <= IDENTITY_LIMITS.accountsCompared || newest.length === 0;
-    return { source: VIEWS_FILE, identity, events: [...newest, ...(isComparable ? accounts : [])] };
+    if (isComparable) return { source: VIEWS_FILE, identity, events: [...newest, ...accounts] };
+    return { source: VIEWS_FILE, identity, events: newest, notCompared: accountCountIn(database, tables) };
   });
 }
 
@@ -113,6 +114,11 @@ function accountsIn(database: DatabaseSync, tables: ReadonlySet<string>): KnownE
       revision: Number(row.revision),
       id: null,
     }));
+}
+
+function accountCountIn(database: DatabaseSync, tables: ReadonlySet<string>): number {
+  const table = versioned('balance', database, tables);
+  return table === null ? 0 : Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
 }
 
 /** The table of a view, in whatever version the file holds it; null where it holds none. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog } from '../contracts/event-log.ts';
-import { findLost, type LostRange } from '../ledger/identity/find-lost.ts';
+import { findLost, type LostEvents } from '../ledger/identity/find-lost.ts';
 import { type FolderNote, knowledgeOfNote, readNote } from '../ledger/identity/folder-note.ts';
 import { knowledgeOfJournal } from '../ledger/identity/journal-knowledge.ts';
 import type { LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
@@ -32,12 +32,7 @@ export type LedgerComparison =
   /** A loss was accepted since: the folder goes over to the new generation. */
   | { readonly type: 'later generation'; readonly state: LedgerState; readonly identity: LedgerIdentity }
   /** Not everything is there. `lost` can be empty where the ledger's identity tells. */
-  | {
-      readonly type: 'lost';
-      readonly state: LedgerState;
-      readonly lost: readonly LostRange[];
-      readonly error: LedgerLostError;
-    }
+  | (LostEvents & { readonly type: 'lost'; readonly state: LedgerState; readonly error: LedgerLostError })
   | { readonly type: 'other ledger'; readonly error: LedgerLostError };
 
 /** @throws Error when a file of the folder is not of its form */
@@ -88,15 +83,16 @@ async function lookOnce(all: readonly LedgerKnowledge[], { log, where }: Compare
     if (known.some(({ identity }) => identity.generation < is.generation))
       return { type: 'later generation', state, identity: is };
   }
-  const lost = await findLost(log, all);
+  const found = await findLost(log, all);
+  const hasLost = found.lost.length > 0;
   // What was written before there were identities may be of before a loss that was accepted: this tells.
-  if (is !== null && is.generation > 1 && known.length === 0 && lost.length > 0)
+  if (is !== null && is.generation > 1 && known.length === 0 && hasLost)
     return { type: 'later generation', state, identity: is };
-  if (lost.length > 0) return { type: 'lost', state, lost, error: ledgerLost(where, lost) };
+  if (hasLost) return { type: 'lost', state, ...found, error: ledgerLost(where, found) };
   for (const { source, identity } of known) {
-    if (is === null) return { type: 'lost', state, lost, error: unidentified(where, source, identity) };
+    if (is === null) return { type: 'lost', state, ...found, error: unidentified(where, source, identity) };
     if (identity.generation > is.generation)
-      return { type: 'lost', state, lost, error: olderGeneration(where, source, identity, is) };
+      return { type: 'lost', state, ...found, error: olderGeneration(where, source, identity, is) };
   }
   return { type: 'whole', state };
 }

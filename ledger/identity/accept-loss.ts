@@ -2,17 +2,16 @@ import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { LedgerEvent } from '../../contracts/events.ts';
 import { LEDGER_STREAM, type LedgerId } from '../../contracts/ids.ts';
-import type { LostRange } from './find-lost.ts';
+import type { LostEvents } from './find-lost.ts';
 import { newLedgerId } from './identify-ledger.ts';
 import type { LedgerIdentity, LedgerState } from './ledger-state.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
 import type { UnsettleableRequest } from './unsettleable.ts';
 
-export interface AcceptedLoss {
+export interface AcceptedLoss extends LostEvents {
   readonly state: LedgerState;
   /** What the folder knows of the ledger's identity; null where that is from before. */
   readonly known: LedgerIdentity | null;
-  readonly lost: readonly LostRange[];
   readonly requests: readonly UnsettleableRequest[];
   readonly reason: string;
   readonly nowMs: number;
@@ -37,7 +36,7 @@ export async function acceptLoss(log: EventLog, accepted: AcceptedLoss): Promise
 }
 
 function lossAccepted(
-  { lost, requests, reason, recording }: AcceptedLoss,
+  { lost, untold, requests, reason, recording }: AcceptedLoss,
   ledgerId: LedgerId,
   generation: number,
 ): LedgerEvent {
@@ -47,10 +46,13 @@ function lossAccepted(
     data: {
       ledgerId,
       generation,
-      lost: lost
-        .slice(0, max)
-        .map(({ stream, has, revision, knownBy }) => ({ stream, has, known: revision, knownBy: [...knownBy] })),
+      lost: lost.slice(0, max).map(({ stream, sharedAtLeast, sharedAtMost, revision, knownBy }) => ({
+        ...{ stream, sharedAtLeast, sharedAtMost },
+        known: revision,
+        knownBy: [...knownBy],
+      })),
       lostLeftOut: Math.max(0, lost.length - max),
+      untold,
       requests: requests.slice(0, max).map(({ requestId, accountId, cause }) => ({ requestId, accountId, cause })),
       requestsLeftOut: Math.max(0, requests.length - max),
       reason,

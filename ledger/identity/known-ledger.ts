@@ -16,17 +16,19 @@ export interface LedgerKnowledge {
   /** Null where it was written before ledgers had one. */
   readonly identity: LedgerIdentity | null;
   readonly events: readonly KnownEvent[];
+  /** Streams that it knows, too, and that are too many to be compared one by one. */
+  readonly notCompared?: number;
 }
 
-/** What the newest of all claims on one stream says, and who makes it. */
-export interface Claim extends KnownEvent {
+/** A revision of a stream that is known, and by whom. */
+export interface KnownRevision extends KnownEvent {
   readonly knownBy: readonly string[];
 }
 
 /** For each stream the newest event that anybody knows, and for each event that is known by its id that one, too. */
-export function claimsOf(all: readonly LedgerKnowledge[]): Claim[] {
-  const newest = new Map<StreamName, Claim>();
-  const byId: Claim[] = [];
+export function revisionsKnown(all: readonly LedgerKnowledge[]): KnownRevision[] {
+  const newest = new Map<StreamName, KnownRevision>();
+  const byId: KnownRevision[] = [];
   for (const { source, events } of all)
     for (const event of events) {
       const known = newest.get(event.stream);
@@ -37,4 +39,11 @@ export function claimsOf(all: readonly LedgerKnowledge[]): Claim[] {
         newest.set(event.stream, { ...known, id: known.id ?? event.id, knownBy: [...known.knownBy, source] });
     }
   return [...newest.values(), ...byId.filter(({ stream, revision }) => newest.get(stream)?.revision !== revision)];
+}
+
+/** Of several revisions of one stream the last: what it lacks includes what the others do. */
+export function newestOfEach(known: readonly KnownRevision[]): ReadonlySet<KnownRevision> {
+  const newest = new Map<StreamName, KnownRevision>();
+  for (const one of known) if ((newest.get(one.stream)?.revision ?? -1) < one.revision) newest.set(one.stream, one);
+  return new Set(newest.values());
 }

@@ -1,4 +1,4 @@
-import type { LostRange } from './find-lost.ts';
+import type { LostEvents, LostRange } from './find-lost.ts';
 import type { LedgerIdentity } from './ledger-state.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
 
@@ -12,7 +12,7 @@ const HOW =
   '  gateway ledger accept-loss --reason "…"';
 
 /** @param where the ledger, as an operator knows it: its file, or the event store */
-export function ledgerLost(where: string, lost: readonly LostRange[]): LedgerLostError {
+export function ledgerLost(where: string, { lost, untold }: LostEvents): LedgerLostError {
   const named = lost.slice(0, IDENTITY_LIMITS.namedInMessage).map((range) => `  ${describeLost(range)}`);
   const more = lost.length - named.length;
   return new LedgerLostError(
@@ -20,16 +20,29 @@ export function ledgerLost(where: string, lost: readonly LostRange[]): LedgerLos
       `the ledger (${where}) lacks events that it had; nothing is served from it:`,
       ...named,
       ...(more > 0 ? [`  and ${more} more streams`] : []),
+      ...(untold > 0 ? [`  of ${untold} other streams it cannot be told whether they have lost events, too`] : []),
       HOW,
     ].join('\n'),
   );
 }
 
-export function describeLost({ stream, revision, has, isReplaced, knownBy }: LostRange): string {
+/** What of one stream is lost, and what of it is left, as far as that is known. */
+export function describeLost(range: LostRange): string {
+  const { stream, revision, end, isReplaced, knownBy } = range;
   const who = `${knownBy.join(' and ')} ${knownBy.length === 1 ? 'knows' : 'know'}`;
-  if (isReplaced) return `${stream}: revision ${revision} is not the event that ${who}`;
-  const there = has < 0 ? 'nothing of it is there' : `the ledger ends at revision ${has}`;
-  return `${stream}: ${who} revision ${revision}, ${there}`;
+  if (end < 0) return `${stream}: ${who} revision ${revision}, nothing of it is there`;
+  const lost = isReplaced
+    ? `revision ${revision} is not the event that ${who}`
+    : `${who} revision ${revision}, the ledger ends at revision ${end}`;
+  return `${stream}: ${lost}; ${describeShared(range)}`;
+}
+
+/** A ledger that went on after it had been put back has events that were never there before. */
+function describeShared({ sharedAtLeast: least, sharedAtMost: most }: LostRange): string {
+  if (most < 0) return 'none of it is what was there';
+  if (least === most) return `it is what was there up to revision ${most}`;
+  const certain = least < 0 ? 'which revisions cannot be told' : `for certain up to revision ${least}`;
+  return `it is what was there up to revision ${most} at the most, ${certain}`;
 }
 
 export const otherLedger = (where: string, source: string, known: LedgerIdentity, is: LedgerIdentity) =>

@@ -107,10 +107,10 @@ interface AppendParts {
 
 async function append(
   log: EventLog,
-  { state, lost }: Extract<LedgerComparison, { type: 'lost' }>,
+  { state, lost, untold }: Extract<LedgerComparison, { type: 'lost' }>,
   { context, ...parts }: AppendParts,
 ): Promise<LedgerIdentity> {
-  const identity = await acceptLoss(log, { ...parts, state, lost, recording: recordingOf(context) });
+  const identity = await acceptLoss(log, { ...parts, state, lost, untold, recording: recordingOf(context) });
   if (identity === null)
     throw new CommandError('another process has written which ledger this is in between; run it again', EXIT.refused);
   return identity;

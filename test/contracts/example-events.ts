@@ -285,11 +285,31 @@ const LEDGER: DomainEvent[] = [
     data: {
       ledgerId: LEDGER_ID,
       generation: 2,
-      lost: [{ stream: 'account-acme', has: -1, known: 41, knownBy: ['views.db', 'the journal'] }],
+      lost: [
+        {
+          ...{ stream: 'account-acme', sharedAtLeast: -1, sharedAtMost: -1 },
+          ...{ known: 41, knownBy: ['views.db', 'the journal'] },
+        },
+      ],
       lostLeftOut: 0,
+      untold: null,
       requests: [{ requestId: REQUEST, accountId: accountId('acme'), cause: 'the ledger has no such account' }],
       requestsLeftOut: 0,
       reason: 'the disk is gone, the backup is of yesterday',
+      actor: 'operator',
+    },
+  },
+  {
+    type: 'LossAccepted',
+    data: {
+      ledgerId: LEDGER_ID,
+      generation: 3,
+      lost: [{ stream: 'account-acme', sharedAtLeast: 12, sharedAtMost: 30, known: 41, knownBy: ['ledger-id'] }],
+      lostLeftOut: 0,
+      untold: 2,
+      requests: [],
+      requestsLeftOut: 0,
+      reason: 'put back, and gone on with',
       actor: 'operator',
     },
   },
