@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { Configuration } from '../contracts/configuration.ts';
 import type { EventLog } from '../contracts/event-log.ts';
-import type { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 
 /** What a gateway is started with. */
 export interface GatewayOptions {
@@ -14,6 +13,9 @@ export interface GatewayOptions {
   readonly monotonic: () => number;
   /** Once the ledger has proved to be whole (ledger-watch.ts), before anything is read from it. */
   readonly onLedgerWhole?: () => Promise<void>;
-  /** The ledger has turned out to lack what is known of it after the gateway had started. Nothing is admitted any more. */
-  readonly onLedgerLost?: (error: LedgerLostError) => void;
+  /**
+   * Nothing is admitted any more, and that will not change by itself: a step of the start was in vain (StartError), or the
+   * ledger has turned out to lack what is known of it (LedgerLostError).
+   */
+  readonly onUnusable?: (error: Error) => void;
 }

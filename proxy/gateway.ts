@@ -30,7 +30,7 @@ export class Gateway {
     const { options, ledgerWatch, projections } = opened;
     const { configuration, clock } = options;
     this.#process = assembleGateway(opened);
-    // Told through `whenReady` and /readyz; a start that fails must not also end the process by itself.
+    // Told through `whenReady`, `onUnusable` and /readyz: whoever has started it decides what becomes of the process.
     this.#ready.promise.catch(() => undefined);
     ledgerWatch.follow(projections, proxyIdOf(configuration.data, clock()), (error) => this.#ledgerIsLost(error));
     void this.#becomeReady();
@@ -126,7 +126,7 @@ export class Gateway {
     availability.fail('the ledger lacks events that this gateway has seen');
     options.logger.fatal(error.message);
     this.#ready.reject(error);
-    options.onLedgerLost?.(error);
+    options.onUnusable?.(error);
   }
 
   async #serveMetrics(): Promise<void> {
@@ -143,12 +143,18 @@ export class Gateway {
     } catch (error) {
       // A stop in the middle of the start is no failure of it; a ledger that is lost has been told.
       if (this.#stopping !== null || error instanceof LedgerLostError) return;
-      const what = error instanceof StartError ? error.what : 'the gateway cannot start';
-      const { availability, options } = this.#process;
-      availability.fail(`${what}; the log of this gateway says why`);
-      options.logger.fatal({ err: error }, 'the gateway cannot become ready');
-      this.#ready.reject(error);
+      this.#startHasFailed(error instanceof Error ? error : new Error(String(error)));
     }
+  }
+
+  /** Also where it serves already, because the log was away: what it found when that came back is no less a failure. */
+  #startHasFailed(error: Error): void {
+    const { availability, options } = this.#process;
+    const what = error instanceof StartError ? error.what : 'the gateway cannot start';
+    availability.fail(`${what}; the log of this gateway says why`);
+    options.logger.fatal({ err: error }, 'the gateway cannot become ready');
+    this.#ready.reject(error);
+    options.onUnusable?.(error);
   }
 
   /** The log is away before anything could be settled: the views of an earlier run are served from, where they suffice. */

@@ -19,6 +19,7 @@ import { JournalError } from '../ledger/journal/journal-error.ts';
 import { addAcceptLossCommand } from '../projections/commands/accept-loss.ts';
 import { addAccountListCommand } from '../projections/commands/account-list.ts';
 import { addExceptionCommands } from '../projections/commands/exception-commands.ts';
+import { StartError } from './become-ready.ts';
 import { addServeCommand } from './commands/serve-command.ts';
 
 /** The program `gateway`: the one place where adapters are built and the environment is read. */
@@ -99,6 +100,7 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError) return say(error.message, error.exitCode);
   if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
   if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
+  if (error instanceof StartError) return say(error.message, EXIT.unavailable);
   if (error instanceof EventLogError && error.kind === 'ambiguous')
     return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
   if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);

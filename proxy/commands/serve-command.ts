@@ -55,7 +55,7 @@ async function serve(options: ServeOptions, command: Command, context: CommandCo
       if (configuration.file === null) firstRun.demo ??= await openDemoAccount(context, log, configuration);
       await publishFirstCatalog(context, log, configuration);
     };
-    const onLedgerLost = (error: Error): void => unusable.reject(error);
+    const onUnusable = (error: Error): void => unusable.reject(error);
     const gateway = await startGateway({
       configuration,
       log,
@@ -63,11 +63,15 @@ async function serve(options: ServeOptions, command: Command, context: CommandCo
       clock: context.clock,
       monotonic,
       onLedgerWhole,
-      onLedgerLost,
+      onUnusable,
     });
     const stopped = Promise.race([stopOnSignal(gateway, logger), unusable.promise.finally(() => gateway.stop())]);
     stopped.catch(() => undefined);
-    await Promise.race([gateway.whenReady(), stopped]);
+    await Promise.race([gateway.whenReady(), stopped]).catch(async (error: unknown) => {
+      // A process that can admit nothing leaves, so that its supervisor starts it again (rule 12).
+      await gateway.stop();
+      throw error;
+    });
     context.write(
       json === true
         ? `${JSON.stringify({ url: gateway.url, data: configuration.data, ...firstRun.demo })}\n`

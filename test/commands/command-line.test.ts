@@ -226,6 +226,18 @@ describe('beside a running gateway', () => {
     expect(taken).toMatchObject({ exitCode: 4, stderr: expect.stringContaining(`${port} is taken`) });
   });
 
+  it('one whose start fails ends, and says which step it was', async () => {
+    const folder = temporaryFolder();
+    const configPath = join(folder, 'gateway.json');
+    writeFileSync(configPath, JSON.stringify({ data: folder, catalog: EXAMPLE, proxies: 'many', logLevel: 'silent' }));
+    writeFileSync(join(folder, 'proxy-claims.json'), 'no claims');
+    const failed = await runProgram('serve', '--config', configPath, '--port', '0');
+    expect(failed).toMatchObject({ exitCode: 4, stdout: '' });
+    expect(failed.stderr).toMatch(
+      /^gateway: the name of this proxy cannot be claimed: .*holds no claims; delete it .*\n$/,
+    );
+  });
+
   it('SIGTERM ends it in order, and the next start says where its data is and shows no key', async () => {
     expect(await stop(running.child)).toBe(0);
     running = await serve('--data', data);

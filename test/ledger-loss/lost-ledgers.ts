@@ -78,7 +78,7 @@ export class LedgerSite {
         logger,
         clock,
         monotonic: () => performance.now(),
-        onLedgerLost: lost.resolve,
+        onUnusable: lost.resolve,
       });
       const stop = async (): Promise<void> => {
         await gateway.stop();
