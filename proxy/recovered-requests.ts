@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId, RequestId } from '../contracts/ids.ts';
-import { mostDebited } from '../contracts/money.ts';
+import type { MicroUsd } from '../contracts/money.ts';
+import { mostDebitedWithinHold } from '../ledger/account/at-most-the-hold.ts';
 import { monthOf } from '../ledger/account/month.ts';
 import { rateCardOf } from '../ledger/catalog/catalog-state.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
-import { rateUsage } from '../ledger/rating.ts';
 import { type ReadRequest, readRecovered } from '../ledger/settlement/read-recovered.ts';
 import {
   examineRecovered,
@@ -90,9 +90,7 @@ export class RecoveredRequests {
       if (!read.usage.billable) continue;
       const card = rateCardOf(projections.catalog.state, read.usage.rateCard);
       if (card === null) return false;
-      const cost = mostDebited(rateUsage(read.usage, card).cost);
-      const { hold } = read.usage;
-      const amount = hold === null || cost < hold ? cost : hold;
+      const amount = mostDebitedWithinHold(read.usage, card);
       toHold.push(() => holds.place(request.requestId, holdOf(read, amount)));
     }
     for (const place of toHold) place();
@@ -184,7 +182,7 @@ export class RecoveredRequests {
   }
 }
 
-const holdOf = ({ started }: ReadRequest, amount: ReturnType<typeof mostDebited>) => ({
+const holdOf = ({ started }: ReadRequest, amount: MicroUsd) => ({
   accountId: started.accountId,
   keyId: started.keyId,
   month: monthOf(Date.parse(started.startedAt)),

@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import type { AccountId, RequestId } from '../contracts/ids.ts';
-import { microUsd, mostDebited } from '../contracts/money.ts';
 import type { RateCard } from '../contracts/rate-card.ts';
+import { mostDebitedWithinHold } from '../ledger/account/at-most-the-hold.ts';
 import type { Journal } from '../ledger/journal/journal.ts';
-import { rateUsage } from '../ledger/rating.ts';
 import { type Ending, type StartedRequest, startText, usageOf } from '../ledger/settlement/request-record.ts';
 import type { Settlement } from '../ledger/settlement/settlement.ts';
 import type { Holds } from './admission/holds.ts';
@@ -76,7 +75,7 @@ export class RequestAccounting {
   /** What the request cost is in the journal when this returns; the ledger follows. */
   finish({ requestId, accountId, card, started, startedText }: AccountedRequest, ending: Ending): void {
     const usage = usageOf(requestId, started, ending);
-    const cost = usage.billable ? mostDebited(rateUsage(usage, card).cost) : microUsd(0n);
+    const most = mostDebitedWithinHold(usage, card);
     try {
       this.#journal.finish(requestId, `{"started":${startedText},"ending":${JSON.stringify(ending)}}`);
     } catch (error) {
@@ -84,7 +83,7 @@ export class RequestAccounting {
       this.#logger.error({ err: error, requestId }, 'the journal did not take a finished request');
     }
     this.#counts.ended(ending.outcome);
-    this.#holds.lower(requestId, cost);
+    this.#holds.lower(requestId, most);
     this.#settlement.submit(accountId, usage, card, started.leaseId ?? null);
   }
 

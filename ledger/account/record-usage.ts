@@ -1,9 +1,10 @@
 import type { AccountEvent, CreditsDebited, UsageRecorded } from '../../contracts/events.ts';
 import type { LeaseId } from '../../contracts/ids.ts';
-import { debitWithCarry, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { microUsd } from '../../contracts/money.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 import { type RatedUsage, rateUsage } from '../rating.ts';
 import type { OpenAccount } from './account-state.ts';
+import { debitWithinHold } from './at-most-the-hold.ts';
 import { burnFor } from './grants.ts';
 import { monthOf } from './month.ts';
 import { monthOfSpend, spentByKey, thresholdsCrossed } from './spend.ts';
@@ -29,16 +30,10 @@ export function recordUsage(
   return events;
 }
 
-/** At most the hold: what an upstream reports beyond it is left out, and becomes an exception. */
-function debitWithin(hold: MicroUsd | null, { amount, carryAfter }: ReturnType<typeof debitWithCarry>) {
-  const taken = hold === null || amount <= hold ? amount : hold;
-  return { amount: taken, leftOut: microUsd(amount - taken), carryAfter };
-}
-
 function debitOf(state: OpenAccount, usage: UsageRecorded, rated: RatedUsage): CreditsDebited {
   const startedAtMs = Date.parse(usage.startedAt);
   const finishedAtMs = Date.parse(usage.finishedAt);
-  const { amount, leftOut, carryAfter } = debitWithin(usage.hold, debitWithCarry(state.carry, rated.cost));
+  const { amount, leftOut, carryAfter } = debitWithinHold(usage.hold, state.carry, rated.cost);
   const { shares, uncovered } = burnFor(state.grants, amount, { startedAtMs, finishedAtMs });
   const month = monthOf(startedAtMs);
   const spent = monthOfSpend(state.spend, month);
