@@ -1,6 +1,6 @@
 import { LIMITS } from '../../contracts/limits.ts';
 import { closedJson } from './closed-json.ts';
-import { millitokensOfJson } from './json-tokens.ts';
+import { millitokensOfBlock } from './said-text.ts';
 import {
   isObject,
   isReported,
@@ -10,7 +10,6 @@ import {
   type SeenUsage,
   takeUsage,
 } from './seen-usage.ts';
-import { millitokensOf } from './text-tokens.ts';
 
 /** Looks at a JSON answer: keeps its pieces as they are and reads them once, when all are there. */
 export interface AnswerMeter {
@@ -112,14 +111,10 @@ class KeepingAnswerMeter implements AnswerMeter {
   }
 }
 
-/** What a Message's content is worth where its usage cannot be read: text, thinking and the input of tools. */
+/** What a Message's content is worth where its usage cannot be read. */
 function millitokensOfBlocks(content: unknown): number {
   let sum = 0;
-  for (const block of Array.isArray(content) ? content : []) {
-    if (!isObject(block)) continue;
-    for (const said of [block.text, block.thinking]) if (typeof said === 'string') sum += millitokensOf(said);
-    if (isObject(block.input)) sum += millitokensOfJson(block.input);
-  }
+  for (const block of Array.isArray(content) ? content : []) if (isObject(block)) sum += millitokensOfBlock(block);
   return sum;
 }
 

@@ -3,7 +3,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 
 const MIB = 1024 * 1024;
 
-/** A longer event of a stream is passed over without being kept or read; the protocol's usage events have under 2 KiB. */
+/** A longer event of a stream is neither kept nor read beyond this; the protocol's usage events have under 2 KiB. */
 export const EVENT_BYTES_MAX = MIB;
 /** Faults that one answer's usage records; they say which fields cannot be trusted, and the first few say it all. */
 export const MALFORMED_MAX = 16;

@@ -9,8 +9,8 @@ import { type EventRange, type StreamFindings, StreamSearch } from './stream-sea
 import { overlongUsageEvent } from './usage-events.ts';
 
 /**
- * Looks at a stream of the Messages protocol. Deltas are neither parsed nor split into lines: whole chunks are searched
- * for the few events that say something about usage, and only those are read; of a delta's text only its weight is kept.
+ * Looks at a stream of the Messages protocol. Plain deltas are neither parsed nor split into lines: whole chunks are
+ * searched for the few other events, and only those are read; of a delta's text only its weight is kept.
  */
 export interface StreamMeter {
   readonly kind: 'stream';
@@ -44,7 +44,7 @@ class SearchingStreamMeter implements StreamMeter {
   readonly #carry = new EventCarry();
   readonly #stream = new StreamSearch();
   readonly #found: StreamFindings = {
-    usageEvent: (bytes, event) => this.#read(bytes, event),
+    event: (bytes, event) => this.#read(bytes, event),
     text: (millitokens) => {
       if (!this.#reading.isOver) this.usage.textMillitokens += millitokens;
     },
@@ -132,11 +132,14 @@ class SearchingStreamMeter implements StreamMeter {
     else this.#reading.take(event);
   }
 
-  /** What an overlong event said is lost; where it was about usage, that is told. */
-  #noteOverlong(beginning: Buffer): void {
+  /** What an overlong event said of usage is lost, and that is told; what it says of an answer is weighed as far as it is kept. */
+  #noteOverlong(kept: Buffer): void {
     if (this.#reading.isOver) return;
-    const kind = overlongUsageEvent(this.#withoutMark(beginning));
+    const beginning = this.#withoutMark(kept);
+    const kind = overlongUsageEvent(beginning);
     if (kind !== null) noteMalformed(this.usage, `${kind}.data`);
+    const event = kind === null ? readStreamEvent(beginning.toString('utf8')) : null;
+    if (event !== null) this.#reading.takeBeginning(event);
   }
 
   #withoutMark(bytes: Buffer): Buffer {

@@ -1,4 +1,6 @@
+import { closedJson } from './closed-json.ts';
 import { ERROR_MESSAGE_MAX } from './limits.ts';
+import { millitokensOfEvent } from './said-text.ts';
 import { isObject, type JsonObject, noteMalformed, nothingSeen, objectIn, takeUsage } from './seen-usage.ts';
 import type { StreamEvent } from './stream-event.ts';
 import { isUsageEvent } from './usage-events.ts';
@@ -11,7 +13,7 @@ export interface UpstreamErrorEvent {
 }
 
 /**
- * What the usage events of one stream have said so far. `message_stop` ends the message, and so does an `error`: what
+ * What the events of one stream that were read have said so far. `message_stop` ends the message, and so does an `error`: what
  * comes after either is no part of it and is not taken, however the bytes fall.
  */
 export class StreamReading {
@@ -60,15 +62,30 @@ export class StreamReading {
         return;
       case 'error':
         this.errorEvent = errorIn(value, data);
+        return;
+      default:
+        this.#weigh(value);
     }
   }
 
   /**
    * Takes over what stands at the stream's end without its blank line, where it is whole all the same: the upstream has
-   * said it. (WHATWG drops such an event, and so do clients.)
+   * said it. (WHATWG drops such an event, and so do clients.) Of one that is cut, what it has said by then.
    */
   takeUnended(event: StreamEvent): void {
     if (isObject(parse(event.data))) this.take(event);
+    else this.takeBeginning(event);
+  }
+
+  /** Of an event whose end is not there, or not kept, what its text is worth. */
+  takeBeginning({ name, data }: StreamEvent): void {
+    const value = parse(closedJson(data));
+    const isAboutUsage = isUsageEvent(name) || (isObject(value) && isUsageEvent(value.type));
+    if (!this.isOver && !isAboutUsage) this.#weigh(value);
+  }
+
+  #weigh(value: unknown): void {
+    if (isObject(value)) this.usage.textMillitokens += millitokensOfEvent(value);
   }
 
   #takeStart(value: unknown): void {

@@ -1,12 +1,11 @@
-import assert from 'node:assert/strict';
 import { EVENT_BYTES_MAX } from './limits.ts';
 import { JsonStringWeight } from './text-tokens.ts';
 
 /** What a search tells of, in order. */
 export interface StreamFindings {
-  /** An event that may be a usage event. */
-  usageEvent(bytes: Buffer, event: EventRange): void;
-  /** Text, thinking or JSON input of deltas, by what it is worth. */
+  /** An event that is to be read: it may say something about usage, spells what it says otherwise, or is too long. */
+  event(bytes: Buffer, event: EventRange): void;
+  /** Text, thinking or JSON input of plain deltas, by what it is worth. */
   text(millitokens: number): void;
 }
 
@@ -17,13 +16,14 @@ export interface EventRange {
 }
 
 /**
- * Searches one stream for the events that may be usage events, and weighs the text of its deltas.
+ * Searches one stream for the events that must be read, and weighs the text of its plain deltas, which need not be.
  *
- * Events are neither split into lines nor parsed. One regular expression finds the few words that a usage event has in
- * its `event` field or as a JSON string, and the beginning of a delta's text; a look at the bytes before tells them from
- * the same words in a model's text: there a quote has a backslash before it, and a line feed is an escape. As one pass
- * over a Latin-1 string, in which a character is a byte, this takes a quarter of the time of a native search for each
- * word. An event without a name whose `type` is spelled with escapes would be missed; no JSON writer escapes letters.
+ * Plain deltas are neither split into lines nor parsed. One regular expression finds the few words that a usage event has
+ * in its `event` field or as a JSON string, and the beginning of a delta's text as all known upstreams spell it; a look at
+ * the bytes before tells them from the same words in a model's text: there a quote has a backslash before it, and a line
+ * feed is an escape. As one pass over a Latin-1 string, in which a character is a byte, this takes a quarter of the time of
+ * a native search for each word. An event that has none of these, and a name of what is said or an escape that may spell
+ * one, is read: the beginnings of blocks, and whatever is spelled otherwise.
  *
  * Nearly all events of a stream are deltas that differ in their text alone. What stood around the last one's text is
  * kept; an event that begins and ends so is known for a delta without being searched. Search and weighing together then
@@ -40,28 +40,25 @@ export class StreamSearch {
   search(bytes: Buffer, findings: StreamFindings): void {
     const text = bytes.toString('latin1');
     let sum = 0;
-    let at = 0;
-    let range: EventRange = { from: 0, to: 0 };
-    for (;;) {
+    /** Where the next word stands, once it was looked for. */
+    let word = -1;
+    for (let at = 0; at < text.length; ) {
       const end = this.#passDelta(text, at);
-      if (end !== -1) {
-        sum += end - at > EVENT_BYTES_MAX ? 0 : this.#text.millitokens;
+      if (end !== -1 && end - at <= EVENT_BYTES_MAX) {
+        sum += this.#text.millitokens;
         at = end;
         continue;
       }
-      const found = findWord(text, at);
-      if (found === -1) break;
-      // One event may hold many words: its ends are looked for once.
-      if (found >= range.to) range = rangeOf(text, found);
-      if (text.charCodeAt(found) === QUOTE) {
-        at = this.#takeDelta(text, found + 1, range);
-        sum += range.to - range.from > EVENT_BYTES_MAX ? 0 : this.#text.millitokens;
-      } else {
+      const range = { from: at, to: endOfEvent(text, at) };
+      // Each word is looked for once, however many events stand before it.
+      if (word < at) word = findWord(text, at);
+      if (this.#takeDelta(text, word, range)) sum += this.#text.millitokens;
+      else if (word < range.to || isLong(range) || MAY_SAY.test(text.slice(at, range.to))) {
         if (sum > 0) findings.text(sum);
         sum = 0;
-        findings.usageEvent(bytes, range);
-        at = range.to;
+        findings.event(bytes, range);
       }
+      at = range.to;
     }
     if (sum > 0) findings.text(sum);
   }
@@ -78,18 +75,25 @@ export class StreamSearch {
     return text.substring(this.#text.end, to) === this.#tail ? to : -1;
   }
 
-  /** Weighs a delta whose text begins at a place, and keeps what stands around it. Returns where to search on. */
-  #takeDelta(text: string, from: number, range: EventRange): number {
+  /**
+   * Weighs an event that is a delta with nothing else to be read, whose text begins at the word, and keeps what stands
+   * around it. Returns whether it is one.
+   */
+  #takeDelta(text: string, word: number, range: EventRange): boolean {
+    if (word >= range.to || isLong(range) || text.charCodeAt(word) !== QUOTE) return false;
+    const from = word + 1;
     this.#text.weigh(text, from);
     const { end } = this.#text;
-    if (from - range.from + range.to - end > FRAME_CHARS_MAX) return end;
     const tail = text.slice(end, range.to);
-    if (findWord(tail, 0) !== -1) return end;
+    if (findWord(tail, 0) !== NOWHERE) return false;
+    if (from - range.from + tail.length > FRAME_CHARS_MAX) return true;
     this.#head = copied(text.slice(range.from, from));
     this.#tail = copied(tail);
-    return range.to;
+    return true;
   }
 }
+
+const isLong = ({ from, to }: EventRange): boolean => to - from > EVENT_BYTES_MAX;
 
 /** A longer frame is not kept. */
 const FRAME_CHARS_MAX = 1_024;
@@ -100,6 +104,8 @@ const BLANK_LINE = '\n\n';
  */
 const WORD =
   /message_[sd]|error["\n]|delta"\s?:\s?\{\s?(?:"type"\s?:\s?"(?:text|thinking|input_json)_delta"\s?,\s?)?"(?:text|thinking|partial_json)"\s?:\s?"/g;
+/** What says text has one of these names, or spells it with escapes. */
+const MAY_SAY = /"(?:text|thinking|partial_json|input)"|\\u/;
 const MESSAGE_WORD_LENGTH = 'message_s'.length;
 const ERROR_WORD_LENGTH = 'error"'.length;
 
@@ -110,8 +116,10 @@ const COLON = 0x3a;
 const LF = 0x0a;
 const LETTERS_FROM = 0x61;
 const LETTER_R = 0x72;
+/** Beyond all texts; a small integer, as all places are. */
+const NOWHERE = 2 ** 31 - 1;
 
-/** Where the next word of a usage event begins, or the quote before a delta's text stands; -1 where there is neither. */
+/** Where the next word of a usage event begins, or the quote before a delta's text stands; NOWHERE where neither does. */
 function findWord(text: string, from: number): number {
   WORD.lastIndex = from;
   while (WORD.test(text)) {
@@ -121,14 +129,13 @@ function findWord(text: string, from: number): number {
     const at = after - (isError ? ERROR_WORD_LENGTH : MESSAGE_WORD_LENGTH);
     if (isValueStart(text, at)) return at;
   }
-  return -1;
+  return NOWHERE;
 }
 
-function rangeOf(text: string, at: number): EventRange {
-  const before = text.lastIndexOf(BLANK_LINE, at);
-  const end = text.indexOf(BLANK_LINE, at);
-  assert(end !== -1, 'what is searched ends with a blank line');
-  return { from: before === -1 ? 0 : before + BLANK_LINE.length, to: end + BLANK_LINE.length };
+/** After its blank line, or where the text ends: there may be line feeds left of more than one blank line. */
+function endOfEvent(text: string, from: number): number {
+  const end = text.indexOf(BLANK_LINE, from);
+  return end === -1 ? text.length : end + BLANK_LINE.length;
 }
 
 /** Whether a word begins a JSON string or the value of an `event` field. */

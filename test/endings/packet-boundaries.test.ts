@@ -40,6 +40,17 @@ const unended = (chunks: readonly Buffer[]): Buffer[] => [
 ];
 const json = (value: unknown): Buffer[] => [Buffer.from(JSON.stringify(value))];
 const answer = message({ tokens, blocks });
+/** The same said in ways that no known upstream writes. */
+const otherwise = body.map((chunk) =>
+  Buffer.from(
+    chunk.toString('utf8').replaceAll('"delta":', '\ndata:  "delta" :  ').replaceAll('"text":"', '"x":0,"text":"'),
+  ),
+);
+const blockWithText = event('content_block_start', {
+  type: 'content_block_start',
+  index: 9,
+  content_block: { type: 'text', text: 'The block begins with all of its text, 漢字 too.' },
+});
 
 interface Ending {
   readonly how: string;
@@ -109,6 +120,18 @@ const ENDINGS: readonly Ending[] = [
     last: silence,
     leaves: true,
     recordedAs: { ...reported, outcome: 'client_disconnected' },
+  },
+  {
+    how: 'without usage at the end, spelled otherwise',
+    content: [...otherwise, blockWithText, usage(null), ...stop],
+    recordedAs: guessed,
+  },
+  {
+    how: 'left in an event that is spelled otherwise',
+    content: [...otherwise, blockWithText.subarray(0, -20)],
+    last: silence,
+    leaves: true,
+    recordedAs: left,
   },
   { how: 'JSON', content: json(answer), isJson: true, recordedAs: reported },
   { how: 'JSON without usage', content: json({ ...answer, usage: null }), isJson: true, recordedAs: guessed },

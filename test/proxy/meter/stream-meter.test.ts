@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ERROR_MESSAGE_MAX, EVENT_BYTES_MAX, MALFORMED_MAX } from '../../../proxy/meter/limits.ts';
 import { createStreamMeter, type StreamMeter } from '../../../proxy/meter/stream-meter.ts';
+import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { chunkSizes, chunksOf, streamBytes } from './arbitrary-stream.ts';
 import { type ReferenceReading, readStream } from './reference.ts';
 import { deltaEvent, event, messageStream, STOP_EVENT, startEvent, usageEvent } from './streams.ts';
@@ -198,6 +199,76 @@ describe("the stream's end", () => {
   });
 });
 
+describe('the text of an answer', () => {
+  const said = 'The river "Aare" says: \\ \n 漢字 👩‍💻 é';
+  const worth = millitokensOf(said);
+  const block = (content: object): string =>
+    event('content_block_start', { type: 'content_block_start', index: 0, content_block: content });
+  const plain = deltaEvent(said);
+  const input = event('content_block_delta', { delta: { type: 'input_json_delta', partial_json: said } });
+
+  it.each<[string, string]>([
+    ['plainly', plain],
+    ['with two spaces after the names of fields', plain.replaceAll('":', '":  ')],
+    ['with two spaces after data', plain.replace('data: ', 'data:  ')],
+    ['without a space after data', plain.replace('data: ', 'data:')],
+    ['with further fields before the text', plain.replace('"text":"', '"index":0,"logprobs":[{"x":1}],"text":"')],
+    ['with further fields behind the text', plain.replace('"}}', '","index":0},"usage":{"output_tokens":null}}')],
+    [
+      'with the delta before its type',
+      `data: {"delta":{"text":${JSON.stringify(said)}},"type":"content_block_delta"}\n\n`,
+    ],
+    ['in several lines of data', plain.replace('"delta":', '\ndata:"delta":\ndata: ')],
+    ['with an id and a time to retry', `id: 7\nretry: 10\n${plain}`],
+    ['with escaped names', plain.replace('"delta"', '"d\\u0065lta"').replace('"text":"', '"\\u0074ext":"')],
+    ['as the text that a block begins with', block({ type: 'text', text: said })],
+    ['as the thinking that a block begins with', block({ type: 'thinking', thinking: said })],
+    ['beside a word of usage', plain.replace('"index":0', '"index":0,"x":"message_s"')],
+    ['as the input of a tool, spelled otherwise', input.replaceAll(':"', ':   "')],
+  ])('is weighed %s, in whatever packets it comes', (_how, said) => {
+    const bytes = Buffer.from(startEvent({ input_tokens: 1 }) + deltaEvent('x') + said + deltaEvent('x'));
+    for (const sizes of [[bytes.length], [1], [7, 31], [bytes.length - 3, 3]]) {
+      const meter = metered(bytes, sizes);
+      meter.end();
+      expect(meter.usage.textMillitokens).toBe(worth + 300);
+    }
+  });
+
+  it('is the input that a block of a tool begins with, and nothing where it is to come', () => {
+    expect(metered(block({ type: 'tool_use', input: { a: said } })).usage.textMillitokens).toBe(
+      millitokensOf(JSON.stringify({ a: said })),
+    );
+    expect(metered(block({ type: 'tool_use', input: {} })).usage.textMillitokens).toBe(0);
+  });
+
+  it('is what had come of an event that is cut, however it is spelled', () => {
+    const cut = (whole: string): string => whole.slice(0, whole.indexOf(' says'));
+    for (const whole of [plain, plain.replace('"delta":', '"delta":  '), block({ type: 'text', text: said })]) {
+      const bytes = Buffer.from(cut(whole));
+      for (const sizes of [[bytes.length], [1], [40]]) {
+        const meter = metered(bytes, sizes);
+        meter.end();
+        expect(meter.usage.textMillitokens).toBe(millitokensOf('The river "Aare"'));
+      }
+    }
+  });
+
+  it('is none of what says something of usage, also where that is cut', () => {
+    const usage = usageEvent({ output_tokens: 4 }).replace('"delta":{', `"delta":{"text":${JSON.stringify(said)},`);
+    for (const stream of [usage, usage.slice(0, -20)]) {
+      const meter = metered(stream);
+      meter.end();
+      expect(meter.usage.textMillitokens).toBe(0);
+    }
+  });
+
+  it('ends where the message does, however it is spelled', () => {
+    const stop = STOP_EVENT.replaceAll('message_stop', 'message\\u005fstop').replace(/^event.*\n/, '');
+    const meter = metered(plain + stop + plain + plain.replace('"delta":', '"delta":  '));
+    expect(meter).toMatchObject({ complete: true, usage: { textMillitokens: worth } });
+  });
+});
+
 describe('an event of more bytes than are kept', () => {
   const long = 'x'.repeat(EVENT_BYTES_MAX);
   const sizes = [[Number.MAX_SAFE_INTEGER], [65_536], [999]];
@@ -234,6 +305,20 @@ describe('an event of more bytes than are kept', () => {
       expect(read.usage).toMatchObject({ outputTokens: 9, malformed: [] });
       const passedOver = metered(`${start}${head}${long.slice(0, fill + 1)}"}\n\n`, size);
       expect(passedOver.usage).toMatchObject({ outputTokens: null, malformed: ['message_delta.data'] });
+    }
+  });
+
+  it('is weighed as far as it is kept, in whatever packets it comes', () => {
+    const delta = deltaEvent(long);
+    const beginning = EVENT_BYTES_MAX - delta.indexOf('xx');
+    for (const stream of [delta, delta.replace('"delta":', '"delta":  '), delta.trimEnd(), delta.slice(0, -5)]) {
+      const bytes = Buffer.from(stream);
+      const spaces = stream.includes(':  ') ? 2 : 0;
+      for (const size of [...sizes, [EVENT_BYTES_MAX], [EVENT_BYTES_MAX - 1]]) {
+        const meter = metered(bytes, size);
+        meter.end();
+        expect(meter.usage.textMillitokens).toBe((beginning - spaces) * 150);
+      }
     }
   });
 

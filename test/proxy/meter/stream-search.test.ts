@@ -7,7 +7,7 @@ import { deltaEvent, event, STOP_EVENT, usageEvent } from './streams.ts';
 function found(text: string, search = new StreamSearch()): string[] {
   const events: string[] = [];
   search.search(Buffer.from(text), {
-    usageEvent: (bytes, { from, to }) => events.push(bytes.toString('utf8', from, to)),
+    event: (bytes, { from, to }) => events.push(bytes.toString('utf8', from, to)),
     text: () => undefined,
   });
   return events;
@@ -18,7 +18,7 @@ function weighed(events: readonly string[]): [number, number] {
   const weigh = (pieces: readonly string[]): number => {
     const search = new StreamSearch();
     let sum = 0;
-    const findings = { usageEvent: () => undefined, text: (millitokens: number) => (sum += millitokens) };
+    const findings = { event: () => undefined, text: (millitokens: number) => (sum += millitokens) };
     for (const piece of pieces) search.search(Buffer.from(piece), findings);
     return sum;
   };
@@ -87,11 +87,33 @@ describe('the text of deltas', () => {
     expect(weighed([...others, deltaEvent('x'), ...others, deltaEvent('x')])).toEqual([300, 300]);
   });
 
-  it('of an event that is too long to be kept weighs nothing, though it comes in one piece', () => {
-    expect(
-      weighed([deltaEvent('a'), deltaEvent('a'), deltaEvent('a'.repeat(EVENT_BYTES_MAX)), deltaEvent('a')])[0],
-    ).toBe(450);
-    expect(weighed([deltaEvent('a'.repeat(EVENT_BYTES_MAX))])[0]).toBe(0);
+  it('of an event that is too long to be kept is left to who reads its beginning', () => {
+    const long = deltaEvent('a'.repeat(EVENT_BYTES_MAX));
+    expect(weighed([deltaEvent('a'), deltaEvent('a'), long, deltaEvent('a')])).toEqual([450, 450]);
+    expect(found(deltaEvent('a') + long + deltaEvent('a') + long)).toEqual([long, long]);
+  });
+});
+
+describe('an event that says text otherwise', () => {
+  const plain = deltaEvent('text');
+  it.each<[string, string]>([
+    ['with more spaces', plain.replace('"delta":', '"delta":  ').replace('"text":"', '"text":   "')],
+    ['with a field before the text', plain.replace('"text":"', '"index":0,"text":"')],
+    ['in several lines of data', plain.replace('"delta":', '"delta":\ndata: ')],
+    ['with an escaped name', plain.replace('"text":"', '"t\\u0065xt":"')],
+    ['with two texts', plain.replace('"text":"text"', '"text":"a"},"delta":{"text":"text"')],
+    ['with a word of usage', plain.replace('"index":0', '"index":0,"x":"message_s"')],
+    ['as the beginning of a block', event('content_block_start', { content_block: { type: 'text', text: '' } })],
+    ['as the input of a block', event('content_block_start', { content_block: { type: 'tool_use', input: {} } })],
+  ])('is to be read: %s', (_how, other) => {
+    expect(found(plain + other + plain)).toEqual([other]);
+    expect(weighed([plain, other, plain])).toEqual([2 * millitokensOf('text'), 2 * millitokensOf('text')]);
+  });
+
+  it('is none that says nothing', () => {
+    const stop = event('content_block_stop', { type: 'content_block_stop', index: 0 });
+    const signature = delta({ type: 'signature_delta', signature: 'c2ln' });
+    expect(found(`event: ping\ndata: {}\n\n${plain}${stop}${signature}\n\n\n: comment\n\n`)).toEqual([]);
   });
 });
 
@@ -109,9 +131,9 @@ describe('an event that is full of words', () => {
         after.mockRestore();
       }
     };
-    // Both searches of `weighed`, a place before and one after in each.
-    expect(lookups(`${words}\n\n`)).toBe(4);
-    expect(lookups(`${words}\n\n${words}\n\n`)).toBe(8);
+    // Both searches of `weighed`.
+    expect(lookups(`${words}\n\n`)).toBe(2);
+    expect(lookups(`${words}\n\n${words}\n\n`)).toBe(4);
   });
 });
 
