@@ -27,8 +27,8 @@ export interface ProjectionsOptions {
   readonly log: EventLog;
   /** Where the events come from, where that is not the log itself. */
   readonly feed?: ViewFeed;
-  /** The views' file. */
-  readonly path: string;
+  /** The views' file; null for a reader that starts from nothing. */
+  readonly path: string | null;
   /** False for a reader that leaves the file alone (a command beside a running gateway). */
   readonly persist: boolean;
   /** Wall-clock milliseconds since 1970, the same that `ageMs` is asked with; Date.now by default. */
@@ -170,9 +170,9 @@ export class Projections {
 
   #start(): void {
     const { path, persist } = this.#options;
-    const restored = restoreViews(path, this.#views, this.#feed.name);
+    const restored = path === null ? null : restoreViews(path, this.#views, this.#feed.name);
     if (restored !== null) this.#takeRestored(restored);
-    if (persist) this.#openStore({ keep: restored !== null });
+    if (persist && path !== null) this.#openStore({ path, keep: restored !== null });
     this.#reading = this.#feed.open({
       from: restored?.checkpoint ?? null,
       isFolded: (event) => this.#isFolded(event),
@@ -191,8 +191,7 @@ export class Projections {
     for (const [accountId, { state }] of this.accounts.balance.all()) this.accounts.keys.addFrom(accountId, state);
   }
 
-  #openStore({ keep }: { readonly keep: boolean }): void {
-    const { path } = this.#options;
+  #openStore({ path, keep }: { readonly path: string; readonly keep: boolean }): void {
     this.#store = ViewStore.open({ path, views: this.#views, keep, onDied: (error) => this.#stop(error) });
     this.#flush = new ViewFlush({
       store: this.#store,

@@ -83,6 +83,7 @@ export class LedgerWatch {
   async start(): Promise<void> {
     const proving = this.#prove();
     const waiting = new AbortController();
+    // Ended in any case: a start that is refused would wait for it.
     const answered = await Promise.race([
       proving.then(
         () => true,
@@ -92,8 +93,7 @@ export class LedgerWatch {
         },
       ),
       delay(FIRST_ANSWER_MS, false, { signal: waiting.signal }).catch(() => false),
-    ]);
-    waiting.abort();
+    ]).finally(() => waiting.abort());
     this.#isServing = true;
     if (!answered) this.#looking = this.#lookOn(proving);
   }

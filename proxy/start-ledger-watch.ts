@@ -1,5 +1,4 @@
-import { ledgerPlace } from '../ledger/identity/ledger-place.ts';
-import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
+import { ledgerPlace, looksFor } from '../ledger/identity/ledger-place.ts';
 import type { OpenedJournal } from '../ledger/journal/journal.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { LedgerWatch } from './ledger-watch.ts';
@@ -15,7 +14,7 @@ export async function startLedgerWatch(
       log,
       dataFolder: configuration.data,
       where: ledgerPlace(configuration),
-      looks: configuration.eventLog.kind === 'sqlite' ? 1 : IDENTITY_LIMITS.looks,
+      looks: looksFor(configuration),
       recovered,
       journal,
       clock,

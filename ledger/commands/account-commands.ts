@@ -8,7 +8,16 @@ import { loadAccount } from '../account/load-account.ts';
 import { monthOf } from '../account/month.ts';
 import { monthOfSpend } from '../account/spend.ts';
 import { accountArgument, emailArgument, usdArgument } from './command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, facts, show, table, withEventLog } from './command-context.ts';
+import {
+  type CommandContext,
+  CommandError,
+  EXIT,
+  facts,
+  show,
+  table,
+  withEventLog,
+  withReadLog,
+} from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 
 /** The state that each word leads to. */
@@ -86,7 +95,7 @@ async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: 
 }
 
 async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
-  await withEventLog(context, command, async (log) => {
+  await withReadLog(context, command, async (log) => {
     const { state, revision } = await loadAccount(log, id);
     if (state.type === 'unopened') throw new CommandError(`${id}: there is no such account`, EXIT.refused);
     const nowMs = context.clock();

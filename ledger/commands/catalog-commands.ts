@@ -3,7 +3,16 @@ import { formatUsd } from '../../contracts/money.ts';
 import { type CatalogState, loadCatalog } from '../catalog/catalog-state.ts';
 import { publishCatalog } from '../catalog/publish-catalog.ts';
 import { readCatalogFile } from '../catalog/read-catalog-file.ts';
-import { type CommandContext, CommandError, EXIT, recordingOf, show, table, withEventLog } from './command-context.ts';
+import {
+  type CommandContext,
+  CommandError,
+  EXIT,
+  recordingOf,
+  show,
+  table,
+  withEventLog,
+  withReadLog,
+} from './command-context.ts';
 
 /** `gateway catalog publish|show`. */
 export function addCatalogCommands(catalog: Command, context: CommandContext): void {
@@ -43,7 +52,7 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
     .command('show')
     .description('show the catalog in force')
     .action(async (_options: unknown, command: Command) => {
-      await withEventLog(context, command, async (log) => {
+      await withReadLog(context, command, async (log) => {
         const state = await loadCatalog(log);
         const { version, hash } = state;
         show(context, command, { json: { version, hash, models: [...state.models.values()] }, text: textOf(state) });

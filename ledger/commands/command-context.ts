@@ -6,6 +6,7 @@ import { type Configuration, readConfiguration } from '../../contracts/configura
 import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { type CommandId, commandId, uuidV7 } from '../../contracts/ids.ts';
+import type { LedgerLostError } from '../identity/ledger-lost.ts';
 
 /** What commands work with. The adapters are built where the program is built. */
 export interface CommandContext {
@@ -14,9 +15,20 @@ export interface CommandContext {
    * without it, too, and is told later. @throws EventLogError when a command cannot reach it, or may not use it
    */
   readonly openEventLog: (configuration: Configuration, follower?: LogFollower) => Promise<EventLog>;
+  /** How the log compares with what the data folder knows of its ledger. @throws EventLogError; CommandError */
+  readonly proveLedger: (log: EventLog, configuration: Configuration) => Promise<ProvenLedger>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: () => number;
   readonly write: (text: string) => void;
+  /** What is no answer, and must be seen beside it. */
+  readonly warn: (text: string) => void;
+}
+
+export interface ProvenLedger {
+  /** The ledger has all that is known of it, in its generation: what the folder keeps of it can be used. */
+  readonly isWhole: boolean;
+  /** Why nothing may be written into it, in the words in which a gateway refuses to serve from it; null where it may. */
+  readonly error: LedgerLostError | null;
 }
 
 /** A program that stays up whatever becomes of the log. */
@@ -55,8 +67,37 @@ export function configurationOf(context: CommandContext, command: Command): Conf
   return readConfiguration({ file, data, environment: context.environment, callsProviders: false });
 }
 
-/** Opens the log for one piece of work and closes it whatever happens. */
+/**
+ * Opens the log for one piece of work and closes it whatever happens. Refuses where a gateway would not serve from this
+ * ledger: what is written into one that is lost is lost, too. @throws LedgerLostError
+ */
 export async function withEventLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration) => Promise<T>,
+): Promise<T> {
+  return withUnprovenLog(context, command, async (log, configuration) => {
+    const { error } = await context.proveLedger(log, configuration);
+    if (error !== null) throw error;
+    return work(log, configuration);
+  });
+}
+
+/** The same for work that writes nothing: of a ledger that is lost it shows what is there, with a warning. */
+export async function withReadLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration, ledger: ProvenLedger) => Promise<T>,
+): Promise<T> {
+  return withUnprovenLog(context, command, async (log, configuration) => {
+    const ledger = await context.proveLedger(log, configuration);
+    if (ledger.error !== null) context.warn(`warning: ${ledger.error.message}\n`);
+    return work(log, configuration, ledger);
+  });
+}
+
+/** The same for work that looks itself at which ledger this is. */
+export async function withUnprovenLog<T>(
   context: CommandContext,
   command: Command,
   work: (log: EventLog, configuration: Configuration) => Promise<T>,

@@ -4,7 +4,7 @@ import { formatUsd, type MicroUsd } from '../../contracts/money.ts';
 import { loadAccount } from '../account/load-account.ts';
 import { newKey } from '../account/new-key.ts';
 import { accountArgument, instantArgument, listArgument, usdArgument } from './command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, show, table, withEventLog } from './command-context.ts';
+import { type CommandContext, CommandError, EXIT, show, table, withEventLog, withReadLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 
 interface IssueOptions {
@@ -74,7 +74,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
 }
 
 async function list(id: AccountId, command: Command, context: CommandContext): Promise<void> {
-  await withEventLog(context, command, async (log) => {
+  await withReadLog(context, command, async (log) => {
     const { state } = await loadAccount(log, id);
     if (state.type === 'unopened') throw new CommandError(`${id}: there is no such account`, EXIT.refused);
     const keys = Object.values(state.keys).map((key) => ({

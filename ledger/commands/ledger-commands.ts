@@ -3,7 +3,7 @@ import { decodeMetadata } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type AccountId, accountStream, revision } from '../../contracts/ids.ts';
 import { accountArgument, wholeNumberArgument } from './command-arguments.ts';
-import { type CommandContext, globalOptions, withEventLog } from './command-context.ts';
+import { type CommandContext, globalOptions, withReadLog } from './command-context.ts';
 
 interface EventsOptions {
   readonly from: number;
@@ -24,7 +24,7 @@ export function addLedgerCommands(ledger: Command, context: CommandContext): voi
     )
     .action(async (id: AccountId, { from, limit }: EventsOptions, command: Command) => {
       const isJson = globalOptions(command).json === true;
-      await withEventLog(context, command, async (log) => {
+      await withReadLog(context, command, async (log) => {
         const options = { from: revision(from), ...(limit === undefined ? {} : { limit }) };
         for await (const event of log.readStream(accountStream(id), options))
           context.write(isJson ? jsonOf(event) : textOf(event));

@@ -4,6 +4,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import pino, { type Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { Configuration, KafkaConfiguration } from '../../contracts/configuration.ts';
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { BackOff } from '../feed/back-off.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
 import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
 import { UnpublishableEventError } from '../relay/event-publication.ts';
@@ -66,6 +68,7 @@ async function relay({ configuration, kafka, context, claimMs }: RelayProgram): 
       },
     });
     try {
+      await refuseLost(log, { configuration, context, logger, signal: stop.signal });
       const publisher = new KafkaPublisher({ kafka, clientId: name, logger, requestMs: requestMsOf(claimMs) });
       await runRelay({
         log,
@@ -87,6 +90,27 @@ async function relay({ configuration, kafka, context, claimMs }: RelayProgram): 
   } finally {
     await server?.close();
   }
+}
+
+interface LedgerQuestion extends Pick<RelayProgram, 'configuration' | 'context'> {
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Nothing is claimed in, or published from, a ledger that a gateway would not serve from. @throws LedgerLostError */
+async function refuseLost(log: EventLog, question: LedgerQuestion): Promise<void> {
+  const { configuration, context, logger, signal } = question;
+  const backOff = new BackOff(RELAY_LIMITS.lagCheckMs);
+  while (!signal.aborted)
+    try {
+      const { error } = await context.proveLedger(log, configuration);
+      if (error !== null) throw error;
+      return;
+    } catch (error) {
+      if (!(error instanceof EventLogError && error.canRetry)) throw error;
+      logger.warn({ reason: error.message }, 'the event log is away; whether it is whole is asked again');
+      await backOff.wait(signal);
+    }
 }
 
 /** What is sent with half a claim left is to be answered before the claim is over. */

@@ -10,13 +10,12 @@ import {
   EXIT,
   recordingOf,
   show,
-  withEventLog,
+  withUnprovenLog,
 } from '../../ledger/commands/command-context.ts';
 import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
 import { describeLost } from '../../ledger/identity/ledger-lost.ts';
-import { ledgerPlace } from '../../ledger/identity/ledger-place.ts';
+import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
 import type { LedgerIdentity } from '../../ledger/identity/ledger-state.ts';
-import { IDENTITY_LIMITS } from '../../ledger/identity/limits.ts';
 import { findUnsettleable, type UnsettleableRequest } from '../../ledger/identity/unsettleable.ts';
 import { openJournal } from '../../ledger/journal/journal.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
@@ -47,7 +46,7 @@ export function addAcceptLossCommand(ledger: Command, context: CommandContext): 
       '\nExample:\n  gateway ledger accept-loss --reason "disk lost, restored from Tuesday\'s backup"',
     )
     .action(async ({ reason }: { readonly reason: string }, command: Command) => {
-      await withEventLog(context, command, async (log, configuration) => {
+      await withUnprovenLog(context, command, async (log, configuration) => {
         const accepted = await accept(log, configuration, context, reason);
         show(context, command, { json: jsonOf(accepted, reason), text: textOf(accepted) });
       });
@@ -68,7 +67,7 @@ async function accept(
   try {
     const nowMs = context.clock();
     const folder = readFolder(configuration.data, recovered, nowMs);
-    const looks = configuration.eventLog.kind === 'sqlite' ? 1 : IDENTITY_LIMITS.looks;
+    const looks = looksFor(configuration);
     const where = ledgerPlace(configuration);
     const comparison = await compareLedger(folder.all, { log, where, looks });
     if (comparison.type === 'other ledger') throw comparison.error;

@@ -1,9 +1,9 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { formatUsd, microUsd } from '../../contracts/money.ts';
 import { usableCredits } from '../../ledger/account/grants.ts';
-import { type CommandContext, show, table, withEventLog } from '../../ledger/commands/command-context.ts';
-import { Projections } from '../projections.ts';
+import { type CommandContext, show, table } from '../../ledger/commands/command-context.ts';
+import type { AccountViews } from '../account-views.ts';
+import { withViews } from './with-views.ts';
 
 /** `gateway account list`: from the views and what the log has beyond them; the views' file is left alone. */
 export function addAccountListCommand(account: Command, context: CommandContext): void {
@@ -11,31 +11,24 @@ export function addAccountListCommand(account: Command, context: CommandContext)
     .command('list')
     .description('list all accounts')
     .action(async (_options: unknown, command: Command) => {
-      await withEventLog(context, command, async (log, configuration) => {
-        const path = join(configuration.data, 'views.db');
-        const projections = await Projections.start({ log, path, persist: false, onStopped: () => undefined });
-        try {
-          await projections.whenCaughtUp();
-          const accounts = openAccounts(projections, context.clock());
-          const rows = accounts.map((one) => [
-            one.accountId,
-            one.kind,
-            one.email,
-            one.plan,
-            formatUsd(one.availableMicroUsd),
-          ]);
-          show(context, command, {
-            json: accounts,
-            text: table(['account', 'kind', 'e-mail', 'plan', 'USD available'], rows),
-          });
-        } finally {
-          await projections.close();
-        }
+      await withViews(context, command, async (accounts) => {
+        const listed = openAccounts(accounts, context.clock());
+        const rows = listed.map((one) => [
+          one.accountId,
+          one.kind,
+          one.email,
+          one.plan,
+          formatUsd(one.availableMicroUsd),
+        ]);
+        show(context, command, {
+          json: listed,
+          text: table(['account', 'kind', 'e-mail', 'plan', 'USD available'], rows),
+        });
       });
     });
 }
 
-const openAccounts = ({ accounts }: Projections, nowMs: number) =>
+const openAccounts = (accounts: AccountViews, nowMs: number) =>
   [...accounts.balance.all()].flatMap(([accountId, { state }]) =>
     state.type === 'unopened'
       ? []

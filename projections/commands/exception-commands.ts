@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type AccountId, type RequestId, requestId } from '../../contracts/ids.ts';
 import { formatUsd } from '../../contracts/money.ts';
@@ -16,7 +15,7 @@ import {
 } from '../../ledger/commands/command-context.ts';
 import { runAccountCommand } from '../../ledger/commands/run-account-command.ts';
 import type { AccountViews } from '../account-views.ts';
-import { Projections } from '../projections.ts';
+import { withViews } from './with-views.ts';
 
 /** The command and event of each word. */
 const ENDINGS = {
@@ -59,7 +58,7 @@ function addEnding(exception: Command, context: CommandContext, word: Word, what
 }
 
 async function list(only: AccountId | null, all: boolean, command: Command, context: CommandContext): Promise<void> {
-  await withViews(command, context, async (accounts) => {
+  await withViews(context, command, async (accounts) => {
     const rows = exceptionsIn(accounts, only, all);
     const unlisted = unlistedIn(accounts, only);
     const text = table(
@@ -151,27 +150,9 @@ async function end(word: Word, request: RequestId, options: EndOptions, command:
 
 /** The account whose exception it is. @throws CommandError where no account has one of this request */
 async function accountOf(request: RequestId, command: Command, context: CommandContext): Promise<AccountId> {
-  return withViews(command, context, async (accounts) => {
+  return withViews(context, command, async (accounts) => {
     for (const [accountId, { open, ended }] of statesIn(accounts, null))
       if (Object.hasOwn(open, request) || Object.hasOwn(ended, request)) return accountId;
     throw new CommandError(`${request}: no account has an exception of this request`, EXIT.refused);
-  });
-}
-
-/** From the views and what the log has beyond them; the views' file is left alone. */
-async function withViews<T>(
-  command: Command,
-  context: CommandContext,
-  work: (accounts: AccountViews) => Promise<T>,
-): Promise<T> {
-  return withEventLog(context, command, async (log, configuration) => {
-    const path = join(configuration.data, 'views.db');
-    const projections = await Projections.start({ log, path, persist: false, onStopped: () => undefined });
-    try {
-      await projections.whenCaughtUp();
-      return await work(projections.accounts);
-    } finally {
-      await projections.close();
-    }
   });
 }

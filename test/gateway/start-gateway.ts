@@ -112,7 +112,14 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     callsProviders: true,
   });
   const log = options.log ?? (await openSqliteEventLog({ path: join(data, 'ledger.db') }));
-  const context: CommandContext = { openEventLog: async () => log, environment: {}, clock, write: () => undefined };
+  const context: CommandContext = {
+    openEventLog: async () => log,
+    proveLedger: async () => ({ isWhole: true, error: null }),
+    environment: {},
+    clock,
+    write: () => undefined,
+    warn: () => undefined,
+  };
   const isFirst = (await log.headPosition()) === null;
   await publishFirstCatalog(context, log, configuration);
   const run = (id: AccountId, command: AccountCommand) => runAccountCommand(context, log, id, command);

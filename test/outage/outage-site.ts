@@ -123,9 +123,11 @@ function writeConfiguration(parts: ConfigurationParts): string {
 async function openAccount(log: EventLog, id: AccountId, keys: number): Promise<ClientKey[]> {
   const context: CommandContext = {
     openEventLog: async () => log,
+    proveLedger: async () => ({ isWhole: true, error: null }),
     environment: {},
     clock: Date.now,
     write: () => undefined,
+    warn: () => undefined,
   };
   const run = (command: AccountCommand) => runAccountCommand(context, log, id, command);
   const nowMs = Date.now();

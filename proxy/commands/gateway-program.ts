@@ -1,0 +1,55 @@
+import { Command } from 'commander';
+import { addAccountCommands } from '../../ledger/commands/account-commands.ts';
+import { addCatalogCommands } from '../../ledger/commands/catalog-commands.ts';
+import type { CommandContext } from '../../ledger/commands/command-context.ts';
+import { addCreditsCommands } from '../../ledger/commands/credits-commands.ts';
+import { addKeyCommands } from '../../ledger/commands/key-commands.ts';
+import { addLedgerCommands } from '../../ledger/commands/ledger-commands.ts';
+import { addLimitCommands } from '../../ledger/commands/limit-commands.ts';
+import { addReinstateCommand } from '../../ledger/commands/reinstate-command.ts';
+import { addRelayCommand } from '../../ledger/commands/relay-command.ts';
+import { addAcceptLossCommand } from '../../projections/commands/accept-loss.ts';
+import { addAccountListCommand } from '../../projections/commands/account-list.ts';
+import { addExceptionCommands } from '../../projections/commands/exception-commands.ts';
+import { addServeCommand } from './serve-command.ts';
+
+/** All commands of the program `gateway`, each of which throws what it cannot do: the caller decides how the process ends. */
+export function gatewayProgram(context: CommandContext): Command {
+  const program = new Command('gateway')
+    .description('a model gateway that bills to the token and can prove it')
+    .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)')
+    .option('--data <folder>', "data folder instead of the configuration's")
+    .option('--json', 'answers for machines')
+    .showHelpAfterError('(--help shows how)')
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 unexpected failure, 2 wrong usage or configuration, 3 refused, 4 data out of reach',
+    )
+    .exitOverride();
+  addServeCommand(program, context);
+  addRelayCommand(program, context);
+  const account = program.command('account').description('accounts');
+  addAccountCommands(account, context);
+  addAccountListCommand(account, context);
+  const credits = program.command('credits').description('credits');
+  addCreditsCommands(credits, context);
+  addReinstateCommand(credits, context);
+  addKeyCommands(program.command('key').description('service keys'), context);
+  addExceptionCommands(program.command('exception').description('usage that could not be debited as it came'), context);
+  addLimitCommands(program.command('limit').description('monthly spend limits'), context);
+  addCatalogCommands(program.command('catalog').description('models and prices'), context);
+  const ledger = program.command('ledger').description('the ledger, for auditors, and after a loss');
+  addLedgerCommands(ledger, context);
+  addAcceptLossCommand(ledger, context);
+  overrideExits(program);
+  return program;
+}
+
+/** Sub-commands must throw, too, so that `main.ts` alone decides how the process ends. */
+function overrideExits(command: Command): void {
+  for (const inner of command.commands) {
+    inner.exitOverride();
+    overrideExits(inner);
+  }
+}

@@ -1,0 +1,66 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readConfiguration } from '../../contracts/configuration.ts';
+import type { ProvenLedger } from '../../ledger/commands/command-context.ts';
+import { proveLedger } from '../../projections/commands/proven-ledger.ts';
+import { runProgram } from '../commands/run-program.ts';
+import { readKept } from '../written-before/kept-state.ts';
+import { type Keep, LedgerSite } from './lost-ledgers.ts';
+
+const FIRST_EVENTS: Keep = (_event, index) => index < 20;
+
+/** A folder with views, leases and an unsettled journal whose ledger was put back to its first events, or was not. */
+async function siteOf(keep: Keep | null): Promise<LedgerSite> {
+  const { folder, computed } = readKept('76ed563', 'sqlite', 'whole');
+  const site = new LedgerSite('sqlite', folder, computed);
+  await site.up();
+  onTestFinished(() => site.down());
+  if (keep !== null) await site.rollBack(keep);
+  return site;
+}
+
+async function proven(site: LedgerSite): Promise<ProvenLedger> {
+  const configuration = readConfiguration({ file: site.configPath, environment: {}, callsProviders: false });
+  const log = await site.openLog();
+  try {
+    return await proveLedger(log, configuration, Date.now);
+  } finally {
+    await log.close();
+  }
+}
+
+describe('a command', () => {
+  it('refuses a ledger that was put back in the words of the gateway, and one that reads warns with them', async () => {
+    const site = await siteOf(FIRST_EVENTS);
+    const run = (...args: string[]) => runProgram('--config', site.configPath, ...args);
+    const [serve, grant] = [await run('serve', '--port', '0'), await run('credits', 'grant', 'acct_ada', '--usd', '5')];
+    expect(grant).toEqual({ exitCode: 3, stdout: '', stderr: serve.stderr });
+    expect(grant.stderr).toMatch(/^gateway: the ledger .* lacks events that it had;/);
+    const list = await run('account', 'list');
+    expect(list).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('acct_ada') });
+    expect(list.stderr).toBe(serve.stderr.replace('gateway: ', 'warning: '));
+  });
+
+  it('believes what the views know, and what the journal knows, each alone', async () => {
+    const views = await siteOf(FIRST_EVENTS);
+    views.forget('journal');
+    expect((await proven(views)).error?.message).toMatch(/acct_ada: views\.db knows revision/);
+    const journal = await siteOf(FIRST_EVENTS);
+    journal.forget('views.db');
+    expect((await proven(journal)).error?.message).toMatch(/acct_ada: the journal knows revision/);
+  });
+
+  it('writes where the ledger has everything, and where the folder knows nothing', async () => {
+    expect(await proven(await siteOf(null))).toEqual({ isWhole: true, error: null });
+    const bare = await siteOf(FIRST_EVENTS);
+    bare.forget('views.db', 'journal');
+    expect(await proven(bare)).toEqual({ isWhole: true, error: null });
+  });
+
+  it('says so where what the folder knows cannot be read', async () => {
+    const site = await siteOf(null);
+    writeFileSync(join(site.data, 'ledger-id'), '{"ledgerId":');
+    await expect(proven(site)).rejects.toThrow(/what .* knows of its ledger cannot be read: .*ledger-id/);
+  });
+});
