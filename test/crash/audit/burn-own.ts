@@ -2,10 +2,15 @@ export interface OwnGrant {
   readonly grantId: string;
   readonly amount: bigint;
   remaining: bigint;
+  /** What was written down as expired and has not come back. */
+  expired: bigint;
+  /** The end by which that was done; null where it never was. */
+  expiredAtMs: number | null;
   readonly priority: number;
   readonly isFree: boolean;
   readonly effectiveAtMs: number;
-  readonly expiresAtMs: number | null;
+  /** Exclusive. What comes back may bring a later one. */
+  expiresAtMs: number | null;
 }
 
 export interface OwnShare {

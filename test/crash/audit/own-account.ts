@@ -1,4 +1,5 @@
 import { isUsableAt, type OwnGrant } from './burn-own.ts';
+import type { OwnLeases } from './own-leases.ts';
 import type { DebitData, UsageData } from './stored-event.ts';
 
 export interface OwnMonth {
@@ -21,6 +22,7 @@ export interface AccountBooks {
   readonly accountId: string;
   readonly faults: string[];
   readonly grants: OwnGrant[];
+  readonly leases: OwnLeases;
   readonly months: Map<string, OwnMonth>;
   readonly usages: UsageData[];
   readonly debits: DebitData[];
@@ -49,6 +51,7 @@ export const emptyBooks = (accountId: string): AccountBooks => ({
   accountId,
   faults: [],
   grants: [],
+  leases: new Map(),
   months: new Map(),
   usages: [],
   debits: [],

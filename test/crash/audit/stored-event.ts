@@ -50,6 +50,8 @@ export interface DebitData {
   /** Events of the first version have neither. */
   readonly leftOut?: string;
   readonly uses?: readonly OwnUse[];
+  /** Absent where one proxy has all credit to itself. */
+  readonly leaseId?: string;
   readonly lines: readonly {
     readonly tokenClass: string;
     readonly tokens: number;
@@ -81,16 +83,28 @@ export interface LateData {
 }
 
 /** What an operator debits after all, with the figures of a debit. */
-export type ApprovedData = Omit<DebitData, 'leftOut' | 'uses' | 'lines'>;
+export type ApprovedData = Omit<DebitData, 'leftOut' | 'uses' | 'lines' | 'leaseId'>;
 
 export interface RemovedData {
   readonly grantId: string;
   readonly amount: string;
 }
 
+export interface LeasedData {
+  readonly leaseId: string;
+  readonly amount: string;
+  readonly expiresAt: string;
+}
+
+export type ReleasedData = Pick<LeasedData, 'leaseId' | 'amount'>;
+
 export interface LimitData {
   readonly keyId: string | null;
   readonly limit: string | null;
+}
+
+export interface ExpiredData extends RemovedData {
+  readonly expiredAt: string;
 }
 
 /** An expiry that is undone. */

@@ -86,19 +86,22 @@ const afterMs = fc.oneof(
 
 export const lives = fc.array(fc.record({ step, afterMs }), { maxLength: 40, size: 'max' });
 
-/** The events of a life. Commands that are refused leave none. */
-export function live(steps: readonly TimedStep[]): AccountEvent[] {
-  const events: AccountEvent[] = [];
+/** The events of a life. */
+export const live = (steps: readonly TimedStep[]): AccountEvent[] => liveInTime(steps).map(({ event }) => event);
+
+/** The events of a life, each with the time at which it was decided. Commands that are refused leave none. */
+export function liveInTime(steps: readonly TimedStep[]): { readonly event: AccountEvent; readonly atMs: number }[] {
+  const events: { event: AccountEvent; atMs: number }[] = [];
+  let nowMs = BIRTH_MS;
   let state: AccountState = INITIAL_ACCOUNT;
   const take = (decided: readonly AccountEvent[]): void => {
     for (const event of decided) state = evolve(state, event);
-    events.push(...decided);
+    events.push(...decided.map((event) => ({ event, atMs: nowMs })));
   };
   const run = (command: AccountCommand): void => {
     const decision = decide(command, state);
     if (!('type' in decision)) take(decision);
   };
-  let nowMs = BIRTH_MS;
   run(birth);
   for (const keyId of [KEY, OTHER_KEY]) run({ ...issue, keyId, nowMs });
   for (const [index, { step: next, afterMs }] of steps.entries()) {
