@@ -1,7 +1,11 @@
 import type { EventLog } from '../../contracts/event-log.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
 import type { AccountId } from '../../contracts/ids.ts';
+import type { AccountState } from '../account/account-state.ts';
 import type { AccountCommand } from '../account/commands.ts';
+import { decide } from '../account/decide.ts';
 import { type CommandResult, executeCommand } from '../account/execute-command.ts';
+import { loadAccount } from '../account/load-account.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf } from './command-context.ts';
 
 export type Done = Extract<CommandResult, { type: 'done' }>;
@@ -16,4 +20,21 @@ export async function runAccountCommand(
   const result = await executeCommand(log, accountId, command, recordingOf(context));
   if (result.type === 'refused') throw new CommandError(`${accountId}: ${result.message}`, EXIT.refused);
   return result;
+}
+
+export interface Decided {
+  readonly before: AccountState;
+  readonly events: readonly AccountEvent[];
+}
+
+/** What the command would write now; writes nothing. @throws CommandError as it would */
+export async function decideAccountCommand(
+  log: EventLog,
+  accountId: AccountId,
+  command: AccountCommand,
+): Promise<Decided> {
+  const { state: before } = await loadAccount(log, accountId);
+  const decision = decide(command, before);
+  if ('type' in decision) throw new CommandError(`${accountId}: ${decision.message}`, EXIT.refused);
+  return { before, events: decision };
 }

@@ -1,13 +1,8 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { EventLog } from '../../contracts/event-log.ts';
-import type { CommandContext } from '../../ledger/commands/command-context.ts';
-import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { ledgerLost } from '../../ledger/identity/ledger-lost.ts';
 import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
 
 /** What each command does with a ledger that has lost events that the data folder knows of. */
 const CATALOG = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
@@ -47,46 +42,16 @@ const lost = ledgerLost('ledger.db', {
   untold: 0,
 });
 
-let log: EventLog;
-let context: CommandContext;
-let file: string;
-let answered: string;
-let warned: string;
+let program: ProgramInProcess;
 
 beforeEach(async () => {
-  const data = temporaryFolder();
-  log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
-  onTestFinished(() => log.close());
-  file = join(data, 'gateway.json');
-  writeFileSync(file, JSON.stringify({ data, kafka: { brokers: ['127.0.0.1:1'], topic: 'ledger', partitions: 1 } }));
-  answered = '';
-  warned = '';
-  context = {
-    openEventLog: async () => ({
-      append: log.append.bind(log),
-      readStream: log.readStream.bind(log),
-      readAll: log.readAll.bind(log),
-      subscribeAll: log.subscribeAll.bind(log),
-      headPosition: log.headPosition.bind(log),
-      close: async () => undefined,
-    }),
-    proveLedger: async () => ({ isWhole: true, error: null }),
-    environment: {},
-    clock: Date.now,
-    write: (text) => {
-      answered += text;
-    },
-    warn: (text) => {
-      warned += text;
-    },
-  };
-  await run('account open', ['--email', 'ada@example.com', '--id', 'acct_ada']);
-  answered = '';
-  context = { ...context, proveLedger: async () => ({ isWhole: false, error: lost }) };
+  program = await programInProcess();
+  onTestFinished(() => program.close());
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+  program.ledger = { isWhole: false, error: lost };
 });
 
-const run = (name: string, args: readonly string[]) =>
-  gatewayProgram(context).parseAsync(['--config', file, ...name.split(' '), ...args], { from: 'user' });
+const run = (name: string, args: readonly string[]) => program.run(...name.split(' '), ...args);
 
 const namesOf = (command: Command): string[] =>
   command.commands.flatMap((inner) =>
@@ -95,20 +60,18 @@ const namesOf = (command: Command): string[] =>
 
 describe('with a ledger that is lost', () => {
   it.each(WRITING)('`gateway %s` writes nothing and says what a gateway says', async (name, args) => {
-    const before = await log.headPosition();
+    const before = await program.log.headPosition();
     await expect(run(name, args)).rejects.toBe(lost);
-    expect(await log.headPosition()).toBe(before);
-    expect(answered).toBe('');
+    expect(await program.log.headPosition()).toBe(before);
   });
 
   it.each(READING)('`gateway %s` warns and shows what is there', async (name, args, shown) => {
-    await run(name, args);
-    expect(warned).toBe(`warning: ${lost.message}\n`);
-    expect(answered).toMatch(shown);
+    expect(await run(name, args)).toMatch(shown);
+    expect(program.warned).toBe(`warning: ${lost.message}\n`);
   });
 
   it('every command of the program is one of these', () => {
     const known = [...WRITING.map(([name]) => name), ...READING.map(([name]) => name), ...OTHERS];
-    expect(namesOf(gatewayProgram(context)).sort()).toEqual(known.sort());
+    expect(namesOf(gatewayProgram(program.context)).sort()).toEqual(known.sort());
   });
 });

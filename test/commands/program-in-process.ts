@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { CommandContext, ProvenLedger } from '../../ledger/commands/command-context.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { temporaryFolder } from '../gateway/start-gateway.ts';
+
+/** The program's commands in this process, on a ledger of their own: what they print, and what they throw. */
+export interface ProgramInProcess {
+  readonly log: EventLog;
+  readonly context: CommandContext;
+  /** How the ledger compares with what is known of it; whole at first. */
+  ledger: ProvenLedger;
+  /** Carries out one command and returns what it prints. @throws what the command throws */
+  run(...args: readonly string[]): Promise<string>;
+  /** The same with `--json`. */
+  json(...args: readonly string[]): Promise<Record<string, unknown>>;
+  /** Everything that was printed beside answers. */
+  readonly warned: string;
+  close(): Promise<void>;
+}
+
+export async function programInProcess(): Promise<ProgramInProcess> {
+  const data = temporaryFolder();
+  const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+  const file = join(data, 'gateway.json');
+  writeFileSync(file, JSON.stringify({ data, kafka: { brokers: ['127.0.0.1:1'], topic: 'ledger', partitions: 1 } }));
+  let answered = '';
+  let warned = '';
+  const program: ProgramInProcess = {
+    log,
+    context: {
+      openEventLog: async () => heldOpen(log),
+      proveLedger: async () => program.ledger,
+      environment: {},
+      clock: Date.now,
+      write: (text) => {
+        answered += text;
+      },
+      warn: (text) => {
+        warned += text;
+      },
+    },
+    ledger: { isWhole: true, error: null },
+    run: async (...args) => {
+      answered = '';
+      await gatewayProgram(program.context).parseAsync(['--config', file, ...args], { from: 'user' });
+      return answered;
+    },
+    json: async (...args) => JSON.parse(await program.run('--json', ...args)),
+    get warned() {
+      return warned;
+    },
+    close: () => log.close(),
+  };
+  return program;
+}
+
+/** The same log for one command after the other, each of which closes what it has opened. */
+const heldOpen = (log: EventLog): EventLog => ({
+  append: log.append.bind(log),
+  readStream: log.readStream.bind(log),
+  readAll: log.readAll.bind(log),
+  subscribeAll: log.subscribeAll.bind(log),
+  headPosition: log.headPosition.bind(log),
+  close: async () => undefined,
+});
