@@ -158,6 +158,8 @@ const configurationSchema = z.strictObject({
    */
   unknownBetas: z.enum(['drop', 'refuse']).default('drop'),
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
+  /** Answers that are read on at once after their clients have left; a further one's upstream is left at once. */
+  drainsMax: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsMax),
   /** A client that takes no byte of an answer that waits for it, for so long, has left: it is charged as one that did. */
   clientStallMs: milliseconds(LIMITS.idleMs).default(LIMITS.clientStallMs),
   shutdownDrainMs: milliseconds(10 * LIMITS.shutdownDrainMs).default(LIMITS.shutdownDrainMs),

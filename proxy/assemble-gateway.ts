@@ -156,7 +156,7 @@ function serverOf(
     counts,
     relay: {
       accounting: new RequestAccounting({ epoch, journal, holds, settlement, counts, monotonic, logger }),
-      drains: new Drains({ max: LIMITS.drainsMax, ms: configuration.drainMs }),
+      drains: new Drains({ max: configuration.drainsMax, ms: configuration.drainMs }),
       logger,
       clock,
       chargeInterrupted: configuration.chargeInterrupted,

@@ -56,8 +56,8 @@ export class ClientAnswer {
   }
 
   end(): void {
-    if (this.#response.writableNeedDrain) this.#watch();
     this.#response.end();
+    this.#watchTheEnd();
   }
 
   /** The client is taken for one that has left. */
@@ -72,6 +72,16 @@ export class ClientAnswer {
     this.#response.setTimeout(this.#stallMs);
   }
 
+  /**
+   * What the network has not taken by now, be it a byte, has the same time as any other. Most answers are gone with their
+   * end. The connection's next answer has its own time, so this ends before the connection is given on.
+   */
+  #watchTheEnd(): void {
+    if (this.#response.writableLength === 0) return;
+    this.#watch();
+    this.#response.prependOnceListener('finish', () => this.#response.setTimeout(0));
+  }
+
   refuse(refusal: Refusal): void {
     const body = JSON.stringify(errorEnvelope(refusal.code, refusal.message, this.#requestId));
     const headers = ['content-type', 'application/json; charset=utf-8', ...this.#ownHeaders()];
@@ -79,6 +89,7 @@ export class ClientAnswer {
     headers.push('content-length', String(Buffer.byteLength(body)));
     this.#response.writeHead(ERROR_TABLE[refusal.code].status, headers);
     this.#response.end(body);
+    this.#watchTheEnd();
   }
 
   /**

@@ -160,6 +160,22 @@ describe('a client that leaves before the head', () => {
     expect(debits).toMatchObject([{ amount: BigInt(usages[0]?.tokens.input ?? 0) * 6n }]);
   });
 
+  it('with all drains taken pays for its input at once, and whoever left before is read on', async () => {
+    await start({ settings: { drainsMax: 1 } });
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([wait(gate.promise), ...stream(streamEvents({ tokens }))]);
+    await leaveBeforeHead({ body: question });
+    await leaveBeforeHead({ body: question });
+    const { usages } = await usagesReach(1);
+    expect(usages).toMatchObject([{ ...left, tokens: { output: 0 } }]);
+    expect(usages[0]?.tokens.input).toBeGreaterThan(1_300);
+    const cancelled = await upstream.seen(1);
+    await cancelled.over;
+    expect(cancelled.leftMs).not.toBeNull();
+    gate.resolve();
+    expect((await usagesReach(2)).usages[1]).toMatchObject({ ...left, source: 'reported', tokens });
+  });
+
   it('pays nothing where its upstream then says an error', async () => {
     await start();
     const gate = Promise.withResolvers<void>();
