@@ -67,6 +67,7 @@ export class Projections {
   #reading: Subscription | null = null;
   #checkpoint: (() => string) | null = null;
   #caughtUp = false;
+  #restoredMarkMs: number | null = null;
   #stopped: Error | null = null;
   #closing: Promise<void> | null = null;
 
@@ -105,6 +106,14 @@ export class Projections {
    */
   ageMs(nowMs: number): number | null {
     return this.#age.ageMs(nowMs);
+  }
+
+  /**
+   * When the views of the file were last current, by the clock of then; null where there were none. Whoever has them
+   * knows that it has been so late, also where the log is away.
+   */
+  get restoredMarkMs(): number | null {
+    return this.#restoredMarkMs;
   }
 
   /** What has stopped the projections; null while they follow their feed, or look for it. */
@@ -187,7 +196,9 @@ export class Projections {
   #takeRestored({ checkpoint, currentAtMs }: StoredCheckpoint): void {
     this.#checkpoint = () => checkpoint;
     this.#folded.reset(this.#feed.throughOf(checkpoint));
-    this.#age.restored(currentAtMs);
+    this.#restoredMarkMs = currentAtMs;
+    // By a clock that is behind they would be young until it is there.
+    this.#age.restored(currentAtMs === null ? null : Math.min(currentAtMs, this.#clock()));
     for (const [accountId, { state }] of this.accounts.balance.all()) this.accounts.keys.addFrom(accountId, state);
   }
 
@@ -214,6 +225,7 @@ export class Projections {
     this.accounts.keys.clear();
     this.#checkpoint = null;
     this.#folded.reset(null);
+    this.#restoredMarkMs = null;
     this.#age.restored(null);
   }
 

@@ -157,12 +157,19 @@ export class Gateway {
     options.onUnusable?.(error);
   }
 
-  /** The log is away before anything could be settled: the views of an earlier run are served from, where they suffice. */
+  /**
+   * The log is away before anything could be settled: the views of an earlier run are served from, where they suffice.
+   * What the clock is compared with is then when they were last current.
+   */
   #serveWithoutLog(): void {
-    const { availability, projections, recovered, options } = this.#process;
-    if (availability.isServing || this.#stopping !== null) return;
-    if (projections.ageMs(options.clock()) === null || !recovered.hold()) return;
-    availability.serve();
+    const { availability, projections, recovered, clock, options } = this.#process;
+    if (this.#stopping !== null) return;
+    if (!availability.isServing) {
+      if (projections.ageMs(options.clock()) === null || !recovered.hold()) return;
+      if (projections.restoredMarkMs !== null)
+        clock.hasBeen(projections.restoredMarkMs, 'the time at which the views were last current');
+      availability.serve();
+    }
     if (availability.refuse() === null) this.#ready.resolve();
   }
 }

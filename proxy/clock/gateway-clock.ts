@@ -56,6 +56,11 @@ export class GatewayClock {
     return this.#watch.doubt() ?? this.#skew?.doubt() ?? null;
   }
 
+  /** As `ClockWatch.hasBeen`: what is known where the log cannot be asked. */
+  hasBeen(knownMs: number, what: string): void {
+    this.#watch.hasBeen(knownMs, what);
+  }
+
   /**
    * Compares it with what the log knows, and from then on with the clock of its server; waits for a log that is away.
    * @throws Error when closed meanwhile

@@ -129,6 +129,24 @@ describe('a gateway that starts while the event log is away', () => {
     expect((await usagesIn(log)).toSorted()).toEqual(spent.map(requestIdOf).toSorted());
   });
 
+  it('by a clock that is behind its views admits nothing until that has been steady for a minute, and for 5 minutes then', async () => {
+    const { log, gateway } = await start();
+    expect((await post(gateway, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+    await gateway.gateway.stop();
+    await log.goAway();
+    clock.nowMs -= 3 * 86_400_000;
+    const again = await startAgain(gateway, log);
+    const doubted = async () => refusalOf(await post(again, '/v1/messages', asking('svc-mock')), 529);
+    await expect
+      .poll(doubted)
+      .toMatch(/is 3 days behind the time at which the views were last current; nothing is admitted/);
+    clock.nowMs += LIMITS.clockSteadyMs;
+    await again.gateway.whenReady();
+    expect((await post(again, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+    clock.nowMs += LIMITS.viewsAgeMs;
+    expect(await doubted()).toMatch(/the views are older than the 300 s of projections.maxAgeMs/);
+  });
+
   it('and has no views refuses everybody, also whose key it cannot know yet, until the log is there', async () => {
     const { log, gateway } = await start();
     const config = { data: temporaryFolder(), key: gateway.key };
