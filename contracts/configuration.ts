@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { describeFault, fieldFaults } from './field-faults.ts';
+import { slackFaults } from './lease-slack.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
 
@@ -142,7 +143,7 @@ const configurationSchema = z.strictObject({
       jumpMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.clockJumpMs),
       /** How long it must be steady after that, before anything is admitted or written for good. */
       steadyMs: milliseconds(60 * LIMITS.clockSteadyMs).default(LIMITS.clockSteadyMs),
-      /** How far it may be off the clock of the log's server. With several proxies well below leases.slackMs. */
+      /** How far it may be off the clock of the log's server; leases.slackMs has to cover that (contracts/lease-slack.ts). */
       skewMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.clockSkewMs),
     })
     .prefault({}),
@@ -220,6 +221,9 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
   const kafka = withPassword(result.data.kafka, source, faults);
   if (result.data.projections.source === 'kafka' && kafka === null)
     faults.push('projections.source: kafka needs the section kafka');
+  const proxies = result.data.proxies ?? (eventLog.kind === 'eventstoredb' ? 'many' : 'one');
+  // Over SQLite all proxies are on one machine, and have one clock.
+  if (proxies === 'many' && eventLog.kind === 'eventstoredb') faults.push(...slackFaults(result.data));
   if (faults.length > 0) throw new ConfigurationError(name, faults);
   return deepFreeze({
     ...result.data,
@@ -228,7 +232,7 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
     ...(result.data.catalog === undefined ? {} : { catalog: resolve(base, result.data.catalog) }),
     providers,
     eventLog,
-    proxies: result.data.proxies ?? (eventLog.kind === 'eventstoredb' ? 'many' : 'one'),
+    proxies,
     kafka,
   });
 }

@@ -108,7 +108,10 @@ assert(
   'the total bounds the parts',
 );
 assert(2 * LIMITS.viewsAgeMs <= LIMITS.leaseSlackMs / 2, 'a proxy that serves without the log still has its leases');
-assert(2 * LIMITS.clockSkewMs < LIMITS.leaseSlackMs / 4, 'two proxies at their bounds agree on leases');
+assert(
+  4 * (LIMITS.clockSkewMs + LIMITS.clockJumpMs) < LIMITS.leaseSlackMs,
+  'two proxies at their bounds agree on leases',
+);
 assert(LIMITS.leaseReclaimMs < LIMITS.leaseWaitMs, 'a wait for others is part of the wait for a lease');
 assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');
 assert(LIMITS.settlementScoutMs < LIMITS.settlementBackoffMaxMs, 'the scout comes before the others');

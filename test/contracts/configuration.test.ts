@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type Configuration, ConfigurationError, readConfiguration } from '../../contracts/configuration.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -124,6 +125,28 @@ describe('the credential of a provider', () => {
   test('has no place in the file, and a fault does not repeat it', () => {
     const faults = faultsOf(() => read({ providers: { main: { ...provider, apiKey: SECRET } } }));
     expect(faults).toEqual(['providers.main: has no setting named "apiKey"']);
+  });
+});
+
+describe('the slack of leases', () => {
+  const eventLog = { kind: 'eventstoredb', connectionString: 'esdb://a:2113' };
+  const faultOf = (slackMs: number): string =>
+    `leases.slackMs: ${slackMs} does not cover what the clocks of two proxies may differ by: it must be above 12000, which is 4 times clock.skewMs and clock.jumpMs together (1000 + 2000)`;
+  const settings = (slackMs: number) => ({ leases: { slackMs }, clock: { skewMs: 1_000, jumpMs: 2_000 } });
+
+  test('covers what two clocks may differ by, where the log is on another machine', () => {
+    expect(faultsOf(() => read({ eventLog, ...settings(12_000) }))).toEqual([faultOf(12_000)]);
+    expect(read({ eventLog, ...settings(12_001) })).toMatchObject({ proxies: 'many' });
+  });
+
+  test('need not where there is one proxy, or one machine', () => {
+    expect(read({ eventLog, proxies: 'one', ...settings(1) })).toMatchObject({ proxies: 'one' });
+    expect(read({ proxies: 'many', ...settings(1) })).toMatchObject({ eventLog: { kind: 'sqlite' } });
+  });
+
+  test('does so by default, and where the skew alone is raised too far it is told', () => {
+    expect(read({ eventLog })).toMatchObject({ leases: { slackMs: LIMITS.leaseSlackMs } });
+    expect(faultsOf(() => read({ eventLog, clock: { skewMs: 300_000 } }))).toHaveLength(1);
   });
 });
 

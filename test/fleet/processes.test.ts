@@ -21,6 +21,8 @@ const SHORT = {
   provider: { connectMs: 100, firstByteMs: 400, totalMs: 700 },
   drainMs: 100,
   leases: { slackMs: 2_000 },
+  // What so short a slack covers.
+  clock: { skewMs: 200, jumpMs: 200 },
 };
 
 let store: FakeEventStore;
@@ -50,6 +52,7 @@ interface Times {
   readonly provider?: object;
   readonly drainMs?: number;
   readonly leases?: object;
+  readonly clock?: object;
 }
 
 function writeConfiguration(index: number, { provider = {}, leases = {}, ...times }: Times): void {

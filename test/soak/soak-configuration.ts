@@ -40,6 +40,8 @@ export function writeSoakConfiguration(
     kafka: { brokers, topic: SOAK_TOPIC, partitions: TOPIC_PARTITIONS },
     projections: { source: viewsFrom },
     leases: { slackMs: LEASE_SLACK_MS },
+    // What so short a slack covers.
+    clock: { skewMs: 2_000 },
     // A request to count carries no script, so that this upstream could not say what it will report.
     providers: crashProviders(upstreamUrl, 'SOAK_UPSTREAM_KEY', { countTokens: false, ...PROVIDER_TIMES }),
     drainMs: DRAIN_MS,
