@@ -90,7 +90,8 @@ function moneyRequest(candidate: Candidate, inputTokens: number, parts: GatewayP
   if (account.type === 'unopened') throw new Error(`${accountId} was authenticated and is not open`);
   const worst = worstOf(candidate, inputTokens);
   const maxTokens = candidate.valid.request.max_tokens;
-  return { accountId, account, keyId: key.keyId, worst, maxTokens, nowMs: parts.clock() };
+  const behind = { fieldBehind: candidate.size.behind, betaBehind: candidate.terms.behind };
+  return { accountId, account, keyId: key.keyId, worst, maxTokens, ...behind, nowMs: parts.clock() };
 }
 
 /** Waits until credit is leased for the request, which is then held, or says why it cannot be. */

@@ -1,6 +1,6 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { AccountId, KeyId } from '../../contracts/ids.ts';
-import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { formatUsd, type MicroUsd, microUsd, mostDebited } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { isExpired } from '../../ledger/account/grants.ts';
 import { spendable } from '../../ledger/account/leases.ts';
@@ -17,6 +17,9 @@ export interface MoneyRequest {
   readonly keyId: KeyId;
   readonly worst: WorstCase;
   readonly maxTokens: number;
+  /** The field, and the beta, for which more is held than the request's own bytes at the model's usual price. */
+  readonly fieldBehind: string | null;
+  readonly betaBehind: string | null;
   readonly nowMs: number;
 }
 
@@ -88,11 +91,24 @@ function isTrialOver({ grants }: OpenAccount, nowMs: number): boolean {
   return left.length === 0 && grants.some((grant) => grant.source === 'trial' && isExpired(grant, nowMs));
 }
 
-function figures({ worst, maxTokens }: MoneyRequest, left: MicroUsd, held: MicroUsd): string {
+/** A field's name can be the client's own, of any length. */
+const NAME_SHOWN_MAX = 128;
+
+function figures(request: MoneyRequest, left: MicroUsd, held: MicroUsd): string {
+  const { worst, maxTokens } = request;
   const shown = left < 0n ? microUsd(0n) : left;
   const fitting = maxTokensThatFit(worst, shown);
   const advice =
     fitting >= 1n ? `the largest max_tokens that would pass is ${fitting}` : 'no max_tokens would pass for this input';
   const others = held > 0n ? ` (${formatUsd(held)} USD more is held for requests under way)` : '';
-  return `it could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}, ${formatUsd(shown)} USD is left${others}; ${advice}`;
+  return `it could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}; ${advice}`;
+}
+
+/** What makes the request dearer than its bytes say: without it the caller would look for the cause in vain. */
+function causes({ worst, fieldBehind, betaBehind }: MoneyRequest): string {
+  const beta = betaBehind === null ? [] : [`anthropic-beta ${betaBehind}`];
+  const behind = [...(fieldBehind === null ? [] : [fieldBehind.slice(0, NAME_SHOWN_MAX)]), ...beta];
+  return behind.length === 0
+    ? ''
+    : ` (${formatUsd(mostDebited(worst.input))} USD of it for the most that ${behind.join(' with ')} can bring)`;
 }

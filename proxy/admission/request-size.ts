@@ -26,6 +26,8 @@ export interface RequestSize {
   readonly rounds: number;
   /** Something brings input that a count of the request does not know: it must not lower what is held. */
   readonly isFedFromOutside: boolean;
+  /** The field for which more is held than its bytes: of several the first that may bring the most. Null for none. */
+  readonly behind: string | null;
   /** The most that it may use of what is billed by the use, each with the field that may use it. */
   readonly uses: readonly AskedUse[];
   /** It may use anything that is billed by the use. */
@@ -61,9 +63,10 @@ export function requestSize(request: MessageRequest, body: Buffer): RequestSize 
   }
   // What a thread was begun with, its caches too, is the provider's to know. What is refused writes none.
   const cache = size.refused !== null || isContinued(request.thread) ? '1h' : cacheAskedFor(request, body);
-  const { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, uses, usesAnything, refused } = size;
-  const found = { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, uses, usesAnything, refused };
-  return { bodyBytes: body.length, ...found, cache };
+  const { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, behind, uses, usesAnything, refused } =
+    size;
+  const brought = { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, behind };
+  return { bodyBytes: body.length, ...brought, uses, usesAnything, refused, cache };
 }
 
 type Fields = { readonly [field: string]: unknown };
@@ -82,6 +85,8 @@ class SizeOfRequest {
   isFedFromOutside = false;
   usesAnything = false;
   refused: string | null = null;
+  behind: string | null = null;
+  #roundsBehind = 0;
   /** One for each name, of which the table has few; the path is that of the first field. */
   readonly #uses = new Map<string, AskedUse>();
 
@@ -106,6 +111,7 @@ class SizeOfRequest {
         return;
       case 'fills_window':
         this.fillsWindow = true;
+        this.behind ??= path;
         return;
       case 'outside':
         this.#takeOutside(bearing, path);
@@ -163,6 +169,10 @@ class SizeOfRequest {
   #takeOutside({ rounds, uses, usesMore }: Outside, path: string): void {
     this.isFedFromOutside = true;
     this.fillsWindow = true;
+    if (rounds > this.#roundsBehind) {
+      this.behind = path;
+      this.#roundsBehind = rounds;
+    }
     // Of several tools each has its own rounds after the first, to the provider's bound.
     this.rounds = Math.min(ROUNDS_MAX, this.rounds + rounds - 1);
     if (uses === 'any' || usesMore) this.usesAnything = true;

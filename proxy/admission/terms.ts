@@ -9,6 +9,8 @@ export interface Terms {
   /** `anthropic-beta` as it goes upstream; null where nothing of it does. */
   readonly beta: string | null;
   readonly contextWindow: number;
+  /** The beta for which more may be held: it has a wider window, or prices of its own. Null where none is sent. */
+  readonly behind: string | null;
   /** What the request is held and billed by. */
   readonly rateCard: RateCard;
 }
@@ -26,7 +28,7 @@ type Listed = ModelBetas['listed'][number];
 /** The betas that pass for a model, and its window and prices with them. What does not pass is dropped, or refused. */
 export function termsOf(model: CatalogModel, request: BetaRequest): Terms | Refusal {
   const { contextWindow, rateCard } = model;
-  if (request.header === null) return { beta: null, contextWindow, rateCard };
+  if (request.header === null) return { beta: null, contextWindow, behind: null, rateCard };
   const asked = request.header.split(',').map((name) => name.trim());
   const names = asked.filter((name) => name !== '');
   const unknown = names.find((name) => !isKnown(model, name));
@@ -56,5 +58,7 @@ function termsWith(model: CatalogModel, passing: readonly string[], header: stri
   const [rateCard = model.rateCard] = priced.values();
   const windows = listed.flatMap((beta) => beta.contextWindow ?? []);
   const contextWindow = windows.length === 0 ? model.contextWindow : Math.max(...windows);
-  return { beta: passing.length === 0 ? null : header, contextWindow, rateCard };
+  const widest = listed.find((beta) => beta.contextWindow !== null && beta.contextWindow === contextWindow);
+  const behind = contextWindow > model.contextWindow ? widest?.name : [...priced.keys()][0];
+  return { beta: passing.length === 0 ? null : header, contextWindow, behind: behind ?? null, rateCard };
 }

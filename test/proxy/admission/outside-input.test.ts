@@ -84,6 +84,24 @@ describe('input from outside the request', () => {
     expect((await get(caller, '/me')).body).toMatchObject({ available_credits: 5_000_000 - 2 * 1_810_015 });
   });
 
+  it('is named where the request does not fit: the field, the beta, and what they can bring', async () => {
+    const caller = await openAccount(gateway, { credits: 100_000n });
+    const message = async (body: object, beta?: string): Promise<string> => {
+      const answer = await post(caller, '/v1/messages', body, beta === undefined ? {} : { 'anthropic-beta': beta });
+      return refusalOf(answer, 402);
+    };
+    const searching = asking('opal-search', { max_tokens: 100, tools: [{ ...SEARCH, max_uses: 1 }] });
+    expect(await message(searching)).toContain(
+      'it could cost 1.8115 USD with max_tokens 100 (1.81 USD of it for the most that tools.0.type can bring), 0.10 USD is left',
+    );
+    const long = asking('opal-long', { max_tokens: 100, container: 'c' });
+    expect(await message(long, LONG)).toMatch(
+      /USD of it for the most that container with anthropic-beta context-1m-2025-08-07 can bring\), /,
+    );
+    expect(await message({ ...searching, tools: [], ['x'.repeat(5_000)]: 1 })).toMatch(/most that x{128} can bring/);
+    expect(await message(asking('opal-medium', { max_tokens: 100_000 }))).toContain('max_tokens 100000, 0.10 USD');
+  });
+
   it.each([
     ['a server of tools', { mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'x' }] }],
     ['a container', { container: 'c' }],

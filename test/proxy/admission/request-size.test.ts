@@ -18,6 +18,7 @@ describe('the size of a request', () => {
     fillsWindow: false,
     rounds: 1,
     isFedFromOutside: false,
+    behind: null,
     uses: [],
     usesAnything: false,
     cache: null,
@@ -32,6 +33,15 @@ describe('the size of a request', () => {
     ])
       expect(sizeOf(more)).toEqual({ ...PLAIN, bodyBytes: expect.any(Number) });
     expect(sizeOf({}).bodyBytes).toBe(JSON.stringify({ model: 'm', max_tokens: 1, messages: [] }).length);
+  });
+
+  it('names the field for which more is held than its bytes: the first of those that may bring the most', () => {
+    const search = { type: 'web_search_20250305', name: 'web_search' };
+    const address = { type: 'document', source: { type: 'url', url: 'https://example.com/x.pdf' } };
+    expect(sizeOf(saying(address)).behind).toBe('messages.0.content');
+    const tools = { tools: [{ ...search, max_uses: 1 }, search, search] };
+    expect(sizeOf({ ...saying(address), ...tools }).behind).toBe('tools.1.type');
+    expect(sizeOf({ ...tools, next_field: {} }).behind).toBe('next_field');
   });
 
   it('counts images in messages, in the results of tools, and in documents', () => {

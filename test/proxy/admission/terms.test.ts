@@ -29,3 +29,18 @@ describe('the window of a request', () => {
     expect(terms).toMatchObject({ contextWindow, beta: header });
   });
 });
+
+describe('the beta for which more may be held', () => {
+  const { rateCard } = EXAMPLE;
+  const listed = [...model.betas.listed, { name: 'priced', contextWindow: null, rateCard }];
+  it.each([
+    [null, null],
+    ['none', null],
+    ['less', null],
+    ['less,more,most', 'most'],
+    ['priced,none', 'priced'],
+  ])('of %s is %s', (header, behind) => {
+    const priced = { ...model, betas: { ...model.betas, listed } };
+    expect(termsOf(priced, { header, saysSpeed: false, unknownBetas: 'refuse' })).toMatchObject({ behind });
+  });
+});

@@ -25,6 +25,7 @@ const size = (more: Partial<RequestSize> = {}): RequestSize => ({
   fillsWindow: false,
   rounds: 1,
   isFedFromOutside: false,
+  behind: null,
   uses: [],
   usesAnything: false,
   cache: null,
