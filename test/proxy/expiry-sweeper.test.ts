@@ -1,10 +1,13 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { EventLog } from '../../contracts/event-log.ts';
 import { grantId, keyId, leaseId, proxyId, requestIdFromUuid } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { Holds } from '../../proxy/admission/holds.ts';
 import { ExpirySweeper } from '../../proxy/expiry-sweeper.ts';
+import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
 
 const BORN_MS = Date.parse('2026-11-21T12:00:00.000Z');
@@ -15,14 +18,35 @@ const REQUEST = requestIdFromUuid('019a5b3c-0000-7000-8000-00000000000a');
 let nowMs: number;
 let mayWrite: boolean;
 let gateway: TestGateway;
+let closeLog: () => Promise<void>;
 let holds: Holds;
 let sweeper: ExpirySweeper;
 
-beforeEach(async () => {
+/** Which log the test's gateway has, and what ends it. */
+type OpenLog = () => Promise<{ readonly log?: EventLog; readonly close: () => Promise<void> }>;
+const LOGS: readonly (readonly [kind: string, open: OpenLog])[] = [
+  ['sqlite', async () => ({ close: async () => undefined })],
+  [
+    'eventstoredb',
+    async () => {
+      const store = await startFakeEventStore();
+      const log = await openEventStoreDbEventLog({ connectionString: store.connectionString });
+      const close = async (): Promise<void> => {
+        await log.close();
+        await store.stop();
+      };
+      return { log, close };
+    },
+  ],
+];
+
+async function begin(open: OpenLog): Promise<void> {
   nowMs = BORN_MS;
   mayWrite = true;
   const clock = () => nowMs;
-  gateway = await startTestGateway({ clock });
+  const { log, close } = await open();
+  closeLog = close;
+  gateway = await startTestGateway({ clock, ...(log === undefined ? {} : { log }) });
   await gateway.command({
     type: 'GrantCredits',
     grantId: grantId('grant_short'),
@@ -43,10 +67,11 @@ beforeEach(async () => {
     mayWrite: () => mayWrite,
     logger: pino({ level: 'silent' }),
   });
-});
+}
 afterEach(async () => {
   await sweeper.close();
   await gateway.stop();
+  await closeLog();
 });
 
 const expired = async () => (await gateway.events()).filter((event) => event.type === 'CreditsExpired');
@@ -55,7 +80,9 @@ const WRITTEN = {
   data: { grantId: 'grant_short', amount: 7n, expiredAt: '2026-11-21T12:01:00.000Z' },
 };
 
-describe('expired credits', () => {
+describe.each(LOGS)('over %s, expired credits', (_kind, open) => {
+  beforeEach(() => begin(open));
+
   it('are written down once, a week late', async () => {
     nowMs = EXPIRES_MS + LATE_MS - 1;
     expect(await sweeper.sweep()).toBe(0);
