@@ -1,8 +1,10 @@
+import { MEMBERS_OF_EDIT } from './nested-fields.ts';
+
 /**
  * What can bring input into a request from outside its bytes, and what is known to bring none: the one table that the
  * worst case of a request is computed by (rule 7). From the SDKs' request types (MessageCreateParams, AnthropicBeta's
- * fields), the provider's public documentation, and what agents were seen to send. What stands nowhere here and not in
- * the specification is treated as the worst.
+ * fields), the provider's public documentation, and what agents were seen to send. What stands nowhere here, or among the
+ * members of the objects that are known (nested-fields.ts), and not in the specification is treated as the worst.
  *
  * Assumptions, which the provider's documentation gives and the gateway cannot check:
  * - a server tool makes the provider sample again, each time with the whole context as input; it does so ROUNDS_MAX times
@@ -133,8 +135,12 @@ function bearingOfEdits(value: unknown): Bearing {
   const types = edits.map(typeOf);
   if (types.some((type) => /^compact_/.test(type)))
     return refused('a compaction is billed by tokens that the answer does not report');
-  return types.every((type) => /^clear_(tool_uses|thinking)_\d{8}$/.test(type)) ? OWN_BYTES : WORST;
+  if (!types.every((type) => /^clear_(tool_uses|thinking)_\d{8}$/.test(type))) return WORST;
+  return edits.every(isPlainEdit) ? OWN_BYTES : WORST;
 }
+
+const isPlainEdit = (edit: unknown): boolean =>
+  isObject(edit) && Object.keys(edit).every((name) => Object.hasOwn(MEMBERS_OF_EDIT, name));
 
 const BLOCKS: Readonly<Record<string, Bearing>> = {
   text: OWN_BYTES,

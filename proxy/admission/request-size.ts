@@ -1,5 +1,13 @@
 import type { MessageRequest } from '../../contracts/messages.ts';
 import {
+  ANY,
+  MEMBERS_OF_BLOCK,
+  MEMBERS_OF_MESSAGE,
+  MEMBERS_OF_REQUEST,
+  MEMBERS_OF_TOOL,
+  type Members,
+} from '../../contracts/nested-fields.ts';
+import {
   type Bearing,
   BLOCK_FIELDS,
   bearingOfBlock,
@@ -51,10 +59,12 @@ export interface AskedUse {
 export function requestSize(request: MessageRequest, body: Buffer): RequestSize {
   const size = new SizeOfRequest();
   for (const name in request) size.take(bearingOfField(name, request[name]), name);
+  size.members(request, MEMBERS_OF_REQUEST);
   if (Array.isArray(request.system)) size.blocks(request.system, 'system');
   for (const [index, message] of request.messages.entries()) {
     if (size.refused !== null) break;
     size.knows(message, MESSAGE_FIELDS);
+    size.members(message, MEMBERS_OF_MESSAGE);
     if (Array.isArray(message.content)) size.blocks(message.content, `messages.${index}.content`);
   }
   for (const [index, tool] of (request.tools ?? []).entries()) {
@@ -131,6 +141,20 @@ class SizeOfRequest {
     }
   }
 
+  /** What nobody knows in an object that is known is the worst. What stands in place of such an object has no members. */
+  members(value: Fields, objects: Members): void {
+    for (const name in objects) {
+      const known = objects[name];
+      const object = value[name];
+      if (known === undefined || known === ANY || !isFields(object)) continue;
+      for (const member in object) {
+        if (this.#isWorst) return;
+        if (!Object.hasOwn(known, member)) this.take(WORST, name);
+      }
+      this.members(object, known);
+    }
+  }
+
   blocks(blocks: readonly unknown[], path: string): void {
     for (let index = 0; index < blocks.length && this.refused === null; index++) {
       const block = blocks[index];
@@ -140,13 +164,17 @@ class SizeOfRequest {
   }
 
   tool(tool: unknown, path: string): void {
-    if (isFields(tool)) this.knows(tool, TOOL_FIELDS);
+    if (isFields(tool)) {
+      this.knows(tool, TOOL_FIELDS);
+      this.members(tool, MEMBERS_OF_TOOL);
+    }
     this.take(isFields(tool) ? bearingOfTool(tool) : WORST, `${path}.type`);
   }
 
   #block(block: Fields, parent: string, index: number): void {
     const { type, content, source } = block;
     this.knows(block, BLOCK_FIELDS);
+    this.members(block, MEMBERS_OF_BLOCK);
     if (type === 'tool_addition') this.#addedTool(block.tool, `${parent}.${index}.tool`);
     else if (!this.#isWorst) this.take(bearingOfBlock(type, source), parent);
     this.#inner(content, parent);

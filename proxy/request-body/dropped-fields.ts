@@ -3,7 +3,7 @@ const DROPPED = '__proto__';
 /**
  * Gives back to what the schema made of a body the fields that it leaves out: zod copies no `__proto__`, but the client's
  * bytes go upstream with it, so it counts like any field that nobody knows. Only where zod copies objects of a
- * conversation: the request, its messages, and their blocks and the system's. Deeper values are those of JSON.parse,
+ * conversation: the request, its choice of tools, its messages, and their blocks and the system's. Deeper values are those of JSON.parse,
  * which keeps that field like any other.
  *
  * Asks each object for one name, which costs less than to search the bytes for it and for its escapes.
@@ -11,6 +11,7 @@ const DROPPED = '__proto__';
 export function keepDroppedFields(value: unknown, parsed: unknown): void {
   if (!isFields(value) || !isFields(parsed)) return;
   keep(value, parsed);
+  if (isFields(value.tool_choice) && isFields(parsed.tool_choice)) keep(value.tool_choice, parsed.tool_choice);
   keepInEach(value.system, parsed.system);
   const messages = listOf(parsed.messages);
   for (const [index, message] of listOf(value.messages).entries()) {

@@ -74,6 +74,32 @@ describe('the size of a request', () => {
       { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }, { type: 'clear_thinking_20251015' }] } },
     ],
     ['the start of a thread', { thread: { type: 'create' } }],
+    [
+      'all of output_config',
+      { output_config: { task_budget: { type: 'tokens', total: 1, remaining: 1 }, format: null } },
+    ],
+    ['all of thinking', { thinking: { type: 'adaptive', display: 'omitted', block_binding: { next: 1 } } }],
+    ['a choice of a tool', { tool_choice: { type: 'tool', name: 'n', disable_parallel_tool_use: true } }],
+    [
+      'clearing with all that it has',
+      {
+        context_management: {
+          edits: [
+            {
+              type: 'clear_tool_uses_20250919',
+              trigger: { type: 'input_tokens', value: 1 },
+              keep: { type: 'tool_uses', value: 3 },
+              clear_at_least: null,
+              exclude_tools: ['x'],
+              clear_tool_inputs: true,
+            },
+          ],
+        },
+      },
+    ],
+    ['the data of a client', { metadata: { next: 1 }, output_config: { format: { schema: { next: { type: 1 } } } } }],
+    ['citations', saying({ type: 'text', text: 'x', citations: [{ type: 'char_location', next: 1 }] })],
+    ['an effort of a message', { messages: [{ role: 'user', content: 'x', output_config: { effort: 'low' } }] }],
     ['no servers', { mcp_servers: [] }],
     [
       'tools',
@@ -191,6 +217,35 @@ describe('the size of a request', () => {
     ],
   ])('may fill the window in each of ten rounds: %s', (_title, more) => {
     expect(sizeOf(more)).toMatchObject(worst);
+  });
+
+  it.each<[string, object]>([
+    ['thinking', { thinking: { type: 'enabled', next: 1 } }],
+    ['output_config', { output_config: { effort: 'high', next: 1 } }],
+    ['the format in output_config', { output_config: { format: { type: 'json_schema', next: 1 } } }],
+    ['the budget in output_config', { output_config: { task_budget: { next: 1 } } }],
+    ['output_format', { output_format: { type: 'json_schema', next: 1 } }],
+    ['diagnostics', { diagnostics: { next: 1 } }],
+    ['tool_choice', { tool_choice: { type: 'auto', next: 1 } }],
+    ['the start of a thread', { thread: { type: 'create', tools: [] } }],
+    ['cache_control of the request', { cache_control: { type: 'ephemeral', next: 1 } }],
+    ['context_management', { context_management: { edits: [], next: 1 } }],
+    ['an edit', { context_management: { edits: [{ type: 'clear_thinking_20251015', next: 1 }] } }],
+    ['output_config of a message', { messages: [{ role: 'user', content: 'x', output_config: { next: 1 } }] }],
+    ['cache_control of a block', saying({ type: 'text', text: 'x', cache_control: { next: 1 } })],
+    ['caller', saying({ type: 'tool_use', id: 't', name: 'n', input: {}, caller: { type: 'direct', next: 1 } })],
+    ['citations', saying({ type: 'document', source: { type: 'text', data: 'x' }, citations: { next: 1 } })],
+    ['the source of a document', saying({ type: 'document', source: { type: 'text', data: 'x', next: 1 } })],
+    ['the source of an image', saying(image({ type: 'base64', data: '', next: 1 }))],
+    [
+      'the source of a document in the result of a tool',
+      saying({ type: 'tool_result', content: [{ type: 'document', source: { type: 'text', data: 'x', next: 1 } }] }),
+    ],
+    ['cache_control of a tool', { tools: [{ name: 't', input_schema: {}, cache_control: { next: 1 } }] }],
+    ['citations of a tool', { tools: [{ name: 't', input_schema: {}, citations: { next: 1 } }] }],
+    ['the place of a user', { tools: [{ name: 't', input_schema: {}, user_location: { next: 1 } }] }],
+  ])('is the worst by a field that nobody knows in %s', (_where, more) => {
+    expect(sizeOf(more)).toMatchObject({ ...worst, usesAnything: true });
   });
 
   it('takes a continued thread for one that has the dearest cache and uses anything', () => {
@@ -314,7 +369,7 @@ describe('the size of a request', () => {
 
   it('does not go through a request whose escapes cannot spell the name of a cache', () => {
     const body = Buffer.from('"\\u0061" "\\u00e9" "cache\\u005fcontro"');
-    const request = { ...BARE, metadata: {}, next: null, thinking: untouchable };
+    const request = { ...BARE, metadata: {}, next: null, service_tier: untouchable };
     expect(requestSize(request, body).cache).toBe(null);
     expect(() => requestSize(request, NAMED)).toThrow('was gone through');
   });
@@ -327,7 +382,7 @@ describe('the size of a request', () => {
   });
 
   it('stops at the dearest cache', () => {
-    const first = { ...BARE, ...HOUR, thinking: untouchable };
+    const first = { ...BARE, ...HOUR, service_tier: untouchable };
     expect(requestSize(first, NAMED).cache).toBe('1h');
   });
 
@@ -354,6 +409,12 @@ describe('the size of a request', () => {
     ['the request', '"__proto__":{"x":1},"messages":[]'],
     ['a message', '"messages":[{"role":"user","content":"x","__proto__":{}}]'],
     ['a block', '"messages":[{"role":"user","content":[{"type":"text","text":"x","\\u005f_proto__":{}}]}]'],
+    ['the choice of a tool', '"messages":[],"tool_choice":{"type":"auto","__proto__":{}}'],
+    [
+      'a source',
+      '"messages":[{"role":"user","content":[{"type":"document","source":{"type":"text","__proto__":{}}}]}]',
+    ],
+    ['thinking', '"messages":[],"thinking":{"type":"enabled","__proto__":{}}'],
     ['a block of the system', '"messages":[],"system":[{"type":"text","text":"x","__proto__":{}}]'],
   ])('is the worst by a field __proto__ of %s', (_title, fields) => {
     const valid = validateMessageRequest(Buffer.from(`{"model":"m","max_tokens":1,${fields}}`), {});

@@ -1,0 +1,55 @@
+/**
+ * Members of the objects in a request whose kind is known (outside-input.ts has the fields that they stand in): as in the
+ * SDKs' request types and in what agents send, known to bring no input but their bytes. What a known object has beside
+ * these is treated as the worst. What is the client's own data (a schema, metadata) has no members to know.
+ */
+export interface Members {
+  readonly [name: string]: Members | typeof ANY;
+}
+/** Whatever it is, it is its bytes. */
+export const ANY = 'any';
+
+const EFFORT: Members = { effort: ANY };
+const FORMAT: Members = { type: ANY, schema: ANY, name: ANY, strict: ANY };
+const CACHE_CONTROL: Members = { type: ANY, ttl: ANY, scope: ANY };
+
+/** Of the request. */
+export const MEMBERS_OF_REQUEST: Members = {
+  cache_control: CACHE_CONTROL,
+  context_management: { edits: ANY },
+  diagnostics: { previous_message_id: ANY },
+  output_config: { ...EFFORT, format: FORMAT, task_budget: { type: ANY, total: ANY, remaining: ANY } },
+  output_format: FORMAT,
+  thinking: { type: ANY, budget_tokens: ANY, display: ANY, block_binding: ANY },
+  thread: { type: ANY, previous_message_id: ANY },
+  tool_choice: { type: ANY, name: ANY, disable_parallel_tool_use: ANY },
+};
+
+/** Of an edit of the context that clears. */
+export const MEMBERS_OF_EDIT: Members = {
+  type: ANY,
+  trigger: ANY,
+  keep: ANY,
+  clear_at_least: ANY,
+  exclude_tools: ANY,
+  clear_tool_inputs: ANY,
+};
+
+/** Of a message. */
+export const MEMBERS_OF_MESSAGE: Members = { output_config: EFFORT };
+
+/** Of a content block. */
+export const MEMBERS_OF_BLOCK: Members = {
+  cache_control: CACHE_CONTROL,
+  caller: { type: ANY, tool_id: ANY },
+  /** Where they are a list, they are citations, which repeat what stands elsewhere. */
+  citations: { enabled: ANY },
+  source: { type: ANY, media_type: ANY, data: ANY, url: ANY, file_id: ANY, content: ANY },
+};
+
+/** Of a tool. */
+export const MEMBERS_OF_TOOL: Members = {
+  cache_control: CACHE_CONTROL,
+  citations: { enabled: ANY },
+  user_location: { type: ANY, city: ANY, region: ANY, country: ANY, timezone: ANY },
+};
