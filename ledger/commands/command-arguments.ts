@@ -23,12 +23,18 @@ export function usdArgument(text: string): MicroUsd {
   return amount;
 }
 
-/** An instant in milliseconds: a date (its first moment in UTC) or RFC 3339. */
+/** To the day, the minute, or the second and its parts. A day that there is not (2027-02-31) is none of them. */
+const instantSchema = z.union([
+  z.iso.date(),
+  z.iso.datetime({ offset: true, precision: -1 }),
+  z.iso.datetime({ offset: true }),
+]);
+
+/** An instant in milliseconds: a date (its first moment in UTC) or RFC 3339. The one parser of every option that is one. */
 export function instantArgument(text: string): number {
-  const isInstant = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
-  const ms = isInstant ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError('expected a date such as 2027-01-31 or 2027-01-31T12:00:00Z');
-  return ms;
+  if (!instantSchema.safeParse(text).success)
+    throw new InvalidArgumentError('expected a date that there is, such as 2027-01-31 or 2027-01-31T12:00:00Z');
+  return Date.parse(text);
 }
 
 export function wholeNumberArgument(text: string): number {

@@ -1,0 +1,51 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
+
+let program: ProgramInProcess;
+beforeAll(async () => {
+  program = await programInProcess();
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+  return () => program.close();
+});
+
+const NONE = [
+  '2027-02-31',
+  '2027-02-29',
+  '2027-13-01',
+  '2027-02-31T10:00:00Z',
+  '2027-01-31T12:00:00+25:00',
+  'tomorrow',
+];
+
+describe.each([
+  ['credits grant', ['--usd', '5']],
+  ['credits reinstate', ['--grant', 'grant_trial', '--reason', 'test']],
+  ['key issue', []],
+])('gateway %s', (name, more) => {
+  it.each(NONE)('refuses --expires %s by the name of the option, and writes nothing', async (text) => {
+    const before = await program.log.headPosition();
+    await expect(program.run(...name.split(' '), 'acct_ada', ...more, '--expires', text)).rejects.toThrow(
+      /--expires <instant>.*expected a date that there is/,
+    );
+    expect(await program.log.headPosition()).toBe(before);
+  });
+});
+
+it.each([
+  ['2028-02-29', '2028-02-29T00:00:00.000Z'],
+  ['2099-01-31T12:00Z', '2099-01-31T12:00:00.000Z'],
+  ['2099-01-31T12:00:30.5+01:00', '2099-01-31T11:00:30.500Z'],
+])('%s is taken as %s', async (text, instant) => {
+  await program.run(
+    'credits',
+    'grant',
+    'acct_ada',
+    '--usd',
+    '5',
+    '--id',
+    `grant_${Date.parse(text)}`,
+    '--expires',
+    text,
+  );
+  expect(await program.run('account', 'show', 'acct_ada')).toContain(instant);
+});
