@@ -9,6 +9,8 @@ import { type Ours, startOurs } from './contenders/ours.ts';
 import { startPortkey } from './contenders/portkey.ts';
 import { profileReport } from './cpu-profile.ts';
 import { type Figure, figureFor, figureOf } from './figures.ts';
+import { measureFleet } from './fleet/fleet-bench.ts';
+import { type FleetFigure, fleetFigures, fleetReport } from './fleet/fleet-figures.ts';
 import { judge } from './goals.ts';
 import { median } from './load/latencies.ts';
 import { LoadGenerator } from './load-generator.ts';
@@ -32,15 +34,22 @@ export async function runBench(options: Options, processes: Processes): Promise<
   say(`${options.rounds} rounds of ${options.windowMs} ms, ${options.warmUpMs} ms of warm-up for Node contenders\n`);
   // First, while none of the contenders takes memory or time.
   const settlements = options.settlements ? await runSettlements(options, processes) : [];
+  const fleet = options.fleet ? await runFleet(processes) : [];
   const { figures, samples } = await runWorkloads(options, processes);
   const settlementFigured = settlementFigures(settlements);
-  const judgements = judge(figures, settlementFigured);
+  const judgements = judge(figures, settlementFigured, fleet);
   say(goalsReport(judgements));
   for (const doubt of doubtsOf(figures, [...samples, ...settlements])) say(`doubtful: ${doubt}`);
   say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
   if (options.jsonFile === null) return;
-  const all = { options, figures, settlements: settlementFigured, judgements, samples };
+  const all = { options, figures, settlements: settlementFigured, fleet, judgements, samples };
   writeFileSync(options.jsonFile, `${JSON.stringify(all, null, 2)}\n`);
+}
+
+async function runFleet(processes: Processes): Promise<FleetFigure[]> {
+  const figures = fleetFigures(await measureFleet(processes));
+  say(fleetReport(figures));
+  return figures;
 }
 
 async function runSettlements(options: Options, processes: Processes): Promise<SettlementSample[]> {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ContenderName } from './contenders/contender.ts';
 import type { Figure } from './figures.ts';
+import { fleetFigures } from './fleet/fleet-figures.ts';
 import { judge } from './goals.ts';
 import type { SettlementFigure } from './settlements/settlement-figures.ts';
 import type { WorkloadName } from './workloads.ts';
@@ -88,7 +89,8 @@ test('settlement is judged by its own figures, each log and spread by itself', (
       settled('one hot account', 'eventstoredb', 1_000),
     ],
   );
-  const verdicts = judgements.slice(-3).map(({ verdict, by }) => `${verdict} ${by}`);
+  const ofSettlements = judgements.filter(({ title }) => title.startsWith('settled'));
+  const verdicts = ofSettlements.map(({ verdict, by }) => `${verdict} ${by}`);
   expect(verdicts).toEqual(['fell short 10%', 'not measured null', 'reached null']);
 });
 
@@ -109,6 +111,23 @@ test('the goals are those of the README', () => {
     'settled, 1,000 accounts, sqlite: at least 5000/s',
     'settled, one hot account, sqlite: at least 1000/s',
     'settled, one hot account, eventstoredb: at least 1000/s',
+    'fleet: refused after a limit is set: at most 1000 ms',
+    'fleet: refused after the account is suspended: at most 1000 ms',
+    'fleet: refused after its name is claimed by a copy: at most 1000 ms',
+  ]);
+});
+
+test('what a fleet learns is judged by the slowest of all proxies and times', () => {
+  const figures = fleetFigures([
+    { news: 'a limit is set', ms: 20 },
+    { news: 'a limit is set', ms: 1_100 },
+    { news: 'the account is suspended', ms: 1_000 },
+  ]);
+  const ofFleet = judge([], [], figures).filter(({ title }) => title.startsWith('fleet'));
+  expect(ofFleet.map(({ verdict, by }) => `${verdict} ${by}`)).toEqual([
+    'fell short 10%',
+    'reached null',
+    'not measured null',
   ]);
 });
 

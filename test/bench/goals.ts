@@ -1,5 +1,6 @@
 import type { ContenderName } from './contenders/contender.ts';
 import { addedP50Us, type Figure, type Figures, figureFor } from './figures.ts';
+import { FLEET_NEWS, type FleetFigure } from './fleet/fleet-figures.ts';
 import { type SettlementFigures, settlementFigureFor } from './settlements/settlement-figures.ts';
 import type { SettlementLog, SettlementSpread } from './settlements/settlement-protocol.ts';
 import { EVENTS_PER_BILLED_REQUEST, LEDGER_REQUESTS_PER_S, type WorkloadName } from './workloads.ts';
@@ -96,10 +97,24 @@ const SETTLEMENT_GOALS: readonly Goal<SettlementFigures>[] = [
   settled('one hot account', 'eventstoredb', 1_000),
 ];
 
+/** Within a second, as README and the proxies' documentation promise it while the log is in reach. */
+const FLEET_GOALS: readonly Goal<readonly FleetFigure[]>[] = FLEET_NEWS.map((news) => ({
+  title: `fleet: refused after ${news}`,
+  bound: 'most',
+  limit: 1_000,
+  unit: ' ms',
+  value: (figures) => figures.find((figure) => figure.news === news)?.worstMs ?? null,
+}));
+
 /** Each goal with what was measured and whether that reaches it. */
-export const judge = (figures: Figures, settlements: SettlementFigures = []): Judgement[] => [
+export const judge = (
+  figures: Figures,
+  settlements: SettlementFigures = [],
+  fleet: readonly FleetFigure[] = [],
+): Judgement[] => [
   ...GOALS.map((goal) => judgementOf(goal, figures)),
   ...SETTLEMENT_GOALS.map((goal) => judgementOf(goal, settlements)),
+  ...FLEET_GOALS.map((goal) => judgementOf(goal, fleet)),
 ];
 
 function judgementOf<Measured>({ title, bound, limit, unit, value }: Goal<Measured>, from: Measured): Judgement {

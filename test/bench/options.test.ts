@@ -6,6 +6,7 @@ test('without options everything is measured in three rounds', () => {
     workloads: ['json', 'burst', 'paced', 'latency-json', 'latency-stream', 'ledger'],
     contenders: ['direct', 'nginx', 'portkey', 'ours'],
     settlements: true,
+    fleet: true,
     rounds: 3,
     body: 'small',
     jsonFile: null,
@@ -18,8 +19,9 @@ test('lists are taken in the order of all, and rounds stand above those of --qui
   expect(options.windowMs).toBeLessThan(readOptions([]).windowMs);
 });
 
-test('settlements can be measured alone, and left out', () => {
-  expect(readOptions(['--only', 'settlements'])).toMatchObject({ workloads: [], settlements: true });
+test('settlements and the fleet can be measured alone, and left out', () => {
+  expect(readOptions(['--only', 'fleet'])).toMatchObject({ workloads: [], settlements: false, fleet: true });
+  expect(readOptions(['--only', 'settlements'])).toMatchObject({ workloads: [], settlements: true, fleet: false });
   expect(readOptions(['--only', 'json'])).toMatchObject({ workloads: ['json'], settlements: false });
 });
 

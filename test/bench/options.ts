@@ -4,13 +4,17 @@ import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
 /** Measured beside the workloads, without HTTP and without the contenders. */
 const SETTLEMENTS = 'settlements';
-type Choice = WorkloadName | typeof SETTLEMENTS;
-const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), SETTLEMENTS];
+/** Likewise: how soon proxies act on what is in the log. */
+const FLEET = 'fleet';
+type Choice = WorkloadName | typeof SETTLEMENTS | typeof FLEET;
+const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), SETTLEMENTS, FLEET];
 
 export interface Options {
   readonly workloads: readonly WorkloadName[];
   /** Whether settled requests/s are measured (settlements/). */
   readonly settlements: boolean;
+  /** Whether it is measured how soon proxies act on what is in the log (fleet/). */
+  readonly fleet: boolean;
   readonly contenders: readonly ContenderName[];
   readonly rounds: number;
   readonly warmUpMs: number;
@@ -58,8 +62,9 @@ export function readOptions(args: readonly string[]): Options {
   return {
     ...times,
     rounds,
-    workloads: choices.filter((choice) => choice !== SETTLEMENTS),
+    workloads: choices.filter((choice) => choice !== SETTLEMENTS && choice !== FLEET),
     settlements: choices.includes(SETTLEMENTS),
+    fleet: choices.includes(FLEET),
     contenders: chosen('--contenders', values.contenders, CONTENDERS),
     body: values.large ? 'large' : 'small',
     profile: values.profile,
