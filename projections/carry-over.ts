@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, renameSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Recording } from '../contracts/event-codec.ts';
@@ -7,7 +7,7 @@ import { type AccountId, accountId, type CommandId, type KeyId, keyId } from '..
 import type { AccountCommand } from '../ledger/account/commands.ts';
 import { executeCommand } from '../ledger/account/execute-command.ts';
 import { loadAccount } from '../ledger/account/load-account.ts';
-import { writeNote } from '../ledger/identity/folder-note.ts';
+import { readNote, writeNote } from '../ledger/identity/folder-note.ts';
 import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
 import type { UnsettleableRequest } from '../ledger/identity/unsettleable.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
@@ -39,10 +39,14 @@ export interface CarriedOver {
  * Takes a data folder over to a generation of its ledger that others of its kind have begun by accepting a loss. What
  * refused somebody goes on to refuse them: keys that only the views know as revoked are revoked, and accounts that only
  * they know as suspended are suspended. Limits are not taken over: what the ledger has is what its owner last set there.
- * Interrupted anywhere it can be done again: the folder's note, which tells that it is done, is written last.
+ * Interrupted anywhere it can be done again: the folder's note, which tells that it is done, is written last. A folder
+ * without one is noted first as what it is, of the generation before: without its views nothing else would tell.
  */
 export async function carryOver(options: CarryOverOptions): Promise<CarriedOver> {
   const { dataFolder, identity, recovered, unsettleable } = options;
+  const { ledgerId, generation } = identity;
+  if (readNote(dataFolder) === null)
+    writeNote(dataFolder, { ledgerId, generation: generation - 1, newest: null, leases: {}, earlier: [] });
   const { revokedKeys, suspended } = await keepRefused(options);
   const requestsSetAside = setRequestsAside(options);
   const viewsSetAside = setViewsAside(dataFolder, identity);
@@ -90,11 +94,17 @@ async function execute(
 function setRequestsAside({ dataFolder, journal, unsettleable, identity }: CarryOverOptions): string | null {
   if (unsettleable.length === 0) return null;
   const file = join(dataFolder, `lost-requests.generation-${identity.generation}.ndjson`);
-  const lines = unsettleable.map(({ request, cause }) => `${JSON.stringify({ cause, ...request })}\n`);
-  appendFileSync(file, lines.join(''), { flush: true });
+  const before = linesOf(file);
+  const lines = unsettleable.map(({ request, cause }) => JSON.stringify({ cause, ...request }));
+  const next = `${file}.next`;
+  // Once each, though it was done before in part.
+  writeFileSync(next, [...new Set([...before, ...lines])].map((line) => `${line}\n`).join(''), { flush: true });
+  renameSync(next, file);
   journal.settle(unsettleable.map(({ requestId }) => requestId));
   return file;
 }
+
+const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
 
 /** Under a name of their own, so that somebody can look what was in them. */
 function setViewsAside(dataFolder: string, { generation }: LedgerIdentity): string | null {

@@ -8,7 +8,7 @@ export class LedgerLostError extends Error {
 }
 
 const HOW =
-  'Put back the ledger that has it; or, if it is lost for good, give it up with\n' +
+  'Put back the ledger that has it; or, if it is lost for good, stop the gateway of this data folder, and give it up with\n' +
   '  gateway ledger accept-loss --reason "…"';
 
 /** @param where the ledger, as an operator knows it: its file, or the event store */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
@@ -17,7 +18,9 @@ import { describeLost } from '../../ledger/identity/ledger-lost.ts';
 import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
 import type { LedgerIdentity } from '../../ledger/identity/ledger-state.ts';
 import { findUnsettleable, type UnsettleableRequest } from '../../ledger/identity/unsettleable.ts';
-import { openJournal } from '../../ledger/journal/journal.ts';
+import { LOCK_FILE } from '../../ledger/journal/folder-lock.ts';
+import { type OpenedJournal, openJournal } from '../../ledger/journal/journal.ts';
+import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { type CarriedOver, carryOver } from '../carry-over.ts';
 import { compareLedger, type LedgerComparison, readFolder } from '../prove-ledger.ts';
@@ -27,6 +30,8 @@ interface Accepted {
   readonly identity: LedgerIdentity;
   /** Null where an earlier run of the command, or of another data folder's, has accepted it. */
   readonly lost: readonly string[] | null;
+  /** Other streams of which it cannot be told. */
+  readonly untold: number;
   readonly requests: readonly UnsettleableRequest[];
   readonly carried: CarriedOver;
 }
@@ -62,8 +67,7 @@ async function accept(
   const directory = journalFolder(configuration.data);
   if (!existsSync(configuration.data))
     throw new CommandError(`${configuration.data}: there is no such data folder`, EXIT.usage);
-  // The journal's lock is the folder's: no gateway runs on it meanwhile.
-  const { journal, recovered } = await openJournal({ directory });
+  const { journal, recovered } = await openAlone(directory, configuration.data);
   try {
     const nowMs = context.clock();
     const folder = readFolder(configuration.data, recovered, nowMs);
@@ -90,9 +94,23 @@ async function accept(
       actor: 'operator',
     });
     const lost = comparison.type === 'lost' ? comparison.lost.map(describeLost) : null;
-    return { identity, lost, requests, carried };
+    const untold = comparison.type === 'lost' ? comparison.untold : 0;
+    return { identity, lost, untold, requests, carried };
   } finally {
     await journal.close();
+  }
+}
+
+/** The journal's lock is the folder's: no gateway runs on it meanwhile. @throws CommandError where one does */
+async function openAlone(directory: string, dataFolder: string): Promise<OpenedJournal> {
+  try {
+    return await openJournal({ directory });
+  } catch (error) {
+    if (!(error instanceof JournalError) || error.kind !== 'in_use') throw error;
+    throw new CommandError(
+      `a gateway is running on ${dataFolder} (it holds the lock ${join(directory, LOCK_FILE)}): stop it, then run this again`,
+      EXIT.unavailable,
+    );
   }
 }
 
@@ -115,25 +133,33 @@ async function append(
   return identity;
 }
 
-const jsonOf = ({ identity, lost, requests, carried }: Accepted, reason: string): unknown => ({
+const jsonOf = ({ identity, lost, untold, requests, carried }: Accepted, reason: string): unknown => ({
   ...identity,
   reason,
   lost,
+  untold,
   lostRequests: requests.map(({ requestId, accountId, cause }) => ({ requestId, accountId, cause })),
   ...carried,
 });
 
-function textOf({ identity, lost, requests, carried }: Accepted): string {
+function textOf({ identity, lost, untold, requests, carried }: Accepted): string {
   const { revokedKeys, suspended, viewsSetAside, requestsSetAside } = carried;
   return [
     `generation ${identity.generation} of ${identity.ledgerId} has begun`,
     lost === null ? 'the loss was accepted before; this data folder follows' : 'given up:',
     ...(lost ?? []).map((line) => `  ${line}`),
+    ...(untold === 0 ? [] : [`of ${untold} other streams it cannot be told whether they have lost events, too`]),
     ...revokedKeys.map(({ accountId, keyId }) => `revoked again: ${keyId} of ${accountId}`),
     ...suspended.map((accountId) => `suspended again: ${accountId}`),
     ...requests.map(({ requestId, accountId, cause }) => `not billed: ${requestId} of ${accountId}, ${cause}`),
-    ...(requestsSetAside === null ? [] : [`their journal texts are in ${requestsSetAside}`]),
-    ...(viewsSetAside === null ? [] : [`the views of before are in ${viewsSetAside}`]),
+    ...(requestsSetAside === null
+      ? []
+      : [
+          `their journal texts are in ${requestsSetAside}: for whoever bills them by other means; nothing reads the file`,
+        ]),
+    ...(viewsSetAside === null
+      ? []
+      : [`the views of before are in ${viewsSetAside}: to look up what was lost; nothing reads the file`]),
     '',
     'next: gateway serve',
   ].join('\n');

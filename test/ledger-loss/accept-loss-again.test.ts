@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { commandId, LEDGER_STREAM, uuidV7 } from '../../contracts/ids.ts';
+import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
+import { findUnsettleable } from '../../ledger/identity/unsettleable.ts';
+import { type Journal, openJournal } from '../../ledger/journal/journal.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { carryOver } from '../../projections/carry-over.ts';
+import { compareLedger, readFolder } from '../../projections/prove-ledger.ts';
+import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { readKept } from '../written-before/kept-state.ts';
+import { LedgerSite } from './lost-ledgers.ts';
+
+/** Where `gateway ledger accept-loss` is killed: what comes after it has not happened. */
+class Killed extends Error {}
+const killed = (): never => {
+  throw new Killed();
+};
+
+/** A folder from before there were identities, whose ledger was put back to the first of its two days. */
+async function siteWithLoss(): Promise<LedgerSite> {
+  const { folder, computed } = readKept('76ed563', 'sqlite', 'whole');
+  const site = new LedgerSite('sqlite', folder, computed);
+  await site.up();
+  onTestFinished(() => site.down());
+  let catalogs = 0;
+  await site.rollBack(({ type }) => type !== 'CatalogPublished' || ++catalogs < 2);
+  return site;
+}
+
+interface KillAt {
+  /** An append after so many that are done; the first is the loss itself. */
+  readonly appends?: number;
+  readonly settle?: (journal: Journal) => Journal['settle'];
+}
+
+/** What the command does, to the point at which it is killed. */
+async function acceptUntil(site: LedgerSite, { appends = Number.POSITIVE_INFINITY, settle }: KillAt): Promise<void> {
+  const log = await site.openLog();
+  let left = appends;
+  const append: EventLog['append'] = async (...call) => (left-- > 0 ? log.append(...call) : killed());
+  const dying: EventLog = Object.assign(Object.create(log), { append, readStream: log.readStream.bind(log) });
+  const { journal, recovered } = await openJournal({ directory: journalFolder(site.data) });
+  try {
+    const nowMs = Date.now();
+    const folder = readFolder(site.data, recovered, nowMs);
+    const comparison = await compareLedger(folder.all, { log, where: 'here', looks: 1 });
+    if (comparison.type !== 'lost') throw new Error(`the ledger is ${comparison.type}`);
+    const requests = await findUnsettleable(log, recovered, nowMs);
+    const recording = { commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'), actor: 'test', recordedAt: NOW };
+    const parts = { ...comparison, known: folder.identity, requests, reason: 'first', nowMs, recording };
+    const identity = await acceptLoss(dying, parts);
+    if (identity === null) throw new Error('somebody else has written');
+    const newCommandId = () => commandId(uuidV7(nowMs, randomBytes(10)));
+    const given = { recovered, unsettleable: requests, identity, nowMs, newCommandId, actor: 'test' };
+    const dyingJournal = { settle: settle?.(journal) ?? journal.settle.bind(journal) };
+    await carryOver({ log: dying, dataFolder: site.data, journal: dyingJournal, ...given });
+  } catch (error) {
+    if (!(error instanceof Killed)) throw error;
+  } finally {
+    await journal.close();
+    await log.close();
+  }
+}
+const NOW = '2026-11-05T10:20:31.001Z';
+
+/** The command itself, in this process. */
+async function acceptAgain(site: LedgerSite): Promise<Record<string, unknown>> {
+  let said = '';
+  const program = gatewayProgram({
+    openEventLog: () => site.openLog(),
+    proveLedger: async () => ({ isWhole: true, error: null }),
+    environment: {},
+    clock: Date.now,
+    write: (text) => {
+      said += text;
+    },
+    warn: () => undefined,
+  });
+  const args = ['--json', '--config', site.configPath, 'ledger', 'accept-loss', '--reason', 'again'];
+  await program.parseAsync(args, { from: 'user' });
+  return JSON.parse(said);
+}
+
+const filesOf = (site: LedgerSite) => readdirSync(site.data).filter((name) => /generation-/.test(name));
+
+/** The requests that were set aside, as often as they stand there. */
+const setAside = (site: LedgerSite): string[] =>
+  readFileSync(join(site.data, 'lost-requests.generation-2.ndjson'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).requestId);
+
+async function stateOf(site: LedgerSite) {
+  const log = await site.openLog();
+  const events = await Array.fromAsync(log.readAll(), decodeEvent);
+  const losses = await Array.fromAsync(log.readStream(LEDGER_STREAM), decodeEvent);
+  await log.close();
+  const refused = events.filter(({ type }) => type === 'ApiKeyRevoked' || type === 'AccountSuspended');
+  const { generation, earlier } = site.note();
+  return { refused: refused.map(({ type }) => type).sort(), losses: losses.length, generation, earlier };
+}
+
+describe('accept-loss that was killed', () => {
+  it.each<[string, KillAt]>([
+    ['once the loss is written', { appends: 1 }],
+    ['between two of those who stay refused', { appends: 2 }],
+    ['with lost requests set aside, and the journal still holding them', { settle: () => killed }],
+  ])('%s, can be run again', async (_when, killAt) => {
+    const whole = await siteWithLoss();
+    await acceptAgain(whole);
+    const expected = await stateOf(whole);
+    const site = await siteWithLoss();
+    await acceptUntil(site, killAt);
+    expect(site.note().generation).toBe(1);
+    expect(await acceptAgain(site)).toMatchObject({ generation: 2, lost: null });
+    expect(await stateOf(site)).toEqual(expected);
+    expect(setAside(site).sort()).toEqual(setAside(whole).sort());
+    expect(filesOf(site)).toEqual(filesOf(whole));
+    const life = await site.start();
+    await life.gateway.whenReady();
+  });
+
+  it('with its views set aside and nothing noted, can be run again', async () => {
+    const site = await siteWithLoss();
+    const blocked = join(site.data, 'ledger-id.next');
+    // The last step fails, and with it what would tell that it was done.
+    const settle = (journal: Journal) => (ids: Parameters<Journal['settle']>[0]) => {
+      journal.settle(ids);
+      mkdirSync(blocked);
+    };
+    await expect(acceptUntil(site, { settle })).rejects.toThrow(/ledger-id\.next/);
+    rmdirSync(blocked);
+    expect(filesOf(site)).toContain('views.db.before-generation-2');
+    // Nothing else in the folder knows any more that it is of the generation before.
+    site.forget('journal');
+    expect(await acceptAgain(site)).toMatchObject({ generation: 2, lost: null, viewsSetAside: null, lostRequests: [] });
+    expect(await stateOf(site)).toMatchObject({ generation: 2, losses: 2 });
+    const life = await site.start();
+    await life.gateway.whenReady();
+  });
+
+  it('is refused while a gateway runs on the folder, and says how that was found', async () => {
+    const site = await siteWithLoss();
+    const { journal } = await openJournal({ directory: journalFolder(site.data) });
+    await expect(acceptAgain(site)).rejects.toThrow(/a gateway is running on .*journal\/lock\.db\): stop it, then run/);
+    await journal.close();
+  });
+});
