@@ -53,3 +53,22 @@ export const MEMBERS_OF_TOOL: Members = {
   citations: { enabled: ANY },
   user_location: { type: ANY, city: ANY, region: ANY, country: ANY, timezone: ANY },
 };
+
+/** Fields, wherever they stand, whose values are the client's own data: a provider looks for nothing in them. */
+export const DATA_FIELDS: ReadonlySet<string> = new Set([
+  'metadata',
+  'input',
+  'input_schema',
+  'input_examples',
+  'schema',
+]);
+
+/**
+ * Fields inside of a request that decide what is held for it, what it is refused for, or what its text weighs. A parser
+ * upstream must not see other values of them than the gateway does.
+ */
+export const DECIDING_FIELDS: readonly string[] = (
+  'type source content cache_control ttl max_uses speed tool definition tools tool_references tool_changes edits bill_to ' +
+  'format effort budget_tokens url file_id data media_type text title context role name description input input_schema ' +
+  'allowed_callers'
+).split(' ');

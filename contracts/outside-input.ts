@@ -106,12 +106,6 @@ const OTHER_FIELDS: Readonly<Record<string, FieldRule>> = {
       : refused('requests are billed to the account of the key alone'),
 };
 
-/**
- * Fields of the request that the table knows: they decide what is held, refused or billed, or how the answer is read. A
- * parser upstream must not see other values of them than the gateway does.
- */
-export const KNOWN_FIELDS: readonly string[] = [...FIELDS_OF_OWN_BYTES, ...Object.keys(OTHER_FIELDS)];
-
 /** Fields of the request whose values are the client's own data: a provider looks for nothing in them. */
 export const FIELDS_OF_DATA: ReadonlySet<string> = new Set(['metadata', 'output_config', 'output_format']);
 /** A JSON schema, which is data, too, wherever it stands. */

@@ -10,9 +10,8 @@ import {
   type MessageRequest,
   messageRequestSchema,
 } from '../contracts/messages.ts';
-import { KNOWN_FIELDS } from '../contracts/outside-input.ts';
 import { keepDroppedFields } from './request-body/dropped-fields.ts';
-import { findDuplicateKeys } from './request-body/duplicate-keys.ts';
+import { type DuplicateKey, findDuplicateKey } from './request-body/duplicate-keys.ts';
 import { exceedsDepth } from './request-body/json-scan.ts';
 
 export interface ValidRequest<T> {
@@ -52,11 +51,16 @@ function validate<T>(schema: z.ZodType<T>, body: unknown, headers: IncomingHttpH
   if (value === undefined) return invalid('the body is not JSON');
   const result = schema.safeParse(value, { reportInput: true });
   if (!result.success) return invalid(firstFaults(result.error));
-  const duplicate = findDuplicateKeys(body, KNOWN_FIELDS);
-  if (duplicate !== null) return invalid(`${duplicate}: stands twice in the body; say it once`);
+  const duplicate = findDuplicateKey(body);
+  if (duplicate !== null) return invalid(saidTwice(duplicate));
   keepDroppedFields(value, result.data);
   return { type: 'valid', request: result.data, body };
 }
+
+const saidTwice = ({ key, within }: DuplicateKey): string =>
+  within === null
+    ? `${key}: stands twice in the body; say it once`
+    : `${within}: "${key}" stands twice in one object of it; say it once`;
 
 const invalid = (message: string): Refusal => refusal('invalid_request', message);
 

@@ -1,38 +1,146 @@
-import { TopLevelScan } from './json-scan.ts';
+import assert from 'node:assert/strict';
+import { LIMITS } from '../../contracts/limits.ts';
+import { DATA_FIELDS, DECIDING_FIELDS } from '../../contracts/nested-fields.ts';
+import { isOpening, skipSpace, skipString, skipValue, TopLevelScan } from './json-scan.ts';
+
+export interface DuplicateKey {
+  /** As it is compared. */
+  readonly key: string;
+  /** The field of the request in which it stands twice in one object; null where it is a field of the request. */
+  readonly within: string | null;
+}
 
 /**
- * The first of some top-level keys that stands twice, or null. Parsers differ in which of two they take, so a caller
- * could be billed for one model and served another. The body is valid JSON with an object on top.
+ * The first key that stands twice in one object, or null: any field of the request, and further inside those that decide
+ * what is held or billed. Parsers differ in which of two they take, so a caller could be billed for one model, or tool, and
+ * served another. What is the client's own data is not gone into. The body is valid JSON with an object on top, nested no
+ * deeper than LIMITS.requestDepthMax.
  *
  * Keys are compared without regard to case, for so do some parsers: to Go's encoding/json, `MODEL` is another `model`.
  *
- * The scan goes over strings by native search and parses nothing, which is faster than to search the bytes for each key.
+ * The scan goes over strings by native search and parses nothing.
  */
-export function findDuplicateKeys(body: Buffer, keys: readonly string[]): string | null {
-  const watched = byFoldedName(keys);
-  const seen: string[] = [];
+export function findDuplicateKey(body: Buffer): DuplicateKey | null {
+  const seen = new Set<string>();
   const scan = new TopLevelScan(body);
   while (scan.next()) {
-    const { key: spelled } = scan;
-    const key = watched.get(spelled) ?? watched.get(folded(spelled));
-    if (key === undefined) continue;
-    if (seen.includes(key)) return key;
-    seen.push(key);
+    const key = folded(scan.key);
+    if (seen.has(key)) return { key: key.slice(0, KEY_SHOWN_MAX), within: null };
+    seen.add(key);
+    if (DATA_FIELDS.has(scan.key)) continue;
+    const inside = duplicateIn(body, scan.valueStart, scan.valueEnd);
+    if (inside !== null) return { key: inside, within: key.slice(0, KEY_SHOWN_MAX) };
   }
   return null;
 }
 
+const KEY_SHOWN_MAX = 64;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const CLOSE_ARRAY = 0x5d;
+
 /** Both ways, because some letters meet in one case alone, such as s and the long s. */
 const folded = (key: string): string => key.toUpperCase().toLowerCase();
 
-/** One list of keys is asked for again and again. */
-const foldedNames = new WeakMap<readonly string[], ReadonlyMap<string, string>>();
-
-function byFoldedName(keys: readonly string[]): ReadonlyMap<string, string> {
-  let names = foldedNames.get(keys);
-  if (names === undefined) {
-    names = new Map(keys.map((key) => [folded(key), key]));
-    foldedNames.set(keys, names);
-  }
-  return names;
+/** A name that is looked for. */
+interface Sought {
+  readonly name: string;
+  /** Of what one object was seen to have; 0 where it may stand twice. */
+  readonly bit: number;
+  readonly isData: boolean;
 }
+
+const SOUGHT: ReadonlyMap<string, Sought> = new Map(
+  [...new Set([...DECIDING_FIELDS, ...DATA_FIELDS])].map((name) => {
+    const index = DECIDING_FIELDS.indexOf(name);
+    return [name, { name, bit: index === -1 ? 0 : 1 << index, isData: DATA_FIELDS.has(name) }];
+  }),
+);
+assert(DECIDING_FIELDS.length < 31, 'what an object has fits a number without its sign');
+const ARRAY = -1;
+/** By depth: the bits of an object, or ARRAY. Used by one scan after the other. */
+const levels = new Int32Array(LIMITS.requestDepthMax + 1);
+
+/** Goes over the keys in a value. */
+function duplicateIn(body: Buffer, from: number, to: number): string | null {
+  if (!isOpening(body[from])) return null;
+  let depth = -1;
+  let isKey = false;
+  for (let at = from; at < to; ) {
+    const byte = body[at];
+    if (byte === QUOTE) {
+      const end = skipString(body, at);
+      if (!isKey) {
+        at = end;
+        continue;
+      }
+      isKey = false;
+      const found = soughtIn(body, at, end);
+      at = end;
+      if (found === undefined) continue;
+      const seen = levels[depth] ?? 0;
+      if ((seen & found.bit) !== 0) return found.name;
+      levels[depth] = seen | found.bit;
+      if (found.isData) at = pastValue(body, end);
+      continue;
+    }
+    at++;
+    if (isOpening(byte)) {
+      depth++;
+      isKey = byte === OPEN_OBJECT;
+      levels[depth] = isKey ? 0 : ARRAY;
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      depth--;
+      isKey = false;
+    } else if (byte === COMMA) isKey = levels[depth] !== ARRAY;
+  }
+  return null;
+}
+
+const NAME_LENGTH_MAX = Math.max(...[...SOUGHT.keys()].map((name) => name.length));
+/** No name that is looked for has more bytes, be all its letters escaped. */
+const KEY_BYTES_MAX = '""'.length + '\\u0000'.length * NAME_LENGTH_MAX;
+
+/** The name that a key is, as it is compared; what only folds to a name of data is none of data. */
+function soughtIn(body: Buffer, open: number, end: number): Sought | undefined {
+  const hash = end - open - 2 > NAME_LENGTH_MAX ? null : hashOfPlain(body, open + 1, end - 1);
+  if (hash !== null) {
+    const sought = BY_HASH.get(hash);
+    return sought !== undefined && stands(sought.name, body, open + 1, end - 1) ? sought : undefined;
+  }
+  if (end - open > KEY_BYTES_MAX) return undefined;
+  const text = body.toString('utf8', open + 1, end - 1);
+  const key = text.includes('\\') ? String(JSON.parse(`"${text}"`)) : text;
+  const sought = SOUGHT.get(folded(key));
+  return sought?.isData === true && key !== sought.name ? { ...sought, isData: false } : sought;
+}
+
+/** Of a key that is folded already, as nearly all are; null of any other. By hand: native calls cost more for few bytes. */
+function hashOfPlain(body: Buffer, from: number, to: number): number | null {
+  let hash = to - from;
+  for (let at = from; at < to; at++) {
+    const byte = body[at] ?? 0;
+    if (IS_PLAIN[byte] === 0) return null;
+    hash = (Math.imul(hash, 31) + byte) | 0;
+  }
+  return hash;
+}
+
+const IS_PLAIN = new Uint8Array(256);
+for (const byte of Buffer.from('abcdefghijklmnopqrstuvwxyz0123456789_')) IS_PLAIN[byte] = 1;
+const BY_HASH: ReadonlyMap<number, Sought> = new Map(
+  [...SOUGHT.values()].map((sought) => [hashOfPlain(Buffer.from(sought.name), 0, sought.name.length) ?? 0, sought]),
+);
+assert(BY_HASH.size === SOUGHT.size, 'each name has a hash of its own');
+
+function stands(name: string, body: Buffer, from: number, to: number): boolean {
+  if (to - from !== name.length) return false;
+  for (let at = 0; at < name.length; at++) if (body[from + at] !== name.charCodeAt(at)) return false;
+  return true;
+}
+
+/** The place after the value of a key that ends here. */
+const pastValue = (body: Buffer, keyEnd: number): number =>
+  skipValue(body, skipSpace(body, skipSpace(body, keyEnd) + 1));

@@ -69,7 +69,7 @@ export class TopLevelScan {
   }
 }
 
-function skipSpace(body: Buffer, from: number): number {
+export function skipSpace(body: Buffer, from: number): number {
   let at = from;
   for (let byte = body[at]; byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09; byte = body[at]) at++;
   return at;
@@ -79,7 +79,7 @@ function skipSpace(body: Buffer, from: number): number {
 const SHORT_STRING_BYTES = 48;
 
 /** The place after a string's closing quote; the bytes' end where it has none. */
-function skipString(body: Buffer, open: number): number {
+export function skipString(body: Buffer, open: number): number {
   let at = open + 1;
   for (const byHand = Math.min(at + SHORT_STRING_BYTES, body.length); at < byHand; at++) {
     const byte = body[at];
@@ -108,7 +108,7 @@ function skipLongString(body: Buffer, from: number): number {
   return body.length;
 }
 
-function skipValue(body: Buffer, start: number): number {
+export function skipValue(body: Buffer, start: number): number {
   if (body[start] === QUOTE) return skipString(body, start);
   if (!isOpening(body[start])) return skipLiteral(body, start);
   const end = skipNested(body, start, body.length);
@@ -138,7 +138,7 @@ function skipNested(body: Buffer, start: number, depthMax: number): number {
   return UNCLOSED;
 }
 
-const isOpening = (byte: number | undefined): boolean => byte === OPEN_OBJECT || byte === OPEN_ARRAY;
+export const isOpening = (byte: number | undefined): boolean => byte === OPEN_OBJECT || byte === OPEN_ARRAY;
 
 /** A number, true, false or null: up to a comma, a bracket or white space. */
 function skipLiteral(body: Buffer, start: number): number {

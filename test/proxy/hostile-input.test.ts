@@ -191,7 +191,19 @@ describe('a key that stands twice', () => {
     expect(refusalOf(answered, 400)).toBe(`${key}: stands twice in the body; say it once`);
   });
 
-  it('is no matter deeper down, nor in text', async () => {
+  it.each([
+    ['next', twice('"next":1', '"Next":2'), 'next: stands twice in the body'],
+    ['type', twice('"thinking":{"type":"disabled","type":"enabled"}', '"a":1'), 'thinking: "type" stands twice in one'],
+    [
+      'max_uses',
+      twice('"tools":[{"type":"web_search_20250305","max_uses":9,"max_uses":1}]', '"a":1'),
+      'tools: "max_uses" stands twice in one',
+    ],
+  ])('is refused where it stands: %s', async (_key, body, message) => {
+    expect(await refused(body)).toContain(message);
+  });
+
+  it('is no matter in data, in objects apart, nor in text', async () => {
     const text = '"model" "model" \\"model\\": \\u0065';
     const body = JSON.stringify(asking('opal-medium', { system: text, metadata: { model: 1 }, top: { model: 1 } }));
     expect((await post(gateway, '/v1/messages', body)).status).toBe(200);
