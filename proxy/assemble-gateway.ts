@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
+import type { RequestId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { Settlement } from '../ledger/settlement/settlement.ts';
 import { CreditFleet } from './admission/credit-fleet.ts';
 import { Holds } from './admission/holds.ts';
-import { longestRequestMs } from './admission/longest-request.ts';
+import { longestRequestMs, longestSettledMs } from './admission/longest-request.ts';
 import { UNLIMITED } from './admission/rate-limit.ts';
 import { Availability } from './availability.ts';
-import { gatewayClaim } from './claim/gateway-claim.ts';
-import type { ProxyClaim } from './claim/proxy-claim.ts';
+import { GatewayClaim } from './claim/gateway-claim.ts';
 import { logExceptions } from './exception-log.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
@@ -27,7 +27,7 @@ export interface GatewayProcess extends OpenedGateway {
   readonly settlement: Settlement;
   readonly recovered: RecoveredRequests;
   /** Null where the log is in the data folder itself, so that a copy of the folder has its own. */
-  readonly claim: ProxyClaim | null;
+  readonly claim: GatewayClaim | null;
   /** Null where this proxy has all credit to itself. */
   readonly fleet: CreditFleet | null;
   /** Null where they are not configured: then nothing is measured. */
@@ -45,11 +45,13 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const holds = new Holds();
   const counts = new RequestCounts();
   const inFlight = new InFlight(LIMITS.requestsInFlightMax);
-  const availability = availabilityOf(opened);
+  const onFenced = (why: string): void => availability.fence(why);
+  const claim = GatewayClaim.of({ ...options, projections, onFenced });
+  const availability = availabilityOf(opened, claim);
   logExceptions(projections.accounts, logger);
   const onSettledAfter = (latencyMs: number): void => metrics?.settled(latencyMs);
-  const settlement = gatewaySettlement({ opened, holds, availability, onSettledAfter });
-  const claim = gatewayClaim({ ...options, onFenced: (why) => availability.fence(why) });
+  const isUnderWay = (requestId: RequestId): boolean => holds.has(requestId) && !recovered.has(requestId);
+  const settlement = gatewaySettlement({ opened, holds, availability, isUnderWay, onSettledAfter });
   const built = { availability, holds, counts, inFlight, settlement, claim };
   const recovered = recoveredOf(opened, built);
   const metrics = metricsOf(opened, { ...built, recovered });
@@ -77,11 +79,15 @@ type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inF
   readonly counts: RequestCounts;
 };
 
-function availabilityOf({ options, clock: watch, projections, journal }: OpenedGateway): Availability {
+function availabilityOf(
+  { options, clock: watch, projections, journal }: OpenedGateway,
+  claim: GatewayClaim | null,
+): Availability {
   const { configuration, clock } = options;
   return new Availability({
     clock,
     clockDoubt: () => watch.doubt(),
+    claimDoubt: () => claim?.doubt() ?? null,
     projections,
     journal,
     source: configuration.projections.source,
@@ -102,7 +108,7 @@ function recoveredOf(opened: OpenedGateway, { holds, settlement, claim }: Built)
     settlement,
     projections,
     isOver: (epoch) => claim?.owns(epoch) ?? true,
-    longestMs: longestRequestMs(configuration) + configuration.leases.slackMs / 2,
+    longestMs: longestSettledMs(configuration),
     clock,
     logger,
   });
@@ -148,6 +154,7 @@ function serverOf(
     projections,
     holds,
     fleet,
+    claimDoubt: () => claim?.doubt() ?? null,
     rateLimit: UNLIMITED,
     unknownBetas: configuration.unknownBetas,
     upstreams,

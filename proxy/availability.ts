@@ -7,6 +7,8 @@ export interface AvailabilityParts {
   readonly clock: () => number;
   /** Why the clock is not to be relied on; null where it is. */
   readonly clockDoubt: () => string | null;
+  /** Why what costs anything is refused, whatever else is admitted; null where it is not. */
+  readonly claimDoubt: () => string | null;
   readonly projections: Pick<Projections, 'ageMs' | 'isLive'>;
   readonly journal: Pick<Journal, 'obstacle'>;
   /** Where the views are fed from. */
@@ -117,7 +119,7 @@ export class Availability {
   /** What is amiss while requests are admitted all the same; null where nothing is, or where none is admitted. */
   degraded(): string | null {
     if (this.refuse() !== null) return null;
-    const amiss = [this.#outage(), this.#stuckOnes()].filter((what) => what !== null);
+    const amiss = [this.#outage(), this.#stuckOnes(), this.#parts.claimDoubt()].filter((what) => what !== null);
     return amiss.length === 0 ? null : amiss.join('; ');
   }
 

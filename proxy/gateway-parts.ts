@@ -18,6 +18,8 @@ export interface GatewayParts {
   readonly holds: Holds;
   /** Where several proxies share the log; null where this one has all credit to itself. */
   readonly fleet: CreditFleet | null;
+  /** Why this proxy's claim on its name does not let it admit what costs anything; null where it does, or needs none. */
+  readonly claimDoubt: () => string | null;
   readonly rateLimit: RateLimit;
   /** What becomes of values of `anthropic-beta` that the catalog does not let pass. */
   readonly unknownBetas: Configuration['unknownBetas'];

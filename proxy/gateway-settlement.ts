@@ -1,3 +1,4 @@
+import type { RequestId } from '../contracts/ids.ts';
 import { Settlement } from '../ledger/settlement/settlement.ts';
 import type { Holds } from './admission/holds.ts';
 import type { Availability } from './availability.ts';
@@ -8,12 +9,15 @@ export interface GatewaySettlementParts {
   readonly opened: OpenedGateway;
   readonly holds: Holds;
   readonly availability: Availability;
+  /** Whether a request is under way in this process, and not what an earlier one has left. */
+  readonly isUnderWay: (requestId: RequestId) => boolean;
   /** Told for each request that is settled: from its end to its usage in the ledger, in milliseconds. */
   readonly onSettledAfter: (latencyMs: number) => void;
 }
 
 /** The settlement of a gateway, which frees what was held and lets the journal forget. */
-export function gatewaySettlement({ opened, holds, availability, onSettledAfter }: GatewaySettlementParts): Settlement {
+export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
+  const { opened, holds, availability, isUnderWay, onSettledAfter } = parts;
   const { options, journal, projections, ledgerWatch } = opened;
   const { log, logger, clock } = options;
   const forgetting = new JournalForgetting({ journal, projections, logger });
@@ -22,7 +26,7 @@ export function gatewaySettlement({ opened, holds, availability, onSettledAfter 
     book: projections.accounts,
     clock,
     waitsForEarlier: ledgerWatch.settleable.length > 0,
-    isUnderWay: (requestId) => holds.has(requestId),
+    isUnderWay,
     onSettled: (requestId, usage) => {
       holds.release(requestId);
       forgetting.add(requestId);

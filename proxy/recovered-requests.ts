@@ -77,6 +77,11 @@ export class RecoveredRequests {
     return this.#waiting.size;
   }
 
+  /** Whether this is still the one to see to a request: not handed over, and not heard of in the ledger. */
+  has(requestId: RequestId): boolean {
+    return this.#waiting.has(requestId) || this.#deferred.has(requestId);
+  }
+
   /**
    * Holds what they have cost until they are settled; nothing where no usage was seen, because that is not charged.
    * Idempotent. False where the catalog that is known does not have the price of one: then nobody can say what is left to spend.

@@ -27,6 +27,7 @@ export async function stopInOrder(gateway: GatewayProcess, metricsServer: Metric
   await gateway.ledgerWatch.close();
   await gateway.journal.close();
   await gateway.clock.close();
+  gateway.claim?.ended();
 }
 
 async function flush({ options, availability, settlement }: GatewayProcess): Promise<void> {

@@ -121,6 +121,11 @@ export class Settlement {
     this.#wake(accountId, lane);
   }
 
+  /** A request that was under way and that no upstream has seen: nothing is submitted for it. */
+  abandon(requestId: RequestId): void {
+    this.#recoveredElsewhere.delete(requestId);
+  }
+
   /** Ends the waiting for requests of an earlier run: they go before what was submitted meanwhile, in their order. */
   startAfter(earlier: readonly EarlierRequest[]): void {
     if (!this.#isWaiting) throw new Error('settlement has started');

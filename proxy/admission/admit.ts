@@ -62,9 +62,10 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
   if (refusedNow !== null) return refusedNow;
   const request = moneyRequest(candidate, inputTokens, parts);
   const { account, accountId, keyId, worst, nowMs } = request;
-  const refused = refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds));
+  const refused =
+    (worst.hold === 0n ? null : refuseByClaim(parts)) ??
+    refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds));
   if (refused !== null) return refusedFor(model, nowMs, refused);
-  if (worst.hold > 0n && parts.fleet?.leases.hasClaim === false) return refusedFor(model, nowMs, withoutClaim());
   const lease = worst.hold === 0n ? null : (parts.fleet?.leases.scopeOf(account, keyId) ?? null);
   if (lease !== null && parts.fleet?.takeRoom(accountId, account, lease, worst.hold) === false) return null;
   const leaseId = lease?.leaseId ?? null;
@@ -80,9 +81,11 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
   return { type: 'admitted', ...admitted, leaseId, hold: worst.hold, admittedAtMs: nowMs };
 }
 
-/** What costs nothing needs no lease, and goes on. */
-const withoutClaim = (): Refusal =>
-  refusal('gateway_overloaded', 'this gateway could not yet claim its name in the event log', OUTAGE_RETRY_S);
+/** What costs nothing needs no claim, and goes on. */
+function refuseByClaim({ claimDoubt }: GatewayParts): Refusal | null {
+  const why = claimDoubt();
+  return why === null ? null : refusal('gateway_overloaded', why, OUTAGE_RETRY_S);
+}
 
 function moneyRequest(candidate: Candidate, inputTokens: number, parts: GatewayParts): MoneyRequest {
   const { accountId, key } = candidate.caller;
@@ -145,6 +148,7 @@ const worstOf = ({ model, terms, size, mayRunFast, valid }: Candidate, inputToke
 /** Whether the request may fit once its input is counted: what it is at least likely to have fits now. */
 function mayFitByCount(candidate: Candidate, bound: number, parts: GatewayParts): boolean {
   const { size, deployments, inputTokensGuess } = candidate;
+  if (parts.claimDoubt() !== null) return false;
   if (size.isFedFromOutside || !deployments.some(canCount) || inputTokensGuess >= bound) return false;
   const request = moneyRequest(candidate, inputTokensGuess, parts);
   return refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds)) === null;

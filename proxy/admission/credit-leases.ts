@@ -67,11 +67,6 @@ export class CreditLeases {
     });
   }
 
-  /** Whether this process has claimed its name: without that nothing may be held under a lease. */
-  get hasClaim(): boolean {
-    return this.#options.claim() !== null;
-  }
-
   /** Of this process, or of one before it that is known to have ended. */
   owns({ proxy, epoch }: Pick<Lease, 'proxy' | 'epoch'>): boolean {
     const claim = this.#options.claim();

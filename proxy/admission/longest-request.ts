@@ -11,3 +11,7 @@ export function longestRequestMs({ providers, drainMs }: Pick<Configuration, 'pr
   const lasting = Math.max(0, ...all.map(({ totalMs }) => totalMs));
   return (LIMITS.upstreamAttemptsMax - 1) * failing + lasting + drainMs;
 }
+
+/** The same until it is settled, too: as long as a lease that it was admitted under lasts beyond that. */
+export const longestSettledMs = (configuration: Pick<Configuration, 'providers' | 'drainMs' | 'leases'>): number =>
+  longestRequestMs(configuration) + configuration.leases.slackMs / 2;

@@ -14,6 +14,10 @@ const keptClaim = z.strictObject({
   ownsFrom: z.int().min(0),
   /** Which folder it was (folder-identity.ts). */
   folder: z.string().min(1),
+  /** When the name was taken over from a process that may still be alive; null where none can be. */
+  takenOverAtMs: z.int().nullable().default(null),
+  /** Whether the process has ended in order, so that this folder, wherever it is copied to, has all that it had under way. */
+  hasEnded: z.boolean().default(false),
 });
 export type KeptClaim = z.infer<typeof keptClaim>;
 

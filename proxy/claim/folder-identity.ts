@@ -13,6 +13,14 @@ export function folderIdentity(journalFolder: string): string {
   return `${bootId()}:${dev}:${ino}`;
 }
 
+/**
+ * Whether it is the same file on the same device, under whichever kernel: then whatever ran in it before has ended, by the
+ * lock or with its machine. A disk that was cloned as a whole cannot be told from one whose machine was started again.
+ */
+export const isSamePlace = (one: string, other: string): boolean => placeOf(one) === placeOf(other);
+
+const placeOf = (folder: string): string => folder.slice(folder.indexOf(':') + 1);
+
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -1,36 +1,115 @@
 import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
+import { catchUpBook } from '../../ledger/account/account-book.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import type { Projections } from '../../projections/projections.ts';
+import { longestSettledMs } from '../admission/longest-request.ts';
+import { untilLogAnswers } from '../until-log-answers.ts';
+import { ClaimDoubt } from './claim-doubt.ts';
 import { folderIdentity } from './folder-identity.ts';
-import { ProxyClaim } from './proxy-claim.ts';
+import { type Claim, ProxyClaim } from './proxy-claim.ts';
 
 export interface GatewayClaimOptions {
   readonly configuration: Configuration;
   readonly log: EventLog;
+  readonly projections: Pick<Projections, 'accounts'>;
   readonly clock: () => number;
+  readonly monotonic: () => number;
   readonly logger: Logger;
   /** What is to be said to whoever asks for more. */
   readonly onFenced: (why: string) => void;
 }
 
-/**
- * The claim of a gateway on its name. Null where one proxy has a log in its own data folder: a copy of the folder has its
- * own log, too. With the log elsewhere a copy has the same name, also where it is configured as the only proxy.
- */
-export function gatewayClaim(options: GatewayClaimOptions): ProxyClaim | null {
-  const { configuration, log, clock, logger, onFenced } = options;
-  if (configuration.proxies === 'one' && configuration.eventLog.kind === 'sqlite') return null;
+/** The claim of a gateway on its name, and what it does not let it admit. */
+export class GatewayClaim {
+  readonly #claim: ProxyClaim;
+  readonly #doubt: ClaimDoubt;
+
+  private constructor(claim: ProxyClaim, doubt: ClaimDoubt) {
+    this.#claim = claim;
+    this.#doubt = doubt;
+  }
+
+  /**
+   * Null where one proxy has a log in its own data folder: a copy of the folder has its own log, too. With the log
+   * elsewhere a copy has the same name, also where it is configured as the only proxy.
+   */
+  static of(options: GatewayClaimOptions): GatewayClaim | null {
+    const { proxies, eventLog } = options.configuration;
+    if (proxies === 'one' && eventLog.kind === 'sqlite') return null;
+    const claim = claimOf(options);
+    return new GatewayClaim(claim, doubtOf(claim, options));
+  }
+
+  /** Null before the log has taken it. */
+  get current(): Claim | null {
+    return this.#claim.current;
+  }
+
+  /** Why nothing that costs anything may be admitted; null where it may. */
+  doubt(): string | null {
+    return this.#doubt.why();
+  }
+
+  /** As ProxyClaim's. */
+  owns(epoch: number): boolean {
+    return this.#claim.owns(epoch);
+  }
+
+  /** Waits for a log that is away. @throws Error when closed meanwhile */
+  async take(): Promise<void> {
+    await this.#claim.take();
+    this.#doubt.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#doubt.close();
+    await this.#claim.close();
+  }
+
+  /** The journal is closed: the folder has everything that this process had under way. */
+  ended(): void {
+    this.#claim.ended();
+  }
+}
+
+function claimOf({ configuration, log, clock, monotonic, logger, onFenced }: GatewayClaimOptions): ProxyClaim {
+  const isOnly = configuration.proxies === 'one';
   return new ProxyClaim({
     log,
     dataFolder: configuration.data,
     folder: folderIdentity(journalFolder(configuration.data)),
+    isOnly,
     clock,
+    monotonic,
     logger,
     onFenced: ({ proxy, epoch }) => {
-      const why = `another process has claimed the name ${proxy} (epoch ${epoch}), so this data folder was copied: what is under way here is settled; started again, this gateway takes a new name`;
+      const then = isOnly ? 'takes the name back, and waits' : 'takes a new name';
+      const why = `another process has claimed the name ${proxy} (epoch ${epoch}), so this data folder was copied: what is under way here is settled; started again, this gateway ${then}`;
       logger.error({ proxy, epoch }, why);
       onFenced(why);
     },
+  });
+}
+
+function doubtOf(claim: ProxyClaim, options: GatewayClaimOptions): ClaimDoubt {
+  const { configuration, log, projections, clock, monotonic, logger } = options;
+  const { accounts } = projections;
+  const onFirst = (error: Error): void =>
+    logger.warn({ err: error }, 'the event log does not answer; what an older process has settled waits');
+  return new ClaimDoubt({
+    claim,
+    isOnly: configuration.proxies === 'one',
+    unseenMsMax: configuration.projections.maxAgeMs,
+    longestMs: longestSettledMs(configuration),
+    // Read from the log itself: the views may be fed by what is behind it.
+    catchUp: async (signal) => {
+      for (const [accountId] of [...accounts.balance.all()])
+        await untilLogAnswers(() => catchUpBook(log, accounts, accountId), { signal, onFirst });
+    },
+    clock,
+    monotonic,
+    logger,
   });
 }

@@ -7,6 +7,7 @@ import { commandId, NO_STREAM, type ProxyId, proxyStream, uuidV7 } from '../../c
 import { proxyIdOf, takeNewProxyId } from '../proxy-id.ts';
 import { untilLogAnswers } from '../until-log-answers.ts';
 import { type KeptClaim, keepClaims, readKeptClaims } from './claim-file.ts';
+import { isSamePlace } from './folder-identity.ts';
 import { type RecordedClaim, readClaim } from './read-claim.ts';
 
 /** Between two looks whether another has claimed the name: well within the second in which it must be noticed. */
@@ -18,7 +19,11 @@ export interface ProxyClaimOptions {
   readonly dataFolder: string;
   /** Of folder-identity.ts. */
   readonly folder: string;
+  /** Whether there can be no other proxy: then there is no other name either, and the newest process has the one there is. */
+  readonly isOnly: boolean;
   readonly clock: () => number;
+  /** Milliseconds by a clock that nobody sets. */
+  readonly monotonic: () => number;
   readonly logger: Logger;
   /** Another process has claimed the name after this one: it admits nothing from here on. */
   readonly onFenced: (by: RecordedClaim) => void;
@@ -33,6 +38,8 @@ export interface Claim {
    * has the folder's lock. So their leases and their requests are this one's.
    */
   readonly ownsFrom: number;
+  /** When the name was taken over from a process that may still be alive, as of the last that did; null where none can be. */
+  readonly takenOverAtMs: number | null;
 }
 
 /**
@@ -49,6 +56,10 @@ export interface Claim {
  *   a restored backup, a copy of a copy           a claim that it never made                a new name
  *   a cloned disk, the machine started again      its own claim, another kernel             next epoch, owns nothing earlier
  *
+ * Where there can be one proxy only (`proxies: one`) nobody takes a new name: two names would both have all credit. Who
+ * finds another's claim takes the name over from it, the newest has it, and whoever had it is fenced. Without leases
+ * nothing tells what the older one still admits before it notices, so the newer one waits (claim-doubt.ts).
+ *
  * What is not owned is left to its own process, or to the clock: a lease until it expires, a request without an end
  * until it can be under way no more. Ends that the journal has are settled in any case, for the ledger takes each
  * request once. Leases carry their epoch, so two processes of one name never admit under the same one, whether or not
@@ -58,7 +69,7 @@ export class ProxyClaim {
   readonly #options: ProxyClaimOptions;
   readonly #closing = new AbortController();
   #claim: KeptClaim | null = null;
-  #fencedBy: RecordedClaim | null = null;
+  #seenAtMs = Number.NEGATIVE_INFINITY;
   #watching: Promise<void> | null = null;
 
   constructor(options: ProxyClaimOptions) {
@@ -75,8 +86,9 @@ export class ProxyClaim {
     return this.#claim !== null && epoch >= this.#claim.ownsFrom;
   }
 
-  get fencedBy(): RecordedClaim | null {
-    return this.#fencedBy;
+  /** The newest instant, by the clock that nobody sets, at which the log is known to have had no newer claim. */
+  get seenAtMs(): number {
+    return this.#seenAtMs;
   }
 
   /** Claims the folder's name, or a new one; waits for a log that is away. @throws Error when closed meanwhile. */
@@ -88,8 +100,8 @@ export class ProxyClaim {
         logger.warn({ err: error }, 'the event log does not answer; the name of this proxy waits'),
     };
     while (this.#claim === null) this.#claim = await untilLogAnswers(() => this.#tryOnce(), wait);
-    const { proxy, epoch, ownsFrom } = this.#claim;
-    logger.info({ proxy, epoch, ownsFrom, dataFolder }, 'the name of this proxy is claimed');
+    const { proxy, epoch, ownsFrom, takenOverAtMs } = this.#claim;
+    logger.info({ proxy, epoch, ownsFrom, takenOverAtMs, dataFolder }, 'the name of this proxy is claimed');
     this.#watching ??= this.#watch(this.#claim);
     return this.#claim;
   }
@@ -99,45 +111,80 @@ export class ProxyClaim {
     await this.#watching;
   }
 
+  /** This process has nothing under way any more that its folder does not have: said to whoever starts on a copy of it. */
+  ended(): void {
+    if (this.#claim !== null) keepClaims(this.#options.dataFolder, [{ ...this.#claim, hasEnded: true }]);
+  }
+
   /** Null where another was first: what it has claimed is looked at next. */
   async #tryOnce(): Promise<KeptClaim | null> {
-    const { log, dataFolder, clock, logger } = this.#options;
+    const { log, dataFolder, clock, monotonic, isOnly } = this.#options;
     const proxy = proxyIdOf(dataFolder, clock());
     const kept = readKeptClaims(dataFolder);
     const last = await readClaim(log, proxy);
     const own = kept.filter((claim) => claim.proxy === proxy && claim.instance === last?.instance);
-    if (last !== null && own.length === 0) {
-      // Claims stay: they say which epochs were this folder's.
-      const renamed = takeNewProxyId(dataFolder, clock());
-      if (kept.length === 0) keepClaims(dataFolder, [this.#unowned(proxy, last.epoch)]);
-      logger.warn(
-        { proxy, epoch: last.epoch, renamed },
-        'another folder has claimed the name: this one takes a new one',
-      );
+    const isOfAnother = last !== null && own.length === 0;
+    if (isOfAnother && !isOnly) {
+      this.#takeNewName(proxy, kept, last);
       return null;
     }
-    const claim = this.#next(proxy, kept, last);
+    const takesOver = isOfAnother || this.#mayBeAlive(kept);
+    const claim = this.#next({ proxy, kept, last, isOfAnother, takesOver });
     // Before the log has it: a crash in between must not make its own claim look like another's.
     keepClaims(dataFolder, [...(own.length > 0 ? own : kept.slice(0, 1)), claim]);
+    const askedAtMs = monotonic();
     if (!(await this.#append(claim, last))) return null;
-    keepClaims(dataFolder, [claim]);
-    return claim;
+    this.#seenAtMs = askedAtMs;
+    // Only from here on can the older one notice.
+    const taken = takesOver ? { ...claim, takenOverAtMs: clock() } : claim;
+    keepClaims(dataFolder, [taken]);
+    return taken;
   }
 
-  #next(proxy: ProxyId, kept: readonly KeptClaim[], last: RecordedClaim | null): KeptClaim {
-    const { folder } = this.#options;
+  #takeNewName(proxy: ProxyId, kept: readonly KeptClaim[], { epoch }: RecordedClaim): void {
+    const { dataFolder, clock, logger } = this.#options;
+    // Claims stay: they say which epochs were this folder's.
+    const renamed = takeNewProxyId(dataFolder, clock());
+    if (kept.length === 0) keepClaims(dataFolder, [this.#unowned(proxy, epoch)]);
+    logger.warn({ proxy, epoch, renamed }, 'another folder has claimed the name: this one takes a new one');
+  }
+
+  /**
+   * Whether the process of the folder's last claim may be alive, because that was in another folder; or the name was to be
+   * taken over from one before, and whether the log has that claim, and since when, is not known.
+   */
+  #mayBeAlive(kept: readonly KeptClaim[]): boolean {
+    const newest = newestOf(kept);
+    if (newest === undefined) return false;
+    const mayRunElsewhere = !newest.hasEnded && !isSamePlace(newest.folder, this.#options.folder);
+    return mayRunElsewhere || (newest.takenOverAtMs !== null && kept.length > 1);
+  }
+
+  #next({ proxy, kept, last, isOfAnother, takesOver }: Found): KeptClaim {
+    const { folder, clock } = this.#options;
     // Also beyond those of an earlier name: a folder's epochs only grow, so that a request's says whose it was.
-    const newest = kept.toSorted((a, b) => a.epoch - b.epoch).at(-1);
+    const newest = newestOf(kept);
     const epoch = Math.max(newest?.epoch ?? 0, last?.epoch ?? 0) + 1;
     const instance = randomBytes(INSTANCE_BYTES).toString('hex');
     // A folder from before there were claims owns what it has.
-    const ownsFrom = newest === undefined ? 0 : newest.folder === folder ? newest.ownsFrom : epoch;
-    return { proxy, epoch, instance, ownsFrom, folder };
+    const owned = newest === undefined ? 0 : newest.folder === folder ? newest.ownsFrom : epoch;
+    const takenOverAtMs = takesOver ? clock() : (newest?.takenOverAtMs ?? null);
+    const ownsFrom = isOfAnother ? epoch : owned;
+    return { proxy, epoch, instance, ownsFrom, folder, takenOverAtMs, hasEnded: false };
   }
 
   /** What a folder that has never claimed anything knows when its name was claimed by a copy: nothing is its own. */
   #unowned(proxy: ProxyId, epoch: number): KeptClaim {
-    return { proxy, epoch, instance: 'of another folder', ownsFrom: epoch, folder: 'another folder' };
+    const folder = 'another folder';
+    return {
+      proxy,
+      epoch,
+      instance: 'of another folder',
+      ownsFrom: epoch,
+      folder,
+      takenOverAtMs: null,
+      hasEnded: false,
+    };
   }
 
   async #append(claim: KeptClaim, last: RecordedClaim | null): Promise<boolean> {
@@ -154,17 +201,16 @@ export class ProxyClaim {
 
   /** Looks at the stream's end again and again: it does not depend on where the views are fed from. */
   async #watch({ proxy, instance }: KeptClaim): Promise<void> {
-    const { log, logger, onFenced } = this.#options;
+    const { log, logger, monotonic, onFenced } = this.#options;
     const { signal } = this.#closing;
     while (!signal.aborted) {
       await delay(WATCH_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       try {
+        const askedAtMs = monotonic();
         const last = await readClaim(log, proxy);
-        if (last === null || last.instance === instance) continue;
-        this.#fencedBy = last;
-        onFenced(last);
-        return;
+        if (last !== null && last.instance !== instance) return onFenced(last);
+        this.#seenAtMs = askedAtMs;
       } catch (error) {
         // A log that is away tells nobody anything; leases of two epochs are not the same all the while.
         logger.debug({ err: error }, 'whether this proxy still has its name could not be looked up');
@@ -172,3 +218,16 @@ export class ProxyClaim {
     }
   }
 }
+
+/** What an attempt goes by. */
+interface Found {
+  readonly proxy: ProxyId;
+  readonly kept: readonly KeptClaim[];
+  readonly last: RecordedClaim | null;
+  /** The newest claim of the name is none of this folder's. */
+  readonly isOfAnother: boolean;
+  readonly takesOver: boolean;
+}
+
+const newestOf = (kept: readonly KeptClaim[]): KeptClaim | undefined =>
+  kept.toSorted((a, b) => a.epoch - b.epoch).at(-1);

@@ -5,33 +5,46 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import type { DomainEvent, EventData, EventType } from '../../contracts/events.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { WORST_MICRO_USD } from '../burst/requests-at-once.ts';
-import { postMessage, startPost } from '../gateway/post-message.ts';
+import { type PostOptions, postMessage, startPost } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
 import { json, wait } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 const FITTING = 6;
+/** Of the requests those that are under way when the folder is copied. */
+const BEFORE = 3;
 
 let upstream: Upstream;
 let log: EventLog;
 let gateways: TestGateway[] = [];
+/** All clocks go on at their own pace, so far ahead. */
+const clock = { aheadMs: 0 };
 
 afterEach(async () => {
   await Promise.all(gateways.map((gateway) => gateway.stop()));
   gateways = [];
+  clock.aheadMs = 0;
   await log.close();
   await upstream.close();
 });
 
 /** Its log is elsewhere, so a copy of its folder is another proxy; the tests give it the log. */
-const ALONE = { proxies: 'one', eventLog: { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:1?tls=false' } };
+const ALONE = {
+  proxies: 'one',
+  eventLog: { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:1?tls=false' },
+  metrics: { serve: { port: 0 } },
+};
+/** Longer than the longest request of the default configuration, with all that may come before and after it. */
+const LONGEST_MS = 3 * 3_600_000;
 
 const options = (settings: object) => ({
   upstreamUrl: upstream.url,
   provider: { countTokens: false },
   settings: { ...settings } as Readonly<Record<string, unknown>>,
   log,
+  clock: () => Date.now() + clock.aheadMs,
+  monotonic: () => performance.now() + clock.aheadMs,
   creditsMicroUsd: BigInt(FITTING) * WORST_MICRO_USD,
 });
 
@@ -92,7 +105,7 @@ describe('a data folder that is copied under load, and both started', () => {
     expect(debits.filter(({ uncovered, balanceAfter }) => uncovered > 0n || balanceAfter < 0n)).toEqual([]);
   });
 
-  it('holds in the copy of a proxy that was to be the only one what the original has under way', async () => {
+  it('is one that costs nothing, where there was to be one proxy only, until the original can have nothing under way', async () => {
     upstream = await startUpstream();
     log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
     const original = await start(undefined, ALONE);
@@ -103,22 +116,49 @@ describe('a data folder that is copied under load, and both started', () => {
       const output = JSON.parse(body.toString('utf8')).max_tokens;
       return [wait(gate.promise), ...[json(message({ tokens: { input: 1, output } }))].flat()];
     });
-    const before = Array.from({ length: FITTING }, () => startPost(original));
-    await expect.poll(() => reached).toBe(FITTING);
-    const copy = await start(copyOf(original.data), ALONE);
+    const before = Array.from({ length: BEFORE }, () => startPost(original));
+    await expect.poll(() => reached).toBe(BEFORE);
+    const folder = copyOf(original.data);
+    // Of these the copy's journal knows nothing.
+    const after = Array.from({ length: FITTING - 1 - BEFORE }, () => startPost(original));
+    await expect.poll(() => reached).toBe(FITTING - 1);
+    const copy = await start(folder, ALONE);
     const target = { url: copy.url, key: original.key };
-    const refused = await postMessage(target);
-    await refused.rest();
-    const heldHere = async () => {
-      const answer = await fetch(`${copy.url}/me`, { headers: { 'x-api-key': original.key } });
-      return ((await answer.json()) as { held_credits: number }).held_credits;
+    const ask = async (options: PostOptions = {}) => {
+      const { status, headers, rest } = await postMessage(target, options);
+      return { status, retryAfter: headers['retry-after'], text: String(await rest()) };
     };
-    expect([refused.status, reached, await heldHere()]).toEqual([402, FITTING, FITTING * Number(WORST_MICRO_USD)]);
+    expect(await ask()).toEqual({ status: 529, retryAfter: '5', text: expect.stringMatching(/copied or moved/) });
+    expect((await ask({ model: 'svc-mock' })).status).toBe(200);
+    const degraded = expect.stringMatching(/copied or moved, and another process may still have requests/);
+    expect(await (await fetch(`${copy.url}/readyz`)).json()).toEqual({ ok: true, degraded });
+    const me = async () => {
+      const answer = await fetch(`${copy.url}/me`, { headers: { 'x-api-key': original.key } });
+      return (await answer.json()) as { held_credits: number };
+    };
+    expect((await me()).held_credits).toBe(BEFORE * Number(WORST_MICRO_USD));
+    await expect.poll(() => sampleOf(original, 'gateway_fenced')).toBe('1');
+    expect(await sampleOf(copy, 'gateway_fenced')).toBe('0');
     gate.resolve();
-    for (const { answered } of before) await (await answered).rest();
-    await expect.poll(heldHere).toBe(0);
+    for (const { answered } of [...before, ...after]) await (await answered).rest();
+    await original.gateway.whenSettled();
+    await expect.poll(async () => (await me()).held_credits).toBe(0);
+    expect((await ask()).status).toBe(529);
+    clock.aheadMs += LONGEST_MS;
+    await expect.poll(async () => (await ask()).status).toBe(200);
+    let last = 200;
+    while (last === 200) last = (await ask()).status;
+    expect(last).toBe(402);
+    await copy.gateway.whenSettled();
     const events = await original.events();
-    expect(of('UsageRecorded', events).map(({ outcome }) => outcome)).toEqual(Array(FITTING).fill('completed'));
+    // And the one that cost nothing.
+    expect(of('UsageRecorded', events).map(({ outcome }) => outcome)).toEqual(Array(reached + 1).fill('completed'));
+    expect(of('CreditsDebited', events)).toHaveLength(reached);
     expect(of('CreditsDebited', events).filter(({ uncovered }) => uncovered > 0n)).toEqual([]);
   });
 });
+
+async function sampleOf({ gateway }: TestGateway, name: string): Promise<string | undefined> {
+  const text = await (await fetch(`${gateway.metricsUrl}/metrics`)).text();
+  return new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1];
+}

@@ -18,10 +18,10 @@ afterEach(async () => {
 });
 
 /** A gateway over a log that goes away when it is told to; the example catalog answers from the built-in mock. */
-async function start(creditsMicroUsd = 1_000_000_000n) {
+async function start(creditsMicroUsd = 1_000_000_000n, settings = {}) {
   clock.nowMs = Date.now();
   const log = new LogWithOutages();
-  const gateway = await startTestGateway({ log, clock: () => clock.nowMs, creditsMicroUsd });
+  const gateway = await startTestGateway({ log, clock: () => clock.nowMs, creditsMicroUsd, settings });
   stops.push(() => gateway.stop());
   return { log, gateway };
 }
@@ -145,6 +145,24 @@ describe('a gateway that starts while the event log is away', () => {
     expect((await post(again, '/v1/messages', asking('svc-mock'))).status).toBe(200);
     clock.nowMs += LIMITS.viewsAgeMs;
     expect(await doubted()).toMatch(/the views are older than the 300 s of projections.maxAgeMs/);
+  });
+
+  it('and whose folder may have a copy serves what costs nothing, until it has claimed its name', async () => {
+    const eventLog = { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:1?tls=false' };
+    const { log, gateway } = await start(undefined, { proxies: 'one', eventLog });
+    await log.goAway();
+    // It had its claim when the log went away.
+    expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
+    await gateway.gateway.stop();
+    const again = await startAgain(gateway, log);
+    await again.gateway.whenReady();
+    const reason = 'this gateway could not yet claim its name in the event log';
+    expect(refusalOf(await post(again, '/v1/messages', asking('opal-medium')), 529)).toBe(reason);
+    expect((await post(again, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+    const degraded = expect.stringContaining(reason);
+    expect(await call(again.url, '/readyz')).toMatchObject({ status: 200, body: { ok: true, degraded } });
+    log.comeBack();
+    await expect.poll(async () => (await post(again, '/v1/messages', asking('opal-medium'))).status).toBe(200);
   });
 
   it('and has no views refuses everybody, also whose key it cannot know yet, until the log is there', async () => {

@@ -16,15 +16,17 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
       return state.ageMs === 0;
     },
   };
-  const state: { ageMs: number | null; nowMs: number; clockDoubt: string | null } = {
+  const state: { ageMs: number | null; nowMs: number; clockDoubt: string | null; claimDoubt: string | null } = {
     ageMs: 0,
     nowMs: 1_000_000,
     clockDoubt: null,
+    claimDoubt: null,
   };
   const { journal } = opened;
   const parts = {
     clock: () => state.nowMs,
     clockDoubt: () => state.clockDoubt,
+    claimDoubt: () => state.claimDoubt,
     projections: views,
     journal,
     viewsAgeMsMax: MAX_AGE_MS,

@@ -166,9 +166,11 @@ describe('requests that the journal has kept', () => {
     const { holds, requests } = recoveredOf(scene, journal, recovered, { isOver: () => false, clock: SOON });
     await requests.settle();
     expect(holds.ofAccount(A)).toBe(700n);
+    // What the ledger is told of them meanwhile is for this watch: nothing of it is kept for a submission to come.
+    expect(requests.has(requestOf(2))).toBe(true);
     appearInLog(scene, 2);
     for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
-    expect(holds.ofAccount(A)).toBe(0n);
+    expect([holds.ofAccount(A), requests.has(requestOf(2))]).toEqual([0n, false]);
     requests.close();
     await journal.close();
   });

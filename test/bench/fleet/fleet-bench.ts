@@ -99,7 +99,9 @@ async function measureClaim(processes: Processes, log: Log, proxy: Proxy): Promi
   for (const file of ['proxy-id', 'proxy-claims.json']) copyFileSync(join(proxy.data, file), join(dataFolder, file));
   const logger = pino({ level: 'silent' });
   const folder = 'of the copy';
-  const claim = new ProxyClaim({ log, dataFolder, folder, clock: Date.now, logger, onFenced: () => undefined });
+  const monotonic = (): number => performance.now();
+  const parts = { log, dataFolder, folder, isOnly: false, clock: Date.now, monotonic, logger };
+  const claim = new ProxyClaim({ ...parts, onFenced: () => undefined });
   await claim.take();
   const [sample] = await refusals('its name is claimed by a copy', [proxy], 529);
   await claim.close();

@@ -48,7 +48,7 @@ function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epoch = 1,
     },
   });
   const fleet = new CreditFleet({
-    claim: () => ({ proxy: proxyId(name), epoch, ownsFrom }),
+    claim: () => ({ proxy: proxyId(name), epoch, ownsFrom, takenOverAtMs: null }),
     log,
     accounts: views,
     holds,

@@ -98,7 +98,7 @@ class FleetProxy {
   constructor(life: Life, index: number) {
     this.#life = life;
     this.leases = new CreditLeases({
-      claim: () => ({ proxy: proxyId(`proxy_${index}`), epoch: 1, ownsFrom: 1 }),
+      claim: () => ({ proxy: proxyId(`proxy_${index}`), epoch: 1, ownsFrom: 1, takenOverAtMs: null }),
       log: life.log,
       accounts: this.views,
       holds: this.holds,

@@ -17,6 +17,7 @@ afterEach(async () => {
   await log.close();
   log = new MemoryEventLog();
   started = [];
+  clock.nowMs = 0;
 });
 
 interface Started {
@@ -24,14 +25,18 @@ interface Started {
   readonly fencedBy: number[];
 }
 
+const clock = { nowMs: 0 };
+
 /** A process that starts on a data folder; `folder` is what tells that folder from a copy. */
-function start(dataFolder: string, folder = dataFolder): Started {
+function start(dataFolder: string, folder = dataFolder, isOnly = false): Started {
   const fencedBy: number[] = [];
   const claim = new ProxyClaim({
     log,
     dataFolder,
     folder,
-    clock: Date.now,
+    isOnly,
+    clock: () => clock.nowMs,
+    monotonic: () => performance.now(),
     logger: pino({ level: 'silent' }),
     onFenced: ({ epoch }) => fencedBy.push(epoch),
   });
@@ -39,8 +44,8 @@ function start(dataFolder: string, folder = dataFolder): Started {
   return { claim, fencedBy };
 }
 
-async function claimed(dataFolder: string, folder = dataFolder): Promise<Claim> {
-  return start(dataFolder, folder).claim.take();
+async function claimed(dataFolder: string, folder = dataFolder, isOnly = false): Promise<Claim> {
+  return start(dataFolder, folder, isOnly).claim.take();
 }
 
 function copyOf(folder: string): string {
@@ -72,7 +77,6 @@ describe('a process claims the name of its data folder', () => {
     const copy = await claimed(copyOf(folder), 'copy');
     expect(copy).toMatchObject({ proxy, epoch: 2, ownsFrom: 2 });
     await expect.poll(() => original.fencedBy).toEqual([2]);
-    expect(original.claim.fencedBy?.epoch).toBe(2);
   });
 
   it('of the original, after its copy: it takes a new name, fences nobody, and owns what it had', async () => {
@@ -147,5 +151,77 @@ describe('a process claims the name of its data folder', () => {
     log.faults = () => ({ type: 'none' });
     expect((await taken).epoch).toBeGreaterThan(0);
     expect(claim.current).not.toBeNull();
+  });
+});
+
+describe('the claim of what may be the only proxy', () => {
+  const only = (dataFolder: string, folder = dataFolder) => claimed(dataFolder, folder, true);
+
+  it('takes the name over from the process of another folder, and back; whoever had it is fenced', async () => {
+    const folder = temporaryFolder();
+    const original = start(folder, folder, true);
+    const { proxy, takenOverAtMs } = await original.claim.take();
+    expect(takenOverAtMs).toBeNull();
+    clock.nowMs = 5_000;
+    const copy = start(copyOf(folder), 'copy', true);
+    expect(await copy.claim.take()).toMatchObject({ proxy, epoch: 2, ownsFrom: 2, takenOverAtMs: 5_000 });
+    await expect.poll(() => original.fencedBy).toEqual([2]);
+    clock.nowMs = 9_000;
+    expect(await only(folder)).toMatchObject({ proxy, epoch: 3, ownsFrom: 3, takenOverAtMs: 9_000 });
+    await expect.poll(() => copy.fencedBy).toEqual([3]);
+    expect(proxyIdOf(folder, 0)).toBe(proxy);
+  });
+
+  it('of two copies at once: both have the name in turn, and both have taken it over', async () => {
+    const folder = temporaryFolder();
+    const { proxy } = await only(folder);
+    clock.nowMs = 1_000;
+    const both = await Promise.all([only(copyOf(folder), 'one'), only(copyOf(folder), 'two')]);
+    expect(both.map(({ epoch }) => epoch).toSorted()).toEqual([2, 3]);
+    for (const claim of both) expect(claim).toMatchObject({ proxy, ownsFrom: claim.epoch, takenOverAtMs: 1_000 });
+  });
+
+  it('of a copy that is started again has the time of the first taking over', async () => {
+    const folder = temporaryFolder();
+    await only(folder);
+    const copy = copyOf(folder);
+    clock.nowMs = 5_000;
+    await only(copy, 'copy');
+    clock.nowMs = 6_000;
+    expect(await only(copy, 'copy')).toMatchObject({ epoch: 3, takenOverAtMs: 5_000 });
+  });
+
+  it('counts from the answer of the log, where one before it was lost', async () => {
+    const folder = temporaryFolder();
+    await only(folder);
+    const copy = copyOf(folder);
+    clock.nowMs = 5_000;
+    let isFirst = true;
+    log.faults = () => {
+      const type = isFirst ? 'lose' : 'none';
+      isFirst = false;
+      clock.nowMs += 1_000;
+      return { type };
+    };
+    expect(await only(copy, 'copy')).toMatchObject({ epoch: 3, takenOverAtMs: 7_000 });
+  });
+
+  it('has taken over nothing where the machine of its folder was started again', async () => {
+    const folder = temporaryFolder();
+    await only(folder, 'boot-1:7:11');
+    expect(await only(folder, 'boot-2:7:11')).toMatchObject({ epoch: 2, ownsFrom: 2, takenOverAtMs: null });
+    expect(await only(copyOf(folder), 'boot-2:7:12')).toMatchObject({ epoch: 3, takenOverAtMs: 0 });
+  });
+
+  it('has taken over nothing where the process of the folder it was copied from had ended before, in order', async () => {
+    const folder = temporaryFolder();
+    const { claim } = start(folder, folder, true);
+    await claim.take();
+    const before = copyOf(folder);
+    claim.ended();
+    const moved = copyOf(folder);
+    expect(await only(moved, 'moved')).toMatchObject({ epoch: 2, takenOverAtMs: null });
+    clock.nowMs = 3_000;
+    expect(await only(before, 'before')).toMatchObject({ epoch: 3, takenOverAtMs: 3_000 });
   });
 });

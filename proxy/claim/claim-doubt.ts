@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { ProxyClaim } from './proxy-claim.ts';
+
+/** Between two looks at the clock: a timer does not count the time in which the machine is suspended. */
+const LOOK_MS = 500;
+
+export interface ClaimDoubtParts {
+  readonly claim: Pick<ProxyClaim, 'current' | 'seenAtMs'>;
+  /** Whether this proxy has all credit to itself: then no lease keeps two processes of its name apart. */
+  readonly isOnly: boolean;
+  /** For so long what costs is admitted without a look at the log whether another has claimed the name. */
+  readonly unseenMsMax: number;
+  /** For so long, from its admission on, a request can be under way and be settled. */
+  readonly longestMs: number;
+  /** Folds what the ledger has by now, however long that takes. @throws Error when closed meanwhile */
+  readonly catchUp: (signal: AbortSignal) => Promise<void>;
+  readonly clock: () => number;
+  /** Milliseconds by a clock that nobody sets. */
+  readonly monotonic: () => number;
+  readonly logger: Logger;
+}
+
+/**
+ * Why a proxy's claim on its name does not let it admit what costs anything.
+ *
+ * A proxy that has all credit to itself has no leases, so what an older process of its name admits, between the copy of
+ * the folder and its noticing, is in no journal that the newer one has. The older one admits nothing after `unseenMsMax`
+ * without a look at the log, and what it has admitted has ended after `longestMs`. For both together the newer one waits
+ * from its claim on; then it folds what was settled meanwhile.
+ */
+export class ClaimDoubt {
+  readonly #parts: ClaimDoubtParts;
+  readonly #closing = new AbortController();
+  #isWaitOver = false;
+  #waiting: Promise<void> | null = null;
+
+  constructor(parts: ClaimDoubtParts) {
+    this.#parts = parts;
+  }
+
+  /** Null where there is none. Asked for every request. */
+  why(): string | null {
+    const { claim, isOnly, unseenMsMax, monotonic } = this.#parts;
+    const { current } = claim;
+    if (current === null) return 'this gateway could not yet claim its name in the event log';
+    if (!isOnly) return null;
+    if (current.takenOverAtMs !== null && !this.#isWaitOver) return this.#mayBeUnderWay(current.takenOverAtMs);
+    const unseenMs = monotonic() - claim.seenAtMs;
+    return unseenMs <= unseenMsMax
+      ? null
+      : `whether another process has claimed the name of this gateway could not be looked up for ${Math.ceil(unseenMs / 1_000)} s`;
+  }
+
+  /** Once the name is claimed: waits until an older process of it can have nothing under way. Idempotent. */
+  start(): void {
+    this.#waiting ??= this.#wait().catch((error: unknown) => {
+      if (!this.#closing.signal.aborted) this.#parts.logger.fatal({ err: error }, 'what costs is admitted no more');
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#waiting;
+  }
+
+  async #wait(): Promise<void> {
+    const { claim, isOnly, clock, catchUp, logger } = this.#parts;
+    const takenOverAtMs = claim.current?.takenOverAtMs ?? null;
+    if (takenOverAtMs === null || !isOnly) return;
+    const { signal } = this.#closing;
+    const untilMs = this.#untilMs(takenOverAtMs);
+    logger.warn(this.#mayBeUnderWay(takenOverAtMs));
+    for (let leftMs = untilMs - clock(); leftMs > 0; leftMs = untilMs - clock())
+      await delay(Math.min(leftMs, LOOK_MS), undefined, { signal });
+    await catchUp(signal);
+    this.#isWaitOver = true;
+    logger.info('no older process of this name can have a request under way any more');
+  }
+
+  #untilMs(takenOverAtMs: number): number {
+    const { unseenMsMax, longestMs } = this.#parts;
+    return takenOverAtMs + unseenMsMax + longestMs;
+  }
+
+  #mayBeUnderWay(takenOverAtMs: number): string {
+    const until = new Date(this.#untilMs(takenOverAtMs)).toISOString();
+    return `this data folder was copied or moved, and another process may still have requests of it under way: what costs is admitted from ${until} on`;
+  }
+}
