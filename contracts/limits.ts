@@ -78,6 +78,8 @@ export const LIMITS = Object.freeze({
   viewsAgeMs: 5 * MINUTE_MS,
   /** A lease outlasts the longest request by this: in the first half a proxy admits under it, in the second it settles. */
   leaseSlackMs: 20 * MINUTE_MS,
+  /** After so long every proxy that has the log in reach admits by a limit that was set: it takes less than half of it. */
+  limitKnownMs: 2 * SECOND_MS,
   /** How long a request waits for credit that other proxies may give back, before it is refused. */
   leaseReclaimMs: 400,
   /** How long a request waits for its lease in all, before it is refused because the log is slow. */

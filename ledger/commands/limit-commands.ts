@@ -1,13 +1,10 @@
 import type { Command } from 'commander';
-import type { Configuration } from '../../contracts/configuration.ts';
-import { type AccountId, type KeyId, keyId } from '../../contracts/ids.ts';
+import { type AccountId, keyId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
-import type { AccountState } from '../account/account-state.ts';
-import { evolve } from '../account/evolve.ts';
-import { activeLeases, setAsideForKey, sumOfLeases } from '../account/leases.ts';
 import { accountArgument, usdArgument } from './command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, show, withEventLog } from './command-context.ts';
-import { type Done, runAccountCommand } from './run-account-command.ts';
+import { runAccountCommand } from './run-account-command.ts';
+import { setAsideBefore } from './set-aside.ts';
 
 interface LimitOptions {
   readonly usd?: MicroUsd;
@@ -38,10 +35,13 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
           keyId: scopedKey,
           limit: limitMicroUsd,
         });
-        const beforeMicroUsd = setAsideBefore(done, scopedKey, nowMs);
+        const beforeMicroUsd =
+          limitMicroUsd === null
+            ? microUsd(0n)
+            : await setAsideBefore({ accountId: id, keyId: scopedKey }, done, { log, configuration, nowMs });
         const whose = options.key ?? id;
         const said = limitMicroUsd === null ? 'no monthly limit' : `a monthly limit of ${formatUsd(limitMicroUsd)} USD`;
-        const settles = limitMicroUsd === null ? '' : `; ${sayBefore(beforeMicroUsd, configuration.proxies)}`;
+        const settles = limitMicroUsd === null ? '' : `; ${sayBefore(beforeMicroUsd)}`;
         show(context, command, {
           json: { accountId: id, keyId: scopedKey, limitMicroUsd, setAsideBeforeMicroUsd: beforeMicroUsd },
           text: `${whose} has ${said}${settles}`,
@@ -50,24 +50,12 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
     });
 }
 
-/**
- * What proxies had set aside of the account's credit for its requests, or for the key's, when the limit was set: it may
- * still be spent, and no more than it beyond the limit.
- */
-function setAsideBefore({ before, events }: Done, keyId: KeyId | null, nowMs: number): MicroUsd {
-  const account = events.reduce<AccountState>(evolve, before);
-  if (account.type === 'unopened') return microUsd(0n);
-  const leases = activeLeases(account, nowMs);
-  return keyId === null ? sumOfLeases(leases) : setAsideForKey(account, keyId, leases);
-}
-
-/** One proxy alone sets nothing aside in the log: what its requests hold is known to it only. */
-function sayBefore(before: MicroUsd, proxies: Configuration['proxies']): string {
-  if (before > 0n)
-    return `up to ${formatUsd(before)} USD that was set aside for requests before may still be spent, also beyond it`;
-  return proxies === 'many'
-    ? 'nothing was set aside for requests before'
-    : 'requests that are under way still settle, also beyond it';
+function sayBefore(before: MicroUsd | null): string {
+  if (before === null)
+    return 'requests that are under way still settle, also beyond it: how much that is, is known where their gateway has its data folder';
+  return before > 0n
+    ? `up to ${formatUsd(before)} USD that was set aside for requests before may still be spent, also beyond it`
+    : 'nothing was set aside for requests before';
 }
 
 function limitOf({ usd, none }: LimitOptions): MicroUsd | null {

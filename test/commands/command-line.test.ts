@@ -35,7 +35,7 @@ describe('without a running gateway', () => {
     expect(key).toMatch(/^sk-svc-[\w-]{43}$/);
     expect(await json('limit', 'set', 'acct_ada', '--usd', '100')).toMatchObject({ setAsideBeforeMicroUsd: '0' });
     const limited = await run('limit', 'set', 'acct_ada', '--key', String(keyId), '--usd', '3');
-    expect(limited.stdout).toMatch(/a monthly limit of 3\.00 USD; requests that are under way still settle/);
+    expect(limited.stdout).toMatch(/a monthly limit of 3\.00 USD; nothing was set aside for requests before/);
     expect(await json('account', 'show', 'acct_ada')).toMatchObject({
       availableMicroUsd: '17500000',
       grants: [{ source: 'trial' }, { source: 'purchase', remaining: '12500000' }],

@@ -41,8 +41,8 @@ export class CrashOperators {
       await this.#grant(random, ['--expires', ends]).catch(onlyEndedAlready);
     }
     if (deed === 'limit') {
-      const { isShared, command } = this.#site;
-      this.limits.push(await moveLimit(command, CAPPED_ACCOUNT, { random, isShared }));
+      const { command } = this.#site;
+      this.limits.push(await moveLimit(command, CAPPED_ACCOUNT, random));
     }
   }
 

@@ -26,8 +26,6 @@ export interface CrashSite {
   readonly accountIds: readonly string[];
   /** What the upstream saw, one JSON line each. */
   readonly recordPath: string;
-  /** The log may have other proxies, so that this one leases what it admits by. */
-  readonly isShared: boolean;
   startGateway(how?: GatewayStart): StartedProcess;
   /** Runs a command of the gateway program beside whatever gateway is up, again while the log is away. @throws Error when it fails. */
   command(...args: readonly string[]): Promise<string>;
@@ -87,7 +85,6 @@ export async function layOutSite({ folder, accountIds, upstreamUrl: given, store
       catalog,
       accountIds,
       recordPath,
-      isShared: store !== undefined,
       startGateway: (how) => startGateway(configPath, stderrFd, how),
       command,
       accountEvents: async (accountId) =>

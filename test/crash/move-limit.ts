@@ -7,7 +7,7 @@ export interface LimitSet {
   readonly keyId: string | null;
   /** Micro-USD; null is none. */
   readonly limit: bigint | null;
-  /** What the command said may still be spent beyond it; null where one proxy has all, which sets nothing aside. */
+  /** What the command said may still be spent beyond it; null where it could not say. */
   readonly setAside: bigint | null;
 }
 
@@ -29,18 +29,14 @@ const ENDED_ALREADY = 'expiresAt: must be after effectiveAt';
 type Command = (...args: readonly string[]) => Promise<string>;
 
 /** Sets an account's monthly limit, or one of its keys', near what was spent of it; or lifts the account's. */
-export async function moveLimit(
-  command: Command,
-  accountId: string,
-  { random, isShared }: { readonly random: SeededRandom; readonly isShared: boolean },
-): Promise<LimitSet> {
+export async function moveLimit(command: Command, accountId: string, random: SeededRandom): Promise<LimitSet> {
   const { keyId, limit } = random.chance(LIFTS_SHARE)
     ? { keyId: null, limit: null }
     : await limitNear(JSON.parse(await command('account', 'show', accountId)) as Shown, random);
   const what = limit === null ? ['--none'] : ['--usd', usdOf(limit)];
   const whose = keyId === null ? [] : ['--key', keyId];
   const printed = JSON.parse(await command('limit', 'set', accountId, ...what, ...whose));
-  const setAside = isShared ? BigInt(printed.setAsideBeforeMicroUsd) : null;
+  const setAside = printed.setAsideBeforeMicroUsd === null ? null : BigInt(printed.setAsideBeforeMicroUsd);
   return { accountId, keyId, limit, setAside };
 }
 

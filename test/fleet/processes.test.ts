@@ -49,6 +49,7 @@ async function start(credit: bigint, times: Times = {}): Promise<void> {
 const configurationOf = (index: number): string => join(folder, `gateway-${index}.json`);
 
 interface Times {
+  readonly proxies?: 'one';
   readonly provider?: object;
   readonly drainMs?: number;
   readonly leases?: object;
@@ -129,6 +130,33 @@ describe(`${PROXIES} proxy processes on one event store`, () => {
     expect(early.filter((status) => status !== 402)).toEqual([]);
   });
 
+  it.each([
+    ['three proxies', {}, [0, 1, 2]],
+    ['one proxy alone', { proxies: 'one' } as const, [0]],
+  ])('pass a limit that is set by no more than the command prints: %s', async (_who, times, indexes) => {
+    await start(BigInt(FITTING) * WORST_MICRO_USD, times);
+    const gate = Promise.withResolvers<void>();
+    let reached = 0;
+    const underWay = 2 * indexes.length;
+    upstream.answerWith(() => {
+      const answer = json(message({ tokens: { input: 1, output: 900 } }));
+      return ++reached <= underWay ? [wait(gate.promise), ...answer] : answer;
+    });
+    const targets = await Promise.all(indexes.map((index) => targetOf(serve(index))));
+    const before = targets.flatMap((target) => [startPost(target), startPost(target)]);
+    await expect.poll(() => reached).toBe(underWay);
+    const set = ['limit', 'set', ACCOUNT, '--usd', '0.000001'];
+    const printed = BigInt(JSON.parse(await gatewayCommand(configurationOf(0), ...set)).setAsideBeforeMicroUsd);
+    expect(printed).toBeGreaterThanOrEqual(BigInt(underWay) * WORST_MICRO_USD);
+    await expect.poll(() => Promise.all(targets.map(statusOf))).toEqual(targets.map(() => 402));
+    gate.resolve();
+    for (const { answered } of before) await (await answered).rest();
+    await expect.poll(() => debits().length).toBe(reached);
+    const pastLimit = debits().reduce((sum, amount) => sum + amount, -1n);
+    expect(pastLimit).toBeGreaterThan(0n);
+    expect(pastLimit).toBeLessThanOrEqual(printed);
+  });
+
   // By its times the lease would last for hours.
   it('get back, long before its end, the lease of one that starts again on its folder', async () => {
     const second = await killedWithLease({});
@@ -138,6 +166,12 @@ describe(`${PROXIES} proxy processes on one event store`, () => {
     await expect.poll(() => recordedTypes().filter((type) => type === 'UsageRecorded').length).toBe(2);
   });
 });
+
+const debits = (): bigint[] =>
+  store
+    .events()
+    .filter(({ type }) => type === 'CreditsDebited')
+    .map((event) => BigInt(JSON.parse(textOf(event)).amount));
 
 /** Kills a proxy while its request holds all the credit there is; another one, where its requests are answered. */
 async function killedWithLease(times: Times): Promise<PostTarget> {

@@ -62,8 +62,7 @@ export class SoakOperators {
     while (!signal.aborted) {
       const deed = random.weighted(DEEDS);
       if (deed === 'grant') await this.#grant(random);
-      if (deed === 'limit')
-        this.limits.push(await moveLimit((...args) => this.#run(...args), MOVED_ACCOUNT, { random, isShared: true }));
+      if (deed === 'limit') this.limits.push(await moveLimit((...args) => this.#run(...args), MOVED_ACCOUNT, random));
       if (deed === 'look') await this.#run('account', 'show', random.weighted(SOAK_ACCOUNTS.map(({ id }) => [id, 1])));
       if (deed === 'revoke') await this.#revoke(random, clients);
       await delay(random.whole(...PAUSE_MS), undefined, { signal }).catch(() => undefined);
