@@ -1,5 +1,6 @@
 /** What SQLite's result codes (https://www.sqlite.org/rescode.html) say of a transaction. */
 const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
 /** Extended codes carry the plain one in their low byte. */
@@ -8,8 +9,16 @@ const PLAIN_CODE = 0xff;
 /** Another connection holds what this one needs. */
 export const isBusy = (fault: unknown): boolean => plainCodeOf(fault) === SQLITE_BUSY;
 
-/** The file is something else. */
-export const isNoDatabase = (fault: unknown): boolean => plainCodeOf(fault) === SQLITE_NOTADB;
+/** The file is something else, or what is in it was destroyed: no further try finds it whole. */
+export const isDamage = (fault: unknown): boolean => {
+  const code = plainCodeOf(fault);
+  return code === SQLITE_NOTADB || code === SQLITE_CORRUPT;
+};
+
+/** What an operator has to know of such a file. */
+export const describeDamage = (path: string, fault: unknown): string =>
+  `${path} is damaged, or no file of a ledger (${messageOf(fault)}). Put back a whole copy of it; where there is none, ` +
+  'move it away: the gateway then says what is lost, and how that is accepted';
 
 /**
  * Whether a COMMIT that failed surely wrote nothing: it never began, or the disk was full before its last page, without

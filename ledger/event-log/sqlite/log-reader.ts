@@ -32,7 +32,7 @@ export class LogReader {
     );
   }
 
-  /** Events in the query's order, at most its limit. @throws EventLogError `unavailable`, `closed` */
+  /** Events in the query's order, at most its limit. @throws EventLogError `unavailable`, `closed`; `invalid` where the file is damaged */
   async *read(query: PageQuery): AsyncGenerator<RecordedEvent, void, undefined> {
     for await (const { events } of this.pages(query)) for (const event of events) yield event;
   }
@@ -51,7 +51,7 @@ export class LogReader {
     }
   }
 
-  /** The position of the last event in the file. @throws EventLogError `unavailable`, `closed` */
+  /** The position of the last event in the file. @throws EventLogError `unavailable`, `closed`; `invalid` where the file is damaged */
   async head(): Promise<Position | null> {
     const answer = await this.#ask({ type: 'head' });
     if (answer.type !== 'head') throw unreadable('it answered something else');
@@ -84,7 +84,8 @@ export class LogReader {
       this.#waiting.set(sequence, { resolve, reject });
       this.#thread.send({ sequence, query });
     });
-    if (answer.type === 'fault') throw unreadable(answer.message);
+    if (answer.type === 'fault')
+      throw answer.isDamage ? new EventLogError('invalid', answer.message) : unreadable(answer.message);
     return answer;
   }
 

@@ -63,4 +63,5 @@ export type ReadAnswer =
   /** `isEnd`: there was nothing more in this direction; a page may also be short because its events are long. */
   | { readonly type: 'page'; readonly sequence: number; readonly rows: readonly EventRow[]; readonly isEnd: boolean }
   | { readonly type: 'head'; readonly sequence: number; readonly position: number | null }
-  | { readonly type: 'fault'; readonly sequence: number; readonly message: string };
+  /** `isDamage`: no further try can succeed. */
+  | { readonly type: 'fault'; readonly sequence: number; readonly isDamage: boolean; readonly message: string };

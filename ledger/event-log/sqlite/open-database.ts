@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { EventLogError } from '../../../contracts/event-log.ts';
-import { isNoDatabase, messageOf } from './database-fault.ts';
+import { describeDamage, isDamage, messageOf } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
@@ -13,7 +13,7 @@ const FULL = 2;
  * The connection that appends; makes the file where it is missing. WAL with a sync at each commit, so that what was
  * answered survives a loss of power. It does not wait for another process's transaction: the caller does.
  *
- * @throws EventLogError `invalid` for a file of another program or version, or a SQLite that is too old;
+ * @throws EventLogError `invalid` for a damaged file, one of another program or version, or a SQLite that is too old;
  *   `unavailable` when the file cannot be opened
  */
 export function openForAppends(path: string, busyMs: number): DatabaseSync {
@@ -103,8 +103,8 @@ function opened(path: string, open: () => DatabaseSync): DatabaseSync {
     return open();
   } catch (cause) {
     if (cause instanceof EventLogError) throw cause;
-    const kind = isNoDatabase(cause) ? 'invalid' : 'unavailable';
-    throw new EventLogError(kind, `${path}: ${messageOf(cause)}`, { cause });
+    if (isDamage(cause)) throw new EventLogError('invalid', describeDamage(path, cause), { cause });
+    throw new EventLogError('unavailable', `${path}: ${messageOf(cause)}`, { cause });
   }
 }
 

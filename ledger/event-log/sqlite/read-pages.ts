@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { messageOf } from './database-fault.ts';
+import { describeDamage, isDamage, messageOf } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import type { EventRow, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
 import { prepareArrays } from './open-database.ts';
@@ -29,7 +29,9 @@ export function readPages(database: DatabaseSync): (message: ReadMessage) => Rea
       const [position] = head.get() as unknown as [number | null];
       return { type: 'head', sequence, position };
     } catch (fault) {
-      return { type: 'fault', sequence, message: messageOf(fault) };
+      if (!isDamage(fault)) return { type: 'fault', sequence, isDamage: false, message: messageOf(fault) };
+      const message = describeDamage(database.location() ?? 'the log', fault);
+      return { type: 'fault', sequence, isDamage: true, message };
     }
   };
 }
