@@ -1,143 +1,32 @@
-import pino from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { decodeEvent, encodeEvents } from '../../../contracts/event-codec.ts';
-import { type AccountEvent, isAccountEvent } from '../../../contracts/events.ts';
-import { accountOfStream, accountStream, commandId, grantId, proxyId, requestId } from '../../../contracts/ids.ts';
-import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
-import type { OpenAccount } from '../../../ledger/account/account-state.ts';
-import { AccountViews } from '../../../projections/account-views.ts';
-import { CreditFleet } from '../../../proxy/admission/credit-fleet.ts';
-import { Holds } from '../../../proxy/admission/holds.ts';
-import { ACCOUNT, granted, KEY, keyIssued, limitSet, ms, opened } from '../../ledger/account/example-account.ts';
-import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
+import { grantId } from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
+import { ACCOUNT, KEY } from '../../ledger/account/example-account.ts';
 
-const LONGEST_REQUEST_MS = 60_000;
-const SLACK_MS = 40_000;
-/** Not up before a busy machine has done what is waited for. */
-const RECLAIM_MS = 3_000;
-const WAIT_MS = 60_000;
-const CREDIT = 99n;
+import {
+  CREDIT,
+  clearScene,
+  converged,
+  held,
+  leasedBy,
+  SLACK_MS,
+  scene,
+  start,
+  startProxy,
+  startWithoutUpkeep,
+  write,
+} from './credit-fleet-scene.ts';
 
-let log = new MemoryEventLog();
-let nowMs = ms('2026-11-06T12:00:00.000Z');
-let mayLease = true;
-let isLogAway = false;
-let proxies: Proxy[] = [];
-
-interface Proxy {
-  readonly fleet: CreditFleet;
-  readonly holds: Holds;
-  readonly views: AccountViews;
-  account(): OpenAccount;
-  /** Holds a request, waiting for a lease where one is needed. */
-  hold(name: string, need: bigint): Promise<string>;
-  release(name: string): void;
-}
-
-function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epoch = 1, ownsFrom = 1 } = {}): Proxy {
-  const views = new AccountViews();
-  const holds = new Holds();
-  log.subscribeAll({
-    after: null,
-    onEvents: (events) => {
-      for (const recorded of events) {
-        const event = decodeEvent(recorded);
-        const accountId = accountOfStream(recorded.stream);
-        if (accountId !== null && isAccountEvent(event)) views.fold(accountId, recorded.revision, event);
-      }
-    },
-  });
-  const fleet = new CreditFleet({
-    claim: () => ({ proxy: proxyId(name), epoch, ownsFrom, takenOverAtMs: null }),
-    log,
-    accounts: views,
-    holds,
-    clock: () => nowMs,
-    logger: pino({ level: 'silent' }),
-    longestRequestMs: LONGEST_REQUEST_MS,
-    slackMs: SLACK_MS,
-    reclaimMs: RECLAIM_MS,
-    waitMs,
-    isLogAway: () => isLogAway,
-    mayLease: () => mayLease,
-  });
-  if (keepsUp) fleet.upkeep.start();
-  const account = (): OpenAccount => {
-    const { state } = views.read(ACCOUNT);
-    if (state.type === 'unopened') throw new Error('the account is not there yet');
-    return state;
-  };
-  const hold = (request: string, amount: bigint): Promise<string> => {
-    const need: MicroUsd = microUsd(amount);
-    const tryHold = (): boolean => {
-      const scope = fleet.leases.scopeOf(account(), KEY);
-      if (!fleet.takeRoom(ACCOUNT, account(), scope, need)) return false;
-      const { leaseId } = scope;
-      const startedAtMs = nowMs;
-      const held = { accountId: ACCOUNT, keyId: KEY, month: '2026-11', amount: need, leaseId, startedAtMs };
-      holds.place(requestId(request), held);
-      return true;
-    };
-    return tryHold() ? Promise.resolve('held') : fleet.queue.whenHeld(ACCOUNT, { keyId: KEY, need, tryHold });
-  };
-  const proxy = { fleet, holds, views, account, hold, release: (one: string) => holds.release(requestId(one)) };
-  proxies.push(proxy);
-  return proxy;
-}
-
-let writes = 0;
-function write(...events: readonly AccountEvent[]): void {
-  const command = commandId(`019a5b3c-7777-7000-8000-${(++writes).toString(16).padStart(8, '0')}0000`);
-  const recording = { commandId: command, actor: 'test', recordedAt: '2026-11-06T12:00:00.000Z' };
-  log.write(accountStream(ACCOUNT), encodeEvents(events, recording));
-}
-
-/** One that gives nothing back by itself. */
-async function startWithoutUpkeep(name = 'proxy_1', waitMs = WAIT_MS): Promise<Proxy> {
-  if (log.events.length === 0) write(opened, keyIssued(), granted('g1', Number(CREDIT)));
-  const proxy = startProxy(name, { keepsUp: false, waitMs });
-  await converged(proxy);
-  return proxy;
-}
-
-async function start(...names: readonly string[]): Promise<Proxy[]> {
-  write(opened, keyIssued(), granted('g1', Number(CREDIT)));
-  const started = names.map((name) => startProxy(name));
-  await Promise.all(started.map((proxy) => converged(proxy)));
-  return started;
-}
-
-/** Upkeep may write meanwhile. */
-const converged = ({ views }: Proxy) => expect.poll(() => lastRevision() - views.read(ACCOUNT).revision).toBe(0);
-
-const lastRevision = (): number => log.events.filter(({ stream }) => stream === accountStream(ACCOUNT)).length - 1;
-
-/** However long it takes until others have given back, or said what they hold. */
-async function held(proxy: Proxy, name: string, need: bigint): Promise<void> {
-  let tries = 0;
-  await expect.poll(() => proxy.hold(`${name}-${++tries}`, need)).toBe('held');
-}
-
-const leasedBy = ({ account }: Proxy): bigint[] => Object.values(account().leases).map(({ amount }) => amount);
-
-afterEach(async () => {
-  log.faults = () => ({ type: 'none' });
-  await Promise.all(proxies.map(({ fleet }) => fleet.upkeep.close()));
-  await log.close();
-  proxies = [];
-  log = new MemoryEventLog();
-  isLogAway = false;
-  mayLease = true;
-});
+afterEach(clearScene);
 
 describe('a proxy among several', () => {
   it('takes a share of what is free beyond what a request needs, and the next requests need no event', async () => {
     const [one] = await start('proxy_1');
     expect(await one?.hold('a', 2n)).toBe('held');
-    const events = log.events.length;
+    const events = scene.log.events.length;
     for (const name of ['b', 'c', 'd']) expect(await one?.hold(name, 2n)).toBe('held');
     // An eighth of 99 is leased; the refill that follows a lease nearly used up is one more event for them all.
-    expect(log.events.length - events).toBeLessThanOrEqual(1);
+    expect(scene.log.events.length - events).toBeLessThanOrEqual(1);
   });
 
   it('gets what it needs when others hold nothing under their leases', async () => {
@@ -169,12 +58,12 @@ describe('a proxy among several', () => {
 
   it('says at once that the log is away where that is known, and within bounds where it turns out', async () => {
     const [one] = await start('proxy_1');
-    log.faults = () => ({ type: 'refuse' });
+    scene.log.faults = () => ({ type: 'refuse' });
     expect(await one?.hold('a', 2n)).toBe('log_away');
-    const appends = log.appends;
-    isLogAway = true;
+    const appends = scene.log.appends;
+    scene.isLogAway = true;
     expect(await one?.hold('b', 2n)).toBe('log_away');
-    expect(log.appends).toBe(appends);
+    expect(scene.log.appends).toBe(appends);
   });
 
   it('says so within bounds, too, where the log goes away while it gives back', async () => {
@@ -185,7 +74,7 @@ describe('a proxy among several', () => {
     expect(await two.hold('b', 39n)).toBe('held');
     two.release('b');
     const gate = Promise.withResolvers<void>();
-    log.faults = () => ({ type: 'stall', until: gate.promise });
+    scene.log.faults = () => ({ type: 'stall', until: gate.promise });
     expect(await two.hold('c', 50n)).toBe('log_away');
     gate.resolve();
   });
@@ -193,13 +82,13 @@ describe('a proxy among several', () => {
   it('takes effect once where the answer to its lease was lost', async () => {
     const [one] = await start('proxy_1');
     let isFirst = true;
-    log.faults = () => {
+    scene.log.faults = () => {
       const type = isFirst ? 'lose' : 'none';
       isFirst = false;
       return { type };
     };
     expect(await one?.hold('a', 50n)).toBe('held');
-    expect(log.events.filter(({ type }) => type === 'CreditsLeased')).toHaveLength(1);
+    expect(scene.log.events.filter(({ type }) => type === 'CreditsLeased')).toHaveLength(1);
   });
 
   it('admits nothing under a lease that a request might outlast, until it is renewed', async () => {
@@ -208,7 +97,7 @@ describe('a proxy among several', () => {
     const scope = one?.fleet.leases.scopeOf(one.account(), KEY);
     if (one === undefined || scope === undefined) throw new Error('a proxy');
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBeGreaterThan(0n);
-    nowMs += SLACK_MS / 2;
+    scene.nowMs += SLACK_MS / 2;
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(0n);
     await one.fleet.leases.renew(ACCOUNT, scope);
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBeGreaterThan(0n);
@@ -220,11 +109,11 @@ describe('a proxy among several', () => {
     expect(await one.hold('a', 10n)).toBe('held');
     const scope = one.fleet.leases.scopeOf(one.account(), KEY);
     const before = leasedBy(one);
-    mayLease = false;
+    scene.mayLease = false;
     await expect(one.fleet.leases.renew(ACCOUNT, scope)).rejects.toThrow(/in doubt/);
     expect(await one.hold('b', CREDIT - 10n)).not.toBe('held');
     expect(leasedBy(one)).toEqual(before);
-    mayLease = true;
+    scene.mayLease = true;
     expect(await one.hold('c', CREDIT - 10n)).toBe('held');
   });
 
@@ -253,7 +142,7 @@ describe('a proxy among several', () => {
     const [one] = await start('proxy_1');
     expect(await one?.hold('a', 90n)).toBe('held');
     const [lease] = Object.values(one?.account().leases ?? {});
-    nowMs += SLACK_MS / 4 + 1;
+    scene.nowMs += SLACK_MS / 4 + 1;
     await expect
       .poll(() => Object.values(one?.account().leases ?? {})[0]?.expiresAtMs)
       .toBeGreaterThan(lease?.expiresAtMs ?? 0);
@@ -264,7 +153,7 @@ describe('a proxy among several', () => {
     expect(await one.hold('a', 60n)).toBe('held');
     one.release('a');
     const gate = Promise.withResolvers<void>();
-    log.faults = () => ({ type: 'stall', until: gate.promise });
+    scene.log.faults = () => ({ type: 'stall', until: gate.promise });
     const scope = one.fleet.leases.scopeOf(one.account(), KEY);
     const back = one.fleet.leases.release(ACCOUNT, scope.leaseId, microUsd(50n));
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(10n);
@@ -279,10 +168,10 @@ describe('a proxy among several', () => {
     expect(await one.hold('a', 60n)).toBe('held');
     const scope = one.fleet.leases.scopeOf(one.account(), KEY);
     one.release('a');
-    log.faults = () => ({ type: 'drop' });
+    scene.log.faults = () => ({ type: 'drop' });
     await expect(one.fleet.leases.release(ACCOUNT, scope.leaseId, microUsd(50n))).rejects.toThrow();
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(10n);
-    log.faults = () => ({ type: 'none' });
+    scene.log.faults = () => ({ type: 'none' });
     write({ type: 'PlanChanged', data: { plan: 'team' } });
     await converged(one);
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(60n);
@@ -293,7 +182,7 @@ describe('a proxy among several', () => {
     expect(await one?.hold('a', 2n)).toBe('held');
     one?.release('a');
     expect(one === undefined ? [] : leasedBy(one)).not.toEqual([]);
-    nowMs += 11_000;
+    scene.nowMs += 11_000;
     await expect.poll(() => (one === undefined ? [1n] : leasedBy(one))).toEqual([]);
   });
 
@@ -319,55 +208,6 @@ describe('a proxy among several', () => {
     expect(one === undefined ? [] : leasedBy(one)).toEqual([7n]);
   });
 
-  it('counts what others may still spend of a key from before its limit, until they say what their requests hold', async () => {
-    const [one, two] = await start('proxy_1', 'proxy_2');
-    if (one === undefined || two === undefined) throw new Error('two proxies');
-    expect(await one.hold('a', 5n)).toBe('held');
-    expect(await two.hold('b', 20n)).toBe('held');
-    await converged(two);
-    // Of the lease of 12 no more than 5 is held.
-    expect(leasedBy(one)[0]).toBe(12n);
-    write(limitSet(40, KEY));
-    await converged(one);
-    expect(await two.hold('c', 16n)).toBe('none_free');
-    await held(two, 'd', 15n);
-    expect(await one.hold('e', 1n)).toBe('none_free');
-    expect(log.events.filter(({ type }) => type === 'LeaseNarrowed').length).toBeGreaterThan(0);
-    one.release('a');
-    await held(one, 'f', 5n);
-  });
-
-  it("admits no more than an account's new limit leaves beside what others have leased before it", async () => {
-    const [one, two] = await start('proxy_1', 'proxy_2');
-    if (one === undefined || two === undefined) throw new Error('two proxies');
-    expect(await one.hold('a', 60n)).toBe('held');
-    expect(await two.hold('b', 20n)).toBe('held');
-    await converged(one);
-    two.release('b');
-    write(limitSet(70));
-    await converged(one);
-    expect(await one.hold('c', 11n)).toBe('none_free');
-    expect(await two.hold('d', 11n)).toBe('none_free');
-    await held(two, 'e', 10n);
-  });
-
-  it("admits no more than a key's lowered limit leaves beside what others have leased before it", async () => {
-    const one = await startWithoutUpkeep();
-    write(limitSet(80, KEY));
-    const two = await startWithoutUpkeep('proxy_2');
-    await converged(one);
-    expect(await one.hold('a', 40n)).toBe('held');
-    await converged(two);
-    expect(await two.hold('b', 20n)).toBe('held');
-    two.release('b');
-    write(limitSet(50, KEY));
-    await converged(two);
-    // Of the 20 that are leased here the other's 40 leave 10.
-    const scope = two.fleet.leases.scopeOf(two.account(), KEY);
-    expect(two.account().leases[scope.leaseId]?.amount).toBeGreaterThanOrEqual(20n);
-    expect(two.fleet.leases.room(ACCOUNT, two.account(), scope)).toBe(10n);
-  });
-
   it('admits under its own claim only: a lease of an earlier process of its name counts as what it is', async () => {
     const [older] = await start('proxy_1');
     if (older === undefined) throw new Error('a proxy');
@@ -387,17 +227,5 @@ describe('a proxy among several', () => {
     expect(await earlier.hold('a', 60n)).toBe('held');
     const later = startProxy('proxy_1', { epoch: 2, ownsFrom: 1 });
     await held(later, 'b', 99n);
-  });
-
-  it('holds a request that waits under the lease of its key, where the key gets a limit meanwhile', async () => {
-    const [one, two] = await start('proxy_1', 'proxy_2');
-    if (one === undefined || two === undefined) throw new Error('two proxies');
-    expect(await one.hold('a', 99n)).toBe('held');
-    await converged(two);
-    const waiting = two.hold('b', 5n);
-    one.release('a');
-    write(limitSet(50, KEY));
-    expect(await waiting).toBe('held');
-    expect(Object.values(two.account().leases).map(({ keyId }) => keyId)).toContain(KEY);
   });
 });
