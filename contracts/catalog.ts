@@ -96,11 +96,13 @@ const pricesOfUses = z
   .record(useNameField, usdPerUse)
   .refine((uses) => Object.keys(uses).length <= LIMITS.pricedUsesMax, `at most ${LIMITS.pricedUsesMax} names`);
 
+const contextWindow = z.int().min(1).max(LIMITS.contextWindowMax);
+
 const tokenPrices = { input: usdPerMTok, output: usdPerMTok };
 /** What all requests with a beta cost. A price that sets in above a number of tokens cannot be said, so that it is not billed wrong. */
 const fileBeta = z.strictObject({
   name: betaNameField,
-  context_window: z.int().min(1).optional(),
+  context_window: contextWindow.optional(),
   price: z.strictObject(tokenPrices).optional(),
 });
 
@@ -114,7 +116,7 @@ const fileModel = z
     label: z.string().min(1),
     group: z.string().min(1),
     note: z.string().min(1).optional(),
-    context_window: shownModel.contextWindow,
+    context_window: contextWindow,
     caching: shownModel.caching.default('none'),
     showcase: z.boolean().default(false),
     status: shownModel.status.default('active'),

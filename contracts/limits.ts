@@ -89,6 +89,8 @@ export const LIMITS = Object.freeze({
   eventBytesMax: 256 * KIB,
   appendBytesMax: 1_000_000,
   catalogModelsMax: 200,
+  /** Tokens of a context window in a catalog file: far above any model's, and in all rounds of a request still exact. */
+  contextWindowMax: 100_000_000,
   /** The dearest price of a catalog file, in USD: far above any that is meant, and below what a slip of the hand writes. */
   usdPerMTokMax: 1_000_000,
   usdPerUseMax: 10_000,

@@ -17,7 +17,8 @@ const COUNT_MARGIN_TOKENS = 64;
  */
 export function inputTokensBound(size: BoundedSize, contextWindow: number): number {
   const { bodyBytes, images, instructionTokens, fillsWindow, rounds } = size;
-  if (fillsWindow || rounds > 1) return contextWindow * rounds;
+  // Catalogs from before windows had a bound are in ledgers.
+  if (fillsWindow || rounds > 1) return Math.min(Number.MAX_SAFE_INTEGER, contextWindow * rounds);
   return Math.min(contextWindow, bodyBytes + FRAME_TOKENS + instructionTokens + images * IMAGE_TOKENS_BOUND);
 }
 

@@ -7,8 +7,11 @@ const MIB = 1024 * 1024;
 export const EVENT_BYTES_MAX = MIB;
 /** Faults that one answer's usage records; they say which fields cannot be trusted, and the first few say it all. */
 export const MALFORMED_MAX = 16;
-/** Kinds of uses that one answer's usage records; the protocol has a handful. */
-export const USE_NAMES_MAX = 16;
+/**
+ * Kinds of uses that one answer's usage records; the protocol has a handful. All that a model can have prices for, and as
+ * many again: what is beyond is told, and not billed.
+ */
+export const USE_NAMES_MAX = 2 * LIMITS.pricedUsesMax;
 /** Characters of an upstream's error message that are kept. */
 export const ERROR_MESSAGE_MAX = 2_000;
 /** What a carry keeps between two events; above it the memory is given back. */

@@ -125,6 +125,8 @@ function takeUses(seen: SeenUsage, value: unknown, path: string): void {
   const said = objectIn(seen, value, path);
   if (said === null) return;
   const uses = seen.uses ?? {};
+  /** Names that are none may come to one name: within one report their uses add up. */
+  const inThis = new Set<string>();
   for (const [field, used] of Object.entries(said)) {
     const times = count(seen, used, path);
     const name =
@@ -134,7 +136,8 @@ function takeUses(seen: SeenUsage, value: unknown, path: string): void {
       noteMalformed(seen, `${path}.${name}`, times);
       continue;
     }
-    uses[name] = times;
+    uses[name] = inThis.has(name) ? Math.min(Number.MAX_SAFE_INTEGER, (uses[name] ?? 0) + times) : times;
+    inThis.add(name);
     seen.uses = uses;
   }
 }

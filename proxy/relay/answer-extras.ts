@@ -26,5 +26,14 @@ export function extrasOf(seen: SeenUsage, card: RateCard): Pick<Ending, 'uses' |
   };
 }
 
+/**
+ * Of an answer that is not charged, what it reported and cannot be read: what it would have cost is not known, and an
+ * operator looks at it, too. A body that says nothing of usage is no such report.
+ */
+export function unreadOf({ unread }: SeenUsage): Pick<Ending, 'unpriced'> {
+  const unpriced = unread.filter((what) => !what.startsWith('body '));
+  return unpriced.length === 0 ? {} : { unpriced };
+}
+
 /** An upstream's word, as it may stand in the ledger. */
 const shown = (word: string): string => word.slice(0, SHOWN_CHARS_MAX).replace(/[^\x20-\x7e]/g, '?');

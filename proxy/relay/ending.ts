@@ -6,7 +6,7 @@ import { type BilledUsage, rateUsage } from '../../ledger/rating.ts';
 import type { Ending } from '../../ledger/settlement/request-record.ts';
 import { isReported, nothingSeen, type SeenUsage, tokenCounts } from '../meter/seen-usage.ts';
 import { tokensOfMillitokens } from '../meter/text-tokens.ts';
-import { extrasOf } from './answer-extras.ts';
+import { extrasOf, unreadOf } from './answer-extras.ts';
 
 export interface EndedRequest {
   readonly outcome: Exclude<Outcome, 'recovered'>;
@@ -39,7 +39,7 @@ export function endingOf(request: EndedRequest): Ending {
   // What an upstream refused or broke off is never charged by estimate.
   const isEstimated = !isWhole && (outcome === 'completed' || outcome === 'client_disconnected');
   const billable = isBillable(request);
-  const extras = seen !== null && billable ? extrasOf(seen, request.card) : {};
+  const extras = extrasIn(seen, billable, request.card);
   return {
     upstream,
     tokens: isEstimated
@@ -54,6 +54,11 @@ export function endingOf(request: EndedRequest): Ending {
     ...extras,
     finishedAt: new Date(nowMs).toISOString(),
   };
+}
+
+function extrasIn(seen: SeenUsage | null, billable: boolean, card: RateCard): Pick<Ending, 'uses' | 'unpriced'> {
+  if (seen === null) return {};
+  return billable ? extrasOf(seen, card) : unreadOf(seen);
 }
 
 /** What a client left is charged though no answer has begun: its upstream had the request, and was not heard any more. */

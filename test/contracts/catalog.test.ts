@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { type CatalogFile, catalogFileSchema, FAMILIES } from '../../contracts/catalog.ts';
 import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
 import { LIMITS } from '../../contracts/limits.ts';
+import { ROUNDS_MAX } from '../../contracts/outside-input.ts';
 
 const model = {
   id: 'opal-medium',
@@ -41,6 +42,18 @@ describe('a catalog file', () => {
         cacheWrite1h: 6_000_000n,
       },
     });
+  });
+
+  test('has windows up to a bound, of a model and of a beta, that stays exact in all rounds of a request', () => {
+    const fault = `must be at most ${LIMITS.contextWindowMax}`;
+    const withBeta = (context_window: number) => changed({ betas: [{ name: 'long-2026-01-01', context_window }] });
+    expect(Number.isSafeInteger(LIMITS.contextWindowMax * ROUNDS_MAX)).toBe(true);
+    for (const file of [changed({ context_window: LIMITS.contextWindowMax }), withBeta(LIMITS.contextWindowMax)])
+      expect(faultsOf(file)).toEqual([]);
+    for (const more of [LIMITS.contextWindowMax + 1, 2 ** 53 - 1]) {
+      expect(faultsOf(changed({ context_window: more }))).toEqual([`models.0.context_window: ${fault}`]);
+      expect(faultsOf(withBeta(more)).join()).toMatch(/^models\.0\.betas\.0/);
+    }
   });
 
   test('has prices up to a bound that no real one comes near, and 32 of them a use', () => {

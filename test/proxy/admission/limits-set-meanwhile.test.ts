@@ -116,7 +116,15 @@ class FleetProxy {
   /** As admit.ts does it: the money gate, then the room under the lease, then the hold. */
   admit(keyId: KeyId, need: MicroUsd): boolean {
     const { nowMs } = this.#life;
-    const request = { accountId: ACCOUNT, account: this.account, keyId, maxTokens: 1, nowMs };
+    const request = {
+      accountId: ACCOUNT,
+      account: this.account,
+      keyId,
+      maxTokens: 1,
+      nowMs,
+      fieldBehind: null,
+      betaBehind: null,
+    };
     const worst = { hold: need, input: microUsd(0n), outputRate: 1n };
     const asked = { ...request, worst } as unknown as Parameters<typeof takenByHolds>[0];
     if (refuseByMoney(asked, this.views, takenByHolds(asked, this.holds)) !== null) return false;

@@ -53,6 +53,8 @@ describe('the most input tokens that a request can have', () => {
   it("is the model's window where that is less", () => {
     expect(inputTokensBound(size({ bodyBytes: 32 * 1024 * 1024 }), WINDOW)).toBe(WINDOW);
     expect(inputTokensBound(size({ bodyBytes: WINDOW }), WINDOW)).toBe(WINDOW);
+    // Of a catalog from before windows had a bound.
+    expect(inputTokensBound(size({ fillsWindow: true, rounds: 10 }), 2 ** 52)).toBe(Number.MAX_SAFE_INTEGER);
   });
 
   it("is the model's window where its bytes say nothing, in each round", () => {

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { LIMITS } from '../../../contracts/limits.ts';
+import { USE_NAMES_MAX } from '../../../proxy/meter/limits.ts';
 import { isReported, nothingSeen, takeUsage, tokenCounts } from '../../../proxy/meter/seen-usage.ts';
 
 const seenFrom = (...usages: readonly unknown[]) => {
@@ -90,8 +92,13 @@ describe('uses that are billed by the use', () => {
 
   it('under a name that is none are kept under one, and as many names as an answer can honestly have', () => {
     expect(used({ 'Über-Suche': 2 })).toEqual({ use__ber_suche: 2 });
-    const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`kind_${index}_requests`, 1]));
-    expect(Object.keys(used(many, { kind_0_requests: 7 }) ?? {})).toHaveLength(16);
+    const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`kind_${index}_requests`, 1]));
+    expect(Object.keys(used(many, { kind_0_requests: 7 }) ?? {})).toHaveLength(USE_NAMES_MAX);
+    // All that one model can have prices for, behind as many that it has none for.
+    expect(USE_NAMES_MAX).toBeGreaterThanOrEqual(2 * LIMITS.pricedUsesMax);
+    expect(used({ 'Web Search': 2, 'web-search': 3 }, { 'Web Search': 4, 'web-search': 3 })).toEqual({
+      use_web_search: 7,
+    });
     expect(used(many, { kind_0_requests: 7 })).toMatchObject({ kind_0_requests: 7 });
   });
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { microUsd, rate } from '../../../contracts/money.ts';
 import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
 import { NO_TOKENS } from '../../../contracts/usage.ts';
-import { nothingSeen, type SeenUsage, takeUsage } from '../../../proxy/meter/seen-usage.ts';
+import { USE_NAMES_MAX } from '../../../proxy/meter/limits.ts';
+import { noteMalformed, nothingSeen, type SeenUsage, takeUsage } from '../../../proxy/meter/seen-usage.ts';
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { type EndedRequest, endingOf } from '../../../proxy/relay/ending.ts';
 import { IMAGE_TOKENS_ESTIMATE_MAX, imageTokens } from '../../../proxy/relay/image-tokens.ts';
@@ -265,10 +266,38 @@ describe('an ending', () => {
     expect(unpricedFor({ output_tokens: 1, server_tool_use: { web_search_requests: '5' } })).toEqual([
       'usage.server_tool_use: "5" cannot be read',
     ]);
-    const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`kind_${index}_requests`, 1]));
+    const kinds = (length: number) =>
+      Object.fromEntries(Array.from({ length }, (_, index) => [`kind_${index}_requests`, 1]));
+    const many = kinds(USE_NAMES_MAX + 1);
     expect(unpricedFor({ output_tokens: 1, server_tool_use: many })).toContain(
-      'usage.server_tool_use.kind_16_requests: 1 cannot be read',
+      `usage.server_tool_use.kind_${USE_NAMES_MAX}_requests: 1 cannot be read`,
     );
+  });
+
+  it('bills a use that has a price, whatever stands before it', () => {
+    const uses = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`kind_${index}_requests`, 1]));
+    const said = nothingSeen();
+    takeUsage(
+      said,
+      { input_tokens: 1, output_tokens: 1, server_tool_use: { ...uses, web_search_requests: 3 } },
+      'usage',
+    );
+    const priced = rateCard('model-1', 1, rates, 2, { web_search_requests: rate(10_000_000_000n) });
+    const ending = ended({ outcome: 'completed', seen: said, isFinal: true, card: priced });
+    expect(ending).toMatchObject({ source: 'reported', uses: { web_search_requests: 3 } });
+    expect(ending.unpriced).toHaveLength(40);
+  });
+
+  it('leaves what cannot be read to an operator also where it is not charged, but no body that reports nothing', () => {
+    const said = nothingSeen();
+    takeUsage(said, { input_tokens: 1, output_tokens: -1, server_tool_use: { web_search_requests: 1 } }, 'usage');
+    noteMalformed(said, 'body');
+    const interrupted = ended({ outcome: 'upstream_interrupted', seen: said });
+    expect(interrupted).toMatchObject({ billable: false, unpriced: ['usage.output_tokens: -1 cannot be read'] });
+    expect(Object.keys(interrupted)).not.toContain('uses');
+    const garbled = nothingSeen();
+    noteMalformed(garbled, 'body');
+    expect(Object.keys(ended({ outcome: 'upstream_interrupted', seen: garbled }))).not.toContain('unpriced');
   });
 
   it('takes text above what was reported, up to max_tokens, unless the report is the last word', () => {
