@@ -166,6 +166,7 @@ function serverOf(
       drains: new Drains({ max: configuration.drainsMax, ms: configuration.drainMs }),
       logger,
       clock,
+      monotonic,
       chargeInterrupted: configuration.chargeInterrupted,
       clientStallMs: configuration.clientStallMs,
     },

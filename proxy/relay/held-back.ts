@@ -4,12 +4,17 @@
  */
 export class HeldBack {
   readonly #longMs: number;
+  readonly #monotonic: () => number;
   #beganMs: number | null = null;
   #ms = 0;
 
-  /** @param clientStallMs after which a client that takes nothing has left; half of it in all is for long */
-  constructor(clientStallMs: number) {
+  /**
+   * @param clientStallMs after which a client that takes nothing has left; half of it in all is for long
+   * @param monotonic milliseconds by a clock that nobody sets
+   */
+  constructor(clientStallMs: number, monotonic: () => number) {
     this.#longMs = clientStallMs / 2;
+    this.#monotonic = monotonic;
   }
 
   get isNow(): boolean {
@@ -18,7 +23,7 @@ export class HeldBack {
 
   /** For so long in all that what the upstream did then may be because of it. */
   get isForLong(): boolean {
-    const sinceMs = this.#beganMs === null ? 0 : performance.now() - this.#beganMs;
+    const sinceMs = this.#beganMs === null ? 0 : this.#monotonic() - this.#beganMs;
     return this.#ms + sinceMs >= this.#longMs;
   }
 
@@ -28,11 +33,11 @@ export class HeldBack {
   }
 
   begin(): void {
-    this.#beganMs = performance.now();
+    this.#beganMs = this.#monotonic();
   }
 
   end(): void {
-    if (this.#beganMs !== null) this.#ms += performance.now() - this.#beganMs;
+    if (this.#beganMs !== null) this.#ms += this.#monotonic() - this.#beganMs;
     this.#beganMs = null;
   }
 }

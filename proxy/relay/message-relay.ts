@@ -23,6 +23,8 @@ export interface RelayParts {
   readonly drains: Drains;
   readonly logger: Logger;
   readonly clock: () => number;
+  /** Milliseconds by a clock that nobody sets. */
+  readonly monotonic: () => number;
   readonly chargeInterrupted: 'none' | 'reported';
   /** A client that takes no byte for so long has left. */
   readonly clientStallMs: number;
@@ -65,7 +67,7 @@ export class MessageRelay {
     this.#client = client;
     this.#parts = parts;
     this.#onEnded = onEnded;
-    this.#heldBack = new HeldBack(parts.clientStallMs);
+    this.#heldBack = new HeldBack(parts.clientStallMs, parts.monotonic);
     this.#attempt = new UpstreamAttempt(this, request, 0);
   }
 
