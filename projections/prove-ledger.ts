@@ -55,6 +55,8 @@ export interface CompareOptions {
   readonly where: string;
   /** How often something missing is looked for; a file needs one look. */
   readonly looks?: number;
+  /** Something is missing, and it is looked for again. */
+  readonly onMissing?: () => void;
 }
 
 /**
@@ -68,6 +70,7 @@ export async function compareLedger(
   for (let look = 1; ; look++) {
     const comparison = await lookOnce(known, options);
     if (comparison.type !== 'lost' || look >= (options.looks ?? IDENTITY_LIMITS.looks)) return comparison;
+    options.onMissing?.();
     await delay(IDENTITY_LIMITS.lookPauseMs);
   }
 }

@@ -80,13 +80,14 @@ type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inF
 };
 
 function availabilityOf(
-  { options, clock: watch, projections, journal }: OpenedGateway,
+  { options, clock: watch, projections, journal, ledgerWatch }: OpenedGateway,
   claim: GatewayClaim | null,
 ): Availability {
   const { configuration, clock } = options;
   return new Availability({
     clock,
     clockDoubt: () => watch.doubt(),
+    ledgerDoubt: () => ledgerWatch.doubt(),
     claimDoubt: () => claim?.doubt() ?? null,
     projections,
     journal,

@@ -7,6 +7,8 @@ export interface AvailabilityParts {
   readonly clock: () => number;
   /** Why the clock is not to be relied on; null where it is. */
   readonly clockDoubt: () => string | null;
+  /** Why the ledger is not to be relied on; null where it is. */
+  readonly ledgerDoubt: () => string | null;
   /** Why what costs anything is refused, whatever else is admitted; null where it is not. */
   readonly claimDoubt: () => string | null;
   readonly projections: Pick<Projections, 'ageMs' | 'isLive'>;
@@ -99,7 +101,9 @@ export class Availability {
   /** Why no request can be admitted now, as it is answered; null when it can. Asked for every request. */
   refuse(): Refusal | null {
     const { projections, journal } = this.#parts;
-    const isWhole = this.#phase === 'serving' && this.#fault === null && this.#parts.clockDoubt() === null;
+    const { clockDoubt, ledgerDoubt } = this.#parts;
+    const isWhole =
+      this.#phase === 'serving' && this.#fault === null && clockDoubt() === null && ledgerDoubt() === null;
     return isWhole && projections.isLive && journal.obstacle === null ? null : this.#refuse();
   }
 
@@ -148,8 +152,8 @@ export class Availability {
     const nowMs = this.#parts.clock();
     const ageMs = this.#parts.projections.ageMs(nowMs);
     if (this.#phase === 'starting' || ageMs === null) return this.#starting();
-    const { viewsAgeMsMax, journal, clockDoubt } = this.#parts;
-    const doubt = clockDoubt();
+    const { viewsAgeMsMax, journal, clockDoubt, ledgerDoubt } = this.#parts;
+    const doubt = clockDoubt() ?? ledgerDoubt();
     if (doubt !== null) return refusal('gateway_overloaded', doubt, OUTAGE_RETRY_S);
     if (ageMs > viewsAgeMsMax)
       return refusal(

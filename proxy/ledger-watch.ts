@@ -7,6 +7,7 @@ import type { LedgerEvent } from '../contracts/events.ts';
 import { type CommandId, commandId, type RequestId, uuidV7 } from '../contracts/ids.ts';
 import { type FolderNote, knowledgeOfNote, renewNote, writeNote } from '../ledger/identity/folder-note.ts';
 import { identifyLedger } from '../ledger/identity/identify-ledger.ts';
+import type { LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
 import type { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 import { laterGeneration } from '../ledger/identity/ledger-lost.ts';
 import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
@@ -16,12 +17,11 @@ import { carryOver } from '../projections/carry-over.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../projections/known-views.ts';
 import { logCheckpointSchema } from '../projections/log-view-feed.ts';
 import type { Projections } from '../projections/projections.ts';
-import { compareLedger, type FolderKnowledge, readFolder } from '../projections/prove-ledger.ts';
+import { compareLedger, type FolderKnowledge, type LedgerComparison, readFolder } from '../projections/prove-ledger.ts';
+import { untilLogAnswers } from './until-log-answers.ts';
 
 /** A log that does not answer for so long is away: the gateway starts without it. */
 const FIRST_ANSWER_MS = 10_000;
-/** Between two looks for a log that is away; the looking ends with the gateway. */
-const LOOK_MS = 250;
 /** How often the folder's note is written while there is something new to it. */
 const NOTE_MS = 1_000;
 const LEASES_NOTED_MAX = 1_000;
@@ -61,6 +61,7 @@ export class LedgerWatch {
   #noteTimer: NodeJS.Timeout | null = null;
   #noting: Promise<void> | null = null;
   #looking: Promise<void> | null = null;
+  #isMissing = false;
   /** The views are open: they cannot be taken over to another generation any more. */
   #isServing = false;
   #onLost: (error: LedgerLostError) => void = () => undefined;
@@ -128,13 +129,18 @@ export class LedgerWatch {
     this.#noteTimer = setInterval(() => this.#note(), NOTE_MS);
   }
 
+  /** Why nothing may be admitted: a first look has found less than was seen. Null where nothing is missing. */
+  doubt(): string | null {
+    return this.#isMissing ? 'the ledger lacks events that this gateway has seen; it is looked for them again' : null;
+  }
+
   /** The log was away and is back: it may have been put back to an earlier state meanwhile. */
   async lookAgain(): Promise<void> {
     const note = this.#noteNow();
     if (note === null || this.#closing.signal.aborted) return;
     try {
       const known = [{ ...knowledgeOfNote(note), source: 'this gateway' }];
-      const comparison = await compareLedger(known, this.#options);
+      const comparison = await this.#compare(known);
       if (this.#closing.signal.aborted || comparison.type === 'whole') return;
       this.#onLost(
         comparison.type === 'later generation'
@@ -165,7 +171,7 @@ export class LedgerWatch {
   /** @throws LedgerLostError; EventLogError when the log does not answer */
   async #prove(): Promise<void> {
     const { log, clock, onWhole, dataFolder, where, logger } = this.#options;
-    const comparison = await compareLedger(this.#folder.all, this.#options);
+    const comparison = await this.#compare(this.#folder.all);
     if (comparison.type === 'other ledger' || comparison.type === 'lost') throw comparison.error;
     if (comparison.type === 'later generation') {
       if (this.#isServing) throw laterGeneration(where, comparison.identity);
@@ -186,6 +192,16 @@ export class LedgerWatch {
     });
     this.#identity = identity;
     this.#whole.resolve(identity);
+  }
+
+  /** What is missing at a first look may come with the next: until then nothing is admitted. */
+  async #compare(known: readonly LedgerKnowledge[]): Promise<LedgerComparison> {
+    const onMissing = (): void => {
+      this.#isMissing = true;
+    };
+    const comparison = await compareLedger(known, { ...this.#options, onMissing });
+    this.#isMissing = comparison.type === 'lost';
+    return comparison;
   }
 
   async #carryOver(identity: LedgerIdentity): Promise<void> {
@@ -224,14 +240,16 @@ export class LedgerWatch {
   /** However long the log is away. Never rejects: what is found is in `whenWhole`. */
   async #lookOn(first: Promise<void>): Promise<void> {
     const { signal } = this.#closing;
-    for (let proving = first; ; proving = this.#prove()) {
-      try {
-        return await proving;
-      } catch (error) {
-        if (!isAway(error)) return this.#whole.reject(error);
-      }
-      await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
+    let proving: Promise<void> | null = first;
+    const prove = (): Promise<void> => {
+      const under = proving ?? this.#prove();
+      proving = null;
+      return under;
+    };
+    try {
+      await untilLogAnswers(prove, { signal });
+    } catch (error) {
+      if (!signal.aborted) this.#whole.reject(error);
     }
   }
 

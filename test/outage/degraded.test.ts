@@ -88,6 +88,24 @@ describe('with the event log away', () => {
   });
 });
 
+describe('a log that comes back with less than was seen', () => {
+  it('is served from no more at the first look; where a node has lagged behind it goes on', async () => {
+    const eventLog = { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:1?tls=false' };
+    const { log, gateway } = await start(undefined, { proxies: 'one', eventLog });
+    const ask = () => post(gateway, '/v1/messages', asking('svc-mock'));
+    expect((await ask()).status).toBe(200);
+    await log.goAway();
+    log.emptyReads = Number.MAX_SAFE_INTEGER;
+    log.comeBack();
+    await expect
+      .poll(async () => refusalOf(await ask(), 529))
+      .toBe('the ledger lacks events that this gateway has seen; it is looked for them again');
+    expect((await call(gateway.url, '/readyz')).status).toBe(503);
+    log.emptyReads = 0;
+    await expect.poll(async () => (await ask()).status).toBe(200);
+  });
+});
+
 describe('a gateway that starts while the event log is away', () => {
   it('serves from the views of before, and settles what it finds in its journal once when the log is back', async () => {
     const { log, gateway } = await start();

@@ -26,6 +26,7 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
   const parts = {
     clock: () => state.nowMs,
     clockDoubt: () => state.clockDoubt,
+    ledgerDoubt: () => null,
     claimDoubt: () => state.claimDoubt,
     projections: views,
     journal,
