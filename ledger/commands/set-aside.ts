@@ -9,13 +9,10 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { AccountState } from '../account/account-state.ts';
 import { evolve } from '../account/evolve.ts';
 import { activeLeases, setAsideForKey, sumOfLeases } from '../account/leases.ts';
-import { readJournal } from '../journal/recovery.ts';
+import { readBesideGateway } from '../journal/read-beside-gateway.ts';
 import { journalFolder } from '../journal/segment-folder.ts';
 import { readRecovered } from '../settlement/read-recovered.ts';
 import type { Done } from './run-account-command.ts';
-
-/** A segment may go while the journal is read, because it is not needed any more. */
-const READS_MAX = 5;
 
 /** Of the account, or of one of its keys. */
 export interface LimitScope {
@@ -62,17 +59,6 @@ function heldInJournal(folder: string, { accountId, keyId }: LimitScope, nowMs: 
     held += started.hold;
   }
   return held;
-}
-
-function readBesideGateway(folder: string) {
-  for (let read = 1; ; read++) {
-    try {
-      return readJournal(folder).recovered;
-    } catch (error) {
-      const isGone = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-      if (!isGone || read >= READS_MAX) throw error;
-    }
-  }
 }
 
 /** What requests have been debited behind the event that set the limit. */

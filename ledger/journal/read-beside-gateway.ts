@@ -1,0 +1,17 @@
+import type { RecoveredRequest } from './journal.ts';
+import { readJournal } from './recovery.ts';
+
+/** A segment may go while the journal is read, because it is not needed any more. */
+const READS_MAX = 5;
+
+/** The requests that a journal holds, read by a command while its gateway may be running. @throws as `readJournal` */
+export function readBesideGateway(directory: string): readonly RecoveredRequest[] {
+  for (let read = 1; ; read++) {
+    try {
+      return readJournal(directory).recovered;
+    } catch (error) {
+      const isGone = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+      if (!isGone || read >= READS_MAX) throw error;
+    }
+  }
+}
