@@ -8,7 +8,6 @@ import { longestRequestMs, longestSettledMs } from './admission/longest-request.
 import { UNLIMITED } from './admission/rate-limit.ts';
 import { Availability } from './availability.ts';
 import { GatewayClaim } from './claim/gateway-claim.ts';
-import { logExceptions } from './exception-log.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
 import { InFlight } from './in-flight.ts';
@@ -41,14 +40,13 @@ export interface GatewayProcess extends OpenedGateway {
 /** Puts the parts together; nothing of them waits, listens or appends yet. */
 export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const { options, projections } = opened;
-  const { configuration, logger } = options;
+  const { configuration } = options;
   const holds = new Holds();
   const counts = new RequestCounts();
   const inFlight = new InFlight(LIMITS.requestsInFlightMax);
   const onFenced = (why: string): void => availability.fence(why);
   const claim = GatewayClaim.of({ ...options, projections, onFenced });
   const availability = availabilityOf(opened, claim);
-  logExceptions(projections.accounts, logger);
   const onSettledAfter = (latencyMs: number): void => metrics?.settled(latencyMs);
   const isUnderWay = (requestId: RequestId): boolean => holds.has(requestId) && !recovered.has(requestId);
   const settlement = gatewaySettlement({ opened, holds, availability, isUnderWay, onSettledAfter });

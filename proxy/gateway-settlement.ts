@@ -1,4 +1,8 @@
-import type { RequestId } from '../contracts/ids.ts';
+import type { Logger } from 'pino';
+import type { AccountId, RequestId } from '../contracts/ids.ts';
+import { formatUsd } from '../contracts/money.ts';
+import type { AccountBook } from '../ledger/account/account-book.ts';
+import { amountOfException, openException, reasonsOf } from '../ledger/account/exceptions.ts';
 import { Settlement } from '../ledger/settlement/settlement.ts';
 import type { Holds } from './admission/holds.ts';
 import type { Availability } from './availability.ts';
@@ -27,10 +31,11 @@ export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
     clock,
     waitsForEarlier: ledgerWatch.settleable.length > 0,
     isUnderWay,
-    onSettled: (requestId, usage) => {
+    onSettled: (accountId, { requestId, finishedAt }) => {
       holds.release(requestId);
       forgetting.add(requestId);
-      onSettledAfter(clock() - Date.parse(usage.finishedAt));
+      onSettledAfter(clock() - Date.parse(finishedAt));
+      tellException(projections.accounts, accountId, requestId, logger);
     },
     onStuck: (requestId, error) => {
       availability.cannotSettle(requestId);
@@ -46,4 +51,13 @@ export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
     },
   });
   return settlement;
+}
+
+/** Says in the log, once for a request settled here, that an operator has to decide on what could not be debited of it. */
+function tellException(accounts: AccountBook, accountId: AccountId, requestId: RequestId, logger: Logger): void {
+  const { state } = accounts.read(accountId);
+  const exception = state.type === 'open' ? openException(state.exceptions, requestId) : undefined;
+  if (exception === undefined) return;
+  const usd = formatUsd(amountOfException(exception));
+  logger.error({ requestId, accountId, usd, why: reasonsOf(exception) }, 'usage that an operator has to decide on');
 }

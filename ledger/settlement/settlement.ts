@@ -23,7 +23,7 @@ export interface SettlementOptions {
   readonly book: AccountBook;
   readonly clock: () => number;
   /** Told once for each request, when its usage and debit are in the ledger and folded into the book. */
-  readonly onSettled: (requestId: RequestId, usage: UsageRecorded) => void;
+  readonly onSettled: (accountId: AccountId, usage: UsageRecorded) => void;
   /** A request that cannot be settled by this program (a bug): it stays in the journal for the next start. */
   readonly onStuck: (requestId: RequestId, error: unknown) => void;
   /** The log has been away for a whole round of attempts; told again each round. */
@@ -358,9 +358,9 @@ export class Settlement {
     if (isWhole) this.#settled(request);
   }
 
-  #settled({ usage }: PendingRequest): void {
+  #settled({ accountId, usage }: PendingRequest): void {
     this.#pending.delete(usage.requestId);
-    this.#options.onSettled(usage.requestId, usage);
+    this.#options.onSettled(accountId, usage);
     this.#tellIdle();
   }
 

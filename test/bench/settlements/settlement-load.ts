@@ -37,7 +37,7 @@ export class SettlementLoad {
       log: this.#log,
       book,
       clock: Date.now,
-      onSettled: (requestId) => this.#onSettled(requestId),
+      onSettled: (_accountId, { requestId }) => this.#onSettled(requestId),
       onStuck: (requestId, error) => onFailure(`${requestId} is stuck: ${String(error)}`),
       onLogAway: (error) => onFailure(`the log is away: ${String(error)}`),
     });

@@ -59,7 +59,7 @@ function watch(
     log,
     book,
     clock: () => Date.parse('2026-11-06T12:00:02.000Z'),
-    onSettled: (requestId) => settled.push(requestId),
+    onSettled: (_accountId, { requestId }) => settled.push(requestId),
     onStuck: (requestId, error) => stuck.push({ requestId, error }),
     onLogAway: (error) => away.push(error),
     onLogBack: () => back++,
