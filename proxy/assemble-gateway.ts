@@ -100,7 +100,7 @@ function recoveredOf(opened: OpenedGateway, { holds, settlement, claim }: Built)
   const { configuration, log, clock, logger } = options;
   return new RecoveredRequests({
     recovered: ledgerWatch.settleable,
-    earlier: ledgerWatch.earlier,
+    ofEarlierGeneration: ledgerWatch.ofEarlierGeneration,
     log,
     journal,
     holds,

@@ -52,7 +52,7 @@ export class LedgerWatch {
   readonly #whole = Promise.withResolvers<LedgerIdentity>();
   readonly #closing = new AbortController();
   readonly #setAside = new Set<RequestId>();
-  #earlier: ReadonlySet<RequestId>;
+  #ofEarlierGeneration: ReadonlySet<RequestId>;
   #identity: LedgerIdentity | null = null;
   #newest: FolderNote['newest'];
   readonly #leases: Map<string, number>;
@@ -71,7 +71,7 @@ export class LedgerWatch {
     this.#options = options;
     this.#folder = readFolder(dataFolder, recovered, clock());
     const open = new Set(recovered.map(({ requestId }) => requestId));
-    this.#earlier = new Set(this.#folder.note?.earlier.filter((requestId) => open.has(requestId)));
+    this.#ofEarlierGeneration = new Set(this.#folder.note?.earlier.filter((requestId) => open.has(requestId)));
     this.#newest = this.#folder.note?.newest ?? null;
     this.#leases = new Map(Object.entries(this.#folder.note?.leases ?? {}));
     this.#whole.promise.catch(() => undefined);
@@ -110,8 +110,8 @@ export class LedgerWatch {
   }
 
   /** Those that began in an earlier generation of the ledger: the revision that each names says nothing of this one. */
-  get earlier(): ReadonlySet<RequestId> {
-    return this.#earlier;
+  get ofEarlierGeneration(): ReadonlySet<RequestId> {
+    return this.#ofEarlierGeneration;
   }
 
   /** From here on what the views learn is noted, and a loss that is found is told. */
@@ -226,7 +226,7 @@ export class LedgerWatch {
       this.#setAside.add(requestId);
       logger.error({ requestId, accountId, cause }, 'a request of the last run is lost with a part of the ledger');
     }
-    this.#earlier = new Set(this.settleable.map(({ requestId }) => requestId));
+    this.#ofEarlierGeneration = new Set(this.settleable.map(({ requestId }) => requestId));
     logger.warn(
       { ...identity, ...carried },
       'a loss of the ledger was accepted; this gateway begins on its new generation',
@@ -264,7 +264,12 @@ export class LedgerWatch {
       const { stream, revision, id } = logCheckpointSchema.parse(JSON.parse(checkpoint.text));
       this.#newest = { stream, revision, id };
     }
-    return { ...identity, newest: this.#newest, leases: Object.fromEntries(this.#leases), earlier: [...this.#earlier] };
+    return {
+      ...identity,
+      newest: this.#newest,
+      leases: Object.fromEntries(this.#leases),
+      earlier: [...this.#ofEarlierGeneration],
+    };
   }
 
   /** A note that cannot be written is as old as the last that could: it knows less, and nothing that is wrong. */

@@ -22,8 +22,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export interface RecoveredRequestsParts {
   readonly recovered: readonly RecoveredRequest[];
-  /** Of those the ones that began in an earlier generation of the ledger. */
-  readonly earlier?: ReadonlySet<RequestId>;
+  readonly ofEarlierGeneration: ReadonlySet<RequestId>;
   readonly log: EventLog;
   readonly journal: Journal;
   readonly holds: Holds;
@@ -118,7 +117,7 @@ export class RecoveredRequests {
     journal.settle(inLedger);
     this.#waiting.clear();
     const left = unsettled.filter(({ usage }) => !this.#recordedSince.has(usage.requestId));
-    const earlier = left.map((request) => {
+    const ofEarlierRun = left.map((request) => {
       const { usage } = request;
       const isLate = request.isLate || this.#lateSince.has(usage.requestId);
       const card = rateCardOf(projections.catalog.state, usage.rateCard);
@@ -126,9 +125,9 @@ export class RecoveredRequests {
         throw new Error(`${usage.requestId} names rate card ${usage.rateCard.hash}, which the catalog never had`);
       return { ...request, card, isLate };
     });
-    const deferred = earlier.filter((request) => this.#mayBeUnderWay(request));
+    const deferred = ofEarlierRun.filter((request) => this.#mayBeUnderWay(request));
     for (const request of deferred) this.#defer(request);
-    settlement.startAfter(earlier.filter((request) => !deferred.includes(request)));
+    settlement.startAfter(ofEarlierRun.filter((request) => !deferred.includes(request)));
     // Idle means that none is pending: one that cannot be settled is told and holds up nobody.
     await settlement.idle();
     logger.info({ settled: left.length, wereSettled: inLedger.length }, 'requests of the last run are settled');
@@ -178,9 +177,9 @@ export class RecoveredRequests {
   }
 
   #examine(): Promise<JournalFindings> {
-    const { log, recovered, earlier, clock, projections, logger } = this.#parts;
+    const { log, recovered, ofEarlierGeneration, clock, projections, logger } = this.#parts;
     const foldedUpTo = (of: AccountId) => projections.accounts.read(of).revision;
-    return untilLogAnswers(() => examineRecovered(log, recovered, clock(), foldedUpTo, earlier), {
+    return untilLogAnswers(() => examineRecovered(log, recovered, clock(), foldedUpTo, ofEarlierGeneration), {
       signal: this.#closing.signal,
       onFirst: (error) => logger.warn({ err: error }, 'the event log does not answer; requests of the last run wait'),
     });

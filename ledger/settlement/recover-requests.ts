@@ -37,7 +37,7 @@ export type FoldedUpTo = (accountId: AccountId) => number;
  * What is to become of the requests that the journal still holds after a restart. A request's usage can only stand
  * after the revision that its account had when it began, so that much of the stream tells whether it is there. What is
  * in the stream after the book's revision settlement finds by itself.
- * @param earlier requests that began in an earlier generation of the ledger: their usage can stand anywhere in the stream
+ * @param ofEarlierGeneration requests that began in an earlier generation of the ledger: their usage can stand anywhere in the stream
  * @throws Error when a journal text is not of its form; EventLogError as `readStream`, and `unavailable` where the node
  *   that answers does not have yet what the book has: a request could be there and not be seen.
  */
@@ -46,14 +46,16 @@ export async function examineRecovered(
   recovered: readonly RecoveredRequest[],
   nowMs: number,
   foldedUpTo: FoldedUpTo = () => -1,
-  earlier: ReadonlySet<RequestId> = new Set(),
+  ofEarlierGeneration: ReadonlySet<RequestId> = new Set(),
 ): Promise<JournalFindings> {
   const requests = recovered.map((request) => readRecovered(request, nowMs));
   const unsettled: UnsettledRequest[] = [];
   const recorded: RequestId[] = [];
   for (const [accountId, ofAccount] of Map.groupBy(requests, ({ started }) => started.accountId)) {
     const since = Math.min(
-      ...ofAccount.map(({ started, usage }) => (earlier.has(usage.requestId) ? NO_STREAM : started.accountRevision)),
+      ...ofAccount.map(({ started, usage }) =>
+        ofEarlierGeneration.has(usage.requestId) ? NO_STREAM : started.accountRevision,
+      ),
     );
     const known = await recordedSince(log, accountId, since, foldedUpTo);
     for (const { usage, started } of ofAccount) {

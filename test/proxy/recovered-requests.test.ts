@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
-import { revision } from '../../contracts/ids.ts';
+import { type RequestId, revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
 import { type Journal, openJournal, type RecoveredRequest } from '../../ledger/journal/journal.ts';
@@ -18,6 +18,7 @@ import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
 import {
   account,
   billed,
+  eventsOf,
   foldInto,
   once,
   type SettlementScene,
@@ -35,12 +36,12 @@ const silent = pino({ level: 'silent' });
 const afterRestart = () => settlementScene(1, new MemoryEventLog(), true);
 
 /** A journal that an earlier run has left, opened again: requests that had ended, and some that had not. */
-async function journalWith(ended: readonly number[], begun: readonly number[] = [], hold?: bigint) {
+async function journalWith(ended: readonly number[], begun: readonly number[] = [], hold?: bigint, known = KNOWN) {
   const directory = journalFolder();
   const { journal } = await openJournal({ directory });
   for (const number of [...ended, ...begun])
-    journal.begin(requestOf(number), startText(A, KNOWN, usageOf(number, 3), hold));
-  for (const number of ended) journal.finish(requestOf(number), finishedText(A, KNOWN, usageOf(number, 3), hold));
+    journal.begin(requestOf(number), startText(A, known, usageOf(number, 3), hold));
+  for (const number of ended) journal.finish(requestOf(number), finishedText(A, known, usageOf(number, 3), hold));
   await journal.close();
   return openJournal({ directory });
 }
@@ -64,6 +65,7 @@ function recoveredOf(
     isOver?: (epoch: number) => boolean;
     longestMs?: number;
     clock?: () => number;
+    ofEarlierGeneration?: ReadonlySet<RequestId>;
   } = {},
 ) {
   const holds = new Holds();
@@ -74,7 +76,13 @@ function recoveredOf(
   const longestMs = change.longestMs ?? 60_000;
   return {
     holds,
-    requests: new RecoveredRequests({ ...parts, longestMs, clock: change.clock ?? Date.now, logger: silent }),
+    requests: new RecoveredRequests({
+      ...parts,
+      longestMs,
+      ofEarlierGeneration: change.ofEarlierGeneration ?? new Set(),
+      clock: change.clock ?? Date.now,
+      logger: silent,
+    }),
   };
 }
 
@@ -82,11 +90,13 @@ const costOf = (number: number): bigint => {
   return (rateUsage(usageOf(number, 3), CARD).cost + 999_999n) / 1_000_000n;
 };
 
-/** The process that died has written this request after all. */
-function appearInLog(scene: SettlementScene, number: number): void {
+/** The process that died has written this request after all, and the book has folded it. */
+function appearInLog(scene: SettlementScene, number: number, usage = usageOf(number, 3)): void {
   const { state } = scene.book.read(A);
   if (state.type === 'unopened') throw new Error('not open');
-  settledElsewhere(scene, A, recordUsage(state, usageOf(number, 3), CARD), usageOf(number, 3));
+  const before = scene.log.events.length;
+  settledElsewhere(scene, A, recordUsage(state, usage, CARD), usage);
+  for (const recorded of scene.log.events.slice(before)) foldInto(scene.book, recorded);
 }
 
 /** Hands a read on only after something has happened that the read does not show. */
@@ -150,7 +160,6 @@ describe('requests that the journal has kept', () => {
     // What has ended is settled in any case.
     expect(scene.settled).toEqual([requestOf(1)]);
     appearInLog(scene, 2);
-    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
     expect(billed(scene)).toEqual(once([usageOf(1, 3), usageOf(2, 3)]));
     expect(journal.open).toBe(1);
     requests.close();
@@ -169,7 +178,6 @@ describe('requests that the journal has kept', () => {
     // What the ledger is told of them meanwhile is for this watch: nothing of it is kept for a submission to come.
     expect(requests.has(requestOf(2))).toBe(true);
     appearInLog(scene, 2);
-    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
     expect([holds.ofAccount(A), requests.has(requestOf(2))]).toEqual([0n, false]);
     requests.close();
     await journal.close();
@@ -196,10 +204,7 @@ describe('requests that the journal has kept', () => {
   test('are billed once where the dead process’s append comes between the reading of its stream and the hand-over', async () => {
     const scene = await afterRestart();
     const { journal, recovered } = await journalWith([1, 2]);
-    const log = slowReads(scene, () => {
-      appearInLog(scene, 1);
-      for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
-    });
+    const log = slowReads(scene, () => appearInLog(scene, 1));
     const { holds, requests } = recoveredOf(scene, journal, recovered, { log });
     await passingSettled(scene, holds, requests);
     expect(billed(scene)).toEqual(once([usageOf(1, 3), usageOf(2, 3)]));
@@ -208,10 +213,37 @@ describe('requests that the journal has kept', () => {
     await journal.close();
   });
 
+  test('are reported late where another records them as recovered between the reading of the stream and the hand-over', async () => {
+    const scene = await afterRestart();
+    const { journal, recovered } = await journalWith([1, 2], [3]);
+    const log = slowReads(scene, () => {
+      for (const number of [1, 3])
+        appearInLog(scene, number, usageOf(number, 0, { outcome: 'recovered', source: 'estimated', billable: false }));
+    });
+    const { holds, requests } = recoveredOf(scene, journal, recovered, { log });
+    await passingSettled(scene, holds, requests);
+    const late = eventsOf(scene, A).filter(({ type }) => type === 'LateUsageReported');
+    // Of the one without an end here there is nothing to report.
+    expect(late).toMatchObject([{ data: { usage: { requestId: requestOf(1), tokens: usageOf(1, 3).tokens } } }]);
+    expect(holds.count).toBe(0);
+    await journal.close();
+  });
+
+  test('of an earlier generation of the ledger are looked for in all of their stream', async () => {
+    const scene = await afterRestart();
+    appearInLog(scene, 1);
+    const { journal, recovered } = await journalWith([1], [], undefined, revision(40));
+    const ofEarlierGeneration = new Set([requestOf(1)]);
+    const { requests } = recoveredOf(scene, journal, recovered, { ofEarlierGeneration });
+    await requests.settle();
+    expect(billed(scene)).toEqual(once([usageOf(1, 3)]));
+    expect([scene.settled, journal.open]).toEqual([[], 0]);
+    await journal.close();
+  });
+
   test('are looked for again where the log is away, or answers with less than the views have', async () => {
     const scene = await afterRestart();
     appearInLog(scene, 1);
-    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
     const { journal, recovered } = await journalWith([1]);
     let reads = 0;
     const lagging: EventLog = {

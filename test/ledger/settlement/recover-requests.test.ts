@@ -109,6 +109,14 @@ describe('a request that the journal still holds', () => {
     expect(found.recorded).toEqual([requestOf(1), requestOf(2)]);
   });
 
+  test('of an earlier generation of the ledger is looked for in all of its stream: its revision is of another', async () => {
+    const { log } = await sceneWith(1, 2);
+    const requests = [ended(1, revision(40)), ended(3, revision(40))];
+    const found = await examineRecovered(log, requests, NOW, undefined, new Set([requestOf(1)]));
+    expect(found.recorded).toEqual([requestOf(1)]);
+    expect(found.unsettled.map(({ usage }) => usage.requestId)).toEqual([requestOf(3)]);
+  });
+
   test('is looked for in its own account only', async () => {
     const { log } = await sceneWith(1);
     const found = await examineRecovered(log, [ended(1), ended(2, KNOWN, B), begun(3, KNOWN, B)], NOW);
