@@ -87,6 +87,12 @@ const accountEvents = {
     amount: microUsdField,
     /** Exclusive. From then on the credit is free again, whatever became of the proxy. */
     expiresAt: instantField,
+    /**
+     * Between which instants the requests under the lease start, the second exclusive: where a grant expires its proxy goes
+     * on with another lease, so that it is known what the grant will pay. Null is not known, and for the second no end.
+     */
+    requestsFrom: instantField.nullable(),
+    requestsBefore: instantField.nullable(),
   }),
   /** What a proxy gives back of a lease, or what an expired lease had left. */
   LeaseReleased: z.strictObject({ proxy: proxyIdField, leaseId: leaseIdField, amount: microUsdField }),

@@ -15,9 +15,9 @@ import { microUsd, picoUsd } from '../../contracts/money.ts';
 /**
  * What an account's stream folds to. The schema is also the form in which a snapshot is kept; a snapshot is a cache,
  * dropped when ACCOUNT_STATE_VERSION is not the program's: the view is then folded from the log again. 3 has brought the
- * exceptions, 4 what has expired of a grant.
+ * exceptions, 4 what has expired of a grant, 5 when requests under a lease start.
  */
-export const ACCOUNT_STATE_VERSION = 4;
+export const ACCOUNT_STATE_VERSION = 5;
 
 const ms = z.int();
 
@@ -64,6 +64,9 @@ const lease = z.strictObject({
   beforeLimit: z.record(z.string(), microUsdField),
   /** Exclusive. */
   expiresAtMs: ms,
+  /** Its requests start from the one instant on, and before the other; null is not known, and without end. */
+  requestsFromMs: ms.nullable(),
+  requestsBeforeMs: ms.nullable(),
 });
 export type Lease = z.infer<typeof lease>;
 

@@ -68,6 +68,8 @@ export type AccountCommand =
       /** The key whose monthly limit it counts against, too; null for keys without one. */
       readonly keyId: KeyId | null;
       readonly upTo: MicroUsd;
+      /** Its requests start from now on and before this; null is without end. */
+      readonly requestsBeforeMs: number | null;
       readonly expiresAtMs: number;
       readonly nowMs: number;
     }

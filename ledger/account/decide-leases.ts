@@ -11,14 +11,18 @@ type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { typ
  * (design, rule 7). What the clock has ended of earlier leases is written down in passing.
  */
 export function leaseCredits(command: CommandOf<'LeaseCredits'>, state: OpenAccount): AccountEvent[] {
-  const { proxy, leaseId, epoch, keyId, upTo, expiresAtMs, nowMs } = command;
-  const free = freeCredit(state, keyId, nowMs);
+  const { proxy, leaseId, epoch, keyId, upTo, requestsBeforeMs, expiresAtMs, nowMs } = command;
+  const free = freeCredit(state, { keyId, requestsBeforeMs }, nowMs);
   const amount: MicroUsd = upTo < free ? upTo : free;
   const renews = upTo === 0n && isActive(state, leaseId, nowMs);
   const ended = endedLeases(state, nowMs);
   if (amount === 0n && !renews) return ended;
-  const expiresAt = new Date(expiresAtMs).toISOString();
-  const leased = { proxy, leaseId, epoch, ...(keyId === null ? {} : { keyId }), amount, expiresAt };
+  const instants = {
+    expiresAt: new Date(expiresAtMs).toISOString(),
+    requestsFrom: new Date(nowMs).toISOString(),
+    requestsBefore: requestsBeforeMs === null ? null : new Date(requestsBeforeMs).toISOString(),
+  };
+  const leased = { proxy, leaseId, epoch, ...(keyId === null ? {} : { keyId }), amount, ...instants };
   return [...ended, { type: 'CreditsLeased', data: leased }];
 }
 

@@ -1,9 +1,10 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import type { Lease, OpenAccount } from './account-state.ts';
-import { usableCredits } from './grants.ts';
+import { type Lease, NOTHING, type OpenAccount } from './account-state.ts';
+import { isUsable, usableCredits } from './grants.ts';
 import { monthOf } from './month.ts';
+import { paidByExpired, type StartedHold } from './paid-by-expired.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
 
 export type Leases = OpenAccount['leases'];
@@ -11,6 +12,23 @@ export type Leases = OpenAccount['leases'];
 /** A lease is for one key where that key has a monthly limit, and for all other keys together. */
 export const leaseScope = ({ spend }: OpenAccount, keyId: KeyId): KeyId | null =>
   spend.keyLimits[keyId] === undefined ? null : keyId;
+
+/** What a lease is for: a key with a limit of its own, or all others; and requests that start before an instant. */
+export type LeaseTerms = Pick<Lease, 'keyId' | 'requestsBeforeMs'>;
+
+/**
+ * When the next of the grants expires that can be spent now: requests that start before it can burn it and later ones
+ * cannot, so they come under different leases. Null where none expires.
+ */
+export function nextExpiry({ grants }: OpenAccount, nowMs: number): number | null {
+  let next: number | null = null;
+  for (const grant of grants) {
+    const { expiresAtMs } = grant;
+    if (expiresAtMs === null || grant.remaining === 0n || !isUsable(grant, nowMs)) continue;
+    if (next === null || expiresAtMs < next) next = expiresAtMs;
+  }
+  return next;
+}
 
 /** Leases that the clock has not ended (rule 11). */
 export const activeLeases = (account: OpenAccount, nowMs: number): Lease[] =>
@@ -21,11 +39,16 @@ export const spendable = (account: OpenAccount, nowMs: number): MicroUsd =>
   microUsd(usableCredits(account.grants, nowMs) - account.uncovered);
 
 /**
- * What no proxy has leased, of the credits, of the account's monthly limit and, for a key's scope, of the key's. Never
- * below zero.
+ * What can be leased: what no proxy has of the credits, of the account's monthly limit and, for a key's scope, of the
+ * key's. Never below zero. Nothing for requests before an instant that another's clock has passed: what that one has
+ * leased since was free because no more would come from before it.
  */
-export function freeCredit(account: OpenAccount, scope: KeyId | null, nowMs: number): MicroUsd {
-  const { credit, ofAccountLimit, ofKeyLimit } = leftBeside(account, scope, activeLeases(account, nowMs), nowMs);
+export function freeCredit(account: OpenAccount, terms: LeaseTerms, nowMs: number): MicroUsd {
+  const active = activeLeases(account, nowMs);
+  const { requestsBeforeMs } = terms;
+  if (requestsBeforeMs !== null && active.some(({ requestsFromMs }) => (requestsFromMs ?? 0) >= requestsBeforeMs))
+    return NOTHING;
+  const { credit, ofAccountLimit, ofKeyLimit } = leftBeside(account, terms.keyId, { leases: active }, nowMs);
   let free: bigint = credit;
   if (ofAccountLimit !== null) free = smaller(free, ofAccountLimit);
   if (ofKeyLimit !== null) free = smaller(free, ofKeyLimit);
@@ -39,11 +62,28 @@ export interface CreditLeft {
   readonly ofKeyLimit: MicroUsd | null;
 }
 
-/** What is left of the credits, of the account's monthly limit and, for a key's scope, of the key's, beside these leases. */
+/** Others' leases, and a process's own holds. */
+export interface Beside {
+  readonly leases: readonly Lease[];
+  readonly holds?: HeldOfAccount;
+}
+
+/** What a process holds of an account, in sum and one by one. */
+export interface HeldOfAccount {
+  readonly amount: MicroUsd;
+  readonly each: Iterable<StartedHold>;
+}
+
+const NO_HOLDS: HeldOfAccount = { amount: NOTHING, each: [] };
+
+/**
+ * What is left of the credits beside these leases and holds, and of the account's monthly limit and, for a key's scope,
+ * of the key's, beside these leases. What grants will pay that have expired under them takes nothing of the credits.
+ */
 export function leftBeside(
   account: OpenAccount,
   scope: KeyId | null,
-  leases: readonly Lease[],
+  { leases, holds = NO_HOLDS }: Beside,
   nowMs: number,
 ): CreditLeft {
   const { accountLimit, keyLimits } = account.spend;
@@ -51,7 +91,7 @@ export function leftBeside(
   const leased = sumOfLeases(leases);
   const keyLimit = scope === null ? undefined : keyLimits[scope];
   return {
-    credit: microUsd(spendable(account, nowMs) - leased),
+    credit: microUsd(spendable(account, nowMs) - takenOfCredits(account, { leases, holds }, nowMs)),
     ofAccountLimit: accountLimit === null ? null : microUsd(accountLimit - month.account - leased),
     ofKeyLimit:
       scope === null || keyLimit === undefined
@@ -59,6 +99,26 @@ export function leftBeside(
         : microUsd(keyLimit - spentByKey(month, scope) - setAsideForKey(account, scope, leases)),
   };
 }
+
+/** What leases and holds take of the credits that can be spent now. */
+export function takenOfCredits({ grants }: OpenAccount, { leases, holds = NO_HOLDS }: Beside, nowMs: number): MicroUsd {
+  const taken = sumOfLeases(leases) + holds.amount;
+  if (taken === 0n) return NOTHING;
+  const all = {
+    *[Symbol.iterator]() {
+      yield* leases.map(asHold);
+      yield* holds.each;
+    },
+  };
+  return microUsd(taken - paidByExpired(grants, all, nowMs));
+}
+
+/** All that is held under a lease, as one hold: its requests hold no more than it has. */
+const asHold = ({ amount, requestsFromMs, requestsBeforeMs }: Lease): StartedHold => ({
+  amount,
+  firstStartMs: requestsFromMs ?? Number.NEGATIVE_INFINITY,
+  lastStartMs: requestsFromMs === null || requestsBeforeMs === null ? Number.POSITIVE_INFINITY : requestsBeforeMs - 1,
+});
 
 /** What others than a process have leased of the account's credit; what is its own it knows by its claim. */
 export const leasesOfOthers = (account: OpenAccount, isOwn: (lease: Lease) => boolean, nowMs: number): Lease[] =>
@@ -78,7 +138,7 @@ const ofKey = (lease: Lease, keyId: KeyId, scope: KeyId | null): bigint => {
 
 /** A lease that is there grows and has the new expiry. */
 export function withLease(leases: Leases, data: EventData<'CreditsLeased'>): Leases {
-  const { leaseId, proxy, epoch, keyId, amount, expiresAt } = data;
+  const { leaseId, proxy, epoch, keyId, amount, expiresAt, requestsFrom, requestsBefore } = data;
   const before = leases[leaseId];
   const lease: Lease = {
     leaseId,
@@ -89,9 +149,13 @@ export function withLease(leases: Leases, data: EventData<'CreditsLeased'>): Lea
     // What is leased by who knows of a limit is not for the key that has it.
     beforeLimit: before?.beforeLimit ?? {},
     expiresAtMs: Date.parse(expiresAt),
+    requestsFromMs: before === undefined ? msOf(requestsFrom) : before.requestsFromMs,
+    requestsBeforeMs: msOf(requestsBefore),
   };
   return { ...leases, [leaseId]: lease };
 }
+
+const msOf = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
 /** What made a lease smaller: a debit under it, or its proxy's giving back. */
 interface LessLeased {

@@ -66,7 +66,7 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
     (worst.hold === 0n ? null : refuseByClaim(parts)) ??
     refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds));
   if (refused !== null) return refusedFor(model, nowMs, refused);
-  const lease = worst.hold === 0n ? null : (parts.fleet?.leases.scopeOf(account, keyId) ?? null);
+  const lease = worst.hold === 0n ? null : (parts.fleet?.leases.scopeOf(account, keyId, nowMs) ?? null);
   if (lease !== null && parts.fleet?.takeRoom(accountId, account, lease, worst.hold) === false) return null;
   const leaseId = lease?.leaseId ?? null;
   parts.holds.place(requestId, {

@@ -2,7 +2,7 @@ import type { AccountId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
-import { activeLeases, setAsideForKey, sumOfLeases } from '../../ledger/account/leases.ts';
+import { activeLeases, setAsideForKey, sumOfLeases, takenOfCredits } from '../../ledger/account/leases.ts';
 import { CreditLeases, type CreditLeasesOptions, type LeaseScope } from './credit-leases.ts';
 import type { Holds } from './holds.ts';
 import { LeaseQueue } from './lease-queue.ts';
@@ -39,7 +39,7 @@ export class CreditFleet {
     if (need > room) return false;
     this.leases.used(accountId, scope);
     // A share that no request fits in is not worth an event.
-    const share = this.leases.share(account, scope.keyId);
+    const share = this.leases.share(account, scope);
     if (share >= need && room - need < share / 2n) this.queue.refill(accountId, scope);
     return true;
   }
@@ -47,12 +47,14 @@ export class CreditFleet {
   /** What other leases and the holds under this request's own take of what it needs, for the words of a refusal. */
   takenByLeases(request: MoneyRequest): Taken {
     const { accountId, account, keyId, nowMs } = request;
-    const scope = this.leases.scopeOf(account, keyId);
+    const scope = this.leases.scopeOf(account, keyId, nowMs);
     const others = activeLeases(account, nowMs).filter(({ leaseId }) => leaseId !== scope.leaseId);
-    const leased = sumOfLeases(others) + this.#holds.ofLease(accountId, scope.leaseId);
+    const underOwn = this.#holds.ofLease(accountId, scope.leaseId);
+    const leased = sumOfLeases(others) + underOwn;
+    const ofCredits = takenOfCredits(account, { leases: others }, nowMs) + underOwn;
     const holds = takenByHolds(request, this.#holds);
     const ofOthers = this.leases.ofOthers(account);
     const keyMonth = holds.keyMonth + setAsideForKey(account, keyId, ofOthers);
-    return { account: microUsd(leased), accountMonth: microUsd(leased), keyMonth: microUsd(keyMonth) };
+    return { account: microUsd(ofCredits), accountMonth: microUsd(leased), keyMonth: microUsd(keyMonth) };
   }
 }

@@ -6,12 +6,19 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type Lease, NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { executeOnBook } from '../../ledger/account/execute-command.ts';
-import { freeCredit, leaseScope, leasesOfOthers, leftBeside } from '../../ledger/account/leases.ts';
+import {
+  freeCredit,
+  type LeaseTerms,
+  leaseScope,
+  leasesOfOthers,
+  leftBeside,
+  nextExpiry,
+} from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Claim } from '../claim/proxy-claim.ts';
 import type { Holds } from './holds.ts';
-import { heldOfCredits } from './money-gate.ts';
+import { heldOf } from './money-gate.ts';
 
 /** A lease takes at most this part of what is free beyond what requests need at once, so that others find some, too. */
 const SHARE_OF_FREE = 8n;
@@ -36,12 +43,12 @@ export interface CreditLeasesOptions {
 }
 
 /**
- * The lease that requests of a key come under: one a claim and account, and one for each key with a monthly limit. Leases
- * of two claims of one name are never the same, so two processes of it cannot admit against the same credit.
+ * The lease that requests of a key come under: one a claim and account, and one for each key with a monthly limit, anew
+ * whenever a grant expires. Leases of two claims of one name are never the same, so two processes of it cannot admit
+ * against the same credit.
  */
-export interface LeaseScope {
+export interface LeaseScope extends LeaseTerms {
   readonly leaseId: LeaseId;
-  readonly keyId: KeyId | null;
 }
 
 /**
@@ -78,11 +85,14 @@ export class CreditLeases {
     return leasesOfOthers(account, (lease) => this.owns(lease), this.#options.clock());
   }
 
-  scopeOf(account: OpenAccount, key: KeyId): LeaseScope {
+  /** @param nowMs when the request starts */
+  scopeOf(account: OpenAccount, key: KeyId, nowMs: number): LeaseScope {
     const keyId = leaseScope(account, key);
+    const requestsBeforeMs = nextExpiry(account, nowMs);
     const { proxy, epoch } = this.#claim;
-    const ofClaim = `lease_${proxy}_${epoch}`;
-    return { keyId, leaseId: leaseId(keyId === null ? ofClaim : `${ofClaim}_${keyId}`) };
+    const ofKey = keyId === null ? '' : `_${keyId}`;
+    const before = requestsBeforeMs === null ? '' : `_before_${requestsBeforeMs}`;
+    return { keyId, requestsBeforeMs, leaseId: leaseId(`lease_${proxy}_${epoch}${ofKey}${before}`) };
   }
 
   /** What another request may hold under a lease now; 0 where there is none, or where it would not outlast a request. */
@@ -94,9 +104,10 @@ export class CreditLeases {
     const byLease = lease.amount - holds.ofLease(accountId, scope.leaseId) - this.givingBack(accountId, scope.leaseId);
     // Where credit has gone that was leased before (a grant was revoked or has expired), or a limit was set since, less
     // than the lease is left.
-    const left = leftBeside(account, scope.keyId, this.ofOthers(account), nowMs);
+    const beside = { leases: this.ofOthers(account), holds: heldOf(accountId, holds) };
+    const left = leftBeside(account, scope.keyId, beside, nowMs);
     const month = monthOf(nowMs);
-    let room = smaller(byLease, left.credit - heldOfCredits(accountId, account, holds, nowMs));
+    let room = smaller(byLease, left.credit);
     if (left.ofAccountLimit !== null)
       room = smaller(room, left.ofAccountLimit - holds.ofAccountMonth(accountId, month));
     if (left.ofKeyLimit !== null && scope.keyId !== null)
@@ -126,8 +137,8 @@ export class CreditLeases {
   }
 
   /** What a lease should have in hand beyond its holds: a share of what is free, which many requests then use. */
-  share(account: OpenAccount, scope: KeyId | null): MicroUsd {
-    return microUsd(freeCredit(account, scope, this.#options.clock()) / SHARE_OF_FREE);
+  share(account: OpenAccount, terms: LeaseTerms): MicroUsd {
+    return microUsd(freeCredit(account, terms, this.#options.clock()) / SHARE_OF_FREE);
   }
 
   /**
@@ -136,7 +147,7 @@ export class CreditLeases {
    */
   async extend(accountId: AccountId, account: OpenAccount, scope: LeaseScope, need: MicroUsd): Promise<void> {
     const missing = need - this.room(accountId, account, scope);
-    const share = this.share(account, scope.keyId);
+    const share = this.share(account, scope);
     await this.#execute(accountId, this.#leaseCommand(scope, microUsd(missing > share ? missing : share)));
   }
 
@@ -194,13 +205,13 @@ export class CreditLeases {
     return claim;
   }
 
-  #leaseCommand({ leaseId, keyId }: LeaseScope, upTo: MicroUsd): AccountCommand {
+  #leaseCommand({ leaseId, keyId, requestsBeforeMs }: LeaseScope, upTo: MicroUsd): AccountCommand {
     const { clock, mayLease, longestRequestMs, slackMs } = this.#options;
     if (!mayLease()) throw new Error('nothing is leased by a clock that is in doubt');
     const { proxy, epoch } = this.#claim;
     const nowMs = clock();
     const expiresAtMs = nowMs + longestRequestMs + slackMs;
-    return { type: 'LeaseCredits', proxy, leaseId, epoch, keyId, upTo, expiresAtMs, nowMs };
+    return { type: 'LeaseCredits', proxy, leaseId, epoch, keyId, upTo, requestsBeforeMs, expiresAtMs, nowMs };
   }
 
   async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<void> {

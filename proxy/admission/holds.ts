@@ -1,5 +1,6 @@
 import type { AccountId, KeyId, LeaseId, RequestId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { StartedHold } from '../../ledger/account/paid-by-expired.ts';
 
 export interface Hold {
   readonly accountId: AccountId;
@@ -13,14 +14,12 @@ export interface Hold {
   readonly startedAtMs: number;
 }
 
-/** What the grants that a hold will be paid from depend on. */
-export type StartedHold = Pick<Hold, 'startedAtMs'> & { readonly amount: bigint };
-
 /** A hold and the names of the sums that it counts in. */
 interface PlacedHold {
   amount: bigint;
   readonly accountId: AccountId;
-  readonly startedAtMs: number;
+  readonly firstStartMs: number;
+  readonly lastStartMs: number;
   readonly sums: readonly string[];
 }
 
@@ -47,7 +46,8 @@ export class Holds {
     const ofMonth = `${accountId} ${month}`;
     const sums = [accountId, ofMonth, `${ofMonth} ${keyId}`];
     if (leaseId !== null) sums.push(`${accountId} ${leaseId}`, `${accountId} ${leaseId} ${keyId}`);
-    const placed: PlacedHold = { amount: 0n, accountId, startedAtMs, sums };
+    const started = { firstStartMs: startedAtMs, lastStartMs: startedAtMs };
+    const placed: PlacedHold = { amount: 0n, accountId, ...started, sums };
     this.#holds.set(requestId, placed);
     const ofAccount = this.#ofAccounts.get(accountId);
     if (ofAccount === undefined) this.#ofAccounts.set(accountId, new Set([placed]));

@@ -152,7 +152,7 @@ export class LeaseQueue {
     const { leases, accounts, clock } = this.#options;
     const account = openAccount(accounts, accountId);
     const nowMs = clock();
-    const mine = leases.room(accountId, account, scope) + freeCredit(account, scope.keyId, nowMs);
+    const mine = leases.room(accountId, account, scope) + freeCredit(account, scope, nowMs);
     const others = activeLeases(account, nowMs).filter(({ leaseId }) => leaseId !== scope.leaseId);
     return { mine, all: mine + sumOfLeases(others) + leases.givingBack(accountId, scope.leaseId) };
   }
@@ -175,8 +175,8 @@ export class LeaseQueue {
   }
 
   #scopeOf(accountId: AccountId, { keyId }: LeaseWait): LeaseScope {
-    const { leases, accounts } = this.#options;
-    return leases.scopeOf(openAccount(accounts, accountId), keyId);
+    const { leases, accounts, clock } = this.#options;
+    return leases.scopeOf(openAccount(accounts, accountId), keyId, clock());
   }
 
   #holdWhatFits(accountId: AccountId): void {

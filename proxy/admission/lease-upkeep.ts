@@ -111,10 +111,9 @@ export class LeaseUpkeep {
         for (const key of this.#toNarrow(accountId, find())) await leases.narrow(accountId, leaseId, key);
         const lease = find();
         if (lease === undefined) continue;
-        const { keyId } = lease;
         const amount = this.#toRelease(accountId, lease, surplusToKeep(lease));
         if (amount > 0n) await leases.release(accountId, leaseId, amount);
-        else if (!this.#closed && this.#toRenew(accountId, lease)) await leases.renew(accountId, { leaseId, keyId });
+        else if (!this.#closed && this.#toRenew(accountId, lease)) await leases.renew(accountId, lease);
       }
     } catch (error) {
       logger.debug({ err: error }, 'a lease was not kept up; the next look tries again');
@@ -122,11 +121,11 @@ export class LeaseUpkeep {
   }
 
   /** What a lease may have in hand beyond its holds: nothing when idle; else a share of what is free. */
-  #surplusToKeep(accountId: AccountId, { leaseId, keyId }: Lease): MicroUsd {
+  #surplusToKeep(accountId: AccountId, lease: Lease): MicroUsd {
     const { leases, accounts, clock } = this.#options;
     const { state } = accounts.read(accountId);
-    if (state.type === 'unopened' || clock() - leases.lastUsedMs(accountId, leaseId) > IDLE_MS) return NONE;
-    return leases.share(state, keyId);
+    if (state.type === 'unopened' || clock() - leases.lastUsedMs(accountId, lease.leaseId) > IDLE_MS) return NONE;
+    return leases.share(state, lease);
   }
 
   /** Twice the share may stand before anything is given back, so that leases do not go back and forth. */

@@ -3,12 +3,11 @@ import type { AccountId, KeyId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd, mostDebited } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { isExpired } from '../../ledger/account/grants.ts';
-import { spendable } from '../../ledger/account/leases.ts';
+import { type HeldOfAccount, spendable, takenOfCredits } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limit-view.ts';
 import type { Holds } from './holds.ts';
-import { paidByExpired } from './paid-by-expired.ts';
 import { maxTokensThatFit, type WorstCase } from './worst-case.ts';
 
 export interface MoneyRequest {
@@ -31,10 +30,13 @@ export interface Taken {
 }
 
 /** What an account's holds take of what can be spent now: not what grants will pay that have expired under them. */
-export function heldOfCredits(accountId: AccountId, { grants }: OpenAccount, holds: Holds, nowMs: number): MicroUsd {
-  const held = holds.ofAccount(accountId);
-  return held === 0n ? held : microUsd(held - paidByExpired(grants, holds.each(accountId), nowMs));
-}
+export const heldOfCredits = (accountId: AccountId, account: OpenAccount, holds: Holds, nowMs: number): MicroUsd =>
+  takenOfCredits(account, { leases: [], holds: heldOf(accountId, holds) }, nowMs);
+
+export const heldOf = (accountId: AccountId, holds: Holds): HeldOfAccount => ({
+  amount: holds.ofAccount(accountId),
+  each: holds.each(accountId),
+});
 
 /** What this proxy's own holds take. */
 export function takenByHolds({ accountId, account, keyId, nowMs }: MoneyRequest, holds: Holds): Taken {

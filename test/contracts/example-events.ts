@@ -93,10 +93,12 @@ const MONEY: DomainEvent[] = [
   },
 ];
 
+/** From before it was written when the requests of a lease start. */
+const LEASED = { expiresAt: LATER, requestsFrom: null, requestsBefore: null };
 const FLEET: DomainEvent[] = [
   {
     type: 'CreditsLeased',
-    data: { proxy: PROXY, leaseId: LEASE, epoch: 0, keyId: KEY, amount: microUsd(0n), expiresAt: LATER },
+    data: { proxy: PROXY, leaseId: LEASE, epoch: 0, keyId: KEY, amount: microUsd(0n), ...LEASED },
   },
   {
     type: 'CreditsDebited',
@@ -174,7 +176,30 @@ const CLAIMS: DomainEvent[] = [
   { type: 'ProxyClaimed', data: { proxy: PROXY, epoch: 3, instance: 'a3'.repeat(16), claimedAt: AT } },
   {
     type: 'CreditsLeased',
-    data: { proxy: PROXY, leaseId: LEASE, epoch: 3, keyId: KEY, amount: microUsd(500_000n), expiresAt: LATER },
+    data: {
+      proxy: PROXY,
+      leaseId: LEASE,
+      epoch: 3,
+      keyId: KEY,
+      amount: microUsd(500_000n),
+      ...LEASED,
+    },
+  },
+];
+
+/** A lease for requests that start before a grant expires. */
+const DIVIDED_LEASES: DomainEvent[] = [
+  {
+    type: 'CreditsLeased',
+    data: {
+      proxy: PROXY,
+      leaseId: LEASE,
+      epoch: 3,
+      amount: microUsd(1n),
+      expiresAt: LATER,
+      requestsFrom: AT,
+      requestsBefore: LATER,
+    },
   },
 ];
 
@@ -189,6 +214,7 @@ export const EXAMPLE_EVENTS: readonly DomainEvent[] = [
   ...LIMITS_AND_LEASES,
   ...CLAIMS,
   ...LEDGER,
+  ...DIVIDED_LEASES,
 ];
 
 /** The example of a type. @throws Error when there is none. */

@@ -66,7 +66,15 @@ export const USAGE: DomainEvent[] = [
   },
   {
     type: 'CreditsLeased',
-    data: { proxy: PROXY, leaseId: LEASE, epoch: 0, amount: microUsd(500_000n), expiresAt: LATER },
+    data: {
+      proxy: PROXY,
+      leaseId: LEASE,
+      epoch: 0,
+      amount: microUsd(500_000n),
+      expiresAt: LATER,
+      requestsFrom: null,
+      requestsBefore: null,
+    },
   },
   { type: 'LeaseReleased', data: { proxy: PROXY, leaseId: LEASE, amount: microUsd(0n) } },
   { type: 'SpendLimitSet', data: { scope: 'key', keyId: KEY, limit: microUsd(0n) } },

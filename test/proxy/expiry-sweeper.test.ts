@@ -118,7 +118,8 @@ describe.each(LOGS)('over %s, expired credits', (_kind, open) => {
   });
 
   it('are not written down while a proxy has a lease in the account', async () => {
-    const lease = { proxy: proxyId('gw-2'), leaseId: leaseId('lease_gw-2'), epoch: 1, keyId: null, upTo: microUsd(5n) };
+    const terms = { epoch: 1, keyId: null, upTo: microUsd(5n), requestsBeforeMs: null };
+    const lease = { proxy: proxyId('gw-2'), leaseId: leaseId('lease_gw-2'), ...terms };
     nowMs = EXPIRES_MS + LATE_MS;
     await gateway.command({ type: 'LeaseCredits', ...lease, expiresAtMs: nowMs + 1_000, nowMs });
     expect(await sweeper.sweep()).toBe(0);

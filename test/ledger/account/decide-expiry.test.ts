@@ -18,7 +18,15 @@ const expired = (amount: number): AccountEvent => ({
 });
 const leased = (expiresAt: string): AccountEvent => ({
   type: 'CreditsLeased',
-  data: { epoch: 0, proxy: proxyId('gw-1'), leaseId: leaseId('lease_gw-1'), amount: usd(1), expiresAt },
+  data: {
+    epoch: 0,
+    proxy: proxyId('gw-1'),
+    leaseId: leaseId('lease_gw-1'),
+    amount: usd(1),
+    expiresAt,
+    requestsFrom: null,
+    requestsBefore: null,
+  },
 });
 
 describe('credits are not written down as expired', () => {

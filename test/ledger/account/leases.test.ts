@@ -28,6 +28,7 @@ const P1 = proxyId('proxy_1');
 const P2 = proxyId('proxy_2');
 const L1 = leaseId('lease_1');
 const L2 = leaseId('lease_2');
+const ANY = { keyId: null, requestsBeforeMs: null };
 const credits = (amount: number): MicroUsd => microUsd(BigInt(amount));
 
 const leaseCommand = (
@@ -40,6 +41,7 @@ const leaseCommand = (
   epoch: 1,
   keyId: null,
   upTo: credits(upTo),
+  requestsBeforeMs: null,
   expiresAtMs: NOW + MINUTE_MS,
   nowMs: NOW,
   ...more,
@@ -57,6 +59,8 @@ const leased = (
     ...(keyId === undefined ? {} : { keyId }),
     amount: credits(amount),
     expiresAt: new Date(untilMs).toISOString(),
+    requestsFrom: new Date(NOW).toISOString(),
+    requestsBefore: null,
   },
 });
 interface LeasedOptions {
@@ -95,7 +99,7 @@ describe('a lease', () => {
   test('grows, and is free credit no more', () => {
     const { state } = given(...account, leased(40), leased(20));
     expect(openLeases(state)).toEqual([[L1, 60n]]);
-    expect(freeCredit(state as OpenAccount, null, NOW)).toBe(40n);
+    expect(freeCredit(state as OpenAccount, ANY, NOW)).toBe(40n);
   });
 
   test('shrinks by what is debited under it, and so does the balance: what is free stays', () => {
@@ -104,7 +108,7 @@ describe('a lease', () => {
     expect(debitIn(events)).toMatchObject({ amount: 25n, leaseId: L1 });
     const after = fold(events, before) as OpenAccount;
     expect(openLeases(after)).toEqual([[L1, 35n]]);
-    expect(freeCredit(after, null, NOW)).toBe(freeCredit(before, null, NOW));
+    expect(freeCredit(after, ANY, NOW)).toBe(freeCredit(before, ANY, NOW));
   });
 
   test('is gone when it is used up, or given back', () => {
@@ -119,8 +123,8 @@ describe('a lease', () => {
       leased(60),
       leased(10, { leaseId: L2, proxy: P2, untilMs: NOW + 2 * MINUTE_MS }),
     ]);
-    expect(freeCredit(state, null, NOW + MINUTE_MS - 1)).toBe(30n);
-    expect(freeCredit(state, null, NOW + MINUTE_MS)).toBe(90n);
+    expect(freeCredit(state, ANY, NOW + MINUTE_MS - 1)).toBe(30n);
+    expect(freeCredit(state, ANY, NOW + MINUTE_MS)).toBe(90n);
     const without = fold([released(60)], state) as OpenAccount;
     const after = fold(recordUsage(without, usageOf(1, 5), CARD, L1), without);
     expect(openLeases(after)).toEqual([[L2, 10n]]);

@@ -37,6 +37,8 @@ const leased = (amount: number, id: LeaseId = L1, keyId?: KeyId): AccountEvent =
     ...(keyId === undefined ? {} : { keyId }),
     amount: credits(amount),
     expiresAt: UNTIL,
+    requestsFrom: new Date(NOW).toISOString(),
+    requestsBefore: null,
   },
 });
 const released = (amount: number, id: LeaseId = L1): AccountEvent => ({
@@ -60,6 +62,7 @@ const leaseForKey = (upTo: number): AccountCommand => ({
   epoch: 1,
   keyId: KEY,
   upTo: credits(upTo),
+  requestsBeforeMs: null,
   expiresAtMs: Date.parse(UNTIL),
   nowMs: NOW,
 });
@@ -84,9 +87,9 @@ describe("a key's limit", () => {
   test('counts no more than the key holds from before, once its proxy has said it', () => {
     const state = accountAfter(leased(90), limitSet(100, KEY), narrowed(30));
     expect(setAside(state)).toBe(30n);
-    expect(freeCredit(state, KEY, NOW)).toBe(70n);
+    expect(freeCredit(state, { keyId: KEY, requestsBeforeMs: null }, NOW)).toBe(70n);
     // The other keys have what they had.
-    expect(freeCredit(state, null, NOW)).toBe(910n);
+    expect(freeCredit(state, { keyId: null, requestsBeforeMs: null }, NOW)).toBe(910n);
     expect(setAside(accountAfter(leased(90), limitSet(100, KEY), narrowed(0)))).toBe(0n);
   });
 
@@ -98,7 +101,7 @@ describe("a key's limit", () => {
     const state = accountAfter(leased(40), limitSet(100, KEY), leased(60));
     const own = fold(recordUsage(state, usageOf(1, 15), CARD, L1), state) as OpenAccount;
     expect(setAside(own)).toBe(25n);
-    expect(freeCredit(own, KEY, NOW)).toBe(60n);
+    expect(freeCredit(own, { keyId: KEY, requestsBeforeMs: null }, NOW)).toBe(60n);
     const others = fold(recordUsage(state, usageOf(1, 15, { keyId: OTHER_KEY }), CARD, L1), state) as OpenAccount;
     expect(setAside(others)).toBe(40n);
   });
@@ -176,6 +179,7 @@ describe("an account's limit", () => {
     epoch: 1,
     keyId: null,
     upTo: credits(500),
+    requestsBeforeMs: null,
     expiresAtMs: Date.parse(UNTIL),
     nowMs: NOW,
   };

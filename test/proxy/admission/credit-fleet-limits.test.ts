@@ -58,7 +58,7 @@ describe('a limit that is set while several proxies have leases', () => {
     write(limitSet(50, KEY));
     await converged(two);
     // Of the 20 that are leased here the other's 40 leave 10.
-    const scope = two.fleet.leases.scopeOf(two.account(), KEY);
+    const scope = two.fleet.leases.scopeOf(two.account(), KEY, scene.nowMs);
     expect(two.account().leases[scope.leaseId]?.amount).toBeGreaterThanOrEqual(20n);
     expect(two.fleet.leases.room(ACCOUNT, two.account(), scope)).toBe(10n);
   });

@@ -73,7 +73,7 @@ export function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epo
   const hold = (request: string, amount: bigint): Promise<string> => {
     const need: MicroUsd = microUsd(amount);
     const tryHold = (): boolean => {
-      const scope = fleet.leases.scopeOf(account(), KEY);
+      const scope = fleet.leases.scopeOf(account(), KEY, scene.nowMs);
       if (!fleet.takeRoom(ACCOUNT, account(), scope, need)) return false;
       const { leaseId } = scope;
       const startedAtMs = scene.nowMs;

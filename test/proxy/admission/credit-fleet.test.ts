@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
-import { ACCOUNT, KEY } from '../../ledger/account/example-account.ts';
-
+import { ACCOUNT, granted, KEY } from '../../ledger/account/example-account.ts';
 import {
   CREDIT,
   clearScene,
@@ -41,6 +40,23 @@ describe('a proxy among several', () => {
     expect(await one?.hold('a', 60n)).toBe('held');
     expect(await two?.hold('b', 60n)).toBe('none_free');
     expect(await two?.hold('c', 39n)).toBe('held');
+  });
+
+  it('gets what others hold, where a grant pays that which has expired meanwhile, and nothing beyond that', async () => {
+    const [one, two] = await start('proxy_1', 'proxy_2');
+    if (one === undefined || two === undefined) throw new Error('two proxies');
+    const expiresMs = scene.nowMs + 10_000;
+    write(granted('soon', 50, { priority: 1, expiresAt: new Date(expiresMs).toISOString() }));
+    await Promise.all([one, two].map(converged));
+    // All of the grant and a part of the other, which is there to stay.
+    expect(await one.hold('a', 60n)).toBe('held');
+    scene.nowMs = expiresMs;
+    expect(await one.hold('b', 1n)).toBe('held');
+    expect(await two.hold('c', CREDIT - 11n)).toBe('held');
+    expect(await two.hold('d', 1n)).toBe('none_free');
+    expect(await one.hold('e', 1n)).toBe('none_free');
+    one.release('a');
+    expect(await one.hold('f', 10n)).toBe('held');
   });
 
   it('gives back what is not enough for anybody here, so that one of several that wait for one another passes', async () => {
@@ -94,7 +110,7 @@ describe('a proxy among several', () => {
   it('admits nothing under a lease that a request might outlast, until it is renewed', async () => {
     const [one] = await start('proxy_1');
     expect(await one?.hold('a', 10n)).toBe('held');
-    const scope = one?.fleet.leases.scopeOf(one.account(), KEY);
+    const scope = one?.fleet.leases.scopeOf(one.account(), KEY, scene.nowMs);
     if (one === undefined || scope === undefined) throw new Error('a proxy');
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBeGreaterThan(0n);
     scene.nowMs += SLACK_MS / 2;
@@ -107,7 +123,7 @@ describe('a proxy among several', () => {
     const [one] = await start('proxy_1');
     if (one === undefined) throw new Error('a proxy');
     expect(await one.hold('a', 10n)).toBe('held');
-    const scope = one.fleet.leases.scopeOf(one.account(), KEY);
+    const scope = one.fleet.leases.scopeOf(one.account(), KEY, scene.nowMs);
     const before = leasedBy(one);
     scene.mayLease = false;
     await expect(one.fleet.leases.renew(ACCOUNT, scope)).rejects.toThrow(/in doubt/);
@@ -134,7 +150,9 @@ describe('a proxy among several', () => {
     write({ type: 'GrantRevoked', data: { grantId: grantId('g1'), amount: microUsd(60n), cause: 'refund' } });
     await expect.poll(() => one.account().balance).toBe(CREDIT - 60n);
     one.release('a');
-    expect(one.fleet.leases.room(ACCOUNT, one.account(), one.fleet.leases.scopeOf(one.account(), KEY))).toBe(0n);
+    expect(
+      one.fleet.leases.room(ACCOUNT, one.account(), one.fleet.leases.scopeOf(one.account(), KEY, scene.nowMs)),
+    ).toBe(0n);
     expect(await one.hold('c', 1n)).toBe('none_free');
   });
 
@@ -154,7 +172,7 @@ describe('a proxy among several', () => {
     one.release('a');
     const gate = Promise.withResolvers<void>();
     scene.log.faults = () => ({ type: 'stall', until: gate.promise });
-    const scope = one.fleet.leases.scopeOf(one.account(), KEY);
+    const scope = one.fleet.leases.scopeOf(one.account(), KEY, scene.nowMs);
     const back = one.fleet.leases.release(ACCOUNT, scope.leaseId, microUsd(50n));
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(10n);
     expect(one.fleet.takeRoom(ACCOUNT, one.account(), scope, microUsd(11n))).toBe(false);
@@ -166,7 +184,7 @@ describe('a proxy among several', () => {
   it('holds nothing against what may be back, until the next event of the account tells', async () => {
     const one = await startWithoutUpkeep();
     expect(await one.hold('a', 60n)).toBe('held');
-    const scope = one.fleet.leases.scopeOf(one.account(), KEY);
+    const scope = one.fleet.leases.scopeOf(one.account(), KEY, scene.nowMs);
     one.release('a');
     scene.log.faults = () => ({ type: 'drop' });
     await expect(one.fleet.leases.release(ACCOUNT, scope.leaseId, microUsd(50n))).rejects.toThrow();

@@ -128,7 +128,7 @@ class FleetProxy {
     const worst = { hold: need, input: microUsd(0n), outputRate: 1n };
     const asked = { ...request, worst } as unknown as Parameters<typeof takenByHolds>[0];
     if (refuseByMoney(asked, this.views, takenByHolds(asked, this.holds)) !== null) return false;
-    const scope = this.leases.scopeOf(this.account, keyId);
+    const scope = this.leases.scopeOf(this.account, keyId, nowMs);
     if (need > this.leases.room(ACCOUNT, this.account, scope)) return false;
     const number = this.#life.nextNumber();
     const { leaseId } = scope;
@@ -239,7 +239,7 @@ class Life {
     if (one.type === 'settle') return actor.settle();
     if (one.type === 'narrow') return actor.narrow();
     if (one.type === 'release') return actor.release();
-    const scope = actor.leases.scopeOf(actor.account, one.key);
+    const scope = actor.leases.scopeOf(actor.account, one.key, this.nowMs);
     await actor.leases.extend(ACCOUNT, actor.account, scope, microUsd(BigInt(one.need)));
   }
 
@@ -256,7 +256,7 @@ class Life {
     const hold = microUsd(BigInt(need));
     if (!actor.admit(keyId, hold)) {
       if (!asksForLease) return;
-      const scope = actor.leases.scopeOf(actor.account, keyId);
+      const scope = actor.leases.scopeOf(actor.account, keyId, this.nowMs);
       await actor.leases.extend(ACCOUNT, actor.account, scope, hold);
       if (!actor.admit(keyId, hold)) return;
     }

@@ -1,7 +1,13 @@
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import type { Grant } from '../../ledger/account/account-state.ts';
-import { isExpired, isUsable } from '../../ledger/account/grants.ts';
-import type { StartedHold } from './holds.ts';
+import type { Grant } from './account-state.ts';
+import { isExpired, isUsable } from './grants.ts';
+
+/** A hold, or all that is held under a lease: what it may still cost, and between which instants its requests started. */
+export interface StartedHold {
+  readonly amount: bigint;
+  readonly firstStartMs: number;
+  readonly lastStartMs: number;
+}
 
 /**
  * Of what an account's holds could cost, how much grants that have expired meanwhile will surely pay: a request pays by
@@ -38,13 +44,13 @@ const NONE: ReadonlySet<number> = new Set();
 /** Holds of requests that started before an instant: their sum, and when the first of them started. */
 function olderThan(holds: Iterable<StartedHold>, beforeMs: number): StartedHold | null {
   let amount = 0n;
-  let startedAtMs = beforeMs;
+  let firstStartMs = beforeMs;
   for (const hold of holds) {
-    if (hold.startedAtMs >= beforeMs) continue;
+    if (hold.lastStartMs >= beforeMs) continue;
     amount += hold.amount;
-    if (hold.startedAtMs < startedAtMs) startedAtMs = hold.startedAtMs;
+    if (hold.firstStartMs < firstStartMs) firstStartMs = hold.firstStartMs;
   }
-  return amount === 0n ? null : { amount, startedAtMs };
+  return amount === 0n ? null : { amount, firstStartMs, lastStartMs: beforeMs - 1 };
 }
 
 function paidOf(older: StartedHold, expiryMs: number, grants: readonly Grant[], nowMs: number): bigint {
@@ -54,7 +60,7 @@ function paidOf(older: StartedHold, expiryMs: number, grants: readonly Grant[], 
   for (const grant of grants) {
     if (isUsable(grant, nowMs)) ahead += grant.remaining;
     if (older.amount <= ahead) break;
-    if (!isExpired(grant, nowMs) || (grant.expiresAtMs ?? 0) < expiryMs || grant.effectiveAtMs > older.startedAtMs)
+    if (!isExpired(grant, nowMs) || (grant.expiresAtMs ?? 0) < expiryMs || grant.effectiveAtMs > older.firstStartMs)
       continue;
     expired += grant.remaining;
     const left = older.amount - ahead;

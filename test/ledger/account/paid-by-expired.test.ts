@@ -1,27 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accountId, grantId, keyId, requestId } from '../../../contracts/ids.ts';
+import { accountId, keyId, requestId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
-import { burnFor, usableCredits, withGrant, withoutShares } from '../../../ledger/account/grants.ts';
-import { Holds, type StartedHold } from '../../../proxy/admission/holds.ts';
+import { usableCredits } from '../../../ledger/account/grants.ts';
+import { paidByExpired, type StartedHold } from '../../../ledger/account/paid-by-expired.ts';
+import { Holds } from '../../../proxy/admission/holds.ts';
 import { heldOfCredits } from '../../../proxy/admission/money-gate.ts';
-import { paidByExpired } from '../../../proxy/admission/paid-by-expired.ts';
+import {
+  anyGrants,
+  anyRequests,
+  grant,
+  hold,
+  LAST_MS,
+  settle,
+  sorted,
+  type UnderWay,
+  worstUncovered,
+} from './grants-under-way.ts';
 
-const grant = (id: string, remaining: number, change: Partial<Grant> = {}): Grant => ({
-  grantId: grantId(id),
-  source: 'purchase',
-  amount: microUsd(100n),
-  remaining: microUsd(BigInt(remaining)),
-  expired: microUsd(0n),
-  costBasis: microUsd(0n),
-  priority: 100,
-  effectiveAtMs: 0,
-  expiresAtMs: null,
-  ...change,
-});
-const sorted = (grants: readonly Grant[]): Grant[] => grants.reduce<Grant[]>((list, next) => withGrant(list, next), []);
-const hold = (amount: number, startedAtMs: number): StartedHold => ({ amount: BigInt(amount), startedAtMs });
 const paid = (grants: readonly Grant[], holds: readonly StartedHold[], nowMs: number) =>
   paidByExpired(sorted(grants), holds, nowMs);
 
@@ -70,78 +67,6 @@ describe('what an expired grant will pay', () => {
   });
 });
 
-const LAST_MS = 12;
-const anyGrants = fc
-  .array(
-    fc.record({
-      remaining: fc.nat({ max: 4 }),
-      priority: fc.nat({ max: 1 }),
-      effectiveAtMs: fc.nat({ max: 4 }),
-      lastsMs: fc.option(fc.integer({ min: 1, max: 6 }), { freq: 3 }),
-    }),
-    { minLength: 1, maxLength: 4 },
-  )
-  .map((grants) =>
-    sorted(
-      grants.map(({ remaining, priority, effectiveAtMs, lastsMs }, index) =>
-        grant(`g${index}`, remaining, {
-          priority,
-          effectiveAtMs,
-          expiresAtMs: lastsMs === null ? null : effectiveAtMs + lastsMs,
-        }),
-      ),
-    ),
-  );
-const anyRequests = fc.array(
-  fc.record({
-    afterMs: fc.nat({ max: 3 }),
-    amount: fc.integer({ min: 1, max: 4 }),
-    lastsMs: fc.nat({ max: 8 }),
-    /** How much of its hold it costs, and before which of the later requests it is settled; null is never here. */
-    settles: fc.option(fc.record({ cost: fc.nat({ max: 4 }), after: fc.nat({ max: 2 }) })),
-  }),
-  { minLength: 1, maxLength: 5 },
-);
-
-interface UnderWay extends StartedHold {
-  readonly finishedAtMs: number;
-}
-
-/** All orders of a few things. */
-function* orders<T>(things: readonly T[]): Generator<T[]> {
-  if (things.length < 2) yield [...things];
-  for (const [index, first] of things.entries())
-    if (things.length > 1)
-      for (const others of orders([...things.slice(0, index), ...things.slice(index + 1)])) yield [first, ...others];
-}
-
-/** All costs of a few requests, each from nothing to its hold. */
-function* costs(requests: readonly UnderWay[]): Generator<[UnderWay, bigint][]> {
-  const [first, ...others] = requests;
-  if (first === undefined) return yield [];
-  for (const rest of costs(others)) for (let cost = 0n; cost <= first.amount; cost++) yield [[first, cost], ...rest];
-}
-
-function settle(grants: readonly Grant[], request: UnderWay, cost: bigint): { grants: Grant[]; uncovered: bigint } {
-  const { shares, uncovered } = burnFor(grants, microUsd(cost), request);
-  return { grants: withoutShares(grants, shares), uncovered };
-}
-
-/** What could stay uncovered at worst, whatever is settled first and whatever each request costs. */
-function worstUncovered(grants: readonly Grant[], requests: readonly UnderWay[]): bigint {
-  let worst = 0n;
-  for (const order of orders(requests))
-    for (const settled of costs(order)) {
-      let left = grants;
-      for (const [request, cost] of settled) {
-        const after = settle(left, request, cost);
-        left = after.grants;
-        if (after.uncovered > worst) worst = after.uncovered;
-      }
-    }
-  return worst;
-}
-
 describe('a gate that does not count what expired grants will pay', () => {
   it('never admits what could stay uncovered, in any order and at any cost', () => {
     let more = 0;
@@ -166,7 +91,8 @@ describe('a gate that does not count what expired grants will pay', () => {
           const { settles } = request;
           const cost = BigInt(Math.min(settles?.cost ?? 0, request.amount));
           const settlesAt = settles === null ? 99 : index + 1 + settles.after;
-          underWay.push({ amount: need, startedAtMs: nowMs, finishedAtMs: nowMs + request.lastsMs, cost, settlesAt });
+          const instants = { startedAtMs: nowMs, finishedAtMs: nowMs + request.lastsMs };
+          underWay.push({ ...hold(request.amount, nowMs), ...instants, cost, settlesAt });
           if (underWay.length < 4) expect(worstUncovered(grants, underWay)).toBe(0n);
         }
       }),
