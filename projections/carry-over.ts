@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Recording } from '../contracts/event-codec.ts';
@@ -11,6 +11,7 @@ import { readNote, writeNote } from '../ledger/identity/folder-note.ts';
 import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
 import type { UnsettleableRequest } from '../ledger/identity/unsettleable.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
+import { replaceFile } from '../ledger/replace-file.ts';
 import { readRefused, VIEWS_FILE } from './known-views.ts';
 
 export interface CarryOverOptions {
@@ -96,10 +97,8 @@ function setRequestsAside({ dataFolder, journal, unsettleable, identity }: Carry
   const file = join(dataFolder, `lost-requests.generation-${identity.generation}.ndjson`);
   const before = linesOf(file);
   const lines = unsettleable.map(({ request, cause }) => JSON.stringify({ cause, ...request }));
-  const next = `${file}.next`;
   // Once each, though it was done before in part.
-  writeFileSync(next, [...new Set([...before, ...lines])].map((line) => `${line}\n`).join(''), { flush: true });
-  renameSync(next, file);
+  replaceFile(file, [...new Set([...before, ...lines])].map((line) => `${line}\n`).join(''));
   journal.settle(unsettleable.map(({ requestId }) => requestId));
   return file;
 }

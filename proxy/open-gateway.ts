@@ -25,15 +25,12 @@ export interface OpenedGateway {
 export type ViewsFollower = Pick<ProjectionsOptions, 'onStopped' | 'onLive' | 'onDropped'>;
 
 /**
- * Opens, in this order: the clock's watch, the journal, the ledger (compared with what the folder knows), the views.
+ * Opens, in this order: the journal, with which the folder is locked, the clock's watch, the ledger (compared with what the folder knows), the views.
  * @throws JournalError, EventLogError, LedgerLostError; Error where the views' file is none
  */
 export async function openGateway(given: GatewayOptions, follower: ViewsFollower): Promise<OpenedGateway> {
   const { configuration, log, logger, clock: wall, monotonic } = given;
   mkdirSync(configuration.data, { recursive: true });
-  const proxy = configuration.proxies === 'many' ? proxyIdOf(configuration.data, wall()) : null;
-  const clock = new GatewayClock({ wall, monotonic, bounds: configuration.clock, log, proxy, logger });
-  const options = { ...given, clock: clock.now };
   const opened = await openJournal({
     directory: journalFolder(configuration.data),
     bytesMax: configuration.journal.maxBytes,
@@ -41,6 +38,9 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
   for (const stretch of opened.damaged) logger.error(stretch, 'the journal is damaged here; what can be read is kept');
   if (opened.cutBytes > 0)
     logger.warn({ bytes: opened.cutBytes }, 'the last record of the journal was not written whole and is cut off');
+  const proxy = configuration.proxies === 'many' ? proxyIdOf(configuration.data, wall()) : null;
+  const clock = new GatewayClock({ wall, monotonic, bounds: configuration.clock, log, proxy, logger });
+  const options = { ...given, clock: clock.now };
   const ledgerWatch = await startLedgerWatch(options, opened);
   const projections = await Projections.start({
     log,

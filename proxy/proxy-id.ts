@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ProxyId, proxyId, uuidV7 } from '../contracts/ids.ts';
+import { replaceFile } from '../ledger/replace-file.ts';
 
 const FILE = 'proxy-id';
 const PATTERN = /^proxy_[0-9a-f]{32}$/;
 
 /**
  * The name by which other proxies know this one: it belongs to the data folder, and a process claims it in the log before
- * it uses it (claim/proxy-claim.ts). @throws Error when the file holds something else, or cannot be written.
+ * it uses it (claim/proxy-claim.ts). Asked for by who has locked the folder. @throws Error when the file holds something else, or cannot be written.
  */
 export function proxyIdOf(dataFolder: string, nowMs: number): ProxyId {
   const file = join(dataFolder, FILE);
@@ -17,15 +18,15 @@ export function proxyIdOf(dataFolder: string, nowMs: number): ProxyId {
     if (PATTERN.test(kept)) return proxyId(kept);
     throw new Error(`${file} holds no proxy's name; delete it, and this proxy gets a new one`);
   }
-  return make(file, nowMs, 'wx');
+  return make(file, nowMs);
 }
 
 /** Another folder has this one's name: from here on it has a new one. */
-export const takeNewProxyId = (dataFolder: string, nowMs: number): ProxyId => make(join(dataFolder, FILE), nowMs, 'w');
+export const takeNewProxyId = (dataFolder: string, nowMs: number): ProxyId => make(join(dataFolder, FILE), nowMs);
 
-function make(file: string, nowMs: number, flag: 'w' | 'wx'): ProxyId {
+function make(file: string, nowMs: number): ProxyId {
   const made = `proxy_${uuidV7(nowMs, randomBytes(10)).replaceAll('-', '')}`;
-  writeFileSync(file, `${made}\n`, { flag, flush: true });
+  replaceFile(file, `${made}\n`);
   return proxyId(made);
 }
 

@@ -1,9 +1,10 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ledgerIdField, requestIdField } from '../../contracts/event-fields.ts';
 import { accountId, accountStream, eventId, type StreamName } from '../../contracts/ids.ts';
+import { replaceFile } from '../replace-file.ts';
 import type { LedgerKnowledge } from './known-ledger.ts';
 
 /** The file in a data folder that says which ledger it belongs to. */
@@ -34,26 +35,20 @@ export function readNote(dataFolder: string): FolderNote | null {
   }
 }
 
-/** Whole or not at all, whatever the process dies of. */
-export function writeNote(dataFolder: string, note: FolderNote): void {
-  const file = join(dataFolder, NOTE_FILE);
-  const next = `${file}.next`;
-  try {
-    writeFileSync(next, `${JSON.stringify(note)}\n`, { flush: true });
-    renameSync(next, file);
-  } catch (error) {
-    rmSync(next, { force: true });
-    throw error;
-  }
-}
+/** On disk when it returns, whole or not at all. */
+export const writeNote = (dataFolder: string, note: FolderNote): void =>
+  replaceFile(join(dataFolder, NOTE_FILE), textOf(note));
 
 /** The same without waiting for the disk: what a loss of power takes of it is a moment's knowledge. One call at a time. */
 export async function renewNote(dataFolder: string, note: FolderNote): Promise<void> {
   const file = join(dataFolder, NOTE_FILE);
+  // Not the file that `writeNote` writes beside it, which may come in between.
   const next = `${file}.next`;
-  await writeFile(next, `${JSON.stringify(note)}\n`);
+  await writeFile(next, textOf(note));
   await rename(next, file);
 }
+
+const textOf = (note: FolderNote): string => `${JSON.stringify(note)}\n`;
 
 export function knowledgeOfNote({ ledgerId, generation, newest, leases }: FolderNote): LedgerKnowledge {
   const ofLeases = Object.entries(leases).map(([account, revision]) => ({

@@ -1,13 +1,14 @@
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RequestId } from '../../contracts/ids.ts';
+import { syncFolder } from '../sync-folder.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { isDiskFull, JournalError, type JournalFullBound } from './journal-error.ts';
 import { checkedBounds, JOURNAL_BOUNDS, type JournalBounds } from './limits.ts';
 import { type Recovery, readJournal } from './recovery.ts';
 import { emptyReserve } from './reserve.ts';
 import type { Segment } from './segment.ts';
-import { makeFolder, RESERVE_FILE, retireSegment, syncFolder } from './segment-folder.ts';
+import { makeFolder, RESERVE_FILE, retireSegment } from './segment-folder.ts';
 import { createSegment, type SegmentWriter } from './segment-writer.ts';
 import { SegmentedJournal } from './segmented-journal.ts';
 

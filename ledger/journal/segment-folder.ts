@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { syncFolder } from '../sync-folder.ts';
 import { LOCK_FILE } from './folder-lock.ts';
 import { JournalError } from './journal-error.ts';
 
@@ -37,14 +38,4 @@ export async function retireSegment(directory: string, segment: number, isDamage
   const path = join(directory, segmentFile(segment));
   if (isDamaged) await rename(path, path + DAMAGED_SUFFIX);
   else await unlink(path);
-}
-
-/** Makes what was created in or removed from a folder durable. */
-export function syncFolder(directory: string): void {
-  const fd = openSync(directory, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { closeSync, fsyncSync, ftruncateSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { syncFolder } from '../sync-folder.ts';
 import { SEGMENT_OFFSET_MAX } from './limits.ts';
 import { newSegment, type Segment } from './segment.ts';
-import { segmentFile, syncFolder } from './segment-folder.ts';
+import { segmentFile } from './segment-folder.ts';
 import { encodeHeader, HEADER_BYTES } from './segment-header.ts';
 
 export interface SegmentWriter {

@@ -1,7 +1,8 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { proxyIdField } from '../../contracts/event-fields.ts';
+import { replaceFile } from '../../ledger/replace-file.ts';
 
 const FILE = 'proxy-claims.json';
 
@@ -40,15 +41,5 @@ export function readKeptClaims(dataFolder: string): readonly KeptClaim[] {
 }
 
 /** On disk when it returns, whole or not at all. */
-export function keepClaims(dataFolder: string, claims: readonly KeptClaim[]): void {
-  const path = join(dataFolder, FILE);
-  const beside = `${path}.new`;
-  writeFileSync(beside, `${JSON.stringify({ claims })}\n`, { flush: true });
-  renameSync(beside, path);
-  const folder = openSync(dataFolder, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
-}
+export const keepClaims = (dataFolder: string, claims: readonly KeptClaim[]): void =>
+  replaceFile(join(dataFolder, FILE), `${JSON.stringify({ claims })}\n`);

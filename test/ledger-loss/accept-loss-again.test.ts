@@ -127,13 +127,13 @@ describe('accept-loss that was killed', () => {
 
   it('with its views set aside and nothing noted, can be run again', async () => {
     const site = await siteWithLoss();
-    const blocked = join(site.data, 'ledger-id.next');
+    const blocked = join(site.data, 'ledger-id.new');
     // The last step fails, and with it what would tell that it was done.
     const settle = (journal: Journal) => (ids: Parameters<Journal['settle']>[0]) => {
       journal.settle(ids);
       mkdirSync(blocked);
     };
-    await expect(acceptUntil(site, { settle })).rejects.toThrow(/ledger-id\.next/);
+    await expect(acceptUntil(site, { settle })).rejects.toThrow(/ledger-id\.new/);
     rmdirSync(blocked);
     expect(filesOf(site)).toContain('views.db.before-generation-2');
     // Nothing else in the folder knows any more that it is of the generation before.
