@@ -14,8 +14,9 @@ export interface GatewayOptions {
   /** Once the ledger has proved to be whole (ledger-watch.ts), before anything is read from it. */
   readonly onLedgerWhole?: () => Promise<void>;
   /**
-   * Nothing is admitted any more, and that will not change by itself: a step of the start was in vain (StartError), or the
-   * ledger has turned out to lack what is known of it (LedgerLostError).
+   * Nothing is admitted any more, and that will not change by itself: a step of the start was in vain, the ledger cannot
+   * be compared with what is known of it, or the views follow it no more (UnusableError); or the ledger has turned out to
+   * lack what is known of it (LedgerLostError). Called once.
    */
   readonly onUnusable?: (error: Error) => void;
 }

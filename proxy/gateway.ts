@@ -3,11 +3,12 @@ import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 import { type MetricsServer, startMetricsServer } from '../ledger/metrics-server.ts';
 import type { Projections } from '../projections/projections.ts';
 import { assembleGateway, type GatewayProcess } from './assemble-gateway.ts';
-import { becomeReady, StartError } from './become-ready.ts';
+import { becomeReady, CANNOT } from './become-ready.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { type OpenedGateway, openGateway } from './open-gateway.ts';
 import { proxyIdOf } from './proxy-id.ts';
 import { stopInOrder } from './stop-in-order.ts';
+import { UnusableError } from './unusable-error.ts';
 
 /**
  * One gateway process: server, journal, settlement and views around one event log.
@@ -24,6 +25,7 @@ export class Gateway {
   #metricsServer: MetricsServer | null = null;
   /** Null before the first word of it. */
   #isInSight: boolean | null = null;
+  #isUnusable = false;
   #stopping: Promise<void> | null = null;
 
   private constructor(opened: OpenedGateway) {
@@ -32,7 +34,10 @@ export class Gateway {
     this.#process = assembleGateway(opened);
     // Told through `whenReady`, `onUnusable` and /readyz: whoever has started it decides what becomes of the process.
     this.#ready.promise.catch(() => undefined);
-    ledgerWatch.follow(projections, proxyIdOf(configuration.data, clock()), (error) => this.#ledgerIsLost(error));
+    ledgerWatch.follow(projections, proxyIdOf(configuration.data, clock()), {
+      onLost: (error) => this.#unusable(error),
+      onFailed: (error) => this.#unusable(new UnusableError(CANNOT.compareLedger, error)),
+    });
     void this.#becomeReady();
   }
 
@@ -64,7 +69,7 @@ export class Gateway {
     return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
-  /** Resolves when the start is done: requests are admitted, unless `availability` has a reason. @throws StartError, LedgerLostError */
+  /** Resolves when the start is done: requests are admitted, unless `availability` has a reason. @throws UnusableError, LedgerLostError */
   whenReady(): Promise<void> {
     return this.#ready.promise;
   }
@@ -90,10 +95,7 @@ export class Gateway {
 
   /** The views stand still: what they admit would be wrong, so nothing is. */
   fail(error: Error): void {
-    const { availability, options } = this.#process;
-    const fault = 'the views have stopped following the ledger';
-    availability.fail(fault);
-    options.logger.fatal({ err: error }, fault);
+    this.#unusable(error instanceof LedgerLostError ? error : new UnusableError(CANNOT.followLedger, error));
   }
 
   /** The views follow their feed, or do so again. */
@@ -119,12 +121,17 @@ export class Gateway {
     return this.#stopping;
   }
 
-  /** What is served would be of a ledger that is not there: a supervisor starts it again, and the start says what is missing. */
-  #ledgerIsLost(error: LedgerLostError): void {
-    if (this.#stopping !== null) return;
+  /**
+   * Nothing is served from here on, also where it serves already, and that will not change by itself: a supervisor starts
+   * it again, and the start says what is wrong. One fault can be found in several places; the first to tell it is heard.
+   */
+  #unusable(error: LedgerLostError | UnusableError): void {
+    if (this.#stopping !== null || this.#isUnusable) return;
+    this.#isUnusable = true;
     const { availability, options } = this.#process;
-    availability.fail('the ledger lacks events that this gateway has seen');
-    options.logger.fatal(error.message);
+    const what = error instanceof UnusableError ? error.what : 'the ledger lacks events that this gateway has seen';
+    availability.fail(`${what}; the log of this gateway says why`);
+    options.logger.fatal({ err: error }, what);
     this.#ready.reject(error);
     options.onUnusable?.(error);
   }
@@ -141,20 +148,10 @@ export class Gateway {
       await becomeReady(this.#process);
       this.#ready.resolve();
     } catch (error) {
-      // A stop in the middle of the start is no failure of it; a ledger that is lost has been told.
-      if (this.#stopping !== null || error instanceof LedgerLostError) return;
-      this.#startHasFailed(error instanceof Error ? error : new Error(String(error)));
+      // A stop in the middle of the start is no failure of it.
+      const isTold = error instanceof LedgerLostError || error instanceof UnusableError;
+      this.#unusable(isTold ? error : new UnusableError('the gateway cannot start', error));
     }
-  }
-
-  /** Also where it serves already, because the log was away: what it found when that came back is no less a failure. */
-  #startHasFailed(error: Error): void {
-    const { availability, options } = this.#process;
-    const what = error instanceof StartError ? error.what : 'the gateway cannot start';
-    availability.fail(`${what}; the log of this gateway says why`);
-    options.logger.fatal({ err: error }, 'the gateway cannot become ready');
-    this.#ready.reject(error);
-    options.onUnusable?.(error);
   }
 
   /**

@@ -8,8 +8,7 @@ import { type CommandId, commandId, type RequestId, uuidV7 } from '../contracts/
 import { type FolderNote, knowledgeOfNote, renewNote, writeNote } from '../ledger/identity/folder-note.ts';
 import { identifyLedger } from '../ledger/identity/identify-ledger.ts';
 import type { LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
-import type { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
-import { laterGeneration } from '../ledger/identity/ledger-lost.ts';
+import { LedgerLostError, laterGeneration } from '../ledger/identity/ledger-lost.ts';
 import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
 import { findUnsettleable } from '../ledger/identity/unsettleable.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
@@ -41,6 +40,14 @@ export interface LedgerWatchOptions {
   readonly onWhole: () => Promise<void>;
 }
 
+/** Who is told what becomes of the ledger's question while the gateway serves; after either nothing may be served. */
+export interface LedgerWatchFollower {
+  /** The ledger is another, or lacks what is known of it. */
+  readonly onLost: (error: LedgerLostError) => void;
+  /** It cannot be told whether it does: what is asked cannot be read, or the answer not be noted. */
+  readonly onFailed: (error: unknown) => void;
+}
+
 /**
  * Whether the ledger is the one that this data folder belongs to, and has everything that the folder knows of it: asked
  * before anything is served from it, however long the log is away, and again each time it comes back. Keeps the folder's
@@ -64,7 +71,7 @@ export class LedgerWatch {
   #isMissing = false;
   /** The views are open: they cannot be taken over to another generation any more. */
   #isServing = false;
-  #onLost: (error: LedgerLostError) => void = () => undefined;
+  #follower: LedgerWatchFollower | null = null;
 
   constructor(options: LedgerWatchOptions) {
     const { dataFolder, recovered, clock } = options;
@@ -114,10 +121,10 @@ export class LedgerWatch {
     return this.#ofEarlierGeneration;
   }
 
-  /** From here on what the views learn is noted, and a loss that is found is told. */
-  follow(projections: Projections, proxy: string, onLost: (error: LedgerLostError) => void): void {
+  /** From here on what the views learn is noted, and what is found is told. */
+  follow(projections: Projections, proxy: string, follower: LedgerWatchFollower): void {
     this.#projections = projections;
-    this.#onLost = onLost;
+    this.#follower = follower;
     projections.accounts.onFolded((accountId, event) => {
       if (event.type !== 'CreditsLeased' || event.data.proxy !== proxy) return;
       this.#leases.delete(accountId);
@@ -125,7 +132,7 @@ export class LedgerWatch {
       const [oldest] = this.#leases.keys();
       if (this.#leases.size > LEASES_NOTED_MAX && oldest !== undefined) this.#leases.delete(oldest);
     });
-    this.#whole.promise.catch((error: unknown) => onLost(error as LedgerLostError));
+    this.#whole.promise.catch((error: unknown) => this.#tell(error));
     this.#noteTimer = setInterval(() => this.#note(), NOTE_MS);
   }
 
@@ -142,14 +149,14 @@ export class LedgerWatch {
       const known = [{ ...knowledgeOfNote(note), source: 'this gateway' }];
       const comparison = await this.#compare(known);
       if (this.#closing.signal.aborted || comparison.type === 'whole') return;
-      this.#onLost(
+      this.#tell(
         comparison.type === 'later generation'
           ? laterGeneration(this.#options.where, comparison.identity)
           : comparison.error,
       );
     } catch (error) {
       // Away again; it is looked at when it is back.
-      if (!isAway(error)) this.#onLost(error as LedgerLostError);
+      if (!isAway(error)) this.#tell(error);
     }
   }
 
@@ -157,7 +164,7 @@ export class LedgerWatch {
   heard(event: LedgerEvent): void {
     const { ledgerId, generation } = event.data;
     if (this.#identity === null || generation <= this.#identity.generation) return;
-    this.#onLost(laterGeneration(this.#options.where, { ledgerId, generation }));
+    this.#tell(laterGeneration(this.#options.where, { ledgerId, generation }));
   }
 
   async close(): Promise<void> {
@@ -166,6 +173,11 @@ export class LedgerWatch {
     await this.#looking;
     await this.#noting;
     await this.#renewNote();
+  }
+
+  #tell(error: unknown): void {
+    if (error instanceof LedgerLostError) this.#follower?.onLost(error);
+    else this.#follower?.onFailed(error);
   }
 
   /** @throws LedgerLostError; EventLogError when the log does not answer */

@@ -9,8 +9,8 @@ import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../ledger/journal/journal-error.ts';
 import { proveLedger } from '../projections/commands/proven-ledger.ts';
-import { StartError } from './become-ready.ts';
 import { gatewayProgram } from './commands/gateway-program.ts';
+import { UnusableError } from './unusable-error.ts';
 
 /** The program `gateway`: the one place where adapters are built and the environment is read. */
 const context: CommandContext = {
@@ -54,7 +54,7 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError) return say(error.message, error.exitCode);
   if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
   if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
-  if (error instanceof StartError) return say(error.message, EXIT.unavailable);
+  if (error instanceof UnusableError) return say(error.message, EXIT.unavailable);
   if (error instanceof EventLogError && error.kind === 'ambiguous')
     return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
   if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readConfiguration } from '../../contracts/configuration.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { type EventId, NO_STREAM, revision, type StreamName } from '../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { openJournal } from '../../ledger/journal/journal.ts';
@@ -15,6 +15,9 @@ import { startText } from '../ledger/settlement/journal-texts.ts';
 import { get } from '../proxy/fixtures/call.ts';
 import { startTestGateway, type TestGateway } from './start-gateway.ts';
 
+/** However slow the machine is. */
+const WAIT = { timeout: 60_000 };
+
 /** A folder that a gateway has served from, among several on one log. */
 async function servedFrom(): Promise<TestGateway> {
   const gateway = await startTestGateway({ settings: { proxies: 'many' } });
@@ -22,9 +25,10 @@ async function servedFrom(): Promise<TestGateway> {
   return gateway;
 }
 
-/** Another life of it, as far as it comes: what its start is told as, to whoever waits, asks or reads the log. */
-async function startAgain({ data }: TestGateway, change: (log: EventLog) => Partial<EventLog> = () => ({})) {
+/** Another life of it, and what becomes of that. */
+async function liveAgain({ data }: TestGateway, change: (log: EventLog) => Partial<EventLog> = () => ({})) {
   const logLines: string[] = [];
+  const unusable: Error[] = [];
   const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
   onTestFinished(() => log.close());
   const gateway = await Gateway.start({
@@ -33,14 +37,22 @@ async function startAgain({ data }: TestGateway, change: (log: EventLog) => Part
     logger: pino({ level: 'fatal' }, { write: (line: string) => logLines.push(line) }),
     clock: Date.now,
     monotonic: Date.now,
+    onUnusable: (error) => unusable.push(error),
   });
   onTestFinished(() => gateway.stop());
+  const readyz = () => get({ url: gateway.url, key: '' }, '/readyz');
+  return { gateway, log, unusable, logLines, readyz };
+}
+
+/** As far as it comes: what its start is told as, to whoever waits, asks, has started it or reads the log. */
+async function startAgain(served: TestGateway, change?: (log: EventLog) => Partial<EventLog>) {
+  const { gateway, unusable, logLines, readyz } = await liveAgain(served, change);
   const error = await gateway.whenReady().then(
     () => null,
     (failure: Error) => failure.message,
   );
-  const { status, body } = await get({ url: gateway.url, key: '' }, '/readyz');
-  return { error, status, body, logged: logLines.join('') };
+  const { status, body } = await readyz();
+  return { error, status, body, unusable: unusable.map(({ message }) => message), logged: logLines.join('') };
 }
 
 const bound = (log: EventLog): EventLog => ({
@@ -57,6 +69,7 @@ const told = (step: string, why: RegExp) => ({
   error: expect.stringMatching(new RegExp(`^${step}: .*${why.source}`)),
   status: 503,
   body: { ok: false, reason: `${step}; the log of this gateway says why` },
+  unusable: [expect.stringMatching(why)],
   logged: expect.stringMatching(why),
 });
 
@@ -67,7 +80,7 @@ describe('a start that fails says which of its steps it was, and why', () => {
     const event = { id: randomUUID() as string as EventId, type: 'NeverHeardOf', data: '{}', metadata: '{}' };
     await log.append('account-strange' as StreamName, NO_STREAM, [event]);
     await log.close();
-    expect(await startAgain(served)).toEqual(told('the views cannot catch up with the ledger', /NeverHeardOf/));
+    expect(await startAgain(served)).toEqual(told('the views cannot follow the ledger', /NeverHeardOf/));
   });
 
   it('the clock', async () => {
@@ -91,5 +104,44 @@ describe('a start that fails says which of its steps it was, and why', () => {
     await journal.close();
     const started = await startAgain(served);
     expect(started).toEqual(told('the requests of the last run cannot be settled', /which the catalog never had/));
+  });
+});
+
+describe('a gateway that serves ends as it would at its start', () => {
+  it('where the views can follow the ledger no more', async () => {
+    const { gateway, log, unusable, readyz } = await liveAgain(await servedFrom());
+    await gateway.whenReady();
+    const event = { id: randomUUID() as string as EventId, type: 'NeverHeardOf', data: '{}', metadata: '{}' };
+    await log.append('account-strange' as StreamName, NO_STREAM, [event]);
+    await expect.poll(() => unusable.length, WAIT).toBe(1);
+    expect(unusable).toMatchObject([
+      { name: 'UnusableError', message: expect.stringMatching(/^the views cannot follow the ledger: .*NeverHeardOf/) },
+    ]);
+    expect((await readyz()).status).toBe(503);
+  });
+
+  it('where the log is back after the start, and what is known of the ledger cannot be noted: no word of a loss', async () => {
+    const served = await servedFrom();
+    let isAway = true;
+    const { unusable, logLines, readyz } = await liveAgain(served, (log) => ({
+      readStream: async function* (...call) {
+        if (isAway) throw new EventLogError('unavailable', 'the log is away');
+        yield* log.readStream(...call);
+      },
+    }));
+    const note = join(served.data, 'ledger-id');
+    rmSync(note);
+    mkdirSync(note);
+    isAway = false;
+    await expect.poll(() => unusable.length, WAIT).toBe(1);
+    const what = 'the ledger cannot be compared with what this data folder knows of it';
+    expect(unusable).toMatchObject([
+      { name: 'UnusableError', message: expect.stringMatching(new RegExp(`^${what}: E`)) },
+    ]);
+    const reason = `${what}; the log of this gateway says why`;
+    expect(await readyz()).toMatchObject({ status: 503, body: { ok: false, reason } });
+    expect(logLines.join('')).not.toMatch(/lacks events|accept-loss/);
+    // The views, which wait for the same answer, and the start have found it, too.
+    expect(logLines).toHaveLength(1);
   });
 });
