@@ -104,6 +104,18 @@ describe('a log that comes back with less than was seen', () => {
     log.emptyReads = 0;
     await expect.poll(async () => (await ask()).status).toBe(200);
   });
+
+  it('is served from never again where no node can have lagged behind: in one file', async () => {
+    const { log, gateway } = await start();
+    await log.goAway();
+    log.emptyReads = Number.MAX_SAFE_INTEGER;
+    log.comeBack();
+    const reason = 'the ledger lacks events that this gateway has seen; the log of this gateway says why';
+    const readyz = () => call(gateway.url, '/readyz');
+    await expect.poll(readyz).toMatchObject({ status: 503, body: { ok: false, reason } });
+    log.emptyReads = 0;
+    expect(refusalOf(await post(gateway, '/v1/messages', asking('svc-mock')), 529)).toBe(reason);
+  });
 });
 
 describe('a gateway that starts while the event log is away', () => {

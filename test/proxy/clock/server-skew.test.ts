@@ -1,0 +1,57 @@
+import pino from 'pino';
+import { expect, it, onTestFinished } from 'vitest';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { proxyId } from '../../../contracts/ids.ts';
+import { ServerSkew } from '../../../proxy/clock/server-skew.ts';
+import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
+
+const NOW = Date.parse('2026-11-06T12:00:00.000Z');
+const DAY_MS = 86_400_000;
+const NOT_YET = 'the clock of this machine has not been compared with that of the event log yet';
+
+it('counts no comparison across which the clock has jumped: it was compared with nothing', async () => {
+  const memory = new MemoryEventLog();
+  let nowMs = NOW;
+  let jumps = 0;
+  const logLines: string[] = [];
+  const jump = (byMs: number): void => {
+    nowMs += byMs;
+    jumps++;
+  };
+  let beforeAnswer = (): void => jump(-40 * DAY_MS);
+  const stamping: EventLog = {
+    append: async (...call) => {
+      const result = await memory.append(...call);
+      beforeAnswer();
+      return result;
+    },
+    readStream: async function* (...call) {
+      for await (const event of memory.readStream(...call)) yield { ...event, stampedAtMs: NOW };
+    },
+    readAll: (...call) => memory.readAll(...call),
+    subscribeAll: (...call) => memory.subscribeAll(...call),
+    headPosition: () => memory.headPosition(),
+    close: () => memory.close(),
+  };
+  const skew = new ServerSkew({
+    log: stamping,
+    proxy: proxyId('proxy_1'),
+    now: () => nowMs,
+    // It stands still, so that nothing is compared by itself but what is due because of a jump.
+    monotonic: () => 0,
+    jumps: () => jumps,
+    mayCompare: () => true,
+    skewMs: 1_000,
+    logger: pino({ level: 'error' }, { write: (line: string) => logLines.push(line) }),
+  });
+  onTestFinished(() => skew.close());
+  await skew.start();
+  expect([skew.skewMs, skew.doubt(), logLines]).toEqual([0, NOT_YET, []]);
+  beforeAnswer = () => undefined;
+  await expect.poll(() => skew.skewMs).toBe(-40 * DAY_MS);
+  expect(skew.doubt()).toBe('the clock of this machine is 40 days behind that of the event log');
+  jump(40 * DAY_MS);
+  expect(skew.doubt()).toBe(NOT_YET);
+  await expect.poll(() => skew.doubt()).toBe(null);
+  expect(skew.skewMs).toBe(0);
+});
