@@ -100,6 +100,9 @@ export interface Subscription {
   close(): Promise<void>;
 }
 
+/** Whether the log did not answer, so that the same call can succeed when it is back. */
+export const isLogAway = (error: unknown): error is EventLogError => error instanceof EventLogError && error.canRetry;
+
 export type EventLogErrorKind = 'unavailable' | 'ambiguous' | 'invalid' | 'closed';
 
 export class EventLogError extends Error {

@@ -7,9 +7,8 @@ export const VIEW_LIMITS = Object.freeze({
   currentMarkMs: 2_000,
   /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
   rowsPerTurn: 50,
-  /** The first and the longest pause between two looks for a log that is away. The looking itself ends with `close`. */
-  contactBackoffMs: 100,
-  contactBackoffMaxMs: 2_000,
+  /** The longest pause between two looks for a log that is away. The looking itself ends with `close`. */
+  contactPauseMaxMs: 2_000,
   /** A node that lags behind may lack the checkpoint's event: so often it is asked before the rows are given up. */
   foreignLooks: 3,
   foreignPauseMs: 300,
@@ -22,4 +21,3 @@ export const VIEW_LIMITS = Object.freeze({
 
 assert(VIEW_LIMITS.currentMarkMs > LIMITS.viewFlushMs, 'the mark costs less than the flushes of a busy gateway');
 assert(VIEW_LIMITS.currentMarkMs < LIMITS.viewsAgeMs, 'views that follow their feed are not too old after a restart');
-assert(VIEW_LIMITS.contactBackoffMs < VIEW_LIMITS.contactBackoffMaxMs, 'a back-off grows to its bound');

@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import { type EventLog, EventLogError, type RecordedEvent, type Subscription } from '../contracts/event-log.ts';
+import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
 import { type Position, position, revision, type StreamName } from '../contracts/ids.ts';
+import { pause } from '../ledger/feed/back-off.ts';
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
+import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import type { ViewFeed, ViewFeedOptions } from './view-feed.ts';
 
@@ -101,38 +103,22 @@ class LogReading implements Subscription {
       const event = await this.#eventAt(from);
       if (event?.id === from.id && event.position === from.position) return true;
       if (event !== null || look === VIEW_LIMITS.foreignLooks || this.#closing.signal.aborted) return false;
-      await this.#pause(VIEW_LIMITS.foreignPauseMs);
+      await pause(VIEW_LIMITS.foreignPauseMs, this.#closing.signal);
     }
   }
 
   /** What the log has at the checkpoint's place, however long it is away; null where it has nothing. */
-  async #eventAt(from: LogCheckpoint): Promise<RecordedEvent | null> {
-    for (let pauseMs: number = VIEW_LIMITS.contactBackoffMs; ; ) {
-      try {
-        const options = { from: revision(from.revision), limit: 1 };
-        for await (const event of this.#log.readStream(from.stream as StreamName, options)) return event;
-        return null;
-      } catch (error) {
-        if (!(error instanceof EventLogError && error.canRetry) || this.#closing.signal.aborted) throw error;
-        this.#options.onDropped(error);
-      }
-      await this.#pause(pauseMs * (0.5 + Math.random() / 2));
-      pauseMs = Math.min(2 * pauseMs, VIEW_LIMITS.contactBackoffMaxMs);
-    }
-  }
-
-  /** Only the end of this reading ends a pause early; whoever paused looks at the signal. */
-  #pause(ms: number): Promise<void> {
+  #eventAt(from: LogCheckpoint): Promise<RecordedEvent | null> {
+    const options = { from: revision(from.revision), limit: 1 };
+    const read = async (): Promise<RecordedEvent | null> => {
+      for await (const event of this.#log.readStream(from.stream as StreamName, options)) return event;
+      return null;
+    };
     const { signal } = this.#closing;
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      signal.addEventListener('abort', end);
+    return untilLogAnswers(read, {
+      signal,
+      onEach: this.#options.onDropped,
+      pauseMsMax: VIEW_LIMITS.contactPauseMaxMs,
     });
   }
 }

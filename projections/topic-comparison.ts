@@ -1,4 +1,4 @@
-import { type EventLog, EventLogError, type RecordedEvent } from '../contracts/event-log.ts';
+import { type EventLog, isLogAway, type RecordedEvent } from '../contracts/event-log.ts';
 import type { Position } from '../contracts/ids.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { type Missing, TopicLag } from './topic-lag.ts';
@@ -136,7 +136,7 @@ export class TopicComparison {
   /** With the log away nobody can tell whether the topic has all of it: the views may be older by the moment. */
   #failed(error: unknown): void {
     if (!this.#isOn) return;
-    if (error instanceof EventLogError && error.canRetry) this.#behind(error);
+    if (isLogAway(error)) this.#behind(error);
     else this.#options.onFailed(error);
   }
 

@@ -12,12 +12,12 @@ import { LedgerLostError, laterGeneration } from '../ledger/identity/ledger-lost
 import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
 import { findUnsettleable } from '../ledger/identity/unsettleable.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
+import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import { carryOver } from '../projections/carry-over.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../projections/known-views.ts';
 import { logCheckpointSchema } from '../projections/log-view-feed.ts';
 import type { Projections } from '../projections/projections.ts';
 import { compareLedger, type FolderKnowledge, type LedgerComparison, readFolder } from '../projections/prove-ledger.ts';
-import { untilLogAnswers } from './until-log-answers.ts';
 
 /** A log that does not answer for so long is away: the gateway starts without it. */
 const FIRST_ANSWER_MS = 10_000;

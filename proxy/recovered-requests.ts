@@ -13,9 +13,9 @@ import {
   type UnsettledRequest,
 } from '../ledger/settlement/recover-requests.ts';
 import type { EarlierRequest, Settlement } from '../ledger/settlement/settlement.ts';
+import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import type { Projections } from '../projections/projections.ts';
 import type { Holds } from './admission/holds.ts';
-import { untilLogAnswers } from './until-log-answers.ts';
 
 /** The longest that a timer waits. */
 const TIMER_MS_MAX = 2 ** 31 - 1;

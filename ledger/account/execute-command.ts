@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
-import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Position, type Revision } from '../../contracts/ids.ts';
 import { type AccountBook, catchUpBook, foldAppended } from './account-book.ts';
@@ -114,7 +114,7 @@ const pause = (attempt: number): Promise<void> => delay(BACKOFF_MS * attempt * (
 /** The same append again is safe after either kind of failure; anything else is the caller's to see. */
 function retryable(attempt: number) {
   return (error: unknown): { readonly type: 'unknown' } => {
-    if (error instanceof EventLogError && error.canRetry && attempt < ATTEMPTS_MAX) return { type: 'unknown' };
+    if (isLogAway(error) && attempt < ATTEMPTS_MAX) return { type: 'unknown' };
     throw error;
   };
 }

@@ -4,8 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import pino, { type Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { Configuration, KafkaConfiguration } from '../../contracts/configuration.ts';
-import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
-import { BackOff } from '../feed/back-off.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
 import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
 import { UnpublishableEventError } from '../relay/event-publication.ts';
@@ -15,6 +14,7 @@ import { PublishError } from '../relay/publisher.ts';
 import { runRelay } from '../relay/relay.ts';
 import { RelayFencedError } from '../relay/relay-claim.ts';
 import { RelayMetrics } from '../relay/relay-metrics.ts';
+import { untilLogAnswers } from '../until-log-answers.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from './command-context.ts';
 
 interface RelayCommandOptions {
@@ -100,17 +100,15 @@ interface LedgerQuestion extends Pick<RelayProgram, 'configuration' | 'context'>
 /** Nothing is claimed in, or published from, a ledger that a gateway would not serve from. @throws LedgerLostError */
 async function refuseLost(log: EventLog, question: LedgerQuestion): Promise<void> {
   const { configuration, context, logger, signal } = question;
-  const backOff = new BackOff(RELAY_LIMITS.lagCheckMs);
-  while (!signal.aborted)
-    try {
-      const { error } = await context.proveLedger(log, configuration);
-      if (error !== null) throw error;
-      return;
-    } catch (error) {
-      if (!(error instanceof EventLogError && error.canRetry)) throw error;
-      logger.warn({ reason: error.message }, 'the event log is away; whether it is whole is asked again');
-      await backOff.wait(signal);
-    }
+  const onFirst = ({ message }: Error): void =>
+    logger.warn({ reason: message }, 'the event log is away; whether it is whole is asked until it answers');
+  const prove = () => context.proveLedger(log, configuration);
+  try {
+    const { error } = await untilLogAnswers(prove, { signal, onFirst, pauseMsMax: RELAY_LIMITS.lagCheckMs });
+    if (error !== null) throw error;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 /** What is sent with half a claim left is to be answered before the claim is over. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { FEED_LIMITS } from './limits.ts';
 
 /** Waits between tries of what must be tried for ever: doubling to a bound, with jitter, so that many do not come at once. */
@@ -27,11 +26,16 @@ export class BackOff {
   }
 }
 
-/** Resolves after the time, or early when the signal is aborted. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(ms, undefined, { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
+/** Resolves after the time, or early when the signal is aborted; whoever paused looks at the signal. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
 }

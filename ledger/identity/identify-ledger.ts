@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
-import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { type EventLog, EventLogError, isLogAway } from '../../contracts/event-log.ts';
 import type { LedgerEvent } from '../../contracts/events.ts';
 import { LEDGER_STREAM, type LedgerId, ledgerId, NO_STREAM, uuidV7 } from '../../contracts/ids.ts';
 import { type LedgerIdentity, readLedgerState } from './ledger-state.ts';
@@ -26,8 +26,7 @@ export async function identifyLedger(log: EventLog, nowMs: number, recording: Re
       await log.append(LEDGER_STREAM, NO_STREAM, proposed);
     } catch (error) {
       // Whether it was written, the next reading tells.
-      if (!(error instanceof EventLogError && error.canRetry) || attempt >= IDENTITY_LIMITS.identifyAttempts)
-        throw error;
+      if (!isLogAway(error) || attempt >= IDENTITY_LIMITS.identifyAttempts) throw error;
     }
     if (attempt >= IDENTITY_LIMITS.identifyAttempts)
       throw new EventLogError('unavailable', 'the log does not show which ledger it holds');

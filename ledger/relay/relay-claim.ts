@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { type EventLog, EventLogError, type ProposedEvent } from '../../contracts/event-log.ts';
+import { type EventLog, isLogAway, type ProposedEvent } from '../../contracts/event-log.ts';
 import type { RelayEvent } from '../../contracts/events.ts';
 import { commandId, type Position, type Revision, relayStream, type StreamName, uuidV7 } from '../../contracts/ids.ts';
 import { BackOff } from '../feed/back-off.ts';
@@ -132,7 +132,7 @@ export class RelayClaim {
             `${result.actualRevision}, this one left it at ${this.#revision})`,
         );
       } catch (error) {
-        if (!(error instanceof EventLogError) || !error.canRetry) throw error;
+        if (!isLogAway(error)) throw error;
         await backOff.wait(signal);
         if (signal.aborted)
           throw new RelayStoppedError(`stopped while the event log was away: ${error.message}`, { cause: error });

@@ -1,4 +1,4 @@
-import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import { relayStream } from '../../contracts/ids.ts';
 import { BackOff, pause } from '../feed/back-off.ts';
 import { RELAY_LIMITS } from './limits.ts';
@@ -45,7 +45,7 @@ async function stateOr(log: EventLog, { feed, onLogAway }: StandByOptions): Prom
   try {
     return await readRelayState(log, relayStream(feed));
   } catch (error) {
-    if (!(error instanceof EventLogError) || !error.canRetry) throw error;
+    if (!isLogAway(error)) throw error;
     onLogAway(error);
     return null;
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { type EventLog, EventLogError, type ProposedEvent } from '../../contracts/event-log.ts';
+import { type EventLog, EventLogError, isLogAway, type ProposedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
 import {
   type AccountId,
@@ -240,7 +240,7 @@ export class Settlement {
       await this.#restFor(accountId, lane, backOffMs(1));
       return;
     }
-    const isFinal = !(error instanceof EventLogError) || !error.canRetry;
+    const isFinal = !isLogAway(error);
     lane.failures = isFinal ? LIMITS.settlementAttemptsMax : lane.failures + 1;
     const isRoundOver = lane.failures >= LIMITS.settlementAttemptsMax;
     if (isRoundOver) {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { ProxyId } from '../../contracts/ids.ts';
-import { untilLogAnswers } from '../until-log-answers.ts';
+import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { newestEvent } from './newest-event.ts';
 import { ServerSkew } from './server-skew.ts';

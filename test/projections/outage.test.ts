@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { EventLogError } from '../../contracts/event-log.ts';
 import { accountId, CATALOG_STREAM, position } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
+import { FEED_LIMITS } from '../../ledger/feed/limits.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { Projections } from '../../projections/projections.ts';
@@ -144,14 +145,14 @@ describe('with the log away, projections', () => {
     const before = log.streamReads;
     const { projections, stopped } = await start(log, path);
     const waiting = projections.whenCaughtUp();
-    await turns(4 * VIEW_LIMITS.contactBackoffMs);
+    await turns(4 * FEED_LIMITS.backOffMs);
     // Pauses of at least 50, 100 and 200 ms, and perhaps a little of the next.
     expect(log.streamReads - before).toBeGreaterThan(1);
     expect(log.streamReads - before).toBeLessThan(6);
     await passing(projections.close());
     await expect(waiting).rejects.toThrow(/the projections are closed/);
     const looks = log.streamReads;
-    await turns(3 * VIEW_LIMITS.contactBackoffMaxMs);
+    await turns(3 * VIEW_LIMITS.contactPauseMaxMs);
     expect(log.streamReads).toBe(looks);
     expect(stopped).toEqual([]);
   });

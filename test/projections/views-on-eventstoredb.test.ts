@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type EventLog, EventLogError, type RecordedEvent } from '../../contracts/event-log.ts';
+import { type EventLog, isLogAway, type RecordedEvent } from '../../contracts/event-log.ts';
 import { revision } from '../../contracts/ids.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { Projections } from '../../projections/projections.ts';
@@ -32,7 +32,7 @@ async function appendAgain(log: EventLog, event: RecordedEvent, tries: number): 
   try {
     expect((await log.append(event.stream, revision(event.revision - 1), [event])).type).toBe('appended');
   } catch (error) {
-    if (!(error instanceof EventLogError && error.canRetry) || tries === 0) throw error;
+    if (!isLogAway(error) || tries === 0) throw error;
     await new Promise((resolve) => setTimeout(resolve, 50));
     await appendAgain(log, event, tries - 1);
   }
