@@ -270,11 +270,14 @@ describe('a client that stops reading', () => {
   });
 
   it('for a while, and reads on, gets all of it', async () => {
-    await start({ settings: { clientStallMs: 60_000 }, provider: { idleMs: 2_500 } });
+    const idleMs = 2_500;
+    await start({ settings: { clientStallMs: 60_000 }, provider: { idleMs } });
     upstream.answerWith(stream(LONG));
     const answer = await readNoMore();
-    // Longer than the upstream may be silent: it is not, it is held back.
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    // It has written nothing for longer than it may be silent: it is not, it is held back.
+    const { writes } = await upstream.seen(0);
+    const heldMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
+    await expect.poll(heldMs, WAIT).toBeGreaterThan(1.5 * idleMs);
     expect((await answer.rest()).length).toBeGreaterThan(370 * PIECE);
     expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed', source: 'reported', tokens }]);
   });
