@@ -120,3 +120,6 @@ export const commandRefused = (code: CommandRefusalCode, message: string): Comma
   code,
   message,
 });
+
+/** The command of a type. */
+export type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;

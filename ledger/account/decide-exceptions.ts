@@ -2,13 +2,12 @@ import type { AccountEvent, ExceptionApproved } from '../../contracts/events.ts'
 import { debitWithCarry, microUsd, picoUsd } from '../../contracts/money.ts';
 import { rateUsage } from '../rating.ts';
 import type { BillingException, OpenAccount } from './account-state.ts';
-import { type AccountCommand, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { amountOfException, costOfException, openException } from './exceptions.ts';
 import { burnFor } from './grants.ts';
 import { monthOf } from './month.ts';
 import { monthOfSpend, spentByKey, thresholdsCrossed } from './spend.ts';
 
-type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
 type Decision = AccountEvent[] | CommandRefusal;
 
 /**

@@ -1,10 +1,8 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { Grant, OpenAccount } from './account-state.ts';
-import { type AccountCommand, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { isExpired } from './grants.ts';
-
-type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
 
 /**
  * Writes down, a stated time late, what the clock has made true (rule 11). The event takes money for good, and a clock

@@ -1,10 +1,8 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
-import type { AccountCommand } from './commands.ts';
+import type { CommandOf } from './commands.ts';
 import { freeCredit } from './leases.ts';
-
-type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
 
 /**
  * Leases what is free, at most what was asked for; nothing where nothing is free, which leaves an account as it was

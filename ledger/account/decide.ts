@@ -2,13 +2,12 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountState, OpenAccount } from './account-state.ts';
-import { type AccountCommand, type CommandRefusal, commandRefused } from './commands.ts';
+import { type AccountCommand, type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { approveException, dropException, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
 import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
 import { recordUsage } from './record-usage.ts';
 
-type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
 type Decision = AccountEvent[] | CommandRefusal;
 
 /** Trial credits burn before all others (design, section 3). */

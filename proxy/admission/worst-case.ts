@@ -1,5 +1,13 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
-import { costOfTokens, type MicroUsd, mostDebited, type PicoUsd, picoUsd, type Rate } from '../../contracts/money.ts';
+import {
+  costOfTokens,
+  type MicroUsd,
+  mostDebited,
+  PICO_PER_MICRO,
+  type PicoUsd,
+  picoUsd,
+  type Rate,
+} from '../../contracts/money.ts';
 import { FREE_USES, IMAGE_TOKENS_BOUND, USES_MAX } from '../../contracts/outside-input.ts';
 import { type RateCard, rateInLane, rateOfUse } from '../../contracts/rate-card.ts';
 import type { Lane, TokenClass } from '../../contracts/usage.ts';
@@ -89,6 +97,6 @@ export function worstCase(card: RateCard, lane: Lane, most: MostUsed): WorstCase
 
 /** The largest max_tokens whose worst case fits an amount; 0 where none does. */
 export function maxTokensThatFit({ input, outputRate }: WorstCase, left: MicroUsd): bigint {
-  const forOutput = left * 1_000_000n - input;
+  const forOutput = left * PICO_PER_MICRO - input;
   return forOutput <= 0n || outputRate === 0n ? 0n : forOutput / outputRate;
 }

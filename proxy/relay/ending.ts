@@ -1,5 +1,5 @@
 import type { Outcome } from '../../contracts/events.ts';
-import { type MicroUsd, mostDebited } from '../../contracts/money.ts';
+import { type MicroUsd, mostDebited, PICO_PER_MICRO } from '../../contracts/money.ts';
 import { type RateCard, rateInLane } from '../../contracts/rate-card.ts';
 import { type Lane, NO_TOKENS, type TokenClass, type TokenCounts } from '../../contracts/usage.ts';
 import { type BilledUsage, rateUsage } from '../../ledger/rating.ts';
@@ -122,8 +122,6 @@ function withinHold(
 type BilledBeside = Omit<BilledUsage, 'tokens'>;
 
 type Counts = { -readonly [C in TokenClass]: number };
-
-const PICO_PER_MICRO = 1_000_000n;
 
 /** Priority capacity that nobody asked for: it costs standard prices, and is counted. */
 export const isPriorityUnasked = (seen: SeenUsage | null, mayRunFast: boolean): boolean =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { grantId, keyId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { microUsd } from '../../../contracts/money.ts';
-import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import { given } from './decider-specification.ts';
@@ -25,7 +25,6 @@ import {
 const NOW = '2026-11-06T00:00:00.000Z';
 const LATE_MS = LIMITS.expiryLateMs;
 const usd = (amount: number) => microUsd(BigInt(amount));
-type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;
 
 const open: CommandOf<'OpenAccount'> = {
   type: 'OpenAccount',
