@@ -60,7 +60,8 @@ export const WORST: Bearing = outside(ROUNDS_MAX, 'any');
 /** Uses that the provider bills by their tokens alone. */
 export const FREE_USES: ReadonlySet<string> = new Set(['web_fetch_requests', 'tool_search_requests']);
 
-const FIELDS_OF_OWN_BYTES: ReadonlySet<string> = new Set([
+/** What of them is weighed where a client leaves early stands in proxy/relay/input-weight.ts. */
+export const FIELDS_OF_OWN_BYTES: ReadonlySet<string> = new Set([
   // The specification's.
   'model',
   'max_tokens',

@@ -25,7 +25,7 @@ export function weighInput(request: JsonObject, contextWindow: number): InputWei
   };
 }
 
-/** Fields of the request of which a model reads nothing, or a word. */
+/** Fields of the request of which a model reads nothing, or a word (known fields: contracts/outside-input.ts). */
 const BESIDE_THE_PROMPT: ReadonlySet<string> = new Set(
   (
     'model max_tokens stream temperature stop_sequences tool_choice speed metadata cache_control diagnostics ' +
