@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { Configuration } from '../../contracts/configuration.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
+import type { EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { CommandError, EXIT, type ProvenLedger } from '../../ledger/commands/command-context.ts';
 import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
 import { readBesideGateway } from '../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { compareLedger, type FolderKnowledge, readFolder } from '../prove-ledger.ts';
 
 /**
@@ -21,9 +22,22 @@ export async function proveLedger(
   if (all.every(({ identity, events }) => identity === null && events.length === 0))
     return { isWhole: true, error: null };
   const where = ledgerPlace(configuration);
-  const comparison = await compareLedger(all, { log, where, looks: looksFor(configuration) });
+  const comparison = await whileBriefly(() => compareLedger(all, { log, where, looks: looksFor(configuration) }));
   const isRefused = comparison.type === 'lost' || comparison.type === 'other ledger';
   return { isWhole: comparison.type === 'whole', error: isRefused ? comparison.error : null };
+}
+
+/** Many reads in a row: one of them that fails shall not be the command's end. */
+const LOOKED_FOR_MS = 10_000;
+
+async function whileBriefly<T>(work: () => Promise<T>): Promise<T> {
+  const signal = AbortSignal.timeout(LOOKED_FOR_MS);
+  let last: EventLogError | null = null;
+  try {
+    return await untilLogAnswers(work, { signal, onEach: (error) => (last = error) });
+  } catch (error) {
+    throw signal.aborted && last !== null ? last : error;
+  }
 }
 
 function knownIn(dataFolder: string, nowMs: number): FolderKnowledge {
