@@ -13,6 +13,11 @@ export const LIMITS = Object.freeze({
   requestBodyBytesMax: 32 * MIB,
   /** Nesting of a request body: deeper is refused before anything recurses over it. */
   requestDepthMax: 512,
+  /**
+   * Values in a request body, counted by brackets and commas. 32 MiB of a conversation have some ten thousand; as many as
+   * fit the bytes take a parser and a validator seconds.
+   */
+  requestValuesMax: 200_000,
   /** A JSON answer of an upstream; a longer one is cut, for it could not be metered. */
   answerBytesMax: 64 * MIB,
   requestHeadersBytesMax: 32 * KIB,

@@ -8,9 +8,32 @@ import { problemOf } from './field-faults.ts';
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish();
 const anyObject = z.looseObject({});
 
+/** So many faults of a request are told; one more says that there are more. */
+export const FAULTS_SHOWN = 5;
+
+/**
+ * An array of which no more is looked at once enough of it was found to be wrong: `z.array` makes an issue of each
+ * entry, which takes seconds where a hundred thousand are wrong.
+ */
+function listOf<T extends z.ZodType>(entry: T) {
+  return z.array(z.unknown()).transform((values, context) => {
+    const read: z.output<T>[] = [];
+    let faults = 0;
+    for (const [index, value] of values.entries()) {
+      const { data, error } = entry.safeParse(value, { reportInput: true });
+      if (error === undefined) read.push(data as z.output<T>);
+      for (const issue of error?.issues ?? []) {
+        context.issues.push({ ...issue, path: [index, ...issue.path] } as z.core.$ZodRawIssue);
+        if (++faults > FAULTS_SHOWN) return z.NEVER;
+      }
+    }
+    return read;
+  });
+}
+
 /** A content block: `text`, `image`, `tool_use`, `tool_result`, and whatever kind comes next. */
 const block = z.looseObject({ type: z.string() });
-const blocks = z.array(block);
+const blocks = listOf(block);
 const contentOrBlocks = z.union([z.string(), blocks], { error: 'expected a string or an array of block objects' });
 
 const inputMessage = z.looseObject({
@@ -40,9 +63,9 @@ const tool = z.unknown().superRefine((value, context) => {
 
 const conversation = {
   model: z.string().min(1),
-  messages: z.array(inputMessage),
+  messages: listOf(inputMessage),
   system: optional(contentOrBlocks),
-  tools: optional(z.array(tool)),
+  tools: optional(listOf(tool)),
 };
 
 export const messageRequestSchema = z.looseObject({
@@ -50,7 +73,7 @@ export const messageRequestSchema = z.looseObject({
   max_tokens: z.int().min(1),
   stream: optional(z.boolean()),
   temperature: optional(z.number().min(0).max(1)),
-  stop_sequences: optional(z.array(z.string())),
+  stop_sequences: optional(listOf(z.string())),
   tool_choice: optional(anyObject),
   speed: optional(z.enum(['standard', 'fast'])),
   metadata: optional(anyObject),

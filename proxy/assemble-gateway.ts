@@ -161,7 +161,16 @@ function serverOf(
     availability,
     counts,
     relay: {
-      accounting: new RequestAccounting({ epoch, journal, holds, settlement, counts, monotonic, logger }),
+      accounting: new RequestAccounting({
+        epoch,
+        journal,
+        holds,
+        settlement,
+        counts,
+        monotonic,
+        leasedMs: longestSettledMs(configuration),
+        logger,
+      }),
       drains: new Drains({ max: configuration.drainsMax, ms: configuration.drainMs }),
       logger,
       clock,

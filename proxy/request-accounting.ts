@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { AccountId, RequestId } from '../contracts/ids.ts';
+import { microUsd } from '../contracts/money.ts';
 import type { RateCard } from '../contracts/rate-card.ts';
 import { mostDebitedWithinHold } from '../ledger/account/at-most-the-hold.ts';
 import type { Journal } from '../ledger/journal/journal.ts';
@@ -29,6 +30,8 @@ interface AccountingParts {
   readonly counts: RequestCounts;
   /** Milliseconds by a clock that nobody sets. */
   readonly monotonic: () => number;
+  /** How long after its start a request's lease holds what it costs. */
+  readonly leasedMs: number;
   readonly logger: Logger;
 }
 
@@ -43,6 +46,7 @@ export class RequestAccounting {
   readonly #settlement: Settlement;
   readonly #counts: RequestCounts;
   readonly #monotonic: () => number;
+  readonly #leasedMs: number;
   readonly #logger: Logger;
 
   constructor(parts: AccountingParts) {
@@ -52,6 +56,7 @@ export class RequestAccounting {
     this.#settlement = parts.settlement;
     this.#counts = parts.counts;
     this.#monotonic = parts.monotonic;
+    this.#leasedMs = parts.leasedMs;
     this.#logger = parts.logger;
   }
 
@@ -73,7 +78,8 @@ export class RequestAccounting {
   }
 
   /** What the request cost is in the journal when this returns; the ledger follows. */
-  finish({ requestId, accountId, card, started, startedText }: AccountedRequest, ending: Ending): void {
+  finish(request: AccountedRequest, ending: Ending): void {
+    const { requestId, accountId, card, started, startedText } = this.#withinItsLease(request);
     const usage = usageOf(requestId, started, ending);
     const most = mostDebitedWithinHold(usage, card);
     try {
@@ -85,6 +91,18 @@ export class RequestAccounting {
     this.#counts.ended(ending.outcome);
     this.#holds.lower(requestId, most);
     this.#settlement.submit(accountId, usage, card, started.leaseId ?? null);
+  }
+
+  /**
+   * A process that stood still may end requests whose leases the clock has ended: others may have spent that credit by
+   * now, so nothing is held for them any more. What such a request costs is left out, and an operator decides.
+   */
+  #withinItsLease(request: AccountedRequest): AccountedRequest {
+    const { started } = request;
+    const isOver = started.leaseId !== undefined && this.#monotonic() - request.begunAtMs > this.#leasedMs;
+    if (!isOver) return request;
+    const unheld = { ...started, hold: microUsd(0n) };
+    return { ...request, started: unheld, startedText: startText(unheld) };
   }
 
   /** An answer came by priority capacity that its request had not asked for. */

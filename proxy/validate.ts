@@ -7,12 +7,13 @@ import { LIMITS } from '../contracts/limits.ts';
 import {
   type CountTokensRequest,
   countTokensRequestSchema,
+  FAULTS_SHOWN,
   type MessageRequest,
   messageRequestSchema,
 } from '../contracts/messages.ts';
 import { keepDroppedFields } from './request-body/dropped-fields.ts';
 import { type DuplicateKey, findDuplicateKey } from './request-body/duplicate-keys.ts';
-import { exceedsDepth } from './request-body/json-scan.ts';
+import { exceededBound, type ShapeBounds } from './request-body/json-scan.ts';
 
 export interface ValidRequest<T> {
   readonly type: 'valid';
@@ -45,8 +46,8 @@ function validate<T>(schema: z.ZodType<T>, body: unknown, headers: IncomingHttpH
     return invalid(`content-encoding: ${JSON.stringify(encoding)} is not supported; send the body as it is`);
   if (!Buffer.isBuffer(body) || body.length === 0) return invalid('the body is empty; expected a JSON object');
   if (!isUtf8(body)) return invalid('the body is not UTF-8');
-  if (exceedsDepth(body, LIMITS.requestDepthMax))
-    return invalid(`the body is nested deeper than ${LIMITS.requestDepthMax} levels`);
+  const exceeded = exceededBound(body, SHAPE_BOUNDS);
+  if (exceeded !== null) return invalid(EXCEEDED[exceeded]);
   const value = parseJson(body);
   if (value === undefined) return invalid('the body is not JSON');
   const result = schema.safeParse(value, { reportInput: true });
@@ -62,6 +63,12 @@ const saidTwice = ({ key, within }: DuplicateKey): string =>
     ? `${key}: stands twice in the body; say it once`
     : `${within}: "${key}" stands twice in one object of it; say it once`;
 
+const SHAPE_BOUNDS: ShapeBounds = { depthMax: LIMITS.requestDepthMax, valuesMax: LIMITS.requestValuesMax };
+const EXCEEDED: Readonly<Record<keyof ShapeBounds, string>> = {
+  depthMax: `the body is nested deeper than ${LIMITS.requestDepthMax} levels`,
+  valuesMax: `the body has more than ${LIMITS.requestValuesMax} values`,
+};
+
 const invalid = (message: string): Refusal => refusal('invalid_request', message);
 
 function parseJson(body: Buffer): unknown {
@@ -73,10 +80,9 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-const FAULTS_SHOWN = 5;
-
+/** Lists are not looked through to their end where so many were found (contracts/messages.ts). */
 function firstFaults(error: z.ZodError): string {
   const faults = fieldFaults(error);
-  const more = faults.length > FAULTS_SHOWN ? `; and ${faults.length - FAULTS_SHOWN} more` : '';
+  const more = faults.length > FAULTS_SHOWN ? '; and more' : '';
   return faults.slice(0, FAULTS_SHOWN).map(describeFault).join('; ') + more;
 }

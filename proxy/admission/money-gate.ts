@@ -101,7 +101,9 @@ function figures(request: MoneyRequest, left: MicroUsd, held: MicroUsd): string 
   const shown = left < 0n ? microUsd(0n) : left;
   const fitting = maxTokensThatFit(worst, shown);
   const advice =
-    fitting >= 1n ? `the largest max_tokens that would pass is ${fitting}` : 'no max_tokens would pass for this input';
+    fitting >= 1n
+      ? `the largest max_tokens that would pass is ${fitting}`
+      : 'no max_tokens would pass for this input by its bytes (a lower one may, where its provider counts them)';
   const others = held > 0n ? ` (${formatUsd(held)} USD more is held for requests under way)` : '';
   return `it could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}; ${advice}`;
 }

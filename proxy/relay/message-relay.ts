@@ -7,7 +7,13 @@ import { createAnswerMeter } from '../meter/answer-meter.ts';
 import { GuardedMeter } from '../meter/guarded-meter.ts';
 import { createStreamMeter } from '../meter/stream-meter.ts';
 import type { RequestAccounting } from '../request-accounting.ts';
-import type { UpstreamControl, UpstreamError, UpstreamErrorKind, UpstreamHeaders } from '../upstream/upstream.ts';
+import {
+  REQUEST_ID_CHARS_MAX,
+  type UpstreamControl,
+  type UpstreamError,
+  type UpstreamErrorKind,
+  type UpstreamHeaders,
+} from '../upstream/upstream.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import type { ClientAnswer } from './client-answer.ts';
 import type { Drains } from './drains.ts';
@@ -77,9 +83,10 @@ export class MessageRelay {
 
   onStart(control: UpstreamControl): void {
     this.#control = control;
-    if (this.#isClientGone) {
-      // Nothing has been written yet, and nothing is.
-      this.#endAbandoned();
+    // The connection has been waited for. Nothing has been written to it yet, and nothing is.
+    const refusedNow = this.#request.refuseByStanding();
+    if (refusedNow !== null) {
+      this.#refuse(refusedNow);
       return;
     }
     this.#hasReached = true;
@@ -113,6 +120,10 @@ export class MessageRelay {
   onError(error: UpstreamError): void {
     if (this.#phase === 'ended') return;
     this.#passPieces();
+    if (this.#phase === 'waiting' && this.#isClientGone && isOverTime(error.kind)) {
+      this.#endAbandoned();
+      return;
+    }
     if (this.#phase === 'waiting') {
       this.#attemptFailed(refusalForFailure(error.kind), { error: error.message });
       return;
@@ -125,7 +136,9 @@ export class MessageRelay {
 
   /** Whether an answer that broke off did so because its client had left, or held it back. */
   #isClients(kind: UpstreamErrorKind): boolean {
-    return this.#isClientGone ? kind === 'overdue' : this.#heldBack.isByClient;
+    if (this.#isClientGone) return kind === 'overdue';
+    const { isNow, isForLong, isForLongLately } = this.#heldBack;
+    return isNow || (kind === 'overdue' ? isForLong : isForLongLately);
   }
 
   /** The client's connection is gone before its answer was complete. */
@@ -145,7 +158,7 @@ export class MessageRelay {
     this.#passPieces();
     this.#meter?.end();
     if (this.#meter?.complete === true) this.#conclude();
-    else if (this.#phase === 'relaying' && this.#heldBack.isForLong) this.#dropClient();
+    else if (this.#phase === 'relaying' && this.#heldBack.isForLongLately) this.#dropClient();
     else this.#breakOff('the gateway is shutting down');
     this.#control?.abort();
   }
@@ -162,7 +175,7 @@ export class MessageRelay {
       });
       return;
     }
-    const isStream = headers.contentType.startsWith('text/event-stream');
+    const isStream = isEventStream(headers.contentType, this.#request.isStream);
     this.#phase = 'relaying';
     this.#meter = new GuardedMeter(
       isStream ? createStreamMeter() : createAnswerMeter(headers.contentLength),
@@ -230,9 +243,13 @@ export class MessageRelay {
       this.#attempt.send();
       return;
     }
+    this.#refuse(refusedNow ?? refused);
+  }
+
+  #refuse(refused: Refusal): void {
     if (this.#hasReached) this.#account('upstream_refused');
     else this.#abandon();
-    if (!this.#isClientGone) this.#client.refuse(refusedNow ?? refused);
+    if (!this.#isClientGone) this.#client.refuse(refused);
     this.#finish();
   }
 
@@ -260,7 +277,11 @@ export class MessageRelay {
   }
 
   #leaveUpstream(): void {
-    if (this.#control === null) return;
+    if (this.#control === null) {
+      // It still waits for a connection, which may take as long as the answers of others.
+      this.#endAbandoned();
+      return;
+    }
     const { upstream } = this.#deployment;
     const stop = upstream.onClientDisconnect === 'drain' ? this.#parts.drains.begin(() => this.#abort()) : null;
     if (stop === null) this.#abort();
@@ -308,7 +329,7 @@ export class MessageRelay {
       upstream: {
         provider: this.#deployment.upstream.name,
         model: this.#deployment.model,
-        requestId: this.#upstreamRequestId ?? this.#meter?.messageId ?? null,
+        requestId: this.#upstreamRequestId ?? this.#meter?.messageId?.slice(0, REQUEST_ID_CHARS_MAX) ?? null,
       },
       seen,
       isFinal: this.#meter?.isFinal ?? false,
@@ -370,4 +391,13 @@ export class MessageRelay {
     this.#stopDrain = null;
     this.#onEnded();
   }
+}
+
+/** The gateway's own limits have ended the call. */
+const isOverTime = (kind: UpstreamErrorKind): boolean => kind === 'timeout' || kind === 'overdue';
+
+/** Media types have no case (RFC 9110, 8.3.1). An answer without one is what was asked for. */
+function isEventStream(contentType: string, asksForStream: boolean): boolean {
+  const [type = ''] = contentType.toLowerCase().split(';', 1);
+  return type.trim() === '' ? asksForStream : type.trim() === 'text/event-stream';
 }

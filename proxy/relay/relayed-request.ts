@@ -14,6 +14,7 @@ export interface RelayedRequest {
   /** The client's bytes. */
   readonly body: Buffer;
   readonly maxTokens: number;
+  readonly isStream: boolean;
   /** Asked for by body or header. */
   readonly asksForFast: boolean;
   /** Asked for, and the model has it. */

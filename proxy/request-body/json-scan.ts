@@ -11,16 +11,24 @@ const COMMA = 0x2c;
 /** The one bit in which an array's bracket differs from an object's. */
 const BRACKET_CASE = 0x20;
 
+export interface ShapeBounds {
+  /** How deep objects and arrays may be nested. */
+  readonly depthMax: number;
+  /** How many brackets may open and commas stand outside of strings: no fewer than the values are. */
+  readonly valuesMax: number;
+}
+
 /**
- * Whether objects and arrays are nested deeper than a bound. Works on any bytes, also on what is not JSON: it stands
+ * Which bound a body's shape exceeds; null where it keeps to both. Works on any bytes, also on what is not JSON: it stands
  * before the parser, which takes seconds and a gigabyte for 32 MiB of brackets, and before what recurses over the value:
  * JSON.stringify overflows the stack at a depth of about 5,000.
  */
-export function exceedsDepth(body: Buffer, depthMax: number): boolean {
+export function exceededBound(body: Buffer, bounds: ShapeBounds): keyof ShapeBounds | null {
   const start = skipSpace(body, 0);
-  if (!isOpening(body[start])) return false;
+  if (!isOpening(body[start])) return null;
   // What follows the first value is no JSON, which the parser tells by the first byte of it.
-  return skipNested(body, start, depthMax) === TOO_DEEP;
+  const end = skipNested(body, start, bounds);
+  return end === TOO_DEEP ? 'depthMax' : end === TOO_MANY ? 'valuesMax' : null;
 }
 
 /**
@@ -111,17 +119,21 @@ function skipLongString(body: Buffer, from: number): number {
 export function skipValue(body: Buffer, start: number): number {
   if (body[start] === QUOTE) return skipString(body, start);
   if (!isOpening(body[start])) return skipLiteral(body, start);
-  const end = skipNested(body, start, body.length);
+  const end = skipNested(body, start, NO_BOUNDS);
   assert(end !== UNCLOSED, 'a value is closed');
   return end;
 }
 
 const TOO_DEEP = -1;
-const UNCLOSED = -2;
+const TOO_MANY = -2;
+const UNCLOSED = -3;
+/** Of a body that has passed the bounds. */
+const NO_BOUNDS: ShapeBounds = { depthMax: 2 ** 31 - 1, valuesMax: 2 ** 31 - 1 };
 
-/** The place after an object or array; TOO_DEEP as soon as it is nested deeper than the bound, UNCLOSED at the bytes' end. */
-function skipNested(body: Buffer, start: number, depthMax: number): number {
+/** The place after an object or array; TOO_DEEP or TOO_MANY as soon as it exceeds a bound, UNCLOSED at the bytes' end. */
+function skipNested(body: Buffer, start: number, { depthMax, valuesMax }: ShapeBounds): number {
   let depth = 0;
+  let values = 0;
   for (let at = start; at < body.length; ) {
     const byte = body[at] ?? 0;
     if (byte === QUOTE) {
@@ -130,9 +142,13 @@ function skipNested(body: Buffer, start: number, depthMax: number): number {
       continue;
     }
     at++;
-    if (byte < OPEN_ARRAY) continue;
+    if (byte < OPEN_ARRAY) {
+      if (byte === COMMA && ++values > valuesMax) return TOO_MANY;
+      continue;
+    }
     if ((byte | BRACKET_CASE) === OPEN_OBJECT) {
       if (++depth > depthMax) return TOO_DEEP;
+      if (++values > valuesMax) return TOO_MANY;
     } else if ((byte | BRACKET_CASE) === CLOSE_OBJECT && --depth === 0) return at;
   }
   return UNCLOSED;

@@ -69,6 +69,7 @@ function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusa
       terms,
       body: valid.body,
       maxTokens: valid.request.max_tokens,
+      isStream: valid.request.stream === true,
       asksForFast: admitted.asksForFast,
       mayRunFast: admitted.mayRunFast,
       bodyHasSpeed: Object.hasOwn(valid.request, 'speed'),

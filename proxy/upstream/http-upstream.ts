@@ -1,12 +1,13 @@
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { ProviderConfiguration } from '../../contracts/configuration.ts';
-import type {
-  Upstream,
-  UpstreamCall,
-  UpstreamControl,
-  UpstreamError,
-  UpstreamHeaders,
-  UpstreamReceiver,
+import {
+  REQUEST_ID_CHARS_MAX,
+  type Upstream,
+  type UpstreamCall,
+  type UpstreamControl,
+  type UpstreamError,
+  type UpstreamHeaders,
+  type UpstreamReceiver,
 } from './upstream.ts';
 
 /**
@@ -120,9 +121,6 @@ const controlOf = (controller: Dispatcher.DispatchController): UpstreamControl =
   resume: () => controller.resume(),
   abort: () => controller.abort(new Aborted('the gateway ended the call')),
 });
-
-/** It is kept in the journal and the ledger, so its length is not the upstream's to choose. */
-const REQUEST_ID_CHARS_MAX = 200;
 
 function readHeaders(headers: Record<string, string | string[] | undefined>): UpstreamHeaders {
   const one = (name: string): string | null => {

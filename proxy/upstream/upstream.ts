@@ -50,6 +50,9 @@ export interface UpstreamControl {
   abort(): void;
 }
 
+/** Of an upstream's own id of a request: journal and ledger keep it, so its length is not the upstream's to choose. */
+export const REQUEST_ID_CHARS_MAX = 200;
+
 export type UpstreamErrorKind =
   /** No connection was made: the upstream has not seen the request. */
   | 'unreached'

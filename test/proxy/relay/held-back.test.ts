@@ -17,11 +17,11 @@ function hold(forMs: number): void {
 
 describe('an upstream that its client holds back', () => {
   it('is so from the beginning to the end, and then no more', () => {
-    expect([heldBack.isNow, heldBack.isByClient]).toEqual([false, false]);
+    expect([heldBack.isNow, heldBack.isForLong]).toEqual([false, false]);
     heldBack.begin();
-    expect([heldBack.isNow, heldBack.isForLong, heldBack.isByClient]).toEqual([true, false, true]);
+    expect([heldBack.isNow, heldBack.isForLong]).toEqual([true, false]);
     heldBack.end();
-    expect([heldBack.isNow, heldBack.isByClient]).toEqual([false, false]);
+    expect([heldBack.isNow, heldBack.isForLong]).toEqual([false, false]);
   });
 
   it('is so for long from half of the time on after which a client has left, while it lasts and after', () => {
@@ -32,7 +32,20 @@ describe('an upstream that its client holds back', () => {
     expect(heldBack.isForLong).toBe(true);
     heldBack.end();
     nowMs += 100 * STALL_MS;
-    expect([heldBack.isNow, heldBack.isForLong, heldBack.isByClient]).toEqual([false, true, true]);
+    expect([heldBack.isNow, heldBack.isForLong]).toEqual([false, true]);
+  });
+
+  it('was so lately until the client has kept up for as long', () => {
+    hold(STALL_MS / 2);
+    nowMs += STALL_MS / 2 - 1;
+    expect(heldBack.isForLongLately).toBe(true);
+    nowMs++;
+    expect([heldBack.isForLongLately, heldBack.isForLong]).toEqual([false, true]);
+    hold(STALL_MS / 4);
+    expect(heldBack.isForLongLately).toBe(false);
+    nowMs += STALL_MS / 4;
+    hold(STALL_MS / 4);
+    expect(heldBack.isForLongLately).toBe(true);
   });
 
   it('is so for long by many short times together, and not by the time between them', () => {

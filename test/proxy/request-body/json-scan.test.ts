@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exceedsDepth } from '../../../proxy/request-body/json-scan.ts';
+import { exceededBound } from '../../../proxy/request-body/json-scan.ts';
 import { body, textOf } from './arbitrary-body.ts';
 
-const exceeds = (text: string, depthMax: number): boolean => exceedsDepth(Buffer.from(text), depthMax);
+const exceeds = (text: string, depthMax: number): boolean =>
+  exceededBound(Buffer.from(text), { depthMax, valuesMax: 10_000_000 }) === 'depthMax';
 
 function depthOf(value: unknown): number {
   if (value === null || typeof value !== 'object') return 0;
@@ -42,6 +43,26 @@ describe('the depth of a body', () => {
 
   it.each(['', '"', '"\\', `"${'x'.repeat(47)}\\`, '"abc[[[[', ']]]]'])('of %j, which is no JSON, ends', (text) => {
     expect(exceeds(text, 2)).toBe(false);
+  });
+});
+
+function valuesOf(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 0;
+  const inner = Object.values(value);
+  return 1 + Math.max(0, inner.length - 1) + inner.reduce<number>((sum, one) => sum + valuesOf(one), 0);
+}
+
+describe('the values of a body', () => {
+  it('are its brackets and commas outside of strings', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(0, 2), (value, indent) => {
+        const text = Buffer.from(JSON.stringify(value, null, indent));
+        const count = valuesOf(value);
+        expect(exceededBound(text, { depthMax: 100, valuesMax: count })).toBe(null);
+        expect(exceededBound(text, { depthMax: 100, valuesMax: count - 1 })).toBe(count > 0 ? 'valuesMax' : null);
+      }),
+      { numRuns: 1_000 },
+    );
   });
 });
 

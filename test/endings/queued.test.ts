@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { keyId } from '../../contracts/ids.ts';
+import { postMessage, recorded, startPost } from '../gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { head, silence, stream, wait } from '../upstream/answer.ts';
+import { streamEvents } from '../upstream/stream-events.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+
+/** A request whose provider has one connection, which another request has: nothing of it has gone upstream. */
+let upstream: Upstream;
+let gateway: TestGateway;
+let first: Promise<unknown>;
+let endFirst: () => void;
+beforeEach(async () => {
+  upstream = await startUpstream();
+});
+afterEach(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+
+const heldCredits = async (): Promise<number> => {
+  const answer = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
+  return ((await answer.json()) as { held_credits: number }).held_credits;
+};
+
+describe('a request that waits for a connection to its provider', () => {
+  beforeEach(async () => {
+    gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { connections: 1 } });
+    const ending = Promise.withResolvers<void>();
+    endFirst = ending.resolve;
+    const [begun, ...more] = stream(streamEvents());
+    upstream.answerWith([begun ?? head(), wait(ending.promise), ...more]);
+    first = (await postMessage(gateway, { stream: true })).rest();
+  });
+
+  it('holds nothing any more once its client has left, and never goes upstream', async () => {
+    const ofFirst = await heldCredits();
+    const second = startPost(gateway, { stream: true });
+    second.answered.catch(() => undefined);
+    await expect.poll(heldCredits).toBe(2 * ofFirst);
+    second.leave();
+    await expect.poll(heldCredits).toBe(ofFirst);
+    endFirst();
+    await first;
+    await expect.poll(async () => (await recorded(gateway)).usages.length).toBe(1);
+    expect(upstream.requests.length).toBe(1);
+  });
+
+  it('is refused where its key has been revoked meanwhile, and never goes upstream', async () => {
+    const { key, keyId: revoked } = await gateway.issueKey();
+    const ofFirst = await heldCredits();
+    const second = startPost(gateway, { stream: true, key });
+    await expect.poll(heldCredits).toBe(2 * ofFirst);
+    await gateway.command({ type: 'RevokeKey', keyId: keyId(revoked), nowMs: Date.now() });
+    endFirst();
+    await first;
+    expect((await second.answered).status).toBe(401);
+    await expect.poll(async () => (await recorded(gateway)).usages.length).toBe(1);
+    await expect.poll(heldCredits).toBe(0);
+    expect(upstream.requests.length).toBe(1);
+  });
+});
+
+it('a call that its time limit ends is charged for its input once its client has left', async () => {
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { firstByteMs: 300 } });
+  upstream.answerWith([silence]);
+  const index = upstream.requests.length;
+  const post = startPost(gateway, { stream: true });
+  post.answered.catch(() => undefined);
+  await upstream.seen(index);
+  post.leave();
+  await expect.poll(async () => (await recorded(gateway)).usages.length).toBe(1);
+  expect((await recorded(gateway)).usages).toMatchObject([
+    { outcome: 'client_disconnected', source: 'estimated', billable: true },
+  ]);
+});
