@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type EventLog, EventLogError } from '../contracts/event-log.ts';
+import { type EventLog, isLogAway } from '../contracts/event-log.ts';
 import type { LedgerEvent } from '../contracts/events.ts';
 import { type CommandId, commandId, type RequestId, uuidV7 } from '../contracts/ids.ts';
 import { type FolderNote, knowledgeOfNote, renewNote, writeNote } from '../ledger/identity/folder-note.ts';
@@ -96,7 +96,7 @@ export class LedgerWatch {
       proving.then(
         () => true,
         (error: unknown) => {
-          if (isAway(error)) return false;
+          if (isLogAway(error)) return false;
           throw error;
         },
       ),
@@ -156,7 +156,7 @@ export class LedgerWatch {
       );
     } catch (error) {
       // Away again; it is looked at when it is back.
-      if (!isAway(error)) this.#tell(error);
+      if (!isLogAway(error)) this.#tell(error);
     }
   }
 
@@ -199,7 +199,7 @@ export class LedgerWatch {
     writeNote(dataFolder, this.#noteOf(identity));
     await onWhole().catch((error: unknown) => {
       // Before the gateway serves, its start fails; after that it goes on with what the ledger has.
-      if (isAway(error) || !this.#isServing) throw error;
+      if (isLogAway(error) || !this.#isServing) throw error;
       logger.error({ err: error }, 'what a first start writes was not written');
     });
     this.#identity = identity;
@@ -304,5 +304,3 @@ export class LedgerWatch {
     });
   }
 }
-
-const isAway = (error: unknown): boolean => error instanceof EventLogError && error.canRetry;

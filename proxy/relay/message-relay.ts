@@ -20,6 +20,7 @@ import type { Drains } from './drains.ts';
 import { type EndedRequest, endingOf, isPriorityUnasked } from './ending.ts';
 import { HeldBack } from './held-back.ts';
 import { estimateInput } from './input-estimate.ts';
+import { isEventStream } from './media-type.ts';
 import type { RelayedRequest } from './relayed-request.ts';
 import { UpstreamAttempt } from './upstream-attempt.ts';
 import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus } from './upstream-refusal.ts';
@@ -395,9 +396,3 @@ export class MessageRelay {
 
 /** The gateway's own limits have ended the call. */
 const isOverTime = (kind: UpstreamErrorKind): boolean => kind === 'timeout' || kind === 'overdue';
-
-/** Media types have no case (RFC 9110, 8.3.1). An answer without one is what was asked for. */
-function isEventStream(contentType: string, asksForStream: boolean): boolean {
-  const [type = ''] = contentType.toLowerCase().split(';', 1);
-  return type.trim() === '' ? asksForStream : type.trim() === 'text/event-stream';
-}
