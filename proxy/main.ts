@@ -4,7 +4,6 @@ import { CommanderError } from 'commander';
 import { type Configuration, ConfigurationError } from '../contracts/configuration.ts';
 import { EventLogError } from '../contracts/event-log.ts';
 import { type CommandContext, CommandError, EXIT, type LogFollower } from '../ledger/commands/command-context.ts';
-import { openEventStoreDbEventLog } from '../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../ledger/journal/journal-error.ts';
@@ -40,6 +39,8 @@ async function openEventLog(
 ): ReturnType<CommandContext['openEventLog']> {
   if (eventLog.kind === 'sqlite') return openSqliteEventLog({ path: join(data, 'ledger.db') });
   const { connectionString } = eventLog;
+  // Loaded here, because its driver is a third of what a command loads, and most commands run over an embedded log.
+  const { openEventStoreDbEventLog } = await import('../ledger/event-log/eventstoredb/eventstoredb-event-log.ts');
   if (follower === undefined) return openEventStoreDbEventLog({ connectionString, waitForServer: true });
   const log = await openEventStoreDbEventLog({ connectionString, logger: follower.logger });
   void log.startFaults.then((faults) => {

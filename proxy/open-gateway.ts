@@ -44,7 +44,7 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
   const ledgerWatch = await startLedgerWatch(options, opened);
   const projections = await Projections.start({
     log,
-    feed: viewFeedOf(configuration, log, proxyIdOf(configuration.data, options.clock()), ledgerWatch.whenWhole),
+    feed: await viewFeedOf(configuration, log, proxyIdOf(configuration.data, options.clock()), ledgerWatch.whenWhole),
     clock: options.clock,
     path: join(configuration.data, VIEWS_FILE),
     persist: true,

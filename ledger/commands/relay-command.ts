@@ -1,20 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
-import pino, { type Logger } from 'pino';
-import { Registry } from 'prom-client';
-import type { Configuration, KafkaConfiguration } from '../../contracts/configuration.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
-import { FEED_LIMITS } from '../feed/limits.ts';
-import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
-import { UnpublishableEventError } from '../relay/event-publication.ts';
-import { KafkaPublisher } from '../relay/kafka-publisher.ts';
 import { RELAY_LIMITS } from '../relay/limits.ts';
-import { PublishError } from '../relay/publisher.ts';
-import { runRelay } from '../relay/relay.ts';
-import { RelayFencedError } from '../relay/relay-claim.ts';
-import { RelayMetrics } from '../relay/relay-metrics.ts';
-import { untilLogAnswers } from '../until-log-answers.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from './command-context.ts';
 
 interface RelayCommandOptions {
@@ -37,119 +22,10 @@ export function addRelayCommand(program: Command, context: CommandContext): void
       const configuration = configurationOf(context, command);
       const { kafka } = configuration;
       if (kafka === null) throw new CommandError('the configuration has no section kafka', EXIT.usage);
-      await relay({ configuration, kafka, context, claimMs: claimSeconds * 1_000 });
+      // Loaded here, because the other commands need nothing of it.
+      const { runRelayCommand } = await import('./run-relay-command.ts');
+      await runRelayCommand({ configuration, kafka, context, claimMs: claimSeconds * 1_000 });
     });
-}
-
-interface RelayProgram {
-  readonly configuration: Configuration;
-  readonly kafka: KafkaConfiguration;
-  readonly context: CommandContext;
-  readonly claimMs: number;
-}
-
-async function relay({ configuration, kafka, context, claimMs }: RelayProgram): Promise<void> {
-  const logger = pino(
-    { level: configuration.logLevel, base: null },
-    pino.destination({ dest: 2, sync: false, minLength: 0 }),
-  );
-  const name = `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`;
-  const registry = new Registry();
-  const metrics = new RelayMetrics(registry, context.clock);
-  const stop = stopOnSignal(logger);
-  let faults: CommandError | null = null;
-  const server = await serveMetrics(configuration, registry, logger);
-  try {
-    const log = await context.openEventLog(configuration, {
-      logger,
-      onFaults: (lines) => {
-        faults = new CommandError(`the event log cannot be used as it is:\n${lines.join('\n')}`, EXIT.unavailable);
-        stop.abort();
-      },
-    });
-    try {
-      await refuseLost(log, { configuration, context, logger, signal: stop.signal });
-      const publisher = new KafkaPublisher({ kafka, clientId: name, logger, requestMs: requestMsOf(claimMs) });
-      await runRelay({
-        log,
-        publisher,
-        feed: kafka.topic,
-        relay: name,
-        claimMs,
-        metrics,
-        logger,
-        clock: context.clock,
-        signal: stop.signal,
-      });
-      if (faults !== null) throw faults;
-    } finally {
-      await log.close();
-    }
-  } catch (error) {
-    throw commandErrorOf(error);
-  } finally {
-    await server?.close();
-  }
-}
-
-interface LedgerQuestion extends Pick<RelayProgram, 'configuration' | 'context'> {
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
-}
-
-/** Nothing is claimed in, or published from, a ledger that a gateway would not serve from. @throws LedgerLostError */
-async function refuseLost(log: EventLog, question: LedgerQuestion): Promise<void> {
-  const { configuration, context, logger, signal } = question;
-  const onFirst = ({ message }: Error): void =>
-    logger.warn({ reason: message }, 'the event log is away; whether it is whole is asked until it answers');
-  const prove = () => context.proveLedger(log, configuration);
-  try {
-    const { error } = await untilLogAnswers(prove, { signal, onFirst, pauseMsMax: RELAY_LIMITS.lagCheckMs });
-    if (error !== null) throw error;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-}
-
-/** What is sent with half a claim left is to be answered before the claim is over. */
-const requestMsOf = (claimMs: number): number => Math.min(FEED_LIMITS.requestMs, Math.floor(claimMs / 2));
-
-async function serveMetrics(
-  { metrics }: Configuration,
-  registry: Registry,
-  logger: Logger,
-): Promise<MetricsServer | null> {
-  if (metrics.relay === undefined) return null;
-  const { host, port } = metrics.relay;
-  try {
-    const server = await startMetricsServer({ host, port, registry });
-    logger.info({ url: server.url }, 'metrics');
-    return server;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
-      throw new CommandError(`${host}:${port} is taken; choose another metrics.relay`, EXIT.unavailable);
-    throw error;
-  }
-}
-
-/** The first signal stops in order; a second one ends the process at once, which costs others the rest of the claim. */
-function stopOnSignal(logger: Logger): AbortController {
-  const stop = new AbortController();
-  const take = (signal: NodeJS.Signals): void => {
-    if (stop.signal.aborted) process.exit(1);
-    logger.info({ signal }, 'stopping');
-    stop.abort();
-  };
-  process.on('SIGTERM', take);
-  process.on('SIGINT', take);
-  return stop;
-}
-
-function commandErrorOf(error: unknown): unknown {
-  if (error instanceof RelayFencedError || error instanceof UnpublishableEventError)
-    return new CommandError(error.message, EXIT.refused);
-  if (error instanceof PublishError) return new CommandError(error.message, EXIT.usage);
-  return error;
 }
 
 function claimArgument(text: string): number {

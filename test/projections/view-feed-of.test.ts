@@ -22,11 +22,11 @@ const of = (source: 'log' | 'kafka', kafka: typeof KAFKA | null) =>
     'test',
   );
 
-test('the views are fed from where the configuration says, and a checkpoint of one feed is none of another', () => {
-  expect(of('log', KAFKA).name).toBe('log');
-  expect(of('kafka', KAFKA).name).toBe('kafka usage');
+test('the views are fed from where the configuration says, and a checkpoint of one feed is none of another', async () => {
+  expect((await of('log', KAFKA)).name).toBe('log');
+  expect((await of('kafka', KAFKA)).name).toBe('kafka usage');
 });
 
-test('views cannot be fed from a Kafka that is not configured', () => {
-  expect(() => of('kafka', null)).toThrow(/no section kafka/);
+test('views cannot be fed from a Kafka that is not configured', async () => {
+  await expect(of('kafka', null)).rejects.toThrow(/no section kafka/);
 });

@@ -52,7 +52,7 @@ async function topicOf(events: readonly RecordedEvent[]) {
 async function start(log: LogWithOutages, path: string, kafka: KafkaConfiguration | null) {
   const stopped: Error[] = [];
   const told: string[] = [];
-  const feed = viewFeedOf(
+  const feed = await viewFeedOf(
     kafka === null ? { projections: { ...SOURCE.projections, source: 'log' }, kafka } : { ...SOURCE, kafka },
     log,
     'views',

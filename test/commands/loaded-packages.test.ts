@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+/** `import … from '…'` and `export … from '…'` of values: what is loaded with the module, unlike `await import('…')`. */
+const LOADED = /^(?:import|export) (?!type )(?:[^'";]* from )?'([^']+)';/gm;
+
+test('a command loads neither the server nor a driver of what it does not use', () => {
+  expect(packagesOf('proxy/main.ts')).toEqual(['cli-table3', 'commander', 'yaml', 'zod']);
+});
+
+test('a gateway loads no driver of what its configuration does not name', () => {
+  const packages = packagesOf('proxy/commands/run-serve-command.ts');
+  expect(packages).toEqual(expect.arrayContaining(['fastify', 'undici']));
+  expect(packages.filter((name) => /kafka|eventstore|grpc/.test(name))).toEqual([]);
+});
+
+/** The packages that a module loads, itself or by the modules that it loads. */
+function packagesOf(file: string): string[] {
+  const packages = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (path: string): void => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(LOADED)) {
+      if (name.startsWith('.')) visit(join(path, '..', name));
+      else if (!name.startsWith('node:')) packages.add(name);
+    }
+  };
+  visit(join(ROOT, file));
+  return [...packages].sort();
+}
