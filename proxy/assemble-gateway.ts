@@ -39,13 +39,13 @@ export interface GatewayProcess extends OpenedGateway {
 
 /** Puts the parts together; nothing of them waits, listens or appends yet. */
 export function assembleGateway(opened: OpenedGateway): GatewayProcess {
-  const { options, projections } = opened;
+  const { options, projections, clock } = opened;
   const { configuration } = options;
   const holds = new Holds();
   const counts = new RequestCounts();
   const inFlight = new InFlight(LIMITS.requestsInFlightMax);
   const onFenced = (why: string): void => availability.fence(why);
-  const claim = GatewayClaim.of({ ...options, projections, onFenced });
+  const claim = GatewayClaim.of({ ...options, passed: clock.passed, projections, onFenced });
   const availability = availabilityOf(opened, claim);
   const onSettledAfter = (latencyMs: number): void => metrics?.settled(latencyMs);
   const isUnderWay = (requestId: RequestId): boolean => holds.has(requestId) && !recovered.has(requestId);
@@ -141,7 +141,7 @@ function fleetOf({ options, clock: watch, projections }: OpenedGateway, built: B
 }
 
 function serverOf(
-  { options, journal, projections }: OpenedGateway,
+  { options, clock: watch, journal, projections }: OpenedGateway,
   built: Built & Pick<GatewayProcess, 'fleet' | 'upstreams'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
@@ -167,7 +167,8 @@ function serverOf(
         holds,
         settlement,
         counts,
-        monotonic,
+        mayBeSpentElsewhere: () => claim?.mayBeSpentElsewhere() ?? false,
+        passed: watch.passed,
         leasedMs: longestSettledMs(configuration),
         logger,
       }),

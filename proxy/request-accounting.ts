@@ -7,6 +7,7 @@ import type { Journal } from '../ledger/journal/journal.ts';
 import { type Ending, type StartedRequest, startText, usageOf } from '../ledger/settlement/request-record.ts';
 import type { Settlement } from '../ledger/settlement/settlement.ts';
 import type { Holds } from './admission/holds.ts';
+import type { Moment, TimePassed } from './clock/time-passed.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
 
 /** A request between its hold and its settlement. */
@@ -17,8 +18,7 @@ export interface AccountedRequest {
   readonly started: StartedRequest;
   /** As the journal has it. */
   readonly startedText: string;
-  /** Its start by the clock that nobody sets. */
-  readonly begunAtMs: number;
+  readonly begun: Moment;
 }
 
 interface AccountingParts {
@@ -28,8 +28,9 @@ interface AccountingParts {
   readonly holds: Holds;
   readonly settlement: Settlement;
   readonly counts: RequestCounts;
-  /** Milliseconds by a clock that nobody sets. */
-  readonly monotonic: () => number;
+  /** Whether all credit may be another process's by now, which holds nothing for what this one has under way. */
+  readonly mayBeSpentElsewhere: () => boolean;
+  readonly passed: TimePassed;
   /** How long after its start a request's lease holds what it costs. */
   readonly leasedMs: number;
   readonly logger: Logger;
@@ -45,7 +46,8 @@ export class RequestAccounting {
   readonly #holds: Holds;
   readonly #settlement: Settlement;
   readonly #counts: RequestCounts;
-  readonly #monotonic: () => number;
+  readonly #mayBeSpentElsewhere: () => boolean;
+  readonly #passed: TimePassed;
   readonly #leasedMs: number;
   readonly #logger: Logger;
 
@@ -55,7 +57,8 @@ export class RequestAccounting {
     this.#holds = parts.holds;
     this.#settlement = parts.settlement;
     this.#counts = parts.counts;
-    this.#monotonic = parts.monotonic;
+    this.#mayBeSpentElsewhere = parts.mayBeSpentElsewhere;
+    this.#passed = parts.passed;
     this.#leasedMs = parts.leasedMs;
     this.#logger = parts.logger;
   }
@@ -66,20 +69,20 @@ export class RequestAccounting {
     const started = epoch === null ? begun : { ...begun, epoch };
     const text = startText(started);
     this.#journal.begin(requestId, text);
-    return { requestId, accountId, card, started, startedText: text, begunAtMs: this.#monotonic() };
+    return { requestId, accountId, card, started, startedText: text, begun: this.#passed.now() };
   }
 
   /**
    * The request's own time: its start, and how long it has taken since. Never before its start, whatever has become of
    * the wall clock meanwhile.
    */
-  nowOf({ started, begunAtMs }: AccountedRequest): number {
-    return Date.parse(started.startedAt) + Math.round(this.#monotonic() - begunAtMs);
+  nowOf({ started, begun }: AccountedRequest): number {
+    return Date.parse(started.startedAt) + Math.round(this.#passed.steadySince(begun));
   }
 
   /** What the request cost is in the journal when this returns; the ledger follows. */
   finish(request: AccountedRequest, ending: Ending): void {
-    const { requestId, accountId, card, started, startedText } = this.#withinItsLease(request);
+    const { requestId, accountId, card, started, startedText } = this.#withWhatIsHeld(request);
     const usage = usageOf(requestId, started, ending);
     const most = mostDebitedWithinHold(usage, card);
     try {
@@ -94,13 +97,15 @@ export class RequestAccounting {
   }
 
   /**
-   * A process that stood still may end requests whose leases the clock has ended: others may have spent that credit by
-   * now, so nothing is held for them any more. What such a request costs is left out, and an operator decides.
+   * A process that stood still, or its machine, may end requests whose leases the clock has ended, or, where it was the
+   * only proxy, after another has taken its name and all credit over: nothing is held for them any more, and others may
+   * have spent it. What such a request costs is left out, and an operator decides. Said once, in the journal and in the
+   * usage: however often its debit is decided, it is the same.
    */
-  #withinItsLease(request: AccountedRequest): AccountedRequest {
-    const { started } = request;
-    const isOver = started.leaseId !== undefined && this.#monotonic() - request.begunAtMs > this.#leasedMs;
-    if (!isOver) return request;
+  #withWhatIsHeld(request: AccountedRequest): AccountedRequest {
+    const { started, begun } = request;
+    const isLeaseOver = started.leaseId !== undefined && this.#passed.mostSince(begun) > this.#leasedMs;
+    if (!isLeaseOver && !this.#mayBeSpentElsewhere()) return request;
     const unheld = { ...started, hold: microUsd(0n) };
     return { ...request, started: unheld, startedText: startText(unheld) };
   }

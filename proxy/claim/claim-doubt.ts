@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { TimePassed } from '../clock/time-passed.ts';
 import type { ProxyClaim } from './proxy-claim.ts';
 
 /** Between two looks at the clock: a timer does not count the time in which the machine is suspended. */
 const LOOK_MS = 500;
 
 export interface ClaimDoubtParts {
-  readonly claim: Pick<ProxyClaim, 'current' | 'seenAtMs'>;
+  readonly claim: Pick<ProxyClaim, 'current' | 'seenAt'>;
   /** Whether this proxy has all credit to itself: then no lease keeps two processes of its name apart. */
   readonly isOnly: boolean;
   /** For so long what costs is admitted without a look at the log whether another has claimed the name. */
@@ -16,8 +17,7 @@ export interface ClaimDoubtParts {
   /** Folds what the ledger has by now, however long that takes. @throws Error when closed meanwhile */
   readonly catchUp: (signal: AbortSignal) => Promise<void>;
   readonly clock: () => number;
-  /** Milliseconds by a clock that nobody sets. */
-  readonly monotonic: () => number;
+  readonly passed: TimePassed;
   readonly logger: Logger;
 }
 
@@ -27,7 +27,8 @@ export interface ClaimDoubtParts {
  * A proxy that has all credit to itself has no leases, so what an older process of its name admits, between the copy of
  * the folder and its noticing, is in no journal that the newer one has. The older one admits nothing after `unseenMsMax`
  * without a look at the log, and what it has admitted has ended after `longestMs`. For both together the newer one waits
- * from its claim on; then it folds what was settled meanwhile.
+ * from its claim on; then it folds what was settled meanwhile. One that has stood still for longer than that, and ends
+ * a request then, has nothing held for it any more: `mayBeSpentElsewhere`.
  */
 export class ClaimDoubt {
   readonly #parts: ClaimDoubtParts;
@@ -41,15 +42,25 @@ export class ClaimDoubt {
 
   /** Null where there is none. Asked for every request. */
   why(): string | null {
-    const { claim, isOnly, unseenMsMax, monotonic } = this.#parts;
+    const { claim, isOnly, unseenMsMax, passed } = this.#parts;
     const { current } = claim;
     if (current === null) return 'this gateway could not yet claim its name in the event log';
     if (!isOnly) return null;
     if (current.takenOverAtMs !== null && !this.#isWaitOver) return this.#mayBeUnderWay(current.takenOverAtMs);
-    const unseenMs = monotonic() - claim.seenAtMs;
+    const unseenMs = passed.mostSince(claim.seenAt);
     return unseenMs <= unseenMsMax
       ? null
       : `whether another process has claimed the name of this gateway could not be looked up for ${Math.ceil(unseenMs / 1_000)} s`;
+  }
+
+  /**
+   * Whether another process may by now have taken the name over, waited for what this one can have under way, and spent
+   * what was held for that. It waits from its claim on, and there was none at this one's last look. Only a process that
+   * stood still gets there: one that goes on looks, or admits nothing and ends what it has.
+   */
+  mayBeSpentElsewhere(): boolean {
+    const { claim, isOnly, unseenMsMax, longestMs, passed } = this.#parts;
+    return isOnly && passed.mostSince(claim.seenAt) > unseenMsMax + longestMs;
   }
 
   /** Once the name is claimed: waits until an older process of it can have nothing under way. Idempotent. */

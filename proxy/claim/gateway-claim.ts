@@ -6,6 +6,7 @@ import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import type { Projections } from '../../projections/projections.ts';
 import { longestSettledMs } from '../admission/longest-request.ts';
+import type { TimePassed } from '../clock/time-passed.ts';
 import { ClaimDoubt } from './claim-doubt.ts';
 import { folderIdentity } from './folder-identity.ts';
 import { type Claim, ProxyClaim } from './proxy-claim.ts';
@@ -15,7 +16,7 @@ export interface GatewayClaimOptions {
   readonly log: EventLog;
   readonly projections: Pick<Projections, 'accounts'>;
   readonly clock: () => number;
-  readonly monotonic: () => number;
+  readonly passed: TimePassed;
   readonly logger: Logger;
   /** What is to be said to whoever asks for more. */
   readonly onFenced: (why: string) => void;
@@ -52,6 +53,11 @@ export class GatewayClaim {
     return this.#doubt.why();
   }
 
+  /** As ClaimDoubt's. */
+  mayBeSpentElsewhere(): boolean {
+    return this.#doubt.mayBeSpentElsewhere();
+  }
+
   /** As ProxyClaim's. */
   owns(epoch: number): boolean {
     return this.#claim.owns(epoch);
@@ -74,7 +80,7 @@ export class GatewayClaim {
   }
 }
 
-function claimOf({ configuration, log, clock, monotonic, logger, onFenced }: GatewayClaimOptions): ProxyClaim {
+function claimOf({ configuration, log, clock, passed, logger, onFenced }: GatewayClaimOptions): ProxyClaim {
   const isOnly = configuration.proxies === 'one';
   return new ProxyClaim({
     log,
@@ -82,7 +88,7 @@ function claimOf({ configuration, log, clock, monotonic, logger, onFenced }: Gat
     folder: folderIdentity(journalFolder(configuration.data)),
     isOnly,
     clock,
-    monotonic,
+    passed,
     logger,
     onFenced: ({ proxy, epoch }) => {
       const then = isOnly ? 'takes the name back, and waits' : 'takes a new name';
@@ -94,7 +100,7 @@ function claimOf({ configuration, log, clock, monotonic, logger, onFenced }: Gat
 }
 
 function doubtOf(claim: ProxyClaim, options: GatewayClaimOptions): ClaimDoubt {
-  const { configuration, log, projections, clock, monotonic, logger } = options;
+  const { configuration, log, projections, clock, passed, logger } = options;
   const { accounts } = projections;
   const onFirst = (error: Error): void =>
     logger.warn({ err: error }, 'the event log does not answer; what an older process has settled waits');
@@ -109,7 +115,7 @@ function doubtOf(claim: ProxyClaim, options: GatewayClaimOptions): ClaimDoubt {
         await untilLogAnswers(() => catchUpBook(log, accounts, accountId), { signal, onFirst });
     },
     clock,
-    monotonic,
+    passed,
     logger,
   });
 }

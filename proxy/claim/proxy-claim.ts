@@ -5,6 +5,7 @@ import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { commandId, NO_STREAM, type ProxyId, proxyStream, uuidV7 } from '../../contracts/ids.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
+import { type Moment, NEVER, type TimePassed } from '../clock/time-passed.ts';
 import { proxyIdOf, takeNewProxyId } from '../proxy-id.ts';
 import { type KeptClaim, keepClaims, readKeptClaims } from './claim-file.ts';
 import { isSamePlace } from './folder-identity.ts';
@@ -22,8 +23,7 @@ export interface ProxyClaimOptions {
   /** Whether there can be no other proxy: then there is no other name either, and the newest process has the one there is. */
   readonly isOnly: boolean;
   readonly clock: () => number;
-  /** Milliseconds by a clock that nobody sets. */
-  readonly monotonic: () => number;
+  readonly passed: TimePassed;
   readonly logger: Logger;
   /** Another process has claimed the name after this one: it admits nothing from here on. */
   readonly onFenced: (by: RecordedClaim) => void;
@@ -69,7 +69,7 @@ export class ProxyClaim {
   readonly #options: ProxyClaimOptions;
   readonly #closing = new AbortController();
   #claim: KeptClaim | null = null;
-  #seenAtMs = Number.NEGATIVE_INFINITY;
+  #seenAt: Moment = NEVER;
   #watching: Promise<void> | null = null;
 
   constructor(options: ProxyClaimOptions) {
@@ -86,9 +86,9 @@ export class ProxyClaim {
     return this.#claim !== null && epoch >= this.#claim.ownsFrom;
   }
 
-  /** The newest instant, by the clock that nobody sets, at which the log is known to have had no newer claim. */
-  get seenAtMs(): number {
-    return this.#seenAtMs;
+  /** The newest moment at which the log is known to have had no newer claim. */
+  get seenAt(): Moment {
+    return this.#seenAt;
   }
 
   /** Claims the folder's name, or a new one; waits for a log that is away. @throws Error when closed meanwhile. */
@@ -118,7 +118,7 @@ export class ProxyClaim {
 
   /** Null where another was first: what it has claimed is looked at next. */
   async #tryOnce(): Promise<KeptClaim | null> {
-    const { log, dataFolder, clock, monotonic, isOnly } = this.#options;
+    const { log, dataFolder, clock, passed, isOnly } = this.#options;
     const proxy = proxyIdOf(dataFolder, clock());
     const kept = readKeptClaims(dataFolder);
     const last = await readClaim(log, proxy);
@@ -132,9 +132,9 @@ export class ProxyClaim {
     const claim = this.#next({ proxy, kept, last, isOfAnother, takesOver });
     // Before the log has it: a crash in between must not make its own claim look like another's.
     keepClaims(dataFolder, [...(own.length > 0 ? own : kept.slice(0, 1)), claim]);
-    const askedAtMs = monotonic();
+    const askedAt = passed.now();
     if (!(await this.#append(claim, last))) return null;
-    this.#seenAtMs = askedAtMs;
+    this.#seenAt = askedAt;
     // Only from here on can the older one notice.
     const taken = takesOver ? { ...claim, takenOverAtMs: clock() } : claim;
     keepClaims(dataFolder, [taken]);
@@ -201,16 +201,16 @@ export class ProxyClaim {
 
   /** Looks at the stream's end again and again: it does not depend on where the views are fed from. */
   async #watch({ proxy, instance }: KeptClaim): Promise<void> {
-    const { log, logger, monotonic, onFenced } = this.#options;
+    const { log, logger, passed, onFenced } = this.#options;
     const { signal } = this.#closing;
     while (!signal.aborted) {
       await delay(WATCH_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       try {
-        const askedAtMs = monotonic();
+        const askedAt = passed.now();
         const last = await readClaim(log, proxy);
         if (last !== null && last.instance !== instance) return onFenced(last);
-        this.#seenAtMs = askedAtMs;
+        this.#seenAt = askedAt;
       } catch (error) {
         // A log that is away tells nobody anything; leases of two epochs are not the same all the while.
         logger.debug({ err: error }, 'whether this proxy still has its name could not be looked up');

@@ -6,6 +6,7 @@ import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { newestEvent } from './newest-event.ts';
 import { ServerSkew } from './server-skew.ts';
+import { TimePassed } from './time-passed.ts';
 
 export interface GatewayClockOptions {
   readonly wall: () => number;
@@ -19,6 +20,8 @@ export interface GatewayClockOptions {
 
 /** The clock of a gateway: the machine's, watched for jumps and, where the log's server stamps events, for skew. */
 export class GatewayClock {
+  /** By the clocks as the machine has them: what they say of a length is not what they say of an instant. */
+  readonly passed: TimePassed;
   readonly #watch: ClockWatch;
   readonly #skew: ServerSkew | null;
   readonly #log: EventLog;
@@ -31,6 +34,7 @@ export class GatewayClock {
     const jumps = (): number => watch.jumps;
     const mayCompare = (): boolean => watch.doubt() === null;
     const { skewMs } = bounds;
+    this.passed = new TimePassed(wall, monotonic);
     this.#watch = watch;
     this.#skew =
       proxy === null ? null : new ServerSkew({ log, proxy, now, monotonic, jumps, mayCompare, skewMs, logger });

@@ -9,6 +9,7 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { openEventStoreDbEventLog } from '../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { ProxyClaim } from '../../../proxy/claim/proxy-claim.ts';
+import { TimePassed } from '../../../proxy/clock/time-passed.ts';
 import { GATEWAY_PROGRAM, gatewayCommand } from '../../crash/gateway-command.ts';
 import { startFakeEventStore } from '../../eventstoredb/fake-event-store.ts';
 import { type PostTarget, postMessage } from '../../gateway/post-message.ts';
@@ -99,8 +100,8 @@ async function measureClaim(processes: Processes, log: Log, proxy: Proxy): Promi
   for (const file of ['proxy-id', 'proxy-claims.json']) copyFileSync(join(proxy.data, file), join(dataFolder, file));
   const logger = pino({ level: 'silent' });
   const folder = 'of the copy';
-  const monotonic = (): number => performance.now();
-  const parts = { log, dataFolder, folder, isOnly: false, clock: Date.now, monotonic, logger };
+  const passed = new TimePassed(Date.now, () => performance.now());
+  const parts = { log, dataFolder, folder, isOnly: false, clock: Date.now, passed, logger };
   const claim = new ProxyClaim({ ...parts, onFenced: () => undefined });
   await claim.take();
   const [sample] = await refusals('its name is claimed by a copy', [proxy], 529);

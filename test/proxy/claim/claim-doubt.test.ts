@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { proxyId } from '../../../contracts/ids.ts';
 import { ClaimDoubt } from '../../../proxy/claim/claim-doubt.ts';
 import type { Claim } from '../../../proxy/claim/proxy-claim.ts';
+import { NEVER, TimePassed } from '../../../proxy/clock/time-passed.ts';
 
 const UNSEEN_MS = 300;
 const LONGEST_MS = 4_000;
@@ -17,9 +18,11 @@ afterEach(async () => {
 
 function scene(isOnly: boolean, takenOverAtMs: number | null = null) {
   const claimed: Claim = { proxy: proxyId('proxy_1'), epoch: 2, ownsFrom: 2, takenOverAtMs };
-  const claim = { current: null as Claim | null, seenAtMs: Number.NEGATIVE_INFINITY };
-  const state = { nowMs: TAKEN_OVER_MS, catchesUp: 0 };
+  const claim = { current: null as Claim | null, seenAt: NEVER };
+  const state = { nowMs: TAKEN_OVER_MS, suspendedMs: 0, catchesUp: 0 };
   const caughtUp = Promise.withResolvers<void>();
+  const clock = (): number => state.nowMs + state.suspendedMs;
+  const passed = new TimePassed(clock, () => state.nowMs);
   const doubt = new ClaimDoubt({
     claim,
     isOnly,
@@ -29,8 +32,8 @@ function scene(isOnly: boolean, takenOverAtMs: number | null = null) {
       state.catchesUp++;
       return caughtUp.promise;
     },
-    clock: () => state.nowMs,
-    monotonic: () => state.nowMs,
+    clock,
+    passed,
     logger: pino({ level: 'silent' }),
   });
   closes.push(() => {
@@ -38,7 +41,7 @@ function scene(isOnly: boolean, takenOverAtMs: number | null = null) {
     return doubt.close();
   });
   const see = (): void => {
-    claim.seenAtMs = state.nowMs;
+    claim.seenAt = passed.now();
   };
   const take = (): void => {
     claim.current = claimed;
@@ -90,10 +93,45 @@ describe('what costs anything is refused', () => {
     expect(doubt.why()).toBeNull();
   });
 
+  it('by the only proxy after its machine was suspended, in which one of its clocks stood still', () => {
+    const { doubt, state, take } = scene(true);
+    take();
+    state.suspendedMs = UNSEEN_MS + 1;
+    expect(doubt.why()).toMatch(/could not be looked up for 1 s$/);
+  });
+
   it('not by one of several that could not look: it has its leases', () => {
     const { doubt, state, take } = scene(false);
     take();
     state.nowMs += 100 * UNSEEN_MS;
     expect(doubt.why()).toBeNull();
+  });
+});
+
+describe('what is under way here may be spent by another process', () => {
+  it.each([
+    ['stood still', { nowMs: 1, suspendedMs: 0 }],
+    ['stood still, and its clock was set back,', { nowMs: 1, suspendedMs: -1 }],
+    ['was suspended with its machine', { nowMs: 0, suspendedMs: 1 }],
+  ])('once the only proxy %s for as long as one that took its name over would have waited', (_title, clocks) => {
+    const { doubt, state, take, see } = scene(true);
+    const pass = (ms: number): void => {
+      state.nowMs += clocks.nowMs * ms;
+      state.suspendedMs += clocks.suspendedMs * ms;
+    };
+    take();
+    pass(UNSEEN_MS + LONGEST_MS);
+    expect(doubt.mayBeSpentElsewhere()).toBe(false);
+    pass(1);
+    expect(doubt.mayBeSpentElsewhere()).toBe(true);
+    see();
+    expect(doubt.mayBeSpentElsewhere()).toBe(false);
+  });
+
+  it('never where there are several: their leases tell', () => {
+    const { doubt, state, take } = scene(false);
+    take();
+    state.nowMs += 100 * LONGEST_MS;
+    expect(doubt.mayBeSpentElsewhere()).toBe(false);
   });
 });

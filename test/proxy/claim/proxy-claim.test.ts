@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { decodeEvent } from '../../../contracts/event-codec.ts';
 import { proxyStream } from '../../../contracts/ids.ts';
 import { type Claim, ProxyClaim } from '../../../proxy/claim/proxy-claim.ts';
+import { TimePassed } from '../../../proxy/clock/time-passed.ts';
 import { proxyIdOf } from '../../../proxy/proxy-id.ts';
 import { temporaryFolder } from '../../gateway/start-gateway.ts';
 import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
@@ -36,7 +37,10 @@ function start(dataFolder: string, folder = dataFolder, isOnly = false): Started
     folder,
     isOnly,
     clock: () => clock.nowMs,
-    monotonic: () => performance.now(),
+    passed: new TimePassed(
+      () => clock.nowMs,
+      () => performance.now(),
+    ),
     logger: pino({ level: 'silent' }),
     onFenced: ({ epoch }) => fencedBy.push(epoch),
   });
