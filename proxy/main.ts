@@ -8,6 +8,7 @@ import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../ledger/journal/journal-error.ts';
 import { proveLedger } from '../projections/commands/proven-ledger.ts';
+import { compareCommandClock } from './clock/command-clock.ts';
 import { gatewayProgram } from './commands/gateway-program.ts';
 import { UnusableError } from './unusable-error.ts';
 
@@ -15,6 +16,8 @@ import { UnusableError } from './unusable-error.ts';
 const context: CommandContext = {
   openEventLog,
   proveLedger: (log, configuration) => proveLedger(log, configuration, Date.now),
+  compareClock: (log, { clock: bounds }) =>
+    compareCommandClock(log, { wall: Date.now, monotonic: () => performance.now(), bounds }),
   environment: process.env,
   clock: Date.now,
   write: (text) => process.stdout.write(text),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { type AccountId, accountId, grantId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
-import type { OpenAccount } from '../account/account-state.ts';
+import type { Grant, OpenAccount } from '../account/account-state.ts';
 import { usableCredits } from '../account/grants.ts';
 import { loadAccount } from '../account/load-account.ts';
 import { monthOf } from '../account/month.ts';
@@ -14,6 +14,7 @@ import {
   EXIT,
   facts,
   show,
+  showWritten,
   table,
   withEventLog,
   withReadLog,
@@ -22,6 +23,12 @@ import { runAccountCommand } from './run-account-command.ts';
 
 /** The state that each word leads to. */
 const SUSPENSION = { suspend: 'SuspendAccount', reinstate: 'ReinstateAccount' } as const;
+
+interface ShownAt {
+  readonly nowMs: number;
+  /** How long after its end what is left of a grant is written off. */
+  readonly lateMs: number;
+}
 
 interface OpenOptions {
   readonly kind: 'personal' | 'organization';
@@ -65,8 +72,8 @@ function addSuspension(account: Command, context: CommandContext, word: keyof ty
     .addHelpText('after', `\nExample:\n  gateway account ${word} acct_demo --reason "card disputed"`)
     .action(async (id: AccountId, { reason }: { readonly reason: string }, command: Command) => {
       await withEventLog(context, command, async (log) => {
-        await runAccountCommand(context, log, id, { type: SUSPENSION[word], reason });
-        show(context, command, {
+        const { recordedAt } = await runAccountCommand(context, log, id, { type: SUSPENSION[word], reason });
+        showWritten(context, command, recordedAt, {
           json: { accountId: id, [word]: reason },
           text: `${id}: ${word === 'suspend' ? 'suspended' : 'reinstated'}, ${reason}`,
         });
@@ -78,7 +85,7 @@ async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: 
   await withEventLog(context, command, async (log, configuration) => {
     const opened = id ?? accountId(`acct_${randomBytes(8).toString('hex')}`);
     const trial = trialUsd ?? configuration.trialUsd;
-    await runAccountCommand(context, log, opened, {
+    const { recordedAt } = await runAccountCommand(context, log, opened, {
       type: 'OpenAccount',
       accountId: opened,
       kind,
@@ -87,7 +94,7 @@ async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: 
       trialGrantId: grantId('grant_trial'),
       nowMs: context.clock(),
     });
-    show(context, command, {
+    showWritten(context, command, recordedAt, {
       json: { accountId: opened, kind, email, trialMicroUsd: trial },
       text: `opened ${opened} (${kind}, ${email}) with ${formatUsd(trial)} USD of trial credits for 30 days\n\nnext: gateway key issue ${opened}`,
     });
@@ -95,19 +102,29 @@ async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: 
 }
 
 async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
-  await withReadLog(context, command, async (log) => {
+  await withReadLog(context, command, async (log, { expiry: { lateMs } }) => {
     const { state, revision } = await loadAccount(log, id);
     if (state.type === 'unopened') throw new CommandError(`${id}: there is no such account`, EXIT.refused);
     const nowMs = context.clock();
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
     show(context, command, {
       json: { ...state, revision, availableMicroUsd: available },
-      text: textOf(state, available, nowMs),
+      text: textOf(state, available, { nowMs, lateMs }),
     });
   });
 }
 
-function textOf(state: OpenAccount, available: MicroUsd, nowMs: number): string {
+const instant = (ms: number): string => new Date(ms).toISOString();
+
+/** Why what is left of a grant is not among what is available. */
+function stateOf(grant: Grant, { nowMs, lateMs }: ShownAt): string {
+  if (grant.remaining === 0n) return 'nothing left';
+  if (grant.effectiveAtMs > nowMs) return `not before ${instant(grant.effectiveAtMs)}`;
+  if (grant.expiresAtMs === null || grant.expiresAtMs > nowMs) return 'usable';
+  return `over; what is left is written off from ${instant(grant.expiresAtMs + lateMs)} on`;
+}
+
+function textOf(state: OpenAccount, available: MicroUsd, { nowMs, lateMs }: ShownAt): string {
   const month = monthOf(nowMs);
   const { accountLimit } = state.spend;
   const limit = accountLimit === null ? 'no limit' : `of ${formatUsd(accountLimit)} USD`;
@@ -124,7 +141,8 @@ function textOf(state: OpenAccount, available: MicroUsd, nowMs: number): string 
     formatUsd(grant.amount),
     formatUsd(grant.remaining),
     formatUsd(grant.expired),
-    grant.expiresAtMs === null ? 'never' : new Date(grant.expiresAtMs).toISOString(),
+    grant.expiresAtMs === null ? 'never' : instant(grant.expiresAtMs),
+    stateOf(grant, { nowMs, lateMs }),
   ]);
   const keys = Object.values(state.keys).map((key) => [
     key.keyId,
@@ -134,7 +152,7 @@ function textOf(state: OpenAccount, available: MicroUsd, nowMs: number): string 
   ]);
   return [
     head,
-    `grants, in the order in which they burn:\n${table(['grant', 'source', 'USD', 'left', 'expired', 'expires'], grants)}`,
+    `grants, in the order in which they burn:\n${table(['grant', 'source', 'USD', 'left', 'expired', 'expires', 'state'], grants)}`,
     `keys:\n${table(['key', 'name', 'ends in', 'state'], keys)}`,
   ].join('\n\n');
 }

@@ -9,6 +9,7 @@ import {
   EXIT,
   recordingOf,
   show,
+  showWritten,
   table,
   withEventLog,
   withReadLog,
@@ -24,7 +25,8 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
     .action(async (file: string, _options: unknown, command: Command) => {
       await withEventLog(context, command, async (log, configuration) => {
         const providers = configuration.file === null ? null : Object.keys(configuration.providers);
-        const result = await publishCatalog(log, readCatalogFile(file, providers), recordingOf(context));
+        const recording = recordingOf(context);
+        const result = await publishCatalog(log, readCatalogFile(file, providers), recording);
         if (result.type === 'conflict')
           throw new CommandError(
             'another catalog was published at the same moment; look at it (catalog show) and publish again',
@@ -32,7 +34,7 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
           );
         if (result.type === 'unchanged') {
           const { version } = result;
-          show(context, command, {
+          showWritten(context, command, null, {
             json: { version, published: false },
             text: `nothing changes: the catalog stays at version ${version}`,
           });
@@ -41,7 +43,7 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
         const { version, hash, models } = result.catalog;
         const newCards = result.newCards.map(({ id, version }) => ({ id, version }));
         const cards = newCards.map(({ id, version }) => `  ${id}: rate card version ${version}`).join('\n');
-        show(context, command, {
+        showWritten(context, command, recording.recordedAt, {
           json: { version, hash, published: true, models: models.length, newRateCards: newCards },
           text: `published catalog version ${version} with ${models.length} models${cards === '' ? '' : `; new prices:\n${cards}`}`,
         });

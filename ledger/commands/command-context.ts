@@ -17,6 +17,8 @@ export interface CommandContext {
   readonly openEventLog: (configuration: Configuration, follower?: LogFollower) => Promise<EventLog>;
   /** How the log compares with what the data folder knows of its ledger. @throws EventLogError; CommandError */
   readonly proveLedger: (log: EventLog, configuration: Configuration) => Promise<ProvenLedger>;
+  /** Why nothing may be written by the clock of this machine; null where it may. @throws EventLogError */
+  readonly compareClock: (log: EventLog, configuration: Configuration) => Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: () => number;
   readonly write: (text: string) => void;
@@ -43,6 +45,8 @@ export interface GlobalOptions {
   readonly config?: string;
   readonly data?: string;
   readonly json?: boolean;
+  /** Writes though the ledger disagrees with the clock of this machine. */
+  readonly trustClock?: boolean;
 }
 
 /** Exit codes: 0 done, 1 an unexpected failure, and these. */
@@ -69,7 +73,8 @@ export function configurationOf(context: CommandContext, command: Command): Conf
 
 /**
  * Opens the log for one piece of work and closes it whatever happens. Refuses where a gateway would not serve from this
- * ledger: what is written into one that is lost is lost, too. @throws LedgerLostError
+ * ledger: what is written into one that is lost is lost, too; and by a clock that it would not admit by.
+ * @throws LedgerLostError; CommandError
  */
 export async function withEventLog<T>(
   context: CommandContext,
@@ -79,8 +84,25 @@ export async function withEventLog<T>(
   return withUnprovenLog(context, command, async (log, configuration) => {
     const { error } = await context.proveLedger(log, configuration);
     if (error !== null) throw error;
+    await refuseWrongClock(context, command, { log, configuration });
     return work(log, configuration);
   });
+}
+
+/** What is written by a wrong clock is wrong for good: it begins, ends and expires by it. @throws CommandError */
+export async function refuseWrongClock(
+  context: CommandContext,
+  command: Command,
+  { log, configuration }: { readonly log: EventLog; readonly configuration: Configuration },
+): Promise<void> {
+  if (globalOptions(command).trustClock === true) return;
+  const disagreement = await context.compareClock(log, configuration);
+  if (disagreement === null) return;
+  throw new CommandError(
+    `${disagreement}: nothing is written by it. It says ${instantOf(context)}.\n` +
+      'Set the clock, then run this again; or, if it is the ledger whose time is wrong, run it with --trust-clock.',
+    EXIT.refused,
+  );
 }
 
 /** The same for work that writes nothing: of a ledger that is lost it shows what is there, with a warning. */
@@ -123,6 +145,20 @@ export function show(context: CommandContext, command: Command, shown: Shown): v
   context.write(`${isJson ? JSON.stringify(shown.json, bigintAsText) : shown.text}\n`);
 }
 
+/**
+ * The same of what was written, with the time that it was written with: where nothing else knows the time, a clock that
+ * is ahead shows itself there alone. Null where it is so already, and nothing was written.
+ */
+export function showWritten(
+  context: CommandContext,
+  command: Command,
+  recordedAt: string | null,
+  { json, text }: { readonly json: Readonly<Record<string, unknown>>; readonly text: string },
+): void {
+  const when = recordedAt === null ? 'nothing was written: it is so already' : `written at ${recordedAt}`;
+  show(context, command, { json: { ...json, recordedAt }, text: `${text}\n${when}` });
+}
+
 const bigintAsText = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -142,5 +178,7 @@ export const newCommandId = (context: CommandContext): CommandId => commandId(uu
 export const recordingOf = (context: CommandContext): Recording => ({
   commandId: newCommandId(context),
   actor: 'operator',
-  recordedAt: new Date(context.clock()).toISOString(),
+  recordedAt: instantOf(context),
 });
+
+const instantOf = (context: CommandContext): string => new Date(context.clock()).toISOString();

@@ -4,7 +4,7 @@ import type { EventData } from '../../contracts/events.ts';
 import { type AccountId, grantId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { accountArgument, instantArgument, usdArgument, wholeNumberArgument } from './command-arguments.ts';
-import { type CommandContext, show, withEventLog } from './command-context.ts';
+import { type CommandContext, showWritten, withEventLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 
 type Source = Exclude<EventData<'CreditsGranted'>['source'], 'trial'>;
@@ -48,7 +48,7 @@ async function grant(id: AccountId, options: GrantOptions, command: Command, con
   await withEventLog(context, command, async (log) => {
     const { usd, source, priority, expires = null } = options;
     const granted = grantId(options.id ?? `grant_${randomBytes(8).toString('hex')}`);
-    const { revision } = await runAccountCommand(context, log, id, {
+    const { revision, recordedAt } = await runAccountCommand(context, log, id, {
       type: 'GrantCredits',
       grantId: granted,
       source,
@@ -58,7 +58,7 @@ async function grant(id: AccountId, options: GrantOptions, command: Command, con
       effectiveAtMs: context.clock(),
       expiresAtMs: expires,
     });
-    show(context, command, {
+    showWritten(context, command, recordedAt, {
       json: { accountId: id, grantId: granted, amountMicroUsd: usd, revision },
       text: `granted ${formatUsd(usd)} USD to ${id} (${granted})`,
     });

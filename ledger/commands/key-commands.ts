@@ -4,7 +4,16 @@ import { formatUsd, type MicroUsd } from '../../contracts/money.ts';
 import { loadAccount } from '../account/load-account.ts';
 import { newKey } from '../account/new-key.ts';
 import { accountArgument, instantArgument, listArgument, usdArgument } from './command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, show, table, withEventLog, withReadLog } from './command-context.ts';
+import {
+  type CommandContext,
+  CommandError,
+  EXIT,
+  show,
+  showWritten,
+  table,
+  withEventLog,
+  withReadLog,
+} from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 
 interface IssueOptions {
@@ -38,8 +47,12 @@ export function addKeyCommands(key: Command, context: CommandContext): void {
     .addHelpText('after', '\nExample:\n  gateway key revoke acct_demo key_1a2b3c4d5e6f7081')
     .action(async (id: AccountId, revoked: string, _options: unknown, command: Command) => {
       await withEventLog(context, command, async (log) => {
-        await runAccountCommand(context, log, id, { type: 'RevokeKey', keyId: keyId(revoked), nowMs: context.clock() });
-        show(context, command, { json: { accountId: id, keyId: revoked }, text: `revoked ${revoked}` });
+        const revoking = { type: 'RevokeKey', keyId: keyId(revoked), nowMs: context.clock() } as const;
+        const { recordedAt } = await runAccountCommand(context, log, id, revoking);
+        showWritten(context, command, recordedAt, {
+          json: { accountId: id, keyId: revoked },
+          text: `revoked ${revoked}`,
+        });
       });
     });
 
@@ -54,7 +67,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
   await withEventLog(context, command, async (log) => {
     const { secret, keyId: issued, sha256, last4 } = newKey();
     const { name, models = null, monthlyLimitUsd = null, expires = null } = options;
-    await runAccountCommand(context, log, id, {
+    const { recordedAt } = await runAccountCommand(context, log, id, {
       type: 'IssueKey',
       keyId: keyId(issued),
       name,
@@ -66,7 +79,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
       monthlyLimit: monthlyLimitUsd,
       nowMs: context.clock(),
     });
-    show(context, command, {
+    showWritten(context, command, recordedAt, {
       json: { accountId: id, keyId: issued, key: secret },
       text: `${secret}\n\n${issued} of ${id}. This is the only time that the key is shown.`,
     });

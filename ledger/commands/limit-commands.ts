@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type AccountId, keyId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { accountArgument, usdArgument } from './command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, show, withEventLog } from './command-context.ts';
+import { type CommandContext, CommandError, EXIT, showWritten, withEventLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 import { setAsideBefore } from './set-aside.ts';
 
@@ -42,7 +42,7 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
         const whose = options.key ?? id;
         const said = limitMicroUsd === null ? 'no monthly limit' : `a monthly limit of ${formatUsd(limitMicroUsd)} USD`;
         const settles = limitMicroUsd === null ? '' : `; ${sayBefore(beforeMicroUsd)}`;
-        show(context, command, {
+        showWritten(context, command, done.recordedAt, {
           json: { accountId: id, keyId: scopedKey, limitMicroUsd, setAsideBeforeMicroUsd: beforeMicroUsd },
           text: `${whose} has ${said}${settles}`,
         });

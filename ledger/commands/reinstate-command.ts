@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type AccountId, grantId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { accountArgument, instantArgument, usdArgument } from './command-arguments.ts';
-import { type CommandContext, recordingOf, show, withEventLog } from './command-context.ts';
+import { type CommandContext, recordingOf, showWritten, withEventLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 
 interface ReinstateOptions {
@@ -34,7 +34,7 @@ export function addReinstateCommand(credits: Command, context: CommandContext): 
 async function reinstate(id: AccountId, options: ReinstateOptions, command: Command, context: CommandContext) {
   await withEventLog(context, command, async (log) => {
     const { grant, reason, usd = null, expires = null } = options;
-    const { events, revision } = await runAccountCommand(context, log, id, {
+    const { events, revision, recordedAt } = await runAccountCommand(context, log, id, {
       type: 'ReinstateCredits',
       grantId: grantId(grant),
       amount: usd,
@@ -46,7 +46,7 @@ async function reinstate(id: AccountId, options: ReinstateOptions, command: Comm
     const [event] = events;
     if (event?.type !== 'CreditsReinstated') throw new Error('nothing was reinstated, and nothing refused');
     const { amount, expiresAt } = event.data;
-    show(context, command, {
+    showWritten(context, command, recordedAt, {
       json: { accountId: id, grantId: grant, amountMicroUsd: amount, expiresAt, revision },
       text: `reinstated ${formatUsd(microUsd(amount))} USD of ${grant} to ${id}, until ${expiresAt}`,
     });

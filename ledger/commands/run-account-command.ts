@@ -10,16 +10,20 @@ import { type CommandContext, CommandError, EXIT, recordingOf } from './command-
 
 export type Done = Extract<CommandResult, { type: 'done' }>;
 
+/** Also the time that the events were written with; null where there are none. */
+type DoneAt = Done & { readonly recordedAt: string | null };
+
 /** Carries out a command on an account; a refusal ends the program with its message. @throws CommandError */
 export async function runAccountCommand(
   context: CommandContext,
   log: EventLog,
   accountId: AccountId,
   command: AccountCommand,
-): Promise<Done> {
-  const result = await executeCommand(log, accountId, command, recordingOf(context));
+): Promise<DoneAt> {
+  const recording = recordingOf(context);
+  const result = await executeCommand(log, accountId, command, recording);
   if (result.type === 'refused') throw new CommandError(`${accountId}: ${result.message}`, EXIT.refused);
-  return result;
+  return { ...result, recordedAt: result.events.length === 0 ? null : recording.recordedAt };
 }
 
 export interface Decided {

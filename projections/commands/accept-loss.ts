@@ -10,6 +10,7 @@ import {
   CommandError,
   EXIT,
   recordingOf,
+  refuseWrongClock,
   show,
   withUnprovenLog,
 } from '../../ledger/commands/command-context.ts';
@@ -52,6 +53,7 @@ export function addAcceptLossCommand(ledger: Command, context: CommandContext): 
     )
     .action(async ({ reason }: { readonly reason: string }, command: Command) => {
       await withUnprovenLog(context, command, async (log, configuration) => {
+        await refuseWrongClock(context, command, { log, configuration });
         const accepted = await accept(log, configuration, context, reason);
         show(context, command, { json: jsonOf(accepted, reason), text: textOf(accepted) });
       });

@@ -10,6 +10,7 @@ import {
   EXIT,
   recordingOf,
   show,
+  showWritten,
   withEventLog,
 } from '../../ledger/commands/command-context.ts';
 import { type Decided, decideAccountCommand, runAccountCommand } from '../../ledger/commands/run-account-command.ts';
@@ -45,19 +46,18 @@ export async function endException(
   const { actor } = recordingOf(context);
   const asked: AccountCommand = { type: ENDINGS[word].command, requestId: request, reason, actor };
   await withEventLog(context, command, async (log) => {
-    const decided = dryRun
-      ? await decideAccountCommand(log, accountId, asked)
-      : await runAccountCommand(context, log, accountId, asked);
+    const done = dryRun ? null : await runAccountCommand(context, log, accountId, asked);
+    const decided: Decided = done ?? (await decideAccountCommand(log, accountId, asked));
     const [event] = decided.events;
     if (event?.type !== 'ExceptionApproved' && event?.type !== 'ExceptionDropped')
       throw new Error('the exception was not ended, and nothing refused');
     const { amount } = event.data;
     const debit = event.type === 'ExceptionApproved' ? event.data : null;
-    const revision = 'revision' in decided ? { revision: decided.revision } : {};
+    const revision = done === null ? {} : { revision: done.revision };
     const ended = { [ENDINGS[word].done]: !dryRun, ...(dryRun ? { dryRun } : {}) };
     const after =
       debit === null ? {} : { balanceAfterMicroUsd: debit.balanceAfter, uncoveredMicroUsd: debit.uncovered };
-    show(context, command, {
+    const shown = {
       json: { accountId, requestId: request, ...ended, amountMicroUsd: amount, ...after, ...revision },
       text: [
         `${dryRun ? `would have ${ENDINGS[word].done}` : ENDINGS[word].done} ${formatUsd(amount)} USD of ${request} (${accountId}): ${reason}`,
@@ -65,7 +65,9 @@ export async function endException(
         ...saysUnpriced(decided, request),
         ...(dryRun ? ['nothing was written'] : []),
       ].join('\n'),
-    });
+    };
+    if (done === null) show(context, command, shown);
+    else showWritten(context, command, done.recordedAt, shown);
   });
 }
 

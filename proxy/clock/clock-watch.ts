@@ -84,9 +84,8 @@ export class ClockWatch {
    * before it has been steady for a while; one that is ahead is as it should be.
    */
   hasBeen(knownMs: number, what: string): void {
-    const behindMs = knownMs - this.now();
-    if (behindMs <= this.#options.jumpMs || this.#doubt !== null) return;
-    this.#enterDoubt(`the clock of this machine is ${lengthOf(behindMs)} behind ${what}`);
+    const isBehind = behindWhatIsKnown(this.now(), knownMs, { jumpMs: this.#options.jumpMs, what });
+    if (isBehind !== null && this.#doubt === null) this.#enterDoubt(isBehind);
   }
 
   close(): void {
@@ -155,6 +154,16 @@ export class ClockWatch {
   #start(): Readings {
     return { fromMs: this.#atMs, least: this.#offset, most: this.#offset };
   }
+}
+
+/** In words, by how much a clock is behind something of the past that is known; null where it is within the bound. */
+export function behindWhatIsKnown(
+  nowMs: number,
+  knownMs: number,
+  { jumpMs, what }: { readonly jumpMs: number; readonly what: string },
+): string | null {
+  const behindMs = knownMs - nowMs;
+  return behindMs <= jumpMs ? null : `the clock of this machine is ${lengthOf(behindMs)} behind ${what}`;
 }
 
 const UNITS = [

@@ -32,8 +32,8 @@ const LOOK_MS = 250;
 /** How often the clocks are compared; how often while they disagree. */
 const COMPARE_MS = 60_000;
 const DISAGREE_MS = 5_000;
-/** A stream of one proxy alone conflicts where an answer was lost, and then tells where it is. */
-const ATTEMPTS_MAX = 3;
+/** A stream of one proxy alone conflicts where an answer was lost, and then tells where it is; commands share one. */
+const ATTEMPTS_MAX = 10;
 
 /**
  * How far this gateway's clock is off the clock of the log's server, where that stamps what it takes. Measured on an
@@ -64,7 +64,16 @@ export class ServerSkew {
 
   /** Why the clock cannot be relied on beside those of other proxies; null where it can, and where nothing is stamped. */
   doubt(): string | null {
-    if (this.#timer === null) return null;
+    return this.#timer === null ? null : this.#disagreement();
+  }
+
+  /** Compares once, and says what `doubt` would. @throws EventLogError when the log does not answer */
+  async compareNow(): Promise<string | null> {
+    await this.#compare();
+    return this.#disagreement();
+  }
+
+  #disagreement(): string | null {
     if (this.#comparedAtJumps !== this.#options.jumps())
       return 'the clock of this machine has not been compared with that of the event log yet';
     if (Math.abs(this.#skewMs) <= this.#options.skewMs) return null;

@@ -20,6 +20,7 @@ export function gatewayProgram(context: CommandContext): Command {
     .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)')
     .option('--data <folder>', "data folder instead of the configuration's")
     .option('--json', 'answers for machines')
+    .option('--trust-clock', 'write though the ledger disagrees with the clock of this machine')
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText(

@@ -51,8 +51,11 @@ describe('gateway exception', () => {
     expect(asJson).toMatchObject({ approved: false, dryRun: true, amountMicroUsd: '50', balanceAfterMicroUsd: '20' });
     expect(await program.log.headPosition()).toBe(before);
     const done = await program.run('exception', 'approve', BEYOND, ...why);
-    expect(done).toBe(
-      `approved 0.00005 USD of ${BEYOND} (acct_ada): looked into it\ndebit 0.00005 USD; balance after it 0.00002 USD\n`,
+    expect(done).toMatch(
+      new RegExp(
+        `^approved 0\\.00005 USD of ${BEYOND} \\(acct_ada\\): looked into it\\n` +
+          'debit 0\\.00005 USD; balance after it 0\\.00002 USD\\nwritten at .*Z\\n$',
+      ),
     );
     expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '20' });
   });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { CommandContext, ProvenLedger } from '../../ledger/commands/command-context.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { compareCommandClock } from '../../proxy/clock/command-clock.ts';
 import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 
@@ -10,6 +11,8 @@ import { temporaryFolder } from '../gateway/start-gateway.ts';
 export interface ProgramInProcess {
   readonly log: EventLog;
   readonly context: CommandContext;
+  /** The machine's; Date.now at first. */
+  clock: () => number;
   /** How the ledger compares with what is known of it; whole at first. */
   ledger: ProvenLedger;
   /** Carries out one command and returns what it prints. @throws what the command throws */
@@ -33,8 +36,10 @@ export async function programInProcess(): Promise<ProgramInProcess> {
     context: {
       openEventLog: async () => heldOpen(log),
       proveLedger: async () => program.ledger,
+      compareClock: (log, { clock: bounds }) =>
+        compareCommandClock(log, { wall: () => program.clock(), monotonic: () => performance.now(), bounds }),
       environment: {},
-      clock: Date.now,
+      clock: () => program.clock(),
       write: (text) => {
         answered += text;
       },
@@ -42,6 +47,7 @@ export async function programInProcess(): Promise<ProgramInProcess> {
         warned += text;
       },
     },
+    clock: Date.now,
     ledger: { isWhole: true, error: null },
     run: async (...args) => {
       answered = '';

@@ -115,6 +115,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const context: CommandContext = {
     openEventLog: async () => log,
     proveLedger: async () => ({ isWhole: true, error: null }),
+    compareClock: async () => null,
     environment: {},
     clock,
     write: () => undefined,

@@ -124,6 +124,7 @@ async function openAccount(log: EventLog, id: AccountId, keys: number): Promise<
   const context: CommandContext = {
     openEventLog: async () => log,
     proveLedger: async () => ({ isWhole: true, error: null }),
+    compareClock: async () => null,
     environment: {},
     clock: Date.now,
     write: () => undefined,
