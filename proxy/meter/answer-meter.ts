@@ -1,5 +1,6 @@
 import { LIMITS } from '../../contracts/limits.ts';
-import { closedJson } from './closed-json.ts';
+import { exceedsBounds, parseBeginning, parseJson } from './bounded-json.ts';
+import { ANSWER_PARSED_BYTES_MAX } from './limits.ts';
 import { millitokensOfBlock } from './said-text.ts';
 import {
   isObject,
@@ -10,8 +11,12 @@ import {
   type SeenUsage,
   takeUsage,
 } from './seen-usage.ts';
+import { ShortMembers } from './short-members.ts';
 
-/** Looks at a JSON answer: keeps its pieces as they are and reads them once, when all are there. */
+/**
+ * Looks at a JSON answer: keeps its pieces as they are and reads them once, when all are there. Of one that is long, or has
+ * more in it than is parsed in one go, the beginning is kept and the short members are read, of which its usage is one.
+ */
 export interface AnswerMeter {
   readonly kind: 'answer';
   readonly usage: SeenUsage;
@@ -34,7 +39,10 @@ class KeepingAnswerMeter implements AnswerMeter {
   readonly kind = 'answer';
   readonly usage = nothingSeen();
   readonly #contentLength: number | null;
+  /** The whole body, or the beginning of a long one. */
   #pieces: Buffer[] = [];
+  /** Of a long body; null of any other. */
+  #members: ShortMembers | null = null;
   /** The body was read, or is too long for it. */
   #isDone = false;
   #isComplete = false;
@@ -69,12 +77,18 @@ class KeepingAnswerMeter implements AnswerMeter {
       this.#giveUp();
       return;
     }
-    this.#pieces.push(chunk);
+    if (this.#members === null) this.#keep(chunk);
+    else this.#members.push(chunk);
     if (this.#contentLength !== null && this.usage.bytes >= this.#contentLength) this.#read();
   }
 
   end(): void {
     this.#read();
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#pieces.push(chunk);
+    if (this.usage.bytes > ANSWER_PARSED_BYTES_MAX) this.#members = shortMembersOf(this.#pieces);
   }
 
   /** A body that is too long to be kept stays unread. */
@@ -92,9 +106,11 @@ class KeepingAnswerMeter implements AnswerMeter {
     if (this.#isDone) return;
     this.#isDone = true;
     const text = textOf(this.#pieces);
+    const members = this.#members ?? (exceedsBounds(text) ? shortMembersOf(this.#pieces) : null);
     this.#pieces = [];
-    const whole = parse(text);
-    const value = whole === undefined ? parse(closedJson(text)) : whole;
+    this.#members = null;
+    const whole = parseJson(members === null ? text : members.text);
+    const value = whole === undefined ? parseBeginning(text) : whole;
     const isCut = this.#contentLength === null ? whole === undefined && isObject(value) : this.#isShort;
     if (!isCut && !isMessage(whole)) noteMalformed(this.usage, 'body');
     if (!isMessage(value)) return;
@@ -103,7 +119,11 @@ class KeepingAnswerMeter implements AnswerMeter {
     if (typeof value.model === 'string') this.usage.model = value.model;
     if (typeof value.stop_reason === 'string') this.#stopReason = value.stop_reason;
     takeUsage(this.usage, value.usage, 'usage');
-    if (!this.#isComplete || !isReported(this.usage)) this.usage.textMillitokens = millitokensOfBlocks(value.content);
+    // Among the members that are too long to be read, where it is in none of the others.
+    if (members !== null && this.#isComplete && value.usage === undefined) noteMalformed(this.usage, 'usage');
+    if (this.#isComplete && isReported(this.usage)) return;
+    const beginning = members === null ? value : parseBeginning(text);
+    if (isObject(beginning)) this.usage.textMillitokens = millitokensOfBlocks(beginning.content);
   }
 
   get #isShort(): boolean {
@@ -123,20 +143,16 @@ const isMessage = (value: unknown): value is JsonObject =>
   isObject(value) &&
   (value.type === 'message' || (value.type === undefined && (isObject(value.usage) || Array.isArray(value.content))));
 
-/** Pieces of UTF-8 as one text, without its byte order mark. */
+/** Pieces of UTF-8, up to what is parsed in one go, as one text without its byte order mark. */
 function textOf(pieces: readonly Buffer[]): string {
   const [first] = pieces;
   const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
-  const text = body.toString('utf8');
+  const text = body.toString('utf8', 0, Math.min(body.length, ANSWER_PARSED_BYTES_MAX));
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-/** The value of a JSON text; undefined where it is none. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Cut or not a Message, which the caller records.
-    return undefined;
-  }
+function shortMembersOf(pieces: readonly Buffer[]): ShortMembers {
+  const members = new ShortMembers();
+  for (const piece of pieces) members.push(piece);
+  return members;
 }

@@ -1,16 +1,20 @@
+import type { ShapeBounds } from '../request-body/json-scan.ts';
+
 /**
  * The beginning of a JSON text, closed so that it can be read: an open string, arrays and objects end where the text
- * does. A name without its whole value is left out, and so is a number or a word at the end, of which more may have
- * been to come. Empty where the text begins no array or object.
+ * does, or where it exceeds a bound. A name without its whole value is left out, and so is a number or a word at the
+ * end, of which more may have been to come. Empty where the text begins no array or object.
  */
-export function closedJson(text: string): string {
+export function closedJson(text: string, { depthMax, valuesMax }: ShapeBounds): string {
   const closers: string[] = [];
+  let values = 0;
   /** What stands before it can be closed as it is. */
   let safe = 0;
   let isName = false;
   for (let at = 0; at < text.length; at++) {
     const sign = text[at];
     if (sign === '{' || sign === '[') {
+      if (closers.length >= depthMax || ++values > valuesMax) break;
       closers.push(sign === '{' ? '}' : ']');
       isName = sign === '{';
       safe = at + 1;
@@ -20,6 +24,7 @@ export function closedJson(text: string): string {
     } else if (sign === ',') {
       isName = closers.at(-1) === '}';
       if (safe < at) safe = at;
+      if (++values > valuesMax) break;
     } else if (sign === ':') isName = false;
     else if (sign === '"') {
       const end = endOfString(text, at + 1);

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { LIMITS } from '../../contracts/limits.ts';
 
-const MIB = 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 
 /** A longer event of a stream is neither kept nor read beyond this; the protocol's usage events have under 2 KiB. */
 export const EVENT_BYTES_MAX = MIB;
+/** A longer JSON answer is not parsed in one go, which would hold up all others: its long members are left out. */
+export const ANSWER_PARSED_BYTES_MAX = MIB;
+/** The longest member of such an answer that is read, and all of them together; the protocol's usage has under 2 KiB. */
+export const MEMBER_BYTES_MAX = 12 * KIB;
+export const MEMBERS_BYTES_MAX = 16 * KIB;
+/** How deep, and how many values, an answer or an event is parsed with: what a model says in one has no more. */
+export const READ_DEPTH_MAX = LIMITS.requestDepthMax;
+export const READ_VALUES_MAX = 16 * KIB;
 /** Faults that one answer's usage records; they say which fields cannot be trusted, and the first few say it all. */
 export const MALFORMED_MAX = 16;
 /**
@@ -12,10 +21,15 @@ export const MALFORMED_MAX = 16;
  * many again: what is beyond is told, and not billed.
  */
 export const USE_NAMES_MAX = 2 * LIMITS.pricedUsesMax;
+/** Names that are looked at in one report of uses: all that can be recorded, and each fault that can be told. */
+export const USE_NAMES_LOOKED_AT_MAX = USE_NAMES_MAX + MALFORMED_MAX;
 /** Characters of an upstream's error message that are kept. */
 export const ERROR_MESSAGE_MAX = 2_000;
 /** What a carry keeps between two events; above it the memory is given back. */
-export const IDLE_CARRY_BYTES_MAX = 64 * 1024;
+export const IDLE_CARRY_BYTES_MAX = 64 * KIB;
 
 assert(IDLE_CARRY_BYTES_MAX <= EVENT_BYTES_MAX, 'an idle carry is no larger than a full one');
+assert(MEMBER_BYTES_MAX <= MEMBERS_BYTES_MAX, 'a member is no longer than all of them');
+assert(READ_VALUES_MAX <= LIMITS.requestValuesMax, 'an answer holds up others no longer than a request');
+assert(MEMBERS_BYTES_MAX <= READ_VALUES_MAX, 'what is left of a long answer is read whatever it has in it');
 assert(EVENT_BYTES_MAX <= LIMITS.answerBytesMax, 'an event of a stream is no larger than an answer in one piece');

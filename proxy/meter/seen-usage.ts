@@ -1,6 +1,6 @@
 import { useNameField } from '../../contracts/event-fields.ts';
 import type { TokenCounts } from '../../contracts/usage.ts';
-import { MALFORMED_MAX, USE_NAMES_MAX } from './limits.ts';
+import { MALFORMED_MAX, USE_NAMES_LOOKED_AT_MAX, USE_NAMES_MAX } from './limits.ts';
 
 /** What an answer has said about its usage so far. A field is null until it was said: absent is not zero. */
 export interface SeenUsage {
@@ -127,8 +127,13 @@ function takeUses(seen: SeenUsage, value: unknown, path: string): void {
   const uses = seen.uses ?? {};
   /** Names that are none may come to one name: within one report their uses add up. */
   const inThis = new Set<string>();
-  for (const [field, used] of Object.entries(said)) {
-    const times = count(seen, used, path);
+  let looked = 0;
+  for (const field in said) {
+    if (++looked > USE_NAMES_LOOKED_AT_MAX) {
+      noteMalformed(seen, path, said);
+      break;
+    }
+    const times = count(seen, said[field], path);
     const name =
       useNameField.safeParse(field).data ?? `use_${field.toLowerCase().replace(/[^a-z0-9_]/g, '_')}`.slice(0, 64);
     if (times === null) continue;

@@ -1,4 +1,4 @@
-import { closedJson } from './closed-json.ts';
+import { exceedsBounds, parseBeginning, parseJson } from './bounded-json.ts';
 import { ERROR_MESSAGE_MAX } from './limits.ts';
 import { millitokensOfEvent } from './said-text.ts';
 import { isObject, type JsonObject, noteMalformed, nothingSeen, objectIn, takeUsage } from './seen-usage.ts';
@@ -41,19 +41,21 @@ export class StreamReading {
 
   /**
    * Takes over one event. The name decides what it is; where there is none, or none of ours, the `type` in the data
-   * does, as in the clients, which go by either.
+   * does, as in the clients, which go by either. Of one with more in it than is read, what it says of usage is lost, and
+   * that is told.
    */
   take({ name, data }: StreamEvent): void {
     if (this.isOver) return;
-    const value = parse(data);
+    const isUnread = exceedsBounds(data);
+    const value = isUnread ? parseBeginning(data) : parseJson(data);
     const kind = isUsageEvent(name) ? name : isObject(value) ? value.type : null;
     switch (kind) {
       case 'message_start':
-        if (isObject(value)) this.#takeStart(value.message);
+        if (isObject(value) && !isUnread) this.#takeStart(value.message);
         else noteMalformed(this.usage, 'message_start.data');
         return;
       case 'message_delta':
-        if (isObject(value)) this.#takeDelta(value);
+        if (isObject(value) && !isUnread) this.#takeDelta(value);
         else noteMalformed(this.usage, 'message_delta.data');
         return;
       case 'message_stop':
@@ -73,13 +75,13 @@ export class StreamReading {
    * said it. (WHATWG drops such an event, and so do clients.) Of one that is cut, what it has said by then.
    */
   takeUnended(event: StreamEvent): void {
-    if (isObject(parse(event.data))) this.take(event);
+    if (isObject(parseJson(event.data))) this.take(event);
     else this.takeBeginning(event);
   }
 
   /** Of an event whose end is not there, or not kept, what its text is worth. */
   takeBeginning({ name, data }: StreamEvent): void {
-    const value = parse(closedJson(data));
+    const value = parseBeginning(data);
     const isAboutUsage = isUsageEvent(name) || (isObject(value) && isUsageEvent(value.type));
     if (!this.isOver && !isAboutUsage) this.#weigh(value);
   }
@@ -109,13 +111,4 @@ function errorIn(value: unknown, data: string): UpstreamErrorEvent {
   const error = isObject(value) && isObject(value.error) ? value.error : {};
   const message = typeof error.message === 'string' ? error.message : data;
   return { type: typeof error.type === 'string' ? error.type : '', message: message.slice(0, ERROR_MESSAGE_MAX) };
-}
-
-/** The value of a JSON text; undefined where it is none, which the caller tells as malformed where it matters. */
-function parse(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
 }

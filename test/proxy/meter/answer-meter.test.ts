@@ -2,6 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { type AnswerMeter, createAnswerMeter } from '../../../proxy/meter/answer-meter.ts';
+import {
+  ANSWER_PARSED_BYTES_MAX,
+  MEMBER_BYTES_MAX,
+  READ_DEPTH_MAX,
+  READ_VALUES_MAX,
+} from '../../../proxy/meter/limits.ts';
 import { tokenCounts } from '../../../proxy/meter/seen-usage.ts';
 import { createStreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
@@ -105,6 +111,69 @@ describe('the answer meter', () => {
     expect(metered(body, body.length).usage).toMatchObject({ inputTokens: null, malformed: ['usage.input_tokens'] });
   });
 
+  const WORDS = 'A new water treatment plant, which has been delayed twice. ';
+  const LONG_TEXT = { type: 'text', text: WORDS.repeat(2 * Math.ceil(ANSWER_PARSED_BYTES_MAX / WORDS.length)) };
+  const MANY_VALUES = { type: 'tool_use', id: 't', name: 'n', input: { a: Array(READ_VALUES_MAX).fill(1) } };
+  const DEEP = { type: 'tool_use', id: 't', name: 'n', input: nested(READ_DEPTH_MAX) };
+
+  it.each([
+    ['long', LONG_TEXT],
+    ['of many values', MANY_VALUES],
+    ['deep', DEEP],
+  ])('reads the usage of an answer that is %s, wherever it stands and whatever its chunks', (_what, block) => {
+    const { usage, content: _, ...others } = MESSAGE;
+    for (const message of [
+      { ...MESSAGE, content: [block] },
+      { usage, content: [block], ...others },
+    ]) {
+      const body = Buffer.from(JSON.stringify(message));
+      for (const [length, sizes] of [
+        [body.length, [65_536]],
+        [null, [body.length]],
+        [body.length, [body.length - 3, 1]],
+      ] as const) {
+        const meter = metered(body, length, sizes);
+        meter.end();
+        expect(meter).toMatchObject({ complete: true, isFinal: true, messageId: 'msg_1', stopReason: 'end_turn' });
+        expect(meter.usage).toMatchObject({ inputTokens: 10, outputTokens: 20, model: 'model-1', malformed: [] });
+      }
+    }
+  });
+
+  it.each([
+    ['long', LONG_TEXT, ANSWER_PARSED_BYTES_MAX / 10],
+    ['of many values', MANY_VALUES, READ_VALUES_MAX],
+  ])('weighs the beginning of what an answer that is %s says, where its usage cannot be read', (_what, block, most) => {
+    const body = Buffer.from(JSON.stringify({ ...MESSAGE, content: [block], usage: { output_tokens: -1 } }));
+    const meter = metered(body, body.length, [65_536]);
+    expect(meter).toMatchObject({ complete: true, usage: { malformed: ['usage.output_tokens'] } });
+    expect(meter.usage.textMillitokens).toBeGreaterThan(most);
+    const cut = metered(body.subarray(0, -1), body.length, [65_536]);
+    cut.end();
+    expect(cut).toMatchObject({ complete: false, usage: { malformed: [], inputTokens: null } });
+    expect(cut.usage.textMillitokens).toBe(meter.usage.textMillitokens);
+  });
+
+  it('tells that usage is too long to be read', () => {
+    const usage = { input_tokens: 1, output_tokens: 2, server_tool_use: { x: 'x'.repeat(MEMBER_BYTES_MAX) } };
+    const body = Buffer.from(JSON.stringify({ ...MESSAGE, content: [LONG_TEXT], usage }));
+    expect(metered(body, body.length).usage).toMatchObject({ inputTokens: null, malformed: ['usage'] });
+  });
+
+  it('does not parse brackets without end', () => {
+    for (const [bytes, contentLength] of [
+      [ANSWER_PARSED_BYTES_MAX, null],
+      [4 * ANSWER_PARSED_BYTES_MAX, 4 * ANSWER_PARSED_BYTES_MAX],
+    ] as const) {
+      const heapBytes = process.memoryUsage().heapUsed;
+      const meter = metered(Buffer.alloc(bytes, '['), contentLength, [65_536]);
+      meter.end();
+      expect(meter).toMatchObject({ complete: false, usage: { malformed: ['body'] } });
+      // Parsed, each takes a hundred times its bytes.
+      expect(process.memoryUsage().heapUsed - heapBytes).toBeLessThan(32 * ANSWER_PARSED_BYTES_MAX);
+    }
+  });
+
   it('stops keeping a body over the bound, announced or not, and says so', () => {
     const piece = Buffer.alloc(LIMITS.answerBytesMax / 4, ' ');
     const unannounced = createAnswerMeter(null);
@@ -123,3 +192,10 @@ describe('the answer meter', () => {
     expect(tokenCounts(metered(BODY, BODY.length).usage)).toEqual(tokenCounts(stream.usage));
   });
 });
+
+/** Lists in lists: so many, and the objects around them. */
+function nested(depth: number): unknown {
+  let value: unknown = { deepest: 1 };
+  for (let level = 0; level < depth; level++) value = [value];
+  return { value };
+}

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../contracts/limits.ts';
-import { USE_NAMES_MAX } from '../../../proxy/meter/limits.ts';
+import { MALFORMED_MAX, USE_NAMES_LOOKED_AT_MAX, USE_NAMES_MAX } from '../../../proxy/meter/limits.ts';
 import { isReported, nothingSeen, takeUsage, tokenCounts } from '../../../proxy/meter/seen-usage.ts';
 
 const seenFrom = (...usages: readonly unknown[]) => {
@@ -100,6 +100,23 @@ describe('uses that are billed by the use', () => {
       use_web_search: 7,
     });
     expect(used(many, { kind_0_requests: 7 })).toMatchObject({ kind_0_requests: 7 });
+  });
+
+  it('are looked at no further than can be recorded, which is told', () => {
+    const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1]));
+    let looked = 0;
+    const endless = new Proxy(names(1_000), {
+      get: (target, name) => {
+        looked++;
+        return Reflect.get(target, name);
+      },
+    });
+    const seen = seenFrom({ input_tokens: 1, output_tokens: 1, server_tool_use: endless });
+    expect(looked).toBe(USE_NAMES_LOOKED_AT_MAX);
+    expect(Object.keys(seen.uses ?? {})).toHaveLength(USE_NAMES_MAX);
+    expect(seen.malformed).toHaveLength(MALFORMED_MAX);
+    const unsaid = Object.fromEntries(Object.keys(names(1_000)).map((name) => [name, null]));
+    expect(seenFrom({ server_tool_use: unsaid }).malformed).toEqual(['usage.server_tool_use']);
   });
 
   it('of rounds whose tokens stand nowhere else are noticed', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ERROR_MESSAGE_MAX, EVENT_BYTES_MAX, MALFORMED_MAX } from '../../../proxy/meter/limits.ts';
+import { ERROR_MESSAGE_MAX, EVENT_BYTES_MAX, MALFORMED_MAX, READ_VALUES_MAX } from '../../../proxy/meter/limits.ts';
 import { createStreamMeter, type StreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { chunkSizes, chunksOf, streamBytes } from './arbitrary-stream.ts';
@@ -331,5 +331,37 @@ describe('an event of more bytes than are kept', () => {
     meter.push(Buffer.from(`\n\n${messageStream([])}`));
     expect(meter.usage).toMatchObject({ inputTokens: 10, outputTokens: 20, malformed: [] });
     expect(meter.complete).toBe(true);
+  });
+});
+
+describe('an event with more in it than is read', () => {
+  const ones = `[${'1,'.repeat(READ_VALUES_MAX)}1]`;
+  const deep = '['.repeat(2 * READ_VALUES_MAX);
+
+  it('is told as malformed when it is one of ours, by its name or by its type, and ends what it ends', () => {
+    for (const values of [ones, deep])
+      for (const name of ['event: message_delta\n', '']) {
+        const data = `{"type":"message_delta","usage":{"output_tokens":9},"more":${values}}`;
+        const meter = metered(`${startEvent({})}${name}data: ${data}\n\n${STOP_EVENT}`, [65_536]);
+        expect(meter.usage).toMatchObject({ outputTokens: null, malformed: ['message_delta.data'] });
+        expect(meter.complete).toBe(true);
+      }
+    expect(metered(`event: message_start\ndata: {"message":${ones}}\n\n`).usage.malformed).toEqual([
+      'message_start.data',
+    ]);
+    expect(metered(`event: message_stop\ndata: ${ones}\n\n`).complete).toBe(true);
+    expect(metered(`event: error\ndata: {"error":{"type":"a","message":"b"},"c":${deep}}\n\n`).errorEvent).toEqual({
+      type: 'a',
+      message: 'b',
+    });
+  });
+
+  it('is weighed by its beginning, whole or cut', () => {
+    const block = `event: content_block_start\ndata: {"content_block":{"type":"tool_use","input":{"a":${ones}}}}\n\n`;
+    const whole = metered(block).usage.textMillitokens;
+    expect(whole).toBeGreaterThan(READ_VALUES_MAX * millitokensOf('1'));
+    const cut = metered(block.slice(0, -5));
+    cut.end();
+    expect(cut.usage.textMillitokens).toBe(whole);
   });
 });
