@@ -118,7 +118,6 @@ export class RequestAccounting {
   abandon({ requestId }: AccountedRequest): void {
     this.#holds.release(requestId);
     this.#journal.settle([requestId]);
-    this.#settlement.abandon(requestId);
   }
 
   /** Resolves when everything that was begun and finished so far is on disk. A failed sync is told, not thrown. */

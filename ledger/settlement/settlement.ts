@@ -121,11 +121,6 @@ export class Settlement {
     this.#wake(accountId, lane);
   }
 
-  /** A request that was under way and that no upstream has seen: nothing is submitted for it. */
-  abandon(requestId: RequestId): void {
-    this.#recoveredElsewhere.delete(requestId);
-  }
-
   /** Ends the waiting for requests of an earlier run: they go before what was submitted meanwhile, in their order. */
   startAfter(earlier: readonly EarlierRequest[]): void {
     if (!this.#isWaiting) throw new Error('settlement has started');
@@ -344,8 +339,7 @@ export class Settlement {
     const { requestId } = event.data;
     const request = this.#pending.get(requestId);
     if (request === undefined) {
-      if (event.type === 'UsageRecorded' && this.#options.isUnderWay?.(requestId) === true)
-        this.#recoveredElsewhere.add(requestId);
+      if (event.type === 'UsageRecorded') this.#keepWhatIsUnderWay(requestId);
       return;
     }
     if (event.type === 'UsageRecorded' && event.data.outcome === 'recovered' && request.usage.outcome !== 'recovered') {
@@ -356,6 +350,14 @@ export class Settlement {
     request.recorded = true;
     const isWhole = event.type !== 'UsageRecorded' || !(request.hasDebit ?? hasDebit(request));
     if (isWhole) this.#settled(request);
+  }
+
+  /** No more of them than are under way: one that no upstream has seen is abandoned, and never submitted. */
+  #keepWhatIsUnderWay(recorded: RequestId): void {
+    const { isUnderWay } = this.#options;
+    if (isUnderWay?.(recorded) !== true) return;
+    for (const earlier of this.#recoveredElsewhere) if (!isUnderWay(earlier)) this.#recoveredElsewhere.delete(earlier);
+    this.#recoveredElsewhere.add(recorded);
   }
 
   #settled({ accountId, usage }: PendingRequest): void {

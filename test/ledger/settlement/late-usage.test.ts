@@ -69,4 +69,18 @@ describe('usage that finds its request recorded as recovered', () => {
     expect(lateIn(scene)).toEqual([]);
     expect(scene.settled).toEqual([requestOf(1)]);
   });
+
+  test('while it was under way here is kept no longer than it is: it may have been abandoned', async () => {
+    const underWay = new Set([requestOf(1), requestOf(2)]);
+    const scene = await settlementScene(1, undefined, false, (id) => underWay.has(id));
+    for (const number of [1, 2]) {
+      recoveredElsewhere(scene, number);
+      for (const recorded of scene.log.events.slice(-1)) foldInto(scene.book, recorded);
+      underWay.delete(requestOf(1));
+    }
+    // Nobody submits an abandoned request; here it shows that of the two only the other is known any more.
+    for (const number of [1, 2]) scene.settlement.submit(A, usageOf(number, 3), CARD);
+    await scene.settlement.idle();
+    expect(lateIn(scene)).toMatchObject([{ requestId: requestOf(2) }]);
+  });
 });
