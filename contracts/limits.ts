@@ -101,6 +101,8 @@ export const LIMITS = Object.freeze({
   usdPerUseMax: 10_000,
   /** Names of what one model bills by the use. */
   pricedUsesMax: 32,
+  /** Characters of a reason or a name that an operator gives. */
+  operatorTextMax: 500,
   /** Digits of an amount in an event: more than the dearest cost of the largest counts has (contracts/rate-card.ts). */
   amountDigitsMax: 60,
 });

@@ -85,6 +85,8 @@ export type AccountCommand =
       readonly grantId: GrantId;
       readonly amount: MicroUsd | null;
       readonly expiresAtMs: number | null;
+      /** How long after its end what is left of a grant is written down as expired. */
+      readonly lateMs: number;
       readonly reason: string;
       readonly actor: string;
       readonly nowMs: number;
@@ -101,6 +103,7 @@ export type CommandRefusalCode =
   | 'grant_exists'
   | 'grant_not_found'
   | 'nothing_expired'
+  | 'not_written_off'
   | 'invalid_amount'
   | 'invalid_period'
   | 'already_suspended'

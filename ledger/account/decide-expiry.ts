@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../contracts/events.ts';
-import { microUsd } from '../../contracts/money.ts';
+import { formatUsd, microUsd } from '../../contracts/money.ts';
 import type { Grant, OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { isExpired } from './grants.ts';
@@ -31,7 +31,7 @@ export function reinstateCredits(
   const grant = state.grants.find((one) => one.grantId === grantId);
   if (grant === undefined) return commandRefused('grant_not_found', `the account has no grant ${grantId}`);
   const amount = command.amount ?? grant.expired;
-  if (grant.expired === 0n) return commandRefused('nothing_expired', `nothing of grant ${grantId} has expired`);
+  if (grant.expired === 0n) return refuseNothingExpired(grant, command);
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
   if (amount > grant.expired)
     return commandRefused(
@@ -48,6 +48,21 @@ export function reinstateCredits(
     );
   const expiresAt = instant(expiresAtMs);
   return [{ type: 'CreditsReinstated', data: { grantId, amount: microUsd(amount), expiresAt, reason, actor } }];
+}
+
+/** What is over and not written down yet is no less unusable, and cannot be given back: it has not been taken. */
+function refuseNothingExpired(grant: Grant, { nowMs, lateMs }: CommandOf<'ReinstateCredits'>): CommandRefusal {
+  const { grantId, remaining } = grant;
+  if (remaining === 0n || !isExpired(grant, nowMs))
+    return commandRefused('nothing_expired', `nothing of grant ${grantId} has expired`);
+  const usd = formatUsd(remaining);
+  const endMs = endOf(grant);
+  return commandRefused(
+    'not_written_off',
+    `grant ${grantId} is over since ${instant(endMs)}: its ${usd} USD cannot be spent, and are written down as expired at ` +
+      `${instant(endMs + lateMs)} at the earliest; only then can they be reinstated (with --expires). Until then: grant them ` +
+      `anew (gateway credits grant, --usd ${usd} --source adjustment), and do not reinstate them later`,
+  );
 }
 
 /** Only a grant with an end can have expired. */

@@ -7,7 +7,7 @@ import { usableCredits } from '../account/grants.ts';
 import { loadAccount } from '../account/load-account.ts';
 import { monthOf } from '../account/month.ts';
 import { monthOfSpend } from '../account/spend.ts';
-import { accountArgument, emailArgument, usdArgument } from './command-arguments.ts';
+import { accountArgument, emailArgument, reasonArgument, usdArgument } from './command-arguments.ts';
 import {
   type CommandContext,
   CommandError,
@@ -60,7 +60,12 @@ export function addAccountCommands(account: Command, context: CommandContext): v
     .action(async (id: AccountId, _options: unknown, command: Command) => showAccount(id, command, context));
 
   addSuspension(account, context, 'suspend', 'refuse all requests of an account (403) until it is reinstated');
-  addSuspension(account, context, 'reinstate', 'take requests of a suspended account again');
+  addSuspension(
+    account,
+    context,
+    'reinstate',
+    'take requests of a suspended account again (credits that have expired come back with `credits reinstate`)',
+  );
 }
 
 function addSuspension(account: Command, context: CommandContext, word: keyof typeof SUSPENSION, what: string): void {
@@ -68,7 +73,7 @@ function addSuspension(account: Command, context: CommandContext, word: keyof ty
     .command(word)
     .description(what)
     .argument('<account>', 'account id', accountArgument)
-    .requiredOption('--reason <text>', 'why; it stands in the ledger')
+    .requiredOption('--reason <text>', 'why; it stands in the ledger', reasonArgument)
     .addHelpText('after', `\nExample:\n  gateway account ${word} acct_demo --reason "card disputed"`)
     .action(async (id: AccountId, { reason }: { readonly reason: string }, command: Command) => {
       await withEventLog(context, command, async (log) => {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { ACCOUNT_ID_PATTERN, type AccountId, accountId } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { type MicroUsd, parseUsd } from '../../contracts/money.ts';
 
 /** Parsers of command-line arguments: typed values, or an error that says what would be right. */
@@ -43,6 +44,24 @@ export function wholeNumberArgument(text: string): number {
     throw new InvalidArgumentError('expected a whole number of at least 0');
   return value;
 }
+
+/** What would not stand on one line as it was typed: control characters, line ends, turned directions, half characters. */
+const NOT_ON_A_LINE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/u;
+
+/** A line of text that stands in the ledger for good. */
+function lineArgument(text: string, expected: string): string {
+  const line = text.trim();
+  if (line === '' || line.length > LIMITS.operatorTextMax || NOT_ON_A_LINE.test(line))
+    throw new InvalidArgumentError(
+      `expected ${expected}: 1 to ${LIMITS.operatorTextMax} characters on one line, no control characters`,
+    );
+  return line;
+}
+
+/** The one parser of every option `--reason`. */
+export const reasonArgument = (text: string): string => lineArgument(text, 'words that say why');
+
+export const nameArgument = (text: string): string => lineArgument(text, 'a name');
 
 export const listArgument = (text: string): string[] =>
   text

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
@@ -6,7 +7,9 @@ import { type Configuration, readConfiguration } from '../../contracts/configura
 import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { type CommandId, commandId, uuidV7 } from '../../contracts/ids.ts';
-import type { LedgerLostError } from '../identity/ledger-lost.ts';
+import { type FolderNote, readNote } from '../identity/folder-note.ts';
+import { type LedgerLostError, missingLedger } from '../identity/ledger-lost.ts';
+import { ledgerPlace } from '../identity/ledger-place.ts';
 
 /** What commands work with. The adapters are built where the program is built. */
 export interface CommandContext {
@@ -81,6 +84,7 @@ export async function withEventLog<T>(
   command: Command,
   work: (log: EventLog, configuration: Configuration) => Promise<T>,
 ): Promise<T> {
+  refuseMissing(configurationOf(context, command), 'writes');
   return withUnprovenLog(context, command, async (log, configuration) => {
     const { error } = await context.proveLedger(log, configuration);
     if (error !== null) throw error;
@@ -105,17 +109,43 @@ export async function refuseWrongClock(
   );
 }
 
-/** The same for work that writes nothing: of a ledger that is lost it shows what is there, with a warning. */
+/**
+ * The same for work that writes nothing: of a ledger that is lost it shows what is there, with a warning. A file that is
+ * not there is not made. @throws CommandError
+ */
 export async function withReadLog<T>(
   context: CommandContext,
   command: Command,
   work: (log: EventLog, configuration: Configuration, ledger: ProvenLedger) => Promise<T>,
 ): Promise<T> {
+  refuseMissing(configurationOf(context, command), 'reads');
   return withUnprovenLog(context, command, async (log, configuration) => {
     const ledger = await context.proveLedger(log, configuration);
     if (ledger.error !== null) context.warn(`warning: ${ledger.error.message}\n`);
     return work(log, configuration, ledger);
   });
+}
+
+/** The log's file is made by whoever begins a ledger: never by a look, nor where there was one. */
+function refuseMissing({ eventLog, data }: Configuration, work: 'reads' | 'writes'): void {
+  const file = ledgerPlace({ eventLog, data });
+  if (eventLog.kind !== 'sqlite' || existsSync(file)) return;
+  const known = noteOf(data);
+  if (known !== null) throw missingLedger(file, known);
+  if (work === 'reads')
+    throw new CommandError(
+      `${file}: there is no such ledger; look whether --data or --config is the right one`,
+      EXIT.unavailable,
+    );
+}
+
+function noteOf(dataFolder: string): FolderNote | null {
+  try {
+    return readNote(dataFolder);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`what ${dataFolder} knows of its ledger cannot be read: ${reason}`, EXIT.unavailable);
+  }
 }
 
 /** The same for work that looks itself at which ledger this is. */

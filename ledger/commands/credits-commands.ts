@@ -3,7 +3,13 @@ import { type Command, Option } from 'commander';
 import type { EventData } from '../../contracts/events.ts';
 import { type AccountId, grantId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { accountArgument, instantArgument, usdArgument, wholeNumberArgument } from './command-arguments.ts';
+import {
+  accountArgument,
+  instantArgument,
+  nameArgument,
+  usdArgument,
+  wholeNumberArgument,
+} from './command-arguments.ts';
 import { type CommandContext, showWritten, withEventLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 
@@ -36,7 +42,7 @@ export function addCreditsCommands(credits: Command, context: CommandContext): v
     .option('--cost-usd <amount>', 'what was paid for them; the amount for a purchase, else 0', usdArgument)
     .option('--expires <instant>', 'when they end (exclusive); never otherwise', instantArgument)
     .option('--priority <n>', 'grants of a lower number burn first', wholeNumberArgument, DEFAULT_PRIORITY)
-    .option('--id <grant>', 'an id of your own: the same id is never granted twice')
+    .option('--id <grant>', 'an id of your own: the same id is never granted twice', nameArgument)
     .addHelpText(
       'after',
       '\nExamples:\n  gateway credits grant acct_demo --usd 10.00\n  gateway credits grant acct_demo --usd 5 --source promotion --expires 2027-01-01',

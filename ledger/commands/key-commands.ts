@@ -3,7 +3,7 @@ import { type AccountId, keyId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd } from '../../contracts/money.ts';
 import { loadAccount } from '../account/load-account.ts';
 import { newKey } from '../account/new-key.ts';
-import { accountArgument, instantArgument, listArgument, usdArgument } from './command-arguments.ts';
+import { accountArgument, instantArgument, listArgument, nameArgument, usdArgument } from './command-arguments.ts';
 import {
   type CommandContext,
   CommandError,
@@ -29,7 +29,7 @@ export function addKeyCommands(key: Command, context: CommandContext): void {
     .command('issue')
     .description('make a service key; it is shown once and stored as its SHA-256')
     .argument('<account>', 'account id', accountArgument)
-    .option('--name <name>', 'what it is for', 'default')
+    .option('--name <name>', 'what it is for', nameArgument, 'default')
     .option('--expires <instant>', 'when it ends; never otherwise', instantArgument)
     .option('--models <ids>', 'the only models that it may call, with commas between', listArgument)
     .option('--monthly-limit-usd <amount>', 'how much it may spend in a calendar month (UTC)', usdArgument)

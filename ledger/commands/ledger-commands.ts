@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { decodeMetadata } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type AccountId, accountStream, revision } from '../../contracts/ids.ts';
+import { hasEvents } from '../identity/unsettleable.ts';
 import { accountArgument, wholeNumberArgument } from './command-arguments.ts';
-import { type CommandContext, globalOptions, withReadLog } from './command-context.ts';
+import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from './command-context.ts';
 
 interface EventsOptions {
   readonly from: number;
@@ -25,6 +26,7 @@ export function addLedgerCommands(ledger: Command, context: CommandContext): voi
     .action(async (id: AccountId, { from, limit }: EventsOptions, command: Command) => {
       const isJson = globalOptions(command).json === true;
       await withReadLog(context, command, async (log) => {
+        if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
         const options = { from: revision(from), ...(limit === undefined ? {} : { limit }) };
         for await (const event of log.readStream(accountStream(id), options))
           context.write(isJson ? jsonOf(event) : textOf(event));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type AccountId, grantId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { accountArgument, instantArgument, usdArgument } from './command-arguments.ts';
+import { accountArgument, instantArgument, reasonArgument, usdArgument } from './command-arguments.ts';
 import { type CommandContext, recordingOf, showWritten, withEventLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 
@@ -16,10 +16,12 @@ interface ReinstateOptions {
 export function addReinstateCommand(credits: Command, context: CommandContext): void {
   credits
     .command('reinstate')
-    .description('give a grant back what was written down as expired, where a clock was wrong')
+    .description(
+      'give a grant back what was written down as expired, where a clock was wrong (an account that is suspended: `account reinstate`)',
+    )
     .argument('<account>', 'account id', accountArgument)
     .requiredOption('--grant <id>', 'the grant; `gateway account show` lists them')
-    .requiredOption('--reason <text>', 'why; it stands in the ledger')
+    .requiredOption('--reason <text>', 'why; it stands in the ledger', reasonArgument)
     .option('--usd <amount>', 'how much, in USD; all that has expired of it otherwise', usdArgument)
     .option('--expires <instant>', 'a new end (exclusive) for a grant whose own end has passed', instantArgument)
     .addHelpText(
@@ -32,7 +34,7 @@ export function addReinstateCommand(credits: Command, context: CommandContext): 
 }
 
 async function reinstate(id: AccountId, options: ReinstateOptions, command: Command, context: CommandContext) {
-  await withEventLog(context, command, async (log) => {
+  await withEventLog(context, command, async (log, { expiry }) => {
     const { grant, reason, usd = null, expires = null } = options;
     const { events, revision, recordedAt } = await runAccountCommand(context, log, id, {
       type: 'ReinstateCredits',
@@ -40,6 +42,7 @@ async function reinstate(id: AccountId, options: ReinstateOptions, command: Comm
       amount: usd,
       expiresAtMs: expires,
       reason,
+      lateMs: expiry.lateMs,
       actor: recordingOf(context).actor,
       nowMs: context.clock(),
     });

@@ -57,6 +57,10 @@ export const olderGeneration = (where: string, source: string, known: LedgerIden
       `it was put back to before a loss was accepted.\n${HOW}`,
   );
 
+/** The file itself is gone, and the data folder knows that there was one. */
+export const missingLedger = (file: string, known: LedgerIdentity) =>
+  new LedgerLostError(`${file} is missing: this data folder belongs to the ledger ${known.ledgerId}.\n${HOW}`);
+
 export const unidentified = (where: string, source: string, known: LedgerIdentity) =>
   new LedgerLostError(
     `${source} belongs to the ledger ${known.ledgerId}, and the ledger (${where}) has no identity: it is empty, or older than that.\n${HOW}`,

@@ -37,7 +37,7 @@ export async function findUnsettleable(
   return found;
 }
 
-async function hasEvents(log: EventLog, accountId: AccountId): Promise<boolean> {
+export async function hasEvents(log: EventLog, accountId: AccountId): Promise<boolean> {
   for await (const _event of log.readStream(accountStream(accountId), { limit: 1 })) return true;
   return false;
 }

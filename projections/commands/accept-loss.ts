@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { commandId, uuidV7 } from '../../contracts/ids.ts';
+import { reasonArgument } from '../../ledger/commands/command-arguments.ts';
 import {
   type CommandContext,
   CommandError,
@@ -46,7 +47,7 @@ export function addAcceptLossCommand(ledger: Command, context: CommandContext): 
         ' is written into the ledger, a new generation of it begins, views are made anew, and keys and accounts that' +
         ' only the views know as revoked or suspended stay so. The gateway on this data folder must not be running',
     )
-    .requiredOption('--reason <text>', 'why; it stands in the ledger')
+    .requiredOption('--reason <text>', 'why; it stands in the ledger', reasonArgument)
     .addHelpText(
       'after',
       '\nExample:\n  gateway ledger accept-loss --reason "disk lost, restored from Tuesday\'s backup"',

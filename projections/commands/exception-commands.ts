@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type AccountId, requestId } from '../../contracts/ids.ts';
-import { accountArgument } from '../../ledger/commands/command-arguments.ts';
+import { accountArgument, reasonArgument } from '../../ledger/commands/command-arguments.ts';
 import type { CommandContext } from '../../ledger/commands/command-context.ts';
 import { type Ending, type EndOptions, endException } from './end-exception.ts';
 import { listExceptions } from './list-exceptions.ts';
@@ -31,7 +31,7 @@ function addEnding(exception: Command, context: CommandContext, word: Ending, wh
     .command(word)
     .description(what)
     .argument('<request>', 'the request id that `exception list` shows')
-    .requiredOption('--reason <text>', 'why; it stands in the ledger')
+    .requiredOption('--reason <text>', 'why; it stands in the ledger', reasonArgument)
     .option('--account <account>', 'where the request belongs to: saves looking for it', accountArgument)
     .option('--dry-run', 'say what it would do, and write nothing')
     .addHelpText(

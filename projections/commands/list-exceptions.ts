@@ -4,7 +4,7 @@ import { formatUsd } from '../../contracts/money.ts';
 import type { BillingException } from '../../ledger/account/account-state.ts';
 import { type EndedException, readEndedExceptions } from '../../ledger/account/ended-exceptions.ts';
 import { amountOfException, costOfException, reasonsOf } from '../../ledger/account/exceptions.ts';
-import { type CommandContext, show, table } from '../../ledger/commands/command-context.ts';
+import { type CommandContext, CommandError, EXIT, show, table } from '../../ledger/commands/command-context.ts';
 import { exceptionsByAccount } from './exceptions-by-account.ts';
 import { withViews } from './with-views.ts';
 
@@ -17,6 +17,8 @@ export interface Listing {
 /** `gateway exception list`: the open ones from the views, those that have ended from their accounts' streams. */
 export async function listExceptions(listing: Listing, command: Command, context: CommandContext): Promise<void> {
   await withViews(context, command, async (accounts, log) => {
+    if (listing.only !== null && accounts.balance.read(listing.only).state.type === 'unopened')
+      throw new CommandError(`${listing.only}: there is no such account`, EXIT.refused);
     const rows: ListedException[] = [];
     const ended: ListedException[] = [];
     let unlisted = 0;

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { CommandContext, ProvenLedger } from '../../ledger/commands/command-context.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -51,7 +52,7 @@ export async function programInProcess(): Promise<ProgramInProcess> {
     ledger: { isWhole: true, error: null },
     run: async (...args) => {
       answered = '';
-      await gatewayProgram(program.context).parseAsync(['--config', file, ...args], { from: 'user' });
+      await quiet(gatewayProgram(program.context)).parseAsync(['--config', file, ...args], { from: 'user' });
       return answered;
     },
     json: async (...args) => JSON.parse(await program.run('--json', ...args)),
@@ -61,6 +62,13 @@ export async function programInProcess(): Promise<ProgramInProcess> {
     close: () => log.close(),
   };
   return program;
+}
+
+/** What is wrong with arguments is thrown, too: tests do not print it. */
+function quiet(command: Command): Command {
+  command.configureOutput({ writeErr: () => undefined });
+  for (const inner of command.commands) quiet(inner);
+  return command;
 }
 
 /** The same log for one command after the other, each of which closes what it has opened. */

@@ -70,6 +70,7 @@ describe('credits that were written down as expired', () => {
     grantId: grantId('soon'),
     amount: null,
     expiresAtMs: null,
+    lateMs: LATE_MS,
     reason: 'the clock of gw-2 was ahead',
     actor: 'operator',
     nowMs: NOW,
@@ -110,6 +111,21 @@ describe('credits that were written down as expired', () => {
     given(...destroyed, reinstated(6))
       .when(reinstate())
       .thenRefused('nothing_expired');
+  });
+
+  test('are not of a grant that is over and not written down yet: it says when that is, and what can be done', () => {
+    const over = given(opened, granted('soon', 2_500_000, { expiresAt: END }), granted('other', 5));
+    for (const nowMs of [ms(END), ms(END) + LATE_MS])
+      over
+        .when(reinstate({ nowMs }))
+        .thenRefused(
+          'not_written_off',
+          new RegExp(
+            `^grant soon is over since ${END}: its 2\\.50 USD cannot be spent, and are written down as expired at ` +
+              `${new Date(ms(END) + LATE_MS).toISOString()} at the earliest;.*gateway credits grant, --usd 2\\.50 `,
+          ),
+        );
+    over.when(reinstate({ nowMs: ms(END) - 1 })).thenRefused('nothing_expired');
   });
 
   test('are of a grant that there is, and that has expired', () => {

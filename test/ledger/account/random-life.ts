@@ -197,7 +197,7 @@ function reinstatement(
   const amount = part === null ? null : microUsd((grant.expired * BigInt(part)) / 100n);
   const expiresAtMs = lastsMs === null ? null : nowMs + lastsMs;
   const { grantId } = grant;
-  return [{ type: 'ReinstateCredits', grantId, amount, expiresAtMs, reason: 'x', actor: 'operator', nowMs }];
+  return [{ type: 'ReinstateCredits', grantId, amount, expiresAtMs, lateMs: 0, reason: 'x', actor: 'operator', nowMs }];
 }
 
 /** One of the open exceptions is approved or dropped. */

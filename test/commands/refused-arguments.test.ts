@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { writeNote } from '../../ledger/identity/folder-note.ts';
+import { newLedgerId } from '../../ledger/identity/identify-ledger.ts';
+import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
+
+const KEY = 'key_0123456789abcdef';
+const REQUEST = 'req_019a5b3c000070008000000000000001';
+const ADA = ['acct_ada'];
+const WHY = ['--reason', 'test'];
+
+describe('a reason or a name', () => {
+  let program: ProgramInProcess;
+  beforeEach(async () => {
+    program = await programInProcess();
+    onTestFinished(() => program.close());
+    await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+  });
+
+  const OPTIONS: readonly (readonly [string, readonly string[]])[] = [
+    ['--reason', ['account', 'suspend', ...ADA]],
+    ['--reason', ['account', 'reinstate', ...ADA]],
+    ['--reason', ['credits', 'reinstate', ...ADA, '--grant', 'grant_trial']],
+    ['--reason', ['exception', 'approve', REQUEST, '--account', ...ADA]],
+    ['--reason', ['exception', 'drop', REQUEST, '--account', ...ADA]],
+    ['--reason', ['ledger', 'accept-loss']],
+    ['--name', ['key', 'issue', ...ADA]],
+    ['--id', ['credits', 'grant', ...ADA, '--usd', '1']],
+  ];
+
+  it.each(OPTIONS)(
+    '%s that says nothing, or does not stand on a line, is wrong usage in `gateway %s`',
+    async (option, args) => {
+      const before = await program.log.headPosition();
+      for (const text of ['', '   ', '\t\n', 'a\nb', 'a\u001b[2Jb', 'a\u202eb', 'a\u2028b', 'x'.repeat(501)])
+        await expect(program.run(...args, option, text), JSON.stringify(text)).rejects.toMatchObject({
+          code: 'commander.invalidArgument',
+          message: expect.stringMatching(/: 1 to 500 characters on one line, no control characters$/),
+        });
+      expect(await program.log.headPosition()).toBe(before);
+    },
+  );
+
+  it('is kept without the blanks around it', async () => {
+    expect(
+      await program.json('account', 'suspend', ...ADA, '--reason', '  Karte strittig, siehe № 7 🙂 '),
+    ).toMatchObject({
+      suspend: 'Karte strittig, siehe № 7 🙂',
+    });
+  });
+});
+
+describe('what there is not', () => {
+  const NOBODY = ['acct_nobody'];
+  const NOT_THERE: readonly (readonly [RegExp, readonly string[]])[] = [
+    [/no such account/, ['account', 'show', ...NOBODY]],
+    [/no such account/, ['account', 'suspend', ...NOBODY, ...WHY]],
+    [/no such account/, ['account', 'reinstate', ...NOBODY, ...WHY]],
+    [/no such account/, ['credits', 'grant', ...NOBODY, '--usd', '1']],
+    [/no such account/, ['credits', 'reinstate', ...NOBODY, '--grant', 'grant_trial', ...WHY]],
+    [/no such account/, ['key', 'issue', ...NOBODY]],
+    [/no such account/, ['key', 'revoke', ...NOBODY, KEY]],
+    [/no such account/, ['key', 'list', ...NOBODY]],
+    [/no such account/, ['limit', 'set', ...NOBODY, '--usd', '1']],
+    [/no such account/, ['exception', 'list', ...NOBODY]],
+    [/no such account/, ['exception', 'list', ...NOBODY, '--all']],
+    [/no such account/, ['exception', 'approve', REQUEST, '--account', ...NOBODY, ...WHY]],
+    [/no such account/, ['exception', 'drop', REQUEST, '--account', ...NOBODY, ...WHY, '--dry-run']],
+    [/no such account/, ['ledger', 'events', ...NOBODY]],
+    [/no grant grant_none/, ['credits', 'reinstate', ...ADA, '--grant', 'grant_none', ...WHY]],
+    [/no key key_0/, ['key', 'revoke', ...ADA, KEY]],
+    [/no key key_0/, ['limit', 'set', ...ADA, '--key', KEY, '--usd', '1']],
+    [/has no exception/, ['exception', 'approve', REQUEST, '--account', ...ADA, ...WHY]],
+    [/has no exception/, ['exception', 'drop', REQUEST, '--account', ...ADA, ...WHY, '--dry-run']],
+    [/no account has an exception/, ['exception', 'approve', REQUEST, ...WHY]],
+    [/no account has an exception/, ['exception', 'drop', REQUEST, ...WHY, '--dry-run']],
+  ];
+
+  it('is refused by every command that takes an account, a grant, a key or a request', async () => {
+    const program = await programInProcess();
+    onTestFinished(() => program.close());
+    await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+    const before = await program.log.headPosition();
+    for (const [message, args] of NOT_THERE)
+      await expect(program.run(...args), args.join(' ')).rejects.toMatchObject({
+        name: 'CommandError',
+        message: expect.stringMatching(message),
+        exitCode: 3,
+      });
+    expect(await program.log.headPosition()).toBe(before);
+    expect(await program.json('exception', 'list', ...ADA)).toEqual({ exceptions: [], unlisted: 0 });
+  });
+});
+
+describe("a ledger's file that is gone", () => {
+  const READING = [
+    ['account', 'list'],
+    ['account', 'show', ...ADA],
+    ['key', 'list', ...ADA],
+    ['catalog', 'show'],
+    ['exception', 'list'],
+    ['ledger', 'events', ...ADA],
+  ];
+
+  async function runIn(data: string, args: readonly string[]): Promise<void> {
+    const program = await programInProcess();
+    onTestFinished(() => program.close());
+    const context = {
+      ...program.context,
+      openEventLog: () => openSqliteEventLog({ path: join(data, 'ledger.db') }),
+    };
+    await gatewayProgram(context).parseAsync(['--data', data, ...args], { from: 'user' });
+  }
+
+  it('is not made by a command that looks, which says which file is missing', async () => {
+    const data = temporaryFolder();
+    for (const args of READING)
+      await expect(runIn(data, args), args.join(' ')).rejects.toMatchObject({
+        message: `${join(data, 'ledger.db')}: there is no such ledger; look whether --data or --config is the right one`,
+        exitCode: 4,
+      });
+    expect(existsSync(join(data, 'ledger.db'))).toBe(false);
+  });
+
+  it('where the folder knows that there was one, is made by no command, and the message says how to go on', async () => {
+    const data = temporaryFolder();
+    writeNote(data, { ledgerId: newLedgerId(0), generation: 1, newest: null, leases: {}, earlier: [] });
+    for (const args of [...READING, ['credits', 'grant', ...ADA, '--usd', '1']])
+      await expect(runIn(data, args), args.join(' ')).rejects.toMatchObject({
+        name: 'LedgerLostError',
+        message: expect.stringMatching(/ledger\.db is missing: .* belongs to the ledger ledger_\w+\.\n.*accept-loss/s),
+      });
+    expect(existsSync(join(data, 'ledger.db'))).toBe(false);
+  });
+});
