@@ -1,4 +1,3 @@
-import pino from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { proxyId } from '../../contracts/ids.ts';
@@ -27,6 +26,8 @@ export async function compareCommandClock(log: EventLog, clock: CommandClock): P
   if (newest === null || newest.atMs === null) return null;
   if (!newest.isStamped)
     return behindWhatIsKnown(wall(), newest.atMs, { jumpMs: bounds.jumpMs, what: "the ledger's newest event" });
+  // Few commands need it: what a command loads, it waits for.
+  const { default: pino } = await import('pino');
   const skew = new ServerSkew({
     log,
     proxy: COMMANDS,

@@ -132,7 +132,12 @@ describe('without a running gateway', () => {
       /is open since/,
     ],
     ['3: an account that does not', ['credits', 'grant', 'acct_none', '--usd', '1'], 3, /no such account/],
-    ['4: a data folder that is not there', ['account', 'list', '--data', '/no/such/folder'], 4, /unable to open/],
+    [
+      '4: a data folder that is not there',
+      ['account', 'list', '--data', '/no/such/folder'],
+      4,
+      /there is no such ledger/,
+    ],
   ])('ends with %s', async (_what, args, exitCode, said) => {
     writeFileSync(
       join(data, 'bad.yaml'),
