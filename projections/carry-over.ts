@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Recording } from '../contracts/event-codec.ts';
 import type { EventLog } from '../contracts/event-log.ts';
-import { type AccountId, accountId, type CommandId, type KeyId, keyId } from '../contracts/ids.ts';
+import { type AccountId, accountId, type KeyId, keyId } from '../contracts/ids.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
 import { executeCommand } from '../ledger/account/execute-command.ts';
 import { loadAccount } from '../ledger/account/load-account.ts';
@@ -11,6 +11,7 @@ import { readNote, writeNote } from '../ledger/identity/folder-note.ts';
 import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
 import type { UnsettleableRequest } from '../ledger/identity/unsettleable.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
+import { newCommandId } from '../ledger/new-command-id.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
 import { readRefused, VIEWS_FILE } from './known-views.ts';
 
@@ -24,7 +25,6 @@ export interface CarryOverOptions {
   /** The generation that the folder goes over to. */
   readonly identity: LedgerIdentity;
   readonly nowMs: number;
-  readonly newCommandId: () => CommandId;
   readonly actor: string;
 }
 
@@ -77,13 +77,9 @@ async function keepRefused(options: CarryOverOptions) {
   return { revokedKeys, suspended };
 }
 
-async function execute(
-  { log, nowMs, newCommandId, actor }: CarryOverOptions,
-  id: AccountId,
-  command: AccountCommand,
-): Promise<void> {
+async function execute({ log, nowMs, actor }: CarryOverOptions, id: AccountId, command: AccountCommand): Promise<void> {
   const recording: Recording = {
-    commandId: newCommandId(),
+    commandId: newCommandId(nowMs),
     actor,
     recordedAt: new Date(nowMs).toISOString(),
   };

@@ -99,8 +99,8 @@ function recoveredOf(opened: OpenedGateway, { holds, settlement, claim }: Built)
   const { options, journal, projections, ledgerWatch } = opened;
   const { configuration, log, clock, logger } = options;
   return new RecoveredRequests({
-    recovered: ledgerWatch.settleable,
-    ofEarlierGeneration: ledgerWatch.ofEarlierGeneration,
+    recovered: ledgerWatch.left.settleable,
+    ofEarlierGeneration: ledgerWatch.left.ofEarlierGeneration,
     log,
     journal,
     holds,

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
-import { type AccountId, commandId, uuidV7 } from '../contracts/ids.ts';
+import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import { executeOnBook } from '../ledger/account/execute-command.ts';
 import { isExpired } from '../ledger/account/grants.ts';
+import { newCommandId } from '../ledger/new-command-id.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import type { Holds } from './admission/holds.ts';
 
@@ -57,7 +57,7 @@ export class ExpirySweeper {
       if (!mayWrite() || this.#hasHolds(accountId)) continue;
       const nowMs = clock();
       const recording = {
-        commandId: commandId(uuidV7(nowMs, randomBytes(10))),
+        commandId: newCommandId(nowMs),
         actor: 'expiry sweeper',
         recordedAt: new Date(nowMs).toISOString(),
       };

@@ -11,7 +11,7 @@ export interface GatewayOptions {
   readonly clock: () => number;
   /** Milliseconds by a clock that nobody sets, against which the other is watched. */
   readonly monotonic: () => number;
-  /** Once the ledger has proved to be whole (ledger-watch.ts), before anything is read from it. */
+  /** Once the ledger has proved to be whole (ledger-watch/), before anything is read from it. */
   readonly onLedgerWhole?: () => Promise<void>;
   /**
    * Nothing is admitted any more, and that will not change by itself: a step of the start was in vain, the ledger cannot

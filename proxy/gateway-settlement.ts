@@ -29,7 +29,7 @@ export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
     log,
     book: projections.accounts,
     clock,
-    waitsForEarlier: ledgerWatch.settleable.length > 0,
+    waitsForEarlier: ledgerWatch.left.settleable.length > 0,
     isUnderWay,
     onSettled: (accountId, { requestId, finishedAt }) => {
       holds.release(requestId);

@@ -7,9 +7,9 @@ import { Projections, type ProjectionsOptions } from '../projections/projections
 import { viewFeedOf } from '../projections/view-feed-of.ts';
 import { GatewayClock } from './clock/gateway-clock.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import type { LedgerWatch } from './ledger-watch.ts';
+import type { LedgerWatch } from './ledger-watch/ledger-watch.ts';
+import { startLedgerWatch } from './ledger-watch/start-ledger-watch.ts';
 import { proxyIdOf } from './proxy-id.ts';
-import { startLedgerWatch } from './start-ledger-watch.ts';
 
 /** What a gateway has of its data folder and its ledger before it is put together. */
 export interface OpenedGateway {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import Table from 'cli-table3';
 import type { Command } from 'commander';
@@ -6,10 +5,10 @@ import type { Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { type CommandId, commandId, uuidV7 } from '../../contracts/ids.ts';
 import { type FolderNote, readNote } from '../identity/folder-note.ts';
 import { type LedgerLostError, missingLedger } from '../identity/ledger-lost.ts';
 import { ledgerPlace } from '../identity/ledger-place.ts';
+import { newCommandId } from '../new-command-id.ts';
 
 /** What commands work with. The adapters are built where the program is built. */
 export interface CommandContext {
@@ -203,10 +202,8 @@ export function facts(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
 
-export const newCommandId = (context: CommandContext): CommandId => commandId(uuidV7(context.clock(), randomBytes(10)));
-
 export const recordingOf = (context: CommandContext): Recording => ({
-  commandId: newCommandId(context),
+  commandId: newCommandId(context.clock()),
   actor: 'operator',
   recordedAt: instantOf(context),
 });

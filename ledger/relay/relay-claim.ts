@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { type EventLog, isLogAway, type ProposedEvent } from '../../contracts/event-log.ts';
 import type { RelayEvent } from '../../contracts/events.ts';
-import { commandId, type Position, type Revision, relayStream, type StreamName, uuidV7 } from '../../contracts/ids.ts';
+import { type Position, type Revision, relayStream, type StreamName } from '../../contracts/ids.ts';
 import { BackOff } from '../feed/back-off.ts';
+import { newCommandId } from '../new-command-id.ts';
 import type { RelayState } from './relay-state.ts';
 
 export interface ClaimOptions {
@@ -112,7 +112,7 @@ export class RelayClaim {
     const nowMs = clock();
     const untilMs = nowMs + claimMs;
     const events = encodeEvents([event(new Date(untilMs).toISOString())], {
-      commandId: commandId(uuidV7(nowMs, randomBytes(10))),
+      commandId: newCommandId(nowMs),
       actor: 'relay',
       recordedAt: new Date(nowMs).toISOString(),
     });

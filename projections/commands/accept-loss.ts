@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { commandId, uuidV7 } from '../../contracts/ids.ts';
 import { reasonArgument } from '../../ledger/commands/command-arguments.ts';
 import {
   type CommandContext,
@@ -93,7 +91,6 @@ async function accept(
       unsettleable: requests,
       identity,
       nowMs,
-      newCommandId: () => commandId(uuidV7(context.clock(), randomBytes(10))),
       actor: 'operator',
     });
     const lost = comparison.type === 'lost' ? comparison.lost.map(describeLost) : null;

@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { type AccountId, commandId, type KeyId, type LeaseId, leaseId, uuidV7 } from '../../contracts/ids.ts';
+import { type AccountId, type KeyId, type LeaseId, leaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type Lease, NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
@@ -15,6 +14,7 @@ import {
   nextExpiry,
 } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
+import { newCommandId } from '../../ledger/new-command-id.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Claim } from '../claim/proxy-claim.ts';
 import type { Holds } from './holds.ts';
@@ -218,7 +218,7 @@ export class CreditLeases {
     const { log, accounts, clock } = this.#options;
     const nowMs = clock();
     const result = await executeOnBook(log, accounts, accountId, command, {
-      commandId: commandId(uuidV7(nowMs, randomBytes(10))),
+      commandId: newCommandId(nowMs),
       actor: this.#claim.proxy,
       recordedAt: new Date(nowMs).toISOString(),
     });

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { commandId, NO_STREAM, type ProxyId, proxyStream, uuidV7 } from '../../contracts/ids.ts';
+import { NO_STREAM, type ProxyId, proxyStream } from '../../contracts/ids.ts';
+import { newCommandId } from '../../ledger/new-command-id.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { type Moment, NEVER, type TimePassed } from '../clock/time-passed.ts';
 import { proxyIdOf, takeNewProxyId } from '../proxy-id.ts';
@@ -192,7 +193,7 @@ export class ProxyClaim {
     const nowMs = clock();
     const { proxy, epoch, instance } = claim;
     const claimedAt = new Date(nowMs).toISOString();
-    const recording = { commandId: commandId(uuidV7(nowMs, randomBytes(10))), actor: proxy, recordedAt: claimedAt };
+    const recording = { commandId: newCommandId(nowMs), actor: proxy, recordedAt: claimedAt };
     const events = encodeEvents([{ type: 'ProxyClaimed', data: { proxy, epoch, instance, claimedAt } }], recording);
     // An append that failed may have been written: the next look finds it, by the instance that the folder has kept.
     const { type } = await log.append(proxyStream(proxy), last?.revision ?? NO_STREAM, events);

@@ -1,16 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type EventLog, EventLogError, type ProposedEvent } from '../../contracts/event-log.ts';
 import {
   clockStream,
-  commandId,
   eventIdOf,
   NO_STREAM,
   type ProxyId,
   type Revision,
   type StreamName,
-  uuidV7,
 } from '../../contracts/ids.ts';
+import { newCommandId } from '../../ledger/new-command-id.ts';
 import { lengthOf } from './clock-watch.ts';
 
 export interface ServerSkewOptions {
@@ -151,7 +149,7 @@ export class ServerSkew {
   }
 
   #probe(nowMs: number): ProposedEvent {
-    const id = commandId(uuidV7(nowMs, randomBytes(10)));
+    const id = newCommandId(nowMs);
     const recording = { commandId: id, actor: this.#options.proxy, recordedAt: new Date(nowMs).toISOString() };
     const metadata = JSON.stringify({ schemaVersion: 1, ...recording });
     return { id: eventIdOf(id, 0), type: 'ClockCompared', data: '{}', metadata };

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { commandId, LEDGER_STREAM, uuidV7 } from '../../contracts/ids.ts';
+import { commandId, LEDGER_STREAM } from '../../contracts/ids.ts';
 import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
 import { findUnsettleable } from '../../ledger/identity/unsettleable.ts';
 import { type Journal, openJournal } from '../../ledger/journal/journal.ts';
@@ -55,8 +54,7 @@ async function acceptUntil(site: LedgerSite, { appends = Number.POSITIVE_INFINIT
     const parts = { ...comparison, known: folder.identity, requests, reason: 'first', nowMs, recording };
     const identity = await acceptLoss(dying, parts);
     if (identity === null) throw new Error('somebody else has written');
-    const newCommandId = () => commandId(uuidV7(nowMs, randomBytes(10)));
-    const given = { recovered, unsettleable: requests, identity, nowMs, newCommandId, actor: 'test' };
+    const given = { recovered, unsettleable: requests, identity, nowMs, actor: 'test' };
     const dyingJournal = { settle: settle?.(journal) ?? journal.settle.bind(journal) };
     await carryOver({ log: dying, dataFolder: site.data, journal: dyingJournal, ...given });
   } catch (error) {

@@ -1,0 +1,46 @@
+import type { Logger } from 'pino';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { LedgerIdentity } from '../../ledger/identity/ledger-state.ts';
+import { findUnsettleable } from '../../ledger/identity/unsettleable.ts';
+import type { Journal } from '../../ledger/journal/journal.ts';
+import { carryOver } from '../../projections/carry-over.ts';
+import type { KeptNote } from './kept-note.ts';
+import type { LeftRequests } from './left-requests.ts';
+
+export interface BeginOnGenerationParts {
+  readonly log: EventLog;
+  readonly dataFolder: string;
+  readonly journal: Journal;
+  readonly left: LeftRequests;
+  readonly note: KeptNote;
+  readonly clock: () => number;
+  readonly logger: Logger;
+}
+
+/**
+ * Somebody has accepted a loss of the ledger for all that read it: this folder's gateway begins on the generation that
+ * is there now. Before its views are open. @throws EventLogError when the log does not answer
+ */
+export async function beginOnGeneration(identity: LedgerIdentity, parts: BeginOnGenerationParts): Promise<void> {
+  const { log, clock, logger, dataFolder, left, journal, note } = parts;
+  const nowMs = clock();
+  const unsettleable = await findUnsettleable(log, left.all, nowMs);
+  const carried = await carryOver({
+    log,
+    dataFolder,
+    journal,
+    recovered: left.all,
+    unsettleable,
+    identity,
+    nowMs,
+    actor: 'gateway',
+  });
+  note.forget();
+  left.beginOnNextGeneration(unsettleable);
+  for (const { requestId, accountId, cause } of unsettleable)
+    logger.error({ requestId, accountId, cause }, 'a request of the last run is lost with a part of the ledger');
+  logger.warn(
+    { ...identity, ...carried },
+    'a loss of the ledger was accepted; this gateway begins on its new generation',
+  );
+}

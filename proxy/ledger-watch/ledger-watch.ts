@@ -1,0 +1,214 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
+import type { LedgerEvent } from '../../contracts/events.ts';
+import { knowledgeOfNote } from '../../ledger/identity/folder-note.ts';
+import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
+import type { LedgerKnowledge } from '../../ledger/identity/known-ledger.ts';
+import { LedgerLostError, laterGeneration } from '../../ledger/identity/ledger-lost.ts';
+import type { LedgerIdentity } from '../../ledger/identity/ledger-state.ts';
+import type { Journal, RecoveredRequest } from '../../ledger/journal/journal.ts';
+import { newCommandId } from '../../ledger/new-command-id.ts';
+import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
+import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
+import type { Projections } from '../../projections/projections.ts';
+import {
+  compareLedger,
+  type FolderKnowledge,
+  type LedgerComparison,
+  readFolder,
+} from '../../projections/prove-ledger.ts';
+import { beginOnGeneration } from './begin-on-generation.ts';
+import { KeptNote } from './kept-note.ts';
+import { LeftRequests } from './left-requests.ts';
+
+/** A log that does not answer for so long is away: the gateway starts without it. */
+const FIRST_ANSWER_MS = 10_000;
+
+export interface LedgerWatchOptions {
+  readonly log: EventLog;
+  readonly dataFolder: string;
+  /** The ledger as an operator knows it. */
+  readonly where: string;
+  /** How often something missing is looked for before it counts as lost. */
+  readonly looks: number;
+  readonly recovered: readonly RecoveredRequest[];
+  readonly journal: Journal;
+  readonly clock: () => number;
+  readonly logger: Logger;
+  /** Once, when the ledger has proved to have everything that is known of it, before anything is made of it. */
+  readonly onWhole: () => Promise<void>;
+}
+
+/** Who is told what becomes of the ledger's question while the gateway serves; after either nothing may be served. */
+export interface LedgerWatchFollower {
+  /** The ledger is another, or lacks what is known of it. */
+  readonly onLost: (error: LedgerLostError) => void;
+  /** It cannot be told whether it does: what is asked cannot be read, or the answer not be noted. */
+  readonly onFailed: (error: unknown) => void;
+}
+
+/**
+ * Whether the ledger is the one that this data folder belongs to, and has everything that the folder knows of it: asked
+ * before anything is served from it, however long the log is away, and again each time it comes back.
+ */
+export class LedgerWatch {
+  /** What the last run has left in the journal. */
+  readonly left: LeftRequests;
+  readonly #options: LedgerWatchOptions;
+  readonly #folder: FolderKnowledge;
+  readonly #note: KeptNote;
+  readonly #whole = Promise.withResolvers<LedgerIdentity>();
+  readonly #closing = new AbortController();
+  #identity: LedgerIdentity | null = null;
+  #looking: Promise<void> | null = null;
+  #isMissing = false;
+  /** The views are open: they cannot be taken over to another generation any more. */
+  #isServing = false;
+  #follower: LedgerWatchFollower | null = null;
+
+  constructor(options: LedgerWatchOptions) {
+    const { dataFolder, recovered, clock, logger } = options;
+    this.#options = options;
+    this.#folder = readFolder(dataFolder, recovered, clock());
+    const found = this.#folder.note;
+    this.left = new LeftRequests(recovered, found?.earlier ?? []);
+    this.#note = new KeptNote({ dataFolder, found, left: this.left, logger });
+    this.#whole.promise.catch(() => undefined);
+  }
+
+  /**
+   * Asks the log, and waits for its answer as long as one may be near. Without one the gateway goes on, and the asking,
+   * too. @throws LedgerLostError
+   */
+  async start(): Promise<void> {
+    const proving = this.#prove();
+    const isAnswered = await isAnsweredSoon(proving);
+    this.#isServing = true;
+    if (!isAnswered) this.#looking = this.#lookOn(proving);
+  }
+
+  /** Resolves when the ledger has proved to be whole; rejects with a LedgerLostError when it has not. */
+  get whenWhole(): Promise<LedgerIdentity> {
+    return this.#whole.promise;
+  }
+
+  /** From here on what the views learn is noted, and what is found is told. */
+  follow(projections: Projections, proxy: string, follower: LedgerWatchFollower): void {
+    this.#follower = follower;
+    this.#whole.promise.catch((error: unknown) => this.#tell(error));
+    this.#note.follow(projections, proxy);
+  }
+
+  /** Why nothing may be admitted: a first look has found less than was seen. Null where nothing is missing. */
+  doubt(): string | null {
+    return this.#isMissing ? 'the ledger lacks events that this gateway has seen; it is looked for them again' : null;
+  }
+
+  /** The log was away and is back: it may have been put back to an earlier state meanwhile. */
+  async lookAgain(): Promise<void> {
+    const note = this.#note.current;
+    if (note === null || this.#closing.signal.aborted) return;
+    try {
+      const known = [{ ...knowledgeOfNote(note), source: 'this gateway' }];
+      const comparison = await this.#compare(known);
+      if (this.#closing.signal.aborted || comparison.type === 'whole') return;
+      this.#tell(
+        comparison.type === 'later generation'
+          ? laterGeneration(this.#options.where, comparison.identity)
+          : comparison.error,
+      );
+    } catch (error) {
+      // Away again; it is looked at when it is back.
+      if (!isLogAway(error)) this.#tell(error);
+    }
+  }
+
+  /** What the log says of itself while it is followed. */
+  heard(event: LedgerEvent): void {
+    const { ledgerId, generation } = event.data;
+    if (this.#identity === null || generation <= this.#identity.generation) return;
+    this.#tell(laterGeneration(this.#options.where, { ledgerId, generation }));
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#note.stop();
+    await this.#looking;
+    await this.#note.close();
+  }
+
+  #tell(error: unknown): void {
+    if (error instanceof LedgerLostError) this.#follower?.onLost(error);
+    else this.#follower?.onFailed(error);
+  }
+
+  /** @throws LedgerLostError; EventLogError when the log does not answer */
+  async #prove(): Promise<void> {
+    const { log, clock, onWhole, dataFolder, where, logger } = this.#options;
+    const comparison = await this.#compare(this.#folder.all);
+    if (comparison.type === 'other ledger' || comparison.type === 'lost') throw comparison.error;
+    if (comparison.type === 'later generation') {
+      if (this.#isServing) throw laterGeneration(where, comparison.identity);
+      await beginOnGeneration(comparison.identity, { ...this.#options, left: this.left, note: this.#note });
+    }
+    const nowMs = clock();
+    const identity = await identifyLedger(log, nowMs, {
+      commandId: newCommandId(nowMs),
+      actor: 'gateway',
+      recordedAt: new Date(nowMs).toISOString(),
+    });
+    writeLedgerOfViews(join(dataFolder, VIEWS_FILE), identity);
+    this.#note.write(identity);
+    await onWhole().catch((error: unknown) => {
+      // Before the gateway serves, its start fails; after that it goes on with what the ledger has.
+      if (isLogAway(error) || !this.#isServing) throw error;
+      logger.error({ err: error }, 'what a first start writes was not written');
+    });
+    this.#identity = identity;
+    this.#note.keepUp(identity);
+    this.#whole.resolve(identity);
+  }
+
+  /** What is missing at a first look may come with the next: until then nothing is admitted. */
+  async #compare(known: readonly LedgerKnowledge[]): Promise<LedgerComparison> {
+    const onMissing = (): void => {
+      this.#isMissing = true;
+    };
+    const comparison = await compareLedger(known, { ...this.#options, onMissing });
+    this.#isMissing = comparison.type === 'lost';
+    return comparison;
+  }
+
+  /** However long the log is away. Never rejects: what is found is in `whenWhole`. */
+  async #lookOn(first: Promise<void>): Promise<void> {
+    const { signal } = this.#closing;
+    let proving: Promise<void> | null = first;
+    const prove = (): Promise<void> => {
+      const under = proving ?? this.#prove();
+      proving = null;
+      return under;
+    };
+    try {
+      await untilLogAnswers(prove, { signal });
+    } catch (error) {
+      if (!signal.aborted) this.#whole.reject(error);
+    }
+  }
+}
+
+/** Whether what asks the log comes to an end while an answer may be near; not where the log is away. Throws what else it throws. */
+async function isAnsweredSoon(asking: Promise<void>): Promise<boolean> {
+  const waiting = new AbortController();
+  const answered = asking.then(
+    () => true,
+    (error: unknown) => {
+      if (isLogAway(error)) return false;
+      throw error;
+    },
+  );
+  const isTooLate = delay(FIRST_ANSWER_MS, false, { signal: waiting.signal }).catch(() => false);
+  // Ended in any case: a start that is refused would wait for it.
+  return Promise.race([answered, isTooLate]).finally(() => waiting.abort());
+}
