@@ -21,6 +21,7 @@ export function gatewayProgram(context: CommandContext): Command {
     .option('--data <folder>', "data folder instead of the configuration's")
     .option('--json', 'answers for machines')
     .option('--trust-clock', 'write though the ledger disagrees with the clock of this machine')
+    .configureOutput({ writeOut: context.write, writeErr: context.warn })
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText(

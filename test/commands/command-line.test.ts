@@ -7,18 +7,32 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { runHere, runHereForJson } from './run-here.ts';
 import { runForJson, runProgram, serve, stop } from './run-program.ts';
 
-/** The program as an operator uses it: real processes, beside a running gateway and without one. */
+/**
+ * The program as an operator uses it, beside a running gateway and without one: gateways and a few of each kind of
+ * command as processes of their own, the others in this one.
+ */
 const EXAMPLE = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
 
 describe('without a running gateway', () => {
   const data = temporaryFolder();
-  const run = (...args: string[]) => runProgram(...args, '--data', data);
-  const json = (...args: string[]) => runForJson(...args, '--data', data);
+  const run = (...args: string[]) => runHere(...args, '--data', data);
+  const json = (...args: string[]) => runHereForJson(...args, '--data', data);
+  const atShell = (...args: string[]) => runProgram(...args, '--data', data);
 
   it('opens an account, grants credits, issues a key, sets limits, and shows all of it', async () => {
-    const opened = await json('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+    const opened = await runForJson(
+      '--data',
+      data,
+      'account',
+      'open',
+      '--email',
+      'ada@example.com',
+      '--id',
+      'acct_ada',
+    );
     expect(opened).toMatchObject({ accountId: 'acct_ada', kind: 'personal', trialMicroUsd: '5000000' });
     expect(await json('credits', 'grant', 'acct_ada', '--usd', '12.50')).toMatchObject({ amountMicroUsd: '12500000' });
     const { key, keyId } = await json(
@@ -48,6 +62,7 @@ describe('without a running gateway', () => {
     expect(shown.stdout).toMatch(/available\s+17\.50 USD/);
     expect(shown.stdout).toContain('laptop');
     expect((await run('account', 'list')).stdout).toMatch(/acct_ada .*17\.50/);
+    expect(await atShell('account', 'show', 'acct_ada')).toEqual({ ...shown, stderr: '' });
   });
 
   it('gives back what a wrong clock has destroyed, by an event of its own, and no more than that', async () => {
@@ -143,10 +158,21 @@ describe('without a running gateway', () => {
       join(data, 'bad.yaml'),
       'models: [{ id: x, display_name: X, family: open, label: X, group: G, context_window: 10 }]',
     );
-    const result = await runProgram('--data', data, ...args);
+    const result = await runHere('--data', data, ...args);
     expect(result).toMatchObject({ exitCode, stdout: '' });
     expect(result.stderr).toMatch(said);
     expect(result.stderr).not.toMatch(/\n {4}at /);
+  });
+
+  it.each([
+    [0, ['key', 'issue', '--help']],
+    [2, ['frobnicate']],
+    [3, ['credits', 'grant', 'acct_none', '--usd', '1']],
+    [4, ['account', 'list', '--data', '/no/such/folder']],
+  ])('says the same as a process, which ends with %i', async (exitCode, args) => {
+    const ended = await runProgram('--data', data, ...args);
+    expect(ended.exitCode).toBe(exitCode);
+    expect(ended).toEqual(await runHere('--data', data, ...args));
   });
 
   it.each([
@@ -160,7 +186,7 @@ describe('without a running gateway', () => {
     [['ledger', 'events']],
     [['serve']],
   ])('has help, with examples on what can be run: %j', async (command) => {
-    const { exitCode, stdout } = await runProgram(...command, '--help');
+    const { exitCode, stdout } = await runHere(...command, '--help');
     expect(exitCode).toBe(0);
     expect(stdout).toContain('Usage: gateway');
     if (command.length === 2 || command[0] === 'serve') expect(stdout).toContain('Example');
@@ -174,7 +200,7 @@ describe('beside a running gateway', () => {
     running = await serve('--data', data);
   });
   afterAll(() => stop(running.child));
-  const json = (...args: string[]) => runForJson(...args, '--data', data);
+  const json = (...args: string[]) => runHereForJson(...args, '--data', data);
   const get = async (path: string, key = running.ready.key ?? '') =>
     (await fetch(running.ready.url + path, { headers: { 'x-api-key': key } })) as Response;
   const post = (key: string, model = 'opal-medium') =>
@@ -199,7 +225,7 @@ describe('beside a running gateway', () => {
     await expect.poll(async () => (await post(String(key))).status).toBe(402);
     await json('key', 'revoke', 'acct_demo', String(keyId));
     await expect.poll(async () => (await post(String(key))).status).toBe(401);
-    await json('credits', 'grant', 'acct_demo', '--usd', '1000');
+    await runForJson('credits', 'grant', 'acct_demo', '--usd', '1000', '--data', data);
     await expect
       .poll(async () => ((await (await get('/me')).json()) as { available_credits: number }).available_credits)
       .toBeGreaterThan(1_000_000_000);

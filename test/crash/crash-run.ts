@@ -77,6 +77,7 @@ export async function crashRun(options: CrashRunOptions): Promise<CrashAudit> {
   };
   try {
     const keys = await firstKeys(site);
+    site.troubleLog();
     const models = site.catalog.models;
     const clients = new CrashClients({ random: random.fork(), keys, models, cases: requestCases(cases) });
     watch = new MeWatch({ keys, urls: () => clients.urls });

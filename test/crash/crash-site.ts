@@ -31,6 +31,8 @@ export interface CrashSite {
   command(...args: readonly string[]): Promise<string>;
   /** The account's events as the log holds them, in order. */
   accountEvents(accountId: string): Promise<StoredEvent[]>;
+  /** The trouble of the log begins. */
+  troubleLog(): void;
   /** The log does nothing wrong any more. */
   calmLog(): Promise<void>;
   /** How often each kind of trouble of the log has struck, up to now. */
@@ -54,7 +56,7 @@ export interface SiteOptions {
   readonly accountIds: readonly string[];
   /** An upstream that is there already; otherwise one is started as a process of its own. */
   readonly upstreamUrl?: string;
-  /** An event store to write to instead of the embedded log. Its trouble begins when the accounts are open. */
+  /** An event store to write to instead of the embedded log. Its trouble begins with `troubleLog`. */
   readonly store?: FaultyEventStore;
 }
 
@@ -78,7 +80,6 @@ export async function layOutSite({ folder, accountIds, upstreamUrl: given, store
     const configPath = writeConfiguration({ folder, data, upstreamUrl, catalog, store });
     const command = (...args: readonly string[]) => tryWhileAway(() => gatewayCommand(configPath, ...args));
     await Promise.all(accountIds.map((accountId) => openAccount(command, accountId)));
-    store?.begin();
     return {
       data,
       stderrPath,
@@ -89,6 +90,7 @@ export async function layOutSite({ folder, accountIds, upstreamUrl: given, store
       command,
       accountEvents: async (accountId) =>
         store?.accountEvents(accountId) ?? readStoredEvents(await command('ledger', 'events', accountId)),
+      troubleLog: () => store?.begin(),
       calmLog: async () => store?.calm(),
       get struck() {
         return store?.struck ?? {};

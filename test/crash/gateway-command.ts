@@ -1,19 +1,26 @@
-import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { runHere } from '../commands/run-here.ts';
 
 export const GATEWAY_PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 export const UPSTREAM_PROGRAM = fileURLToPath(new URL('../upstream/main.ts', import.meta.url));
 
-const COMMAND_MS_MAX = 180_000;
-const OUTPUT_BYTES_MAX = 256 * 1024 * 1024;
+/** A command that did not end with 0. */
+export class GatewayCommandError extends Error {
+  /** Its exit code. */
+  readonly code: number;
 
-/** Runs one command of the gateway program with --json and returns what it printed. @throws Error when it fails. */
+  constructor(args: readonly string[], code: number, stderr: string) {
+    super(`gateway ${args.join(' ')} ended with ${code}: ${stderr}`);
+    this.code = code;
+  }
+}
+
+/**
+ * Carries out one command of the gateway program with --json and returns what it printed: in this process, because
+ * starting one costs more than the command does. @throws GatewayCommandError when it fails
+ */
 export async function gatewayCommand(configPath: string, ...args: readonly string[]): Promise<string> {
-  const program = [GATEWAY_PROGRAM, '--config', configPath, '--json', ...args];
-  const { stdout } = await promisify(execFile)(process.execPath, program, {
-    timeout: COMMAND_MS_MAX,
-    maxBuffer: OUTPUT_BYTES_MAX,
-  });
+  const { exitCode, stdout, stderr } = await runHere('--config', configPath, '--json', ...args);
+  if (exitCode !== 0) throw new GatewayCommandError(args, exitCode, stderr);
   return stdout;
 }

@@ -7,7 +7,7 @@ import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { accountId, accountStream, commandId } from '../../contracts/ids.ts';
 import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
-import { runProgram } from '../commands/run-program.ts';
+import { runHere } from '../commands/run-here.ts';
 import { accountBooks } from '../crash/audit/account-books.ts';
 import type { StoredEvent } from '../crash/audit/stored-event.ts';
 import type { ModelPrices } from '../crash/crash-catalog.ts';
@@ -131,7 +131,7 @@ describe('the generation after an accepted loss', () => {
   it('has books that the independent audit finds right, with what the journal held', async () => {
     const site = await siteBefore();
     await site.rollBack(firstDay());
-    const accepted = await runProgram('--config', site.configPath, 'ledger', 'accept-loss', '--reason', 'test');
+    const accepted = await runHere('--config', site.configPath, 'ledger', 'accept-loss', '--reason', 'test');
     expect(accepted).toMatchObject({ exitCode: 0, stderr: '' });
     const life = await site.start();
     await life.gateway.whenReady();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import { accountId, accountStream, LEDGER_STREAM } from '../../contracts/ids.ts';
+import { runHere } from '../commands/run-here.ts';
 import { runProgram } from '../commands/run-program.ts';
 import { viewRows } from '../crash/view-rows.ts';
 import { readKept } from '../written-before/kept-state.ts';
@@ -119,7 +120,7 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
     await expect(site.start()).rejects.toThrow(
       /belongs to the ledger ledger_[0-9a-f]+, and the ledger .* it is another one/,
     );
-    const { exitCode, stderr } = await runProgram(
+    const { exitCode, stderr } = await runHere(
       '--config',
       site.configPath,
       'ledger',
@@ -145,7 +146,7 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
     expect(refused.stderr).not.toMatch(/\n {4}at /);
 
     const command = ['--config', site.configPath, '--json', 'ledger', 'accept-loss', '--reason', 'disk lost'];
-    const accepted = await runProgram(...command);
+    const accepted = await runHere(...command);
     expect(accepted).toMatchObject({ exitCode: 0, stderr: '' });
     const said = JSON.parse(accepted.stdout);
     expect(said).toMatchObject({
@@ -178,7 +179,7 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
     await rebuilt.gateway.whenReady();
     await rebuilt.stop();
     expect(viewRows(site.data, { remove: false })).toEqual(rows);
-    const again = await runProgram(...command);
+    const again = await runHere(...command);
     expect(again).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('nothing is lost') });
   });
 
@@ -188,15 +189,7 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
     const total = await countEvents(site);
     await rollBack(site, (_event, index) => index < total - 3);
     await expect(site.start()).rejects.toThrow(/lacks events that it had/);
-    const accepted = await runProgram(
-      '--config',
-      site.configPath,
-      '--json',
-      'ledger',
-      'accept-loss',
-      '--reason',
-      'test',
-    );
+    const accepted = await runHere('--config', site.configPath, '--json', 'ledger', 'accept-loss', '--reason', 'test');
     expect(accepted).toMatchObject({ exitCode: 0, stderr: '' });
     expect(JSON.parse(accepted.stdout)).toMatchObject({ lostRequests: [], suspended: ['acct_team'] });
     const life = await site.start();
@@ -211,7 +204,7 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
     const site = await lived(kind);
     await rollBack(site, firstDay());
     const other = site.copyOfFolder();
-    const accepted = await runProgram('--config', site.configPath, 'ledger', 'accept-loss', '--reason', 'test');
+    const accepted = await runHere('--config', site.configPath, 'ledger', 'accept-loss', '--reason', 'test');
     expect(accepted).toMatchObject({ exitCode: 0, stderr: '' });
     await site.down();
     cpSync(site.ledgerFile, other.ledgerFile);

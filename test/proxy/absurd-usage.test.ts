@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { meSchema } from '../../contracts/answers.ts';
 import type { CreditsDebited } from '../../contracts/events.ts';
 import { exactNumber } from '../../contracts/exact-number.ts';
-import { runForJson, runProgram } from '../commands/run-program.ts';
+import { runHere, runHereForJson } from '../commands/run-here.ts';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
@@ -60,19 +60,19 @@ it('debits what was held, and leaves the rest to an operator', async () => {
 it('is listed and dropped by its request id alone, beside the running gateway', async () => {
   const [debit] = await debits();
   const program = ['--data', gateway.data];
-  const { exceptions } = await runForJson('exception', 'list', ...program);
+  const { exceptions } = await runHereForJson('exception', 'list', ...program);
   expect(exceptions).toMatchObject([
     { accountId: 'acct_test', request: debit?.requestId, state: 'open', amountMicroUsd: String(debit?.leftOut) },
   ]);
   const id = String(debit?.requestId);
-  expect((await runProgram('exception', 'drop', id, ...program)).exitCode).toBe(2);
-  expect((await runProgram('exception', 'drop', 'req_nobody', '--reason', 'x', ...program)).exitCode).toBe(3);
-  const dropped = await runForJson('exception', 'drop', id, '--reason', 'no model writes that', ...program);
+  expect((await runHere('exception', 'drop', id, ...program)).exitCode).toBe(2);
+  expect((await runHere('exception', 'drop', 'req_nobody', '--reason', 'x', ...program)).exitCode).toBe(3);
+  const dropped = await runHereForJson('exception', 'drop', id, '--reason', 'no model writes that', ...program);
   expect(dropped).toMatchObject({ accountId: 'acct_test', dropped: true, amountMicroUsd: String(debit?.leftOut) });
-  const again = await runProgram('exception', 'approve', id, '--reason', 'x', ...program);
+  const again = await runHere('exception', 'approve', id, '--reason', 'x', ...program);
   expect([again.exitCode, again.stderr]).toEqual([3, expect.stringContaining('already dropped')]);
-  expect(await runForJson('exception', 'list', ...program)).toMatchObject({ exceptions: [] });
-  expect(await runForJson('exception', 'list', 'acct_test', '--all', ...program)).toMatchObject({
+  expect(await runHereForJson('exception', 'list', ...program)).toMatchObject({ exceptions: [] });
+  expect(await runHereForJson('exception', 'list', 'acct_test', '--all', ...program)).toMatchObject({
     exceptions: [{ request: id, state: 'dropped' }],
   });
   await expect.poll(() => metric('gateway_exceptions_open')).toBe(0);
@@ -83,7 +83,7 @@ it('is in no answer a number that lost a digit, also where an operator has appro
   expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
   const debit = (await debits()).at(-1);
   const id = String(debit?.requestId);
-  const approved = await runForJson(
+  const approved = await runHereForJson(
     ...['exception', 'approve', id, '--account', 'acct_test', '--reason', 'it did', '--data', gateway.data],
   );
   expect(approved).toMatchObject({ approved: true, amountMicroUsd: String(debit?.leftOut) });

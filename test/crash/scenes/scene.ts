@@ -50,6 +50,7 @@ export async function onStage<T>(
   let watch: MeWatch | null = null;
   try {
     const keys = await Promise.all(site.accountIds.map((accountId) => site.issueKey(accountId)));
+    site.troubleLog();
     const clients = new CrashClients({ random, keys, models: site.catalog.models, cases, restMsMax: REST_MS_MAX });
     watch = new MeWatch({ keys, urls: () => clients.urls });
     const started = (life: StartedProcess): StartedProcess => {

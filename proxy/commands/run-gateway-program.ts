@@ -1,0 +1,35 @@
+import { CommanderError } from 'commander';
+import { ConfigurationError } from '../../contracts/configuration.ts';
+import { EventLogError } from '../../contracts/event-log.ts';
+import { type CommandContext, CommandError, EXIT } from '../../ledger/commands/command-context.ts';
+import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
+import { JournalError } from '../../ledger/journal/journal-error.ts';
+import { UnusableError } from '../unusable-error.ts';
+import { gatewayProgram } from './gateway-program.ts';
+
+/** Carries out one command line, without the program's name, and says on `warn` why it fails. Returns the exit code. */
+export async function runGatewayProgram(context: CommandContext, args: readonly string[]): Promise<number> {
+  try {
+    await gatewayProgram(context).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    return exitCodeOf(error, context);
+  }
+}
+
+function exitCodeOf(error: unknown, { warn }: CommandContext): number {
+  const say = (message: string, exitCode: number): number => {
+    warn(`gateway: ${message}\n`);
+    return exitCode;
+  };
+  // commander has said what is wrong already; help and version are no errors.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
+  if (error instanceof CommandError) return say(error.message, error.exitCode);
+  if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
+  if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
+  if (error instanceof UnusableError) return say(error.message, EXIT.unavailable);
+  if (error instanceof EventLogError && error.kind === 'ambiguous')
+    return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
+  if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);
+  return say(error instanceof Error ? (error.stack ?? error.message) : String(error), 1);
+}

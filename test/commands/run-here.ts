@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import type { Configuration } from '../../contracts/configuration.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { proveLedger } from '../../projections/commands/proven-ledger.ts';
+import { compareCommandClock } from '../../proxy/clock/command-clock.ts';
+import { runGatewayProgram } from '../../proxy/commands/run-gateway-program.ts';
+import type { ProgramRun } from './run-program.ts';
+
+/**
+ * What `runProgram` does, in this process and with all that a process of its own has but `proxy/main.ts`: for commands
+ * that end by themselves. Starting a process costs more than most commands do.
+ */
+export async function runHere(...args: readonly string[]): Promise<ProgramRun> {
+  const said = { stdout: '', stderr: '' };
+  const exitCode = await runGatewayProgram(
+    {
+      openEventLog,
+      proveLedger: (log, configuration) => proveLedger(log, configuration, Date.now),
+      compareClock: (log, { clock: bounds }) =>
+        compareCommandClock(log, { wall: Date.now, monotonic: () => performance.now(), bounds }),
+      environment: process.env,
+      clock: Date.now,
+      write: (text) => {
+        said.stdout += text;
+      },
+      warn: (text) => {
+        said.stderr += text;
+      },
+    },
+    args,
+  );
+  return { exitCode, ...said };
+}
+
+/** The one JSON value that a command prints with `--json`. @throws Error when it did not end with 0 */
+export async function runHereForJson(...args: readonly string[]): Promise<Record<string, unknown>> {
+  const { exitCode, stdout, stderr } = await runHere('--json', ...args);
+  if (exitCode !== 0) throw new Error(`gateway ${args.join(' ')} ended with ${exitCode}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+const openEventLog = ({ eventLog, data }: Configuration): Promise<EventLog> =>
+  eventLog.kind === 'sqlite'
+    ? openSqliteEventLog({ path: join(data, 'ledger.db') })
+    : openEventStoreDbEventLog({ connectionString: eventLog.connectionString, waitForServer: true });
