@@ -7,7 +7,7 @@ import type { RateLimit } from './admission/rate-limit.ts';
 import type { Availability } from './availability.ts';
 import type { InFlight } from './in-flight.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
-import type { RelayParts } from './relay/message-relay.ts';
+import type { RelayParts } from './relay/relay-parts.ts';
 import type { UpstreamDirectory } from './upstream/upstream-directory.ts';
 
 /** What the routes work with. Built in assemble-gateway.ts. */

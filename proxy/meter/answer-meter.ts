@@ -1,4 +1,6 @@
 import { LIMITS } from '../../contracts/limits.ts';
+import { REQUEST_ID_CHARS_MAX } from '../upstream/upstream.ts';
+import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { exceedsBounds, parseBeginning, parseJson } from './bounded-json.ts';
 import { ANSWER_PARSED_BYTES_MAX } from './limits.ts';
 import { millitokensOfBlock } from './said-text.ts';
@@ -24,6 +26,7 @@ export interface AnswerMeter {
   readonly complete: boolean;
   /** The usage is the upstream's last word. */
   readonly isFinal: boolean;
+  /** As it may stand in the ledger. */
   readonly messageId: string | null;
   readonly stopReason: string | null;
   /** The chunk is kept, uncopied, until the body is whole: its memory must not be used again before. */
@@ -32,13 +35,18 @@ export interface AnswerMeter {
   end(): void;
 }
 
-/** @param contentLength as announced; null where it is not, and only `end` tells that the body is whole */
-export const createAnswerMeter = (contentLength: number | null): AnswerMeter => new KeepingAnswerMeter(contentLength);
+/**
+ * @param contentLength as announced; null where it is not, and only `end` tells that the body is whole
+ * @param words makes fit for the ledger what is said in words
+ */
+export const createAnswerMeter = (contentLength: number | null, words: UpstreamWords): AnswerMeter =>
+  new KeepingAnswerMeter(contentLength, words);
 
 class KeepingAnswerMeter implements AnswerMeter {
   readonly kind = 'answer';
   readonly usage = nothingSeen();
   readonly #contentLength: number | null;
+  readonly #words: UpstreamWords;
   /** The whole body, or the beginning of a long one. */
   #pieces: Buffer[] = [];
   /** Of a long body; null of any other. */
@@ -49,8 +57,9 @@ class KeepingAnswerMeter implements AnswerMeter {
   #messageId: string | null = null;
   #stopReason: string | null = null;
 
-  constructor(contentLength: number | null) {
+  constructor(contentLength: number | null, words: UpstreamWords) {
     this.#contentLength = contentLength;
+    this.#words = words;
     if (contentLength !== null && contentLength > LIMITS.answerBytesMax) this.#giveUp();
   }
 
@@ -115,10 +124,10 @@ class KeepingAnswerMeter implements AnswerMeter {
     if (!isCut && !isMessage(whole)) noteMalformed(this.usage, 'body');
     if (!isMessage(value)) return;
     this.#isComplete = whole !== undefined;
-    if (typeof value.id === 'string') this.#messageId = value.id;
+    if (typeof value.id === 'string') this.#messageId = this.#words.clean(value.id, REQUEST_ID_CHARS_MAX);
     if (typeof value.model === 'string') this.usage.model = value.model;
     if (typeof value.stop_reason === 'string') this.#stopReason = value.stop_reason;
-    takeUsage(this.usage, value.usage, 'usage');
+    takeUsage(this.usage, value.usage, 'usage', this.#words);
     // Among the members that are too long to be read, where it is in none of the others.
     if (members !== null && this.#isComplete && value.usage === undefined) noteMalformed(this.usage, 'usage');
     if (this.#isComplete && isReported(this.usage)) return;

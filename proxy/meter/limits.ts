@@ -23,6 +23,8 @@ export const MALFORMED_MAX = 16;
 export const USE_NAMES_MAX = 2 * LIMITS.pricedUsesMax;
 /** Names that are looked at in one report of uses: all that can be recorded, and each fault that can be told. */
 export const USE_NAMES_LOOKED_AT_MAX = USE_NAMES_MAX + MALFORMED_MAX;
+/** Characters that are kept of a word of an answer which goes to the ledger; a name of a use may have no more. */
+export const WORD_CHARS_MAX = 64;
 /** Characters of an upstream's error message that are kept. */
 export const ERROR_MESSAGE_MAX = 2_000;
 /** What a carry keeps between two events; above it the memory is given back. */

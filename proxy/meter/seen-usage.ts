@@ -1,6 +1,7 @@
 import { useNameField } from '../../contracts/event-fields.ts';
 import type { TokenCounts } from '../../contracts/usage.ts';
-import { MALFORMED_MAX, USE_NAMES_LOOKED_AT_MAX, USE_NAMES_MAX } from './limits.ts';
+import type { UpstreamWords } from '../upstream/upstream-words.ts';
+import { MALFORMED_MAX, USE_NAMES_LOOKED_AT_MAX, USE_NAMES_MAX, WORD_CHARS_MAX } from './limits.ts';
 
 /** What an answer has said about its usage so far. A field is null until it was said: absent is not zero. */
 export interface SeenUsage {
@@ -49,8 +50,12 @@ export const nothingSeen = (): SeenUsage => ({
 export const isReported = (seen: SeenUsage): boolean =>
   seen.inputTokens !== null && seen.outputTokens !== null && seen.malformed.length === 0;
 
-/** Takes over a `usage` object. It is cumulative: the last explicit value of each field wins, null and absent keep it. */
-export function takeUsage(seen: SeenUsage, usage: unknown, path: string): void {
+/**
+ * Takes over a `usage` object. It is cumulative: the last explicit value of each field wins, null and absent keep it.
+ *
+ * @param words makes fit for the ledger what is said in words
+ */
+export function takeUsage(seen: SeenUsage, usage: unknown, path: string, words: UpstreamWords): void {
   const said = objectIn(seen, usage, path);
   if (said === null) return;
   seen.inputTokens = count(seen, said.input_tokens, `${path}.input_tokens`) ?? seen.inputTokens;
@@ -60,9 +65,9 @@ export function takeUsage(seen: SeenUsage, usage: unknown, path: string): void {
   const written = count(seen, said.cache_creation_input_tokens, `${path}.cache_creation_input_tokens`);
   seen.cacheCreationTokens = written ?? seen.cacheCreationTokens;
   takeSplit(seen, said.cache_creation, `${path}.cache_creation`);
-  takeUses(seen, said.server_tool_use, `${path}.server_tool_use`);
-  takeIterations(seen, said.iterations);
-  if (typeof said.service_tier === 'string') seen.serviceTier = said.service_tier;
+  takeUses(seen, said.server_tool_use, `${path}.server_tool_use`, words);
+  takeIterations(seen, said.iterations, words);
+  if (typeof said.service_tier === 'string') seen.serviceTier = words.clean(said.service_tier, WORD_CHARS_MAX);
   else if (isSaid(said.service_tier)) noteMalformed(seen, `${path}.service_tier`, said.service_tier);
 }
 
@@ -121,7 +126,7 @@ function takeSplit(seen: SeenUsage, split: unknown, path: string): void {
 }
 
 /** Uses of one kind are cumulative, too. What is no name of a use is one that no price covers, under a name like it. */
-function takeUses(seen: SeenUsage, value: unknown, path: string): void {
+function takeUses(seen: SeenUsage, value: unknown, path: string, words: UpstreamWords): void {
   const said = objectIn(seen, value, path);
   if (said === null) return;
   const uses = seen.uses ?? {};
@@ -134,9 +139,8 @@ function takeUses(seen: SeenUsage, value: unknown, path: string): void {
       break;
     }
     const times = count(seen, said[field], path);
-    const name =
-      useNameField.safeParse(field).data ?? `use_${field.toLowerCase().replace(/[^a-z0-9_]/g, '_')}`.slice(0, 64);
     if (times === null) continue;
+    const name = useNameOf(words.clean(field, WORD_CHARS_MAX + 1));
     if (uses[name] === undefined && Object.keys(uses).length >= USE_NAMES_MAX) {
       noteMalformed(seen, `${path}.${name}`, times);
       continue;
@@ -147,11 +151,14 @@ function takeUses(seen: SeenUsage, value: unknown, path: string): void {
   }
 }
 
+const useNameOf = (word: string): string =>
+  useNameField.safeParse(word).data ?? `use_${word.toLowerCase().replace(/[^a-z0-9_]/g, '_')}`.slice(0, WORD_CHARS_MAX);
+
 /** Tokens of a model's own rounds are in the usage beside; those of compactions and of other models are not. */
-function takeIterations(seen: SeenUsage, iterations: unknown): void {
+function takeIterations(seen: SeenUsage, iterations: unknown, words: UpstreamWords): void {
   if (!Array.isArray(iterations)) return;
-  for (const one of iterations)
-    if (isObject(one) && typeof one.type === 'string' && one.type !== 'message') seen.otherIteration = one.type;
+  const other = iterations.findLast((one) => isObject(one) && typeof one.type === 'string' && one.type !== 'message');
+  if (other !== undefined) seen.otherIteration = words.clean(String(other.type), WORD_CHARS_MAX);
 }
 
 /** A number of tokens; null where none was said, or, which is noted, what was said is no whole number of at least 0. */

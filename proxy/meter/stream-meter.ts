@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { EventCarry } from './event-carry.ts';
 import { EVENT_BYTES_MAX } from './limits.ts';
 import { LineEnds } from './line-ends.ts';
@@ -30,7 +31,8 @@ export interface StreamMeter {
   end(): void;
 }
 
-export const createStreamMeter = (): StreamMeter => new SearchingStreamMeter();
+/** @param words makes fit for the ledger what is said in words */
+export const createStreamMeter = (words: UpstreamWords): StreamMeter => new SearchingStreamMeter(words);
 
 const LF = 0x0a;
 const BLANK_LINE = Buffer.from('\n\n');
@@ -38,8 +40,8 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 class SearchingStreamMeter implements StreamMeter {
   readonly kind = 'stream';
-  readonly #reading = new StreamReading();
-  readonly usage = this.#reading.usage;
+  readonly #reading: StreamReading;
+  readonly usage: SeenUsage;
   readonly #lineEnds = new LineEnds();
   readonly #carry = new EventCarry();
   readonly #stream = new StreamSearch();
@@ -52,6 +54,11 @@ class SearchingStreamMeter implements StreamMeter {
   /** Nothing has ended yet, so that what comes next begins the stream: a byte order mark may stand there. */
   #isAtStart = true;
   #hasEnded = false;
+
+  constructor(words: UpstreamWords) {
+    this.#reading = new StreamReading(words);
+    this.usage = this.#reading.usage;
+  }
 
   get complete(): boolean {
     const { isStopped, isOver, stopReason } = this.#reading;

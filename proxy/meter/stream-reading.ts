@@ -1,3 +1,5 @@
+import { REQUEST_ID_CHARS_MAX } from '../upstream/upstream.ts';
+import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { exceedsBounds, parseBeginning, parseJson } from './bounded-json.ts';
 import { ERROR_MESSAGE_MAX } from './limits.ts';
 import { millitokensOfEvent } from './said-text.ts';
@@ -17,14 +19,20 @@ export interface UpstreamErrorEvent {
  * comes after either is no part of it and is not taken, however the bytes fall.
  */
 export class StreamReading {
+  readonly #words: UpstreamWords;
   readonly usage = nothingSeen();
   /** `message_stop` was taken. */
   isStopped = false;
   /** Of a `message_delta`: the answer has ended, and its usage is the last word. Null until it is known. */
   stopReason: string | null = null;
   errorEvent: UpstreamErrorEvent | null = null;
+  /** As it may stand in the ledger. */
   messageId: string | null = null;
   #hasSaidOutput = false;
+
+  constructor(words: UpstreamWords) {
+    this.#words = words;
+  }
 
   /** The message is over: nothing that comes is taken any more. */
   get isOver(): boolean {
@@ -93,14 +101,14 @@ export class StreamReading {
   #takeStart(value: unknown): void {
     const message = objectIn(this.usage, value, 'message_start.message');
     if (message === null) return;
-    if (typeof message.id === 'string') this.messageId = message.id;
+    if (typeof message.id === 'string') this.messageId = this.#words.clean(message.id, REQUEST_ID_CHARS_MAX);
     if (typeof message.model === 'string') this.usage.model = message.model;
-    takeUsage(this.usage, message.usage, 'message_start.message.usage');
+    takeUsage(this.usage, message.usage, 'message_start.message.usage', this.#words);
   }
 
   #takeDelta({ delta, usage }: JsonObject): void {
     if (isObject(delta) && typeof delta.stop_reason === 'string') this.stopReason = delta.stop_reason;
-    takeUsage(this.usage, usage, 'message_delta.usage');
+    takeUsage(this.usage, usage, 'message_delta.usage', this.#words);
     const said = isObject(usage) ? usage.output_tokens : null;
     // What was said and not taken is malformed: then the last word is missing.
     if (said !== null && said !== undefined) this.#hasSaidOutput = said === this.usage.outputTokens;

@@ -5,7 +5,6 @@ import type { SeenUsage } from '../meter/seen-usage.ts';
 
 /** Tiers that have a price: standard, and priority, which is standard where nobody asked for it. */
 const PRICED_TIERS: ReadonlySet<string> = new Set(['standard', 'priority']);
-const SHOWN_CHARS_MAX = 64;
 
 /**
  * What an answer reported beside its tokens: uses that are billed by the use, and what no price covers. The latter is
@@ -17,8 +16,8 @@ export function extrasOf(seen: SeenUsage, card: RateCard): Pick<Ending, 'uses' |
   const unpriced = used
     .filter(([name]) => !FREE_USES.has(name) && rateOfUse(card, name) === null)
     .map(([name, times]) => `server_tool_use.${name}: ${times}`);
-  if (serviceTier !== null && !PRICED_TIERS.has(serviceTier)) unpriced.push(`service_tier: ${shown(serviceTier)}`);
-  if (otherIteration !== null) unpriced.push(`iterations: ${shown(otherIteration)}`);
+  if (serviceTier !== null && !PRICED_TIERS.has(serviceTier)) unpriced.push(`service_tier: ${serviceTier}`);
+  if (otherIteration !== null) unpriced.push(`iterations: ${otherIteration}`);
   unpriced.push(...seen.unread);
   return {
     ...(used.length === 0 ? {} : { uses: Object.fromEntries(used) }),
@@ -34,6 +33,3 @@ export function unreadOf({ unread }: SeenUsage): Pick<Ending, 'unpriced'> {
   const unpriced = unread.filter((what) => !what.startsWith('body '));
   return unpriced.length === 0 ? {} : { unpriced };
 }
-
-/** An upstream's word, as it may stand in the ledger. */
-const shown = (word: string): string => word.slice(0, SHOWN_CHARS_MAX).replace(/[^\x20-\x7e]/g, '?');

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { ERROR_TABLE, errorEnvelope, type Refusal } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
+import type { PassedRefusal } from './refused-body.ts';
 
 /**
  * The client's end of a relayed request: writes bytes as they are given, tells of back-pressure, and is destroyed,
@@ -40,6 +41,12 @@ export class ClientAnswer {
     process.nextTick(() => {
       if (!this.#response.destroyed) this.#response.flushHeaders();
     });
+  }
+
+  /** An answer that is whole, but for its end. */
+  pass({ status, headers, body }: PassedRefusal): void {
+    this.begin(status, headers, false);
+    this.write(body);
   }
 
   /** Returns false when the client reads slower than we write; `onceDrained` tells when it has caught up. */

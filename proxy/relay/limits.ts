@@ -3,3 +3,5 @@
  * would hold up all others.
  */
 export const PARSED_ON_LEAVING_BYTES_MAX = 1024 * 1024;
+/** Of an upstream's refusal, whose body is read whole before it is passed on. */
+export const REFUSED_BODY_BYTES_MAX = 1024 * 1024;

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { Outcome } from '../../contracts/events.ts';
 import { NO_TOKENS } from '../../contracts/usage.ts';
@@ -6,9 +5,9 @@ import type { Ending } from '../../ledger/settlement/request-record.ts';
 import { createAnswerMeter } from '../meter/answer-meter.ts';
 import { GuardedMeter } from '../meter/guarded-meter.ts';
 import { createStreamMeter } from '../meter/stream-meter.ts';
-import type { RequestAccounting } from '../request-accounting.ts';
 import {
-  REQUEST_ID_CHARS_MAX,
+  isEncoded,
+  isOverTime,
   type UpstreamControl,
   type UpstreamError,
   type UpstreamErrorKind,
@@ -16,26 +15,15 @@ import {
 } from '../upstream/upstream.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import type { ClientAnswer } from './client-answer.ts';
-import type { Drains } from './drains.ts';
 import { type EndedRequest, endingOf, isPriorityUnasked } from './ending.ts';
 import { HeldBack } from './held-back.ts';
 import { estimateInput } from './input-estimate.ts';
 import { isEventStream } from './media-type.ts';
+import { RefusedBody } from './refused-body.ts';
+import type { RelayParts } from './relay-parts.ts';
 import type { RelayedRequest } from './relayed-request.ts';
 import { UpstreamAttempt } from './upstream-attempt.ts';
 import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus } from './upstream-refusal.ts';
-
-export interface RelayParts {
-  readonly accounting: RequestAccounting;
-  readonly drains: Drains;
-  readonly logger: Logger;
-  readonly clock: () => number;
-  /** Milliseconds by a clock that nobody sets. */
-  readonly monotonic: () => number;
-  readonly chargeInterrupted: 'none' | 'reported';
-  /** A client that takes no byte for so long has left. */
-  readonly clientStallMs: number;
-}
 
 /**
  *            ┌── next deployment ◀─┐
@@ -60,6 +48,8 @@ export class MessageRelay {
   #meter: GuardedMeter | null = null;
   #upstreamRequestId: string | null = null;
   #pieces: Buffer[] = [];
+  /** Of a head that is passed on. */
+  #refused: RefusedBody | null = null;
   /** Some upstream may have seen the request. */
   #hasReached = false;
   /** The upstream of this attempt may have seen it. */
@@ -109,7 +99,7 @@ export class MessageRelay {
 
   onEnd(): void {
     this.#passPieces();
-    if (this.#phase === 'passing') this.#end();
+    if (this.#phase === 'passing') this.#passRefusal();
     if (this.#phase !== 'relaying' || this.#meter === null) return;
     this.#meter.end();
     // Its own error event has said it; only one that the client can read, with its blank line, ends the answer.
@@ -130,7 +120,8 @@ export class MessageRelay {
       return;
     }
     this.#meter?.end();
-    if (this.#meter?.complete === true) this.#conclude();
+    if (this.#refused !== null) this.#refuse(refusalForFailure(error.kind));
+    else if (this.#meter?.complete === true) this.#conclude();
     else if (this.#isClients(error.kind)) this.#dropClient();
     else this.#breakOff(`the upstream broke off: ${error.kind}`);
   }
@@ -169,17 +160,18 @@ export class MessageRelay {
   }
 
   #beginRelaying(headers: UpstreamHeaders): void {
-    if (headers.contentEncoding !== null && headers.contentEncoding !== 'identity') {
+    if (isEncoded(headers)) {
       // Only what can be read can be metered; it was asked for unencoded.
       this.#attemptFailed(refusal('upstream_failed', 'the model did not answer; try again'), {
         contentEncoding: headers.contentEncoding,
       });
       return;
     }
+    const { words } = this.#deployment.upstream;
     const isStream = isEventStream(headers.contentType, this.#request.isStream);
     this.#phase = 'relaying';
     this.#meter = new GuardedMeter(
-      isStream ? createStreamMeter() : createAnswerMeter(headers.contentLength),
+      isStream ? createStreamMeter(words) : createAnswerMeter(headers.contentLength, words),
       this.#tellFault,
     );
     if (!this.#isClientGone) this.#client.begin(200, headers, isStream);
@@ -187,17 +179,29 @@ export class MessageRelay {
 
   #beginPassing(status: number, headers: UpstreamHeaders): void {
     this.#phase = 'passing';
+    this.#refused = new RefusedBody(status, headers);
     this.#account('upstream_refused');
-    if (!this.#isClientGone) this.#client.begin(status, headers, false);
+  }
+
+  #passRefusal(): void {
+    const passed = this.#refused?.end(this.#deployment.upstream.words);
+    if (passed?.type === 'refusal') this.#refuse(passed);
+    if (passed?.type !== 'passed') return;
+    if (!this.#isClientGone) this.#client.pass(passed);
+    this.#end();
   }
 
   #passPieces(): void {
     const pieces = this.#pieces;
     if (pieces.length === 0) return;
     this.#pieces = [];
-    if (this.#phase !== 'relaying' && this.#phase !== 'passing') return;
+    if (this.#phase !== 'relaying' && this.#refused === null) return;
     const [first] = pieces;
     const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+    if (this.#refused !== null) {
+      this.#refused.add(bytes);
+      return;
+    }
     this.#meter?.push(bytes);
     // What a complete answer costs is in the journal before its last bytes go out. An answer that the client gets as an
     // error costs nothing, though the client leaves when it reads that.
@@ -330,7 +334,7 @@ export class MessageRelay {
       upstream: {
         provider: this.#deployment.upstream.name,
         model: this.#deployment.model,
-        requestId: this.#upstreamRequestId ?? this.#meter?.messageId?.slice(0, REQUEST_ID_CHARS_MAX) ?? null,
+        requestId: this.#upstreamRequestId ?? this.#meter?.messageId ?? null,
       },
       seen,
       isFinal: this.#meter?.isFinal ?? false,
@@ -393,6 +397,3 @@ export class MessageRelay {
     this.#onEnded();
   }
 }
-
-/** The gateway's own limits have ended the call. */
-const isOverTime = (kind: UpstreamErrorKind): boolean => kind === 'timeout' || kind === 'overdue';

@@ -2,8 +2,15 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensAnswerSchema } from '../../contracts/messages.ts';
 import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
 import { editTopLevel } from '../request-body/edit-top-level.ts';
-import type { UpstreamControl, UpstreamError, UpstreamHeaders, UpstreamReceiver } from './upstream.ts';
+import {
+  isEncoded,
+  type UpstreamControl,
+  type UpstreamError,
+  type UpstreamHeaders,
+  type UpstreamReceiver,
+} from './upstream.ts';
 import type { Deployment } from './upstream-directory.ts';
+import type { UpstreamWords } from './upstream-words.ts';
 
 export interface CountRequest {
   readonly body: Buffer;
@@ -33,13 +40,14 @@ export function countUpstream({ upstream, model }: Deployment, count: CountReque
       : editTopLevel(count.body, { set: isSameModel ? {} : { model: JSON.stringify(model) }, remove });
   const { version, beta } = count;
   return new Promise((resolve) => {
-    const receiver = new CountReceiver(resolve);
+    const receiver = new CountReceiver(resolve, upstream.words);
     upstream.send({ path: '/v1/messages/count_tokens', body, version, beta }, receiver);
   });
 }
 
 class CountReceiver implements UpstreamReceiver {
   readonly #resolve: (result: CountResult) => void;
+  readonly #words: UpstreamWords;
   readonly #timer: NodeJS.Timeout;
   readonly #pieces: Buffer[] = [];
   #bytes = 0;
@@ -47,8 +55,9 @@ class CountReceiver implements UpstreamReceiver {
   #headers: UpstreamHeaders | null = null;
   #control: UpstreamControl | null = null;
 
-  constructor(resolve: (result: CountResult) => void) {
+  constructor(resolve: (result: CountResult) => void, words: UpstreamWords) {
     this.#resolve = resolve;
+    this.#words = words;
     this.#timer = setTimeout(() => this.#fail({ kind: 'timeout', message: 'no count in time' }), LIMITS.countTokensMs);
   }
 
@@ -72,8 +81,13 @@ class CountReceiver implements UpstreamReceiver {
     const body = Buffer.concat(this.#pieces);
     const inputTokens = this.#status === 200 ? readCount(body) : null;
     if (inputTokens !== null) this.#resolve({ type: 'counted', inputTokens, body });
-    else if (this.#headers !== null && this.#status !== 200)
-      this.#resolve({ type: 'answered', status: this.#status, headers: this.#headers, body });
+    else if (this.#headers !== null && this.#status !== 200 && !isEncoded(this.#headers))
+      this.#resolve({
+        type: 'answered',
+        status: this.#status,
+        headers: this.#headers,
+        body: this.#words.redacted(body),
+      });
     else this.#resolve({ type: 'failed', error: { kind: 'reset', message: 'the answer is not a count' } });
   }
 

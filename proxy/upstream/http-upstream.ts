@@ -1,6 +1,7 @@
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { ProviderConfiguration } from '../../contracts/configuration.ts';
 import {
+  HEADER_CHARS_MAX,
   REQUEST_ID_CHARS_MAX,
   type Upstream,
   type UpstreamCall,
@@ -9,6 +10,7 @@ import {
   type UpstreamHeaders,
   type UpstreamReceiver,
 } from './upstream.ts';
+import { UpstreamWords } from './upstream-words.ts';
 
 /**
  * A provider over HTTP, with pooled keep-alive connections. undici's `dispatch` with a raw handler is the cheapest way
@@ -20,6 +22,7 @@ export class HttpUpstream implements Upstream {
   readonly countsTokens: boolean;
   readonly keepsThreads = true;
   readonly totalMs: number;
+  readonly words: UpstreamWords;
   readonly #provider: ProviderConfiguration;
   readonly #pool: Pool;
   readonly #basePath: string;
@@ -30,6 +33,7 @@ export class HttpUpstream implements Upstream {
     this.onClientDisconnect = provider.onClientDisconnect;
     this.countsTokens = provider.countTokens;
     this.totalMs = provider.totalMs;
+    this.words = new UpstreamWords(provider.apiKey);
     this.#provider = provider;
     this.#basePath = pathname.replace(/\/+$/, '');
     this.#pool = new Pool(origin, {
@@ -50,7 +54,7 @@ export class HttpUpstream implements Upstream {
       headers: this.#headers(call),
       body: call.body,
     };
-    this.#pool.dispatch(options, new DispatchReceiver(receiver));
+    this.#pool.dispatch(options, new DispatchReceiver(receiver, this.words));
   }
 
   async close(): Promise<void> {
@@ -70,10 +74,12 @@ export class HttpUpstream implements Upstream {
 
 class DispatchReceiver implements Dispatcher.DispatchHandler {
   readonly #receiver: UpstreamReceiver;
+  readonly #words: UpstreamWords;
   #started = false;
 
-  constructor(receiver: UpstreamReceiver) {
+  constructor(receiver: UpstreamReceiver, words: UpstreamWords) {
     this.#receiver = receiver;
+    this.#words = words;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -87,7 +93,7 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     // An informational answer announces another; only the last head counts.
-    if (status >= 200) this.#receiver.onHead(status, readHeaders(headers));
+    if (status >= 200) this.#receiver.onHead(status, readHeaders(headers, this.#words));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -103,7 +109,7 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
   }
 
   #classify(error: Error): UpstreamError {
-    const { message } = error;
+    const message = this.#words.clean(error.message, HEADER_CHARS_MAX);
     if (error instanceof Aborted) return { kind: 'aborted', message };
     if (!this.#started || error instanceof errors.ConnectTimeoutError) return { kind: 'unreached', message };
     if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError)
@@ -122,16 +128,18 @@ const controlOf = (controller: Dispatcher.DispatchController): UpstreamControl =
   abort: () => controller.abort(new Aborted('the gateway ended the call')),
 });
 
-function readHeaders(headers: Record<string, string | string[] | undefined>): UpstreamHeaders {
+function readHeaders(headers: Record<string, string | string[] | undefined>, words: UpstreamWords): UpstreamHeaders {
   const one = (name: string): string | null => {
     const value = headers[name];
     return (Array.isArray(value) ? value[0] : value) ?? null;
   };
+  const clean = (text: string | null, charsMax: number): string | null =>
+    text === null ? null : words.clean(text, charsMax);
   return {
-    contentType: one('content-type') ?? '',
+    contentType: clean(one('content-type'), HEADER_CHARS_MAX) ?? '',
     contentLength: wholeNumber(one('content-length')),
-    contentEncoding: one('content-encoding'),
-    requestId: (one('request-id') ?? one('x-request-id'))?.slice(0, REQUEST_ID_CHARS_MAX) ?? null,
+    contentEncoding: clean(one('content-encoding'), HEADER_CHARS_MAX),
+    requestId: clean(one('request-id') ?? one('x-request-id'), REQUEST_ID_CHARS_MAX),
     retryAfterS: wholeNumber(one('retry-after')),
   };
 }

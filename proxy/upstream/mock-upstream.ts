@@ -2,6 +2,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import type { Message } from '../../contracts/messages.ts';
 import { type MockRequest, mockReply, mockTokens } from './mock-reply.ts';
 import type { Upstream, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from './upstream.ts';
+import { NO_SECRETS } from './upstream-words.ts';
 
 /** The built-in upstream: `svc-mock`, and every model of the example catalog. No network, no money. */
 export class MockUpstream implements Upstream {
@@ -9,6 +10,7 @@ export class MockUpstream implements Upstream {
   readonly onClientDisconnect = 'drain';
   readonly countsTokens = true;
   readonly keepsThreads = false;
+  readonly words = NO_SECRETS;
   readonly totalMs = LIMITS.requestTotalMs;
 
   send(call: UpstreamCall, receiver: UpstreamReceiver): void {

@@ -1,3 +1,5 @@
+import type { UpstreamWords } from './upstream-words.ts';
+
 /** One way to reach a provider that speaks the Messages protocol. A port of the relay, implemented over HTTP and by the mock. */
 export interface Upstream {
   readonly name: string;
@@ -9,6 +11,8 @@ export interface Upstream {
   readonly keepsThreads: boolean;
   /** The most milliseconds that one call may take. */
   readonly totalMs: number;
+  /** Makes fit for events, logs and errors what it says. The strings of its heads and errors are. */
+  readonly words: UpstreamWords;
   /** Starts a call. `onStart` may come before `send` returns, all else later. */
   send(call: UpstreamCall, receiver: UpstreamReceiver): void;
   close(): Promise<void>;
@@ -43,6 +47,10 @@ export interface UpstreamHeaders {
   readonly retryAfterS: number | null;
 }
 
+/** It was asked for unencoded: only what can be read can be metered, or looked through. */
+export const isEncoded = ({ contentEncoding }: UpstreamHeaders): boolean =>
+  contentEncoding !== null && contentEncoding !== 'identity';
+
 export interface UpstreamControl {
   pause(): void;
   resume(): void;
@@ -52,6 +60,8 @@ export interface UpstreamControl {
 
 /** Of an upstream's own id of a request: journal and ledger keep it, so its length is not the upstream's to choose. */
 export const REQUEST_ID_CHARS_MAX = 200;
+/** Of the other strings that a head or an error brings. */
+export const HEADER_CHARS_MAX = 200;
 
 export type UpstreamErrorKind =
   /** No connection was made: the upstream has not seen the request. */
@@ -62,6 +72,9 @@ export type UpstreamErrorKind =
   | 'overdue'
   | 'reset'
   | 'aborted';
+
+/** The gateway's own limits have ended the call. */
+export const isOverTime = (kind: UpstreamErrorKind): boolean => kind === 'timeout' || kind === 'overdue';
 
 export interface UpstreamError {
   readonly kind: UpstreamErrorKind;

@@ -174,6 +174,16 @@ describe('the upstream fails before the first byte', () => {
     await nothingIsHeld();
   });
 
+  it('with a refusal that breaks off: 502, not half of it', async () => {
+    await start();
+    upstream.answerWith([head(400), write('{"type":"error","err'), reset]);
+    const answer = await postMessage(gateway);
+    expect(answer.status).toBe(502);
+    expect(JSON.parse((await answer.rest()).toString('utf8'))).toMatchObject({ error: { type: 'api_error' } });
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_refused', billable: false }]);
+    await nothingIsHeld();
+  });
+
   it.each([401, 403])('with %i: 502 without detail, for the credential is ours', async (status) => {
     await start();
     upstream.answerWith(

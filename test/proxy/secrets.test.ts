@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyId } from '../../contracts/ids.ts';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { failure, hangUp, head, json, reset, write } from '../upstream/answer.ts';
+import { end, failure, hangUp, head, json, raw, reset, write } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
 import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
 import { asking, call, get, post } from './fixtures/call.ts';
@@ -22,6 +22,8 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 const logLines: string[] = [];
 const errorBodies: string[] = [];
+/** Heads, and the bodies of errors, of what an upstream answered that says our key. */
+const echoes: string[] = [];
 let upstream: Upstream;
 let gateway: TestGateway;
 let revoked = '';
@@ -51,6 +53,7 @@ async function doEverything(): Promise<void> {
   await callWell();
   await callBadly();
   await failUpstream();
+  await echoKey();
   await breakConnections();
 }
 
@@ -119,6 +122,48 @@ async function failUpstream(): Promise<void> {
   upstream.answerWith(defaultAnswer);
 }
 
+/** The upstream says our own key to it in every place. */
+async function echoKey(): Promise<void> {
+  const said = 'x'.repeat(3);
+  const echo = {
+    type: 'error',
+    error: { type: 'invalid_request_error', message: `key Bearer ${UPSTREAM_KEY} ${said}` },
+  };
+  const usage = {
+    input_tokens: UPSTREAM_KEY,
+    output_tokens: 5,
+    service_tier: UPSTREAM_KEY,
+    server_tool_use: { [UPSTREAM_KEY]: 2, [`${'x'.repeat(30)}${UPSTREAM_KEY}`]: 3 },
+    iterations: [{ type: UPSTREAM_KEY }],
+  };
+  const answer = { type: 'message', id: `msg_${UPSTREAM_KEY}`, content: [], stop_reason: 'end_turn', usage };
+  const events = [
+    `event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: answer })}\n\n`,
+    `event: message_delta\ndata: ${JSON.stringify({ type: 'message_delta', delta: { stop_reason: 'x' }, usage })}\n\n`,
+    'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+  ];
+  const type = { 'content-type': `application/json; k=${UPSTREAM_KEY}` };
+  const cut = JSON.stringify(echo).indexOf(UPSTREAM_KEY) + 5;
+  const scripts: Script[] = [
+    ...[400, 404, 413, 422].map((status) => failure(status, echo, { ...type, 'request-id': UPSTREAM_KEY })),
+    [head(400), write(JSON.stringify(echo).slice(0, cut)), write(JSON.stringify(echo).slice(cut)), end],
+    json(answer, { headers: type }),
+    json(answer, { headers: { 'request-id': UPSTREAM_KEY } }),
+    json(answer, { headers: { 'content-encoding': UPSTREAM_KEY } }),
+    failure(400, echo, { 'content-encoding': UPSTREAM_KEY }),
+    [raw(`HTTP/1.1 200 OK\r\n${UPSTREAM_KEY}\r\n\r\n`), hangUp],
+    [head(), ...events.map(write), end],
+  ];
+  for (const script of scripts) {
+    upstream.answerWith(script);
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+      const { status, text, headers } = await post(gateway, path, asking('opal-medium'));
+      echoes.push(`${status} ${JSON.stringify(headers)} ${status === 200 ? '' : text}`);
+    }
+  }
+  upstream.answerWith(defaultAnswer);
+}
+
 async function breakConnections(): Promise<void> {
   errorBodies.push(await sendRaw(gateway.url, `GARBAGE ${gateway.key} ${PROMPT}\r\n\r\n`));
   const filler = `x-filler: ${PROMPT.repeat(4_000)}`;
@@ -166,6 +211,14 @@ describe('after every kind of request and failure', () => {
     expectNone(errorBodies, [...secrets(), ...hashes(), ["the upstream's own words", UPSTREAM_DETAIL]]);
   });
 
+  it('an upstream that says our key to it is passed on without it', () => {
+    expect(echoes.filter((text) => text.startsWith('400') && text.includes('key [redacted] xxx'))).not.toHaveLength(0);
+    expectNone(echoes, secrets());
+    // As a name of a use it would come in small letters, without its dashes.
+    const [spelled] = [UPSTREAM_KEY.replaceAll('-', '_')];
+    expectNone(logLines, [['the key as a name', spelled]]);
+  });
+
   it('nothing reaches the upstream that tells whose request it was', () => {
     const sent = upstream.requests.map(({ headers, body, path }) => JSON.stringify(headers) + path + body.toString());
     expectNone(sent, [
@@ -183,7 +236,7 @@ describe('after every kind of request and failure', () => {
       (type === 'ApiKeyIssued' ? issuing : events).push(metadata + data);
     }
     expect(events.length).toBeGreaterThan(30);
-    expectNone([...events, ...issuing], secrets());
+    expectNone([...events, ...issuing], [...secrets(), ['the key as a name', UPSTREAM_KEY.replaceAll('-', '_')]]);
     expectNone(events, hashes());
     expect(issuing.filter((text) => text.includes(sha256(revoked)))).toHaveLength(1);
   });

@@ -11,6 +11,7 @@ import {
 import { tokenCounts } from '../../../proxy/meter/seen-usage.ts';
 import { createStreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
+import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { chunkSizes, chunksOf } from './arbitrary-stream.ts';
 import { messageStream } from './streams.ts';
 
@@ -26,7 +27,7 @@ const MESSAGE = {
 const BODY = Buffer.from(JSON.stringify(MESSAGE));
 
 function metered(body: Buffer, contentLength: number | null, sizes: readonly number[] = [body.length]): AnswerMeter {
-  const meter = createAnswerMeter(contentLength);
+  const meter = createAnswerMeter(contentLength, NO_SECRETS);
   for (const chunk of chunksOf(body, sizes)) meter.push(chunk);
   return meter;
 }
@@ -176,18 +177,18 @@ describe('the answer meter', () => {
 
   it('stops keeping a body over the bound, announced or not, and says so', () => {
     const piece = Buffer.alloc(LIMITS.answerBytesMax / 4, ' ');
-    const unannounced = createAnswerMeter(null);
+    const unannounced = createAnswerMeter(null, NO_SECRETS);
     for (let index = 0; index < 4; index++) unannounced.push(piece);
     expect(unannounced.usage.malformed).toEqual([]);
     unannounced.push(BODY);
     unannounced.end();
     expect(unannounced).toMatchObject({ complete: false, usage: { inputTokens: null, malformed: ['body'] } });
     expect(unannounced.usage.bytes).toBe(LIMITS.answerBytesMax + BODY.length);
-    expect(createAnswerMeter(LIMITS.answerBytesMax + 1).usage.malformed).toEqual(['body']);
+    expect(createAnswerMeter(LIMITS.answerBytesMax + 1, NO_SECRETS).usage.malformed).toEqual(['body']);
   });
 
   it('counts the same tokens as the stream of the same Message', () => {
-    const stream = createStreamMeter();
+    const stream = createStreamMeter(NO_SECRETS);
     stream.push(Buffer.from(messageStream([])));
     expect(tokenCounts(metered(BODY, BODY.length).usage)).toEqual(tokenCounts(stream.usage));
   });

@@ -34,7 +34,8 @@ export function readStream(bytes: Buffer, hasEnded = false): ReferenceReading {
       if (said !== null) hasOutput = isCount(said);
       takeUsage(reading, value.usage, 'message_delta.usage');
     } else if (isPlain(value.message)) {
-      if (typeof value.message.id === 'string') reading.id = value.message.id;
+      if (typeof value.message.id === 'string')
+        reading.id = value.message.id.replace(/[\t-\r]/g, ' ').replace(/[^ -~]/g, '?');
       if (typeof value.message.model === 'string') reading.fields.model = value.message.model;
       takeUsage(reading, value.message.usage, 'message_start.message.usage');
     } else if (value.message !== null && value.message !== undefined) noteOnce(reading, 'message_start.message');

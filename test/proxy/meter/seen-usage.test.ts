@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { MALFORMED_MAX, USE_NAMES_LOOKED_AT_MAX, USE_NAMES_MAX } from '../../../proxy/meter/limits.ts';
 import { isReported, nothingSeen, takeUsage, tokenCounts } from '../../../proxy/meter/seen-usage.ts';
+import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 
 const seenFrom = (...usages: readonly unknown[]) => {
   const seen = nothingSeen();
-  for (const usage of usages) takeUsage(seen, usage, 'usage');
+  for (const usage of usages) takeUsage(seen, usage, 'usage', NO_SECRETS);
   return seen;
 };
 

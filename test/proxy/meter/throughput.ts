@@ -2,7 +2,9 @@
  * What the stream meter costs for each event, against JSON.parse of each event in the same run. Run it by itself:
  * `node test/proxy/meter/throughput.ts`. It takes a few seconds and ends.
  */
+
 import { createStreamMeter } from '../../../proxy/meter/stream-meter.ts';
+import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { deltaEvent, messageStream } from './streams.ts';
 
 const EVENTS = 100;
@@ -51,7 +53,7 @@ function nsPerRun(run: () => void): number {
 }
 
 function feed(chunks: readonly Buffer[]): void {
-  const meter = createStreamMeter();
+  const meter = createStreamMeter(NO_SECRETS);
   for (const chunk of chunks) meter.push(chunk);
 }
 

@@ -10,6 +10,7 @@ import { IMAGE_TOKENS_ESTIMATE_MAX, imageTokens } from '../../../proxy/relay/ima
 import { estimateInput, weighLongInput } from '../../../proxy/relay/input-estimate.ts';
 import { weighInput } from '../../../proxy/relay/input-weight.ts';
 import { PARSED_ON_LEAVING_BYTES_MAX } from '../../../proxy/relay/limits.ts';
+import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 
 const rates = ratesFrom(rate(3_000_000n), rate(15_000_000n));
 if (rates === null) throw new Error('the prices have whole cache rates');
@@ -248,7 +249,7 @@ describe('an ending', () => {
   it('leaves what was reported and cannot be read to an operator', () => {
     const unpricedFor = (usage: unknown) => {
       const said = nothingSeen();
-      takeUsage(said, usage, 'usage');
+      takeUsage(said, usage, 'usage', NO_SECRETS);
       return ended({ outcome: 'completed', seen: said, isFinal: true }).unpriced;
     };
     for (const [value, shown] of [
@@ -281,6 +282,7 @@ describe('an ending', () => {
       said,
       { input_tokens: 1, output_tokens: 1, server_tool_use: { ...uses, web_search_requests: 3 } },
       'usage',
+      NO_SECRETS,
     );
     const priced = rateCard('model-1', 1, rates, 2, { web_search_requests: rate(10_000_000_000n) });
     const ending = ended({ outcome: 'completed', seen: said, isFinal: true, card: priced });
@@ -290,7 +292,12 @@ describe('an ending', () => {
 
   it('leaves what cannot be read to an operator also where it is not charged, but no body that reports nothing', () => {
     const said = nothingSeen();
-    takeUsage(said, { input_tokens: 1, output_tokens: -1, server_tool_use: { web_search_requests: 1 } }, 'usage');
+    takeUsage(
+      said,
+      { input_tokens: 1, output_tokens: -1, server_tool_use: { web_search_requests: 1 } },
+      'usage',
+      NO_SECRETS,
+    );
     noteMalformed(said, 'body');
     const interrupted = ended({ outcome: 'upstream_interrupted', seen: said });
     expect(interrupted).toMatchObject({ billable: false, unpriced: ['usage.output_tokens: -1 cannot be read'] });

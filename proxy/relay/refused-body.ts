@@ -1,0 +1,46 @@
+import { type Refusal, refusal } from '../../contracts/errors.ts';
+import { isEncoded, type UpstreamHeaders } from '../upstream/upstream.ts';
+import type { UpstreamWords } from '../upstream/upstream-words.ts';
+import { REFUSED_BODY_BYTES_MAX } from './limits.ts';
+
+/** What an upstream has refused a request with, as it goes to the client. */
+export interface PassedRefusal {
+  readonly type: 'passed';
+  readonly status: number;
+  readonly headers: UpstreamHeaders;
+  readonly body: Buffer;
+}
+
+/**
+ * The body of an upstream's refusal, kept until it is whole: our credential may stand in it, cut by any chunks. What
+ * cannot be looked through, for its length or its encoding, is told in our words.
+ */
+export class RefusedBody {
+  readonly #status: number;
+  readonly #headers: UpstreamHeaders;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(status: number, headers: UpstreamHeaders) {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  add(piece: Buffer): void {
+    this.#bytes += piece.length;
+    if (this.#bytes <= REFUSED_BODY_BYTES_MAX) this.#pieces.push(piece);
+    else this.#pieces = [];
+  }
+
+  end(words: UpstreamWords): PassedRefusal | Refusal {
+    if (this.#bytes > REFUSED_BODY_BYTES_MAX || isEncoded(this.#headers))
+      return refusal('invalid_request', 'the model refused the request, and what it said cannot be passed on');
+    const body = words.redacted(Buffer.concat(this.#pieces));
+    return {
+      type: 'passed',
+      status: this.#status,
+      headers: { ...this.#headers, contentLength: body.length },
+      body,
+    };
+  }
+}

@@ -1,0 +1,16 @@
+import type { Logger } from 'pino';
+import type { RequestAccounting } from '../request-accounting.ts';
+import type { Drains } from './drains.ts';
+
+/** What all relays of a gateway work with. */
+export interface RelayParts {
+  readonly accounting: RequestAccounting;
+  readonly drains: Drains;
+  readonly logger: Logger;
+  readonly clock: () => number;
+  /** Milliseconds by a clock that nobody sets. */
+  readonly monotonic: () => number;
+  readonly chargeInterrupted: 'none' | 'reported';
+  /** A client that takes no byte for so long has left. */
+  readonly clientStallMs: number;
+}

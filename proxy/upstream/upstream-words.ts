@@ -1,0 +1,45 @@
+/**
+ * What a provider has said, made fit for an event, a log line, a header or an error message (rule 8): without the
+ * credential that it was called with, which some echo, of a bounded length, and in printable ASCII, so that no terminal
+ * obeys it. The bytes of an answer with status 200 are not words: they pass as they are.
+ */
+export class UpstreamWords {
+  readonly #secret: RegExp | null;
+  readonly #secretCharsMax: number;
+
+  /** @param key what the provider is called with; empty where it is called with none */
+  constructor(key: string) {
+    // As it is sent, and as JSON may spell it; a name of a use comes in any case.
+    const spelled = [key, JSON.stringify(key).slice(1, -1), key.replaceAll('/', '\\/')];
+    const forms = key === '' ? [] : [...new Set(spelled)].map((form) => `(?:bearer )?${RegExp.escape(form)}`);
+    this.#secret = key === '' ? null : new RegExp(forms.join('|'), 'gi');
+    this.#secretCharsMax = Math.max(...spelled.map((form) => 'Bearer '.length + form.length));
+  }
+
+  /** One word or line, of so many characters at the most. */
+  clean(text: string, charsMax: number): string {
+    // A secret that is cut would not be known for one.
+    const beginning = text.slice(0, charsMax + this.#secretCharsMax);
+    return this.#without(beginning)
+      .slice(0, charsMax)
+      .replace(/[\t\n\v\f\r]/g, ' ')
+      .replace(NOT_PRINTABLE, '?');
+  }
+
+  /** The body of an error that is passed on: the same bytes but for the credential. */
+  redacted(body: Buffer): Buffer {
+    const text = body.toString('latin1');
+    const without = this.#without(text);
+    return without === text ? body : Buffer.from(without, 'latin1');
+  }
+
+  #without(text: string): string {
+    return this.#secret === null ? text : text.replace(this.#secret, REDACTED);
+  }
+}
+
+/** Of an upstream that is called with no credential. */
+export const NO_SECRETS = new UpstreamWords('');
+
+const REDACTED = '[redacted]';
+const NOT_PRINTABLE = /[^\x20-\x7e]/g;

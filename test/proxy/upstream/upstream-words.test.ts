@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { NO_SECRETS, UpstreamWords } from '../../../proxy/upstream/upstream-words.ts';
+
+const KEY = 'sk-Upstream/"key"+0123456789';
+const words = new UpstreamWords(KEY);
+
+describe('the words of an upstream', () => {
+  it('are without the credential, however it is spelled', () => {
+    for (const said of [KEY, `Bearer ${KEY}`, KEY.toLowerCase(), `bearer ${KEY.toUpperCase()}`])
+      expect(words.clean(`a ${said} b ${said}`, 100)).toBe('a [redacted] b [redacted]');
+    const json = JSON.stringify({ message: `key Bearer ${KEY} é漢` });
+    for (const text of [json, json.replaceAll('/', '\\/').replaceAll('\\"', '"')])
+      expect(words.redacted(Buffer.from(text)).toString()).toBe('{"message":"key [redacted] é漢"}');
+  });
+
+  it('are bounded, and no cut leaves a part of the credential', () => {
+    expect(words.clean('x'.repeat(1_000_000), 200)).toBe('x'.repeat(200));
+    for (let charsMax = 1; charsMax < 60; charsMax++) {
+      const said = words.clean(`1234567890${KEY}`, charsMax);
+      expect(said).toBe('1234567890[redacted]'.slice(0, charsMax));
+    }
+  });
+
+  it('are printable', () => {
+    const hostile = 'a\u0000\u001b[2J\u007f\u009b\u202e\u2066\u200f\ufeff\ud800é\tb\r\nc';
+    expect(NO_SECRETS.clean(hostile, 100)).toBe('a??[2J???????? b  c');
+  });
+
+  it('of bodies are the same bytes but for the credential', () => {
+    const body = Buffer.from([0xff, 0x00, 0x80, ...Buffer.from(KEY), 0xfe]);
+    expect(words.redacted(body)).toEqual(Buffer.from([0xff, 0x00, 0x80, ...Buffer.from('[redacted]'), 0xfe]));
+    const other = Buffer.from([0xff, 0x00]);
+    expect(words.redacted(other)).toBe(other);
+    expect(NO_SECRETS.redacted(other)).toBe(other);
+    expect(NO_SECRETS.clean('Bearer x', 100)).toBe('Bearer x');
+  });
+});
