@@ -36,12 +36,16 @@ export function readKnownViews(path: string): LedgerKnowledge | null {
 }
 
 /** The accounts of a views' file that somebody is refused in. @throws as `readKnownViews` */
-export function readRefused(path: string): RefusedAccount[] {
+export const readRefused = (path: string): RefusedAccount[] =>
+  readBalanceStates(path).flatMap(({ accountId, state }) => refusedOf(accountId, state));
+
+/** What each account folds to, as JSON text, in whatever version the file holds it; in the order of their ids. @throws as `readKnownViews` */
+export function readBalanceStates(path: string): { accountId: string; state: string }[] {
   const read = reading(path, (database, tables) => {
     const table = versioned('balance', database, tables);
     if (table === null) return [];
     const rows = database.prepare(`SELECT account_id, state FROM ${table} ORDER BY account_id`).all();
-    return rows.flatMap(({ account_id, state }) => refusedOf(String(account_id), String(state)));
+    return rows.map(({ account_id, state }) => ({ accountId: String(account_id), state: String(state) }));
   });
   return read ?? [];
 }

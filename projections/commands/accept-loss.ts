@@ -22,8 +22,9 @@ import { LOCK_FILE } from '../../ledger/journal/folder-lock.ts';
 import { type OpenedJournal, openJournal } from '../../ledger/journal/journal.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
-import { type CarriedOver, carryOver } from '../carry-over.ts';
+import { type CarriedOver, carryOver, viewsBefore } from '../carry-over.ts';
 import { compareLedger, type LedgerComparison, readFolder } from '../prove-ledger.ts';
+import { describeToDoAgain, findToDoAgain, type ToDoAgain } from '../to-do-again.ts';
 
 /** What was given up and carried over, as the command shows it. */
 interface Accepted {
@@ -34,6 +35,8 @@ interface Accepted {
   readonly untold: number;
   readonly requests: readonly UnsettleableRequest[];
   readonly carried: CarriedOver;
+  /** What only an operator can do again; null where there are no views to know it by. */
+  readonly toDoAgain: readonly ToDoAgain[] | null;
 }
 
 /** `gateway ledger accept-loss`: goes on with a ledger that lacks what was known of it. */
@@ -83,6 +86,7 @@ async function accept(
       comparison.type === 'later generation'
         ? comparison.identity
         : await append(log, comparison, { known: folder.identity, requests, reason, nowMs, context });
+    const toDoAgain = await findToDoAgain(log, viewsBefore(configuration.data, identity));
     const carried = await carryOver({
       log,
       dataFolder: configuration.data,
@@ -95,7 +99,7 @@ async function accept(
     });
     const lost = comparison.type === 'lost' ? comparison.lost.map(describeLost) : null;
     const untold = comparison.type === 'lost' ? comparison.untold : 0;
-    return { identity, lost, untold, requests, carried };
+    return { identity, lost, untold, requests, carried, toDoAgain };
   } finally {
     await journal.close();
   }
@@ -133,16 +137,17 @@ async function append(
   return identity;
 }
 
-const jsonOf = ({ identity, lost, untold, requests, carried }: Accepted, reason: string): unknown => ({
+const jsonOf = ({ identity, lost, untold, requests, carried, toDoAgain }: Accepted, reason: string): unknown => ({
   ...identity,
   reason,
   lost,
   untold,
   lostRequests: requests.map(({ requestId, accountId, cause }) => ({ requestId, accountId, cause })),
   ...carried,
+  toDoAgain,
 });
 
-function textOf({ identity, lost, untold, requests, carried }: Accepted): string {
+function textOf({ identity, lost, untold, requests, carried, toDoAgain }: Accepted): string {
   const { revokedKeys, suspended, viewsSetAside, requestsSetAside } = carried;
   return [
     `generation ${identity.generation} of ${identity.ledgerId} has begun`,
@@ -151,6 +156,7 @@ function textOf({ identity, lost, untold, requests, carried }: Accepted): string
     ...(untold === 0 ? [] : [`of ${untold} other streams it cannot be told whether they have lost events, too`]),
     ...revokedKeys.map(({ accountId, keyId }) => `revoked again: ${keyId} of ${accountId}`),
     ...suspended.map((accountId) => `suspended again: ${accountId}`),
+    ...saysToDoAgain(toDoAgain),
     ...requests.map(({ requestId, accountId, cause }) => `not billed: ${requestId} of ${accountId}, ${cause}`),
     ...(requestsSetAside === null
       ? []
@@ -163,4 +169,15 @@ function textOf({ identity, lost, untold, requests, carried }: Accepted): string
     '',
     'next: gateway serve',
   ].join('\n');
+}
+
+/** For people: the rest of a long list is in the answer for machines. */
+const SHOWN_MAX = 200;
+
+function saysToDoAgain(accounts: readonly ToDoAgain[] | null): string[] {
+  if (accounts === null) return ['which grants, keys and limits are lost is not known: there are no views of before'];
+  const lines = describeToDoAgain(accounts);
+  if (lines.length === 0) return [];
+  const more = lines.length > SHOWN_MAX ? [`  and ${lines.length - SHOWN_MAX} more`] : [];
+  return ['lost, and to be done again by hand:', ...lines.slice(0, SHOWN_MAX).map((line) => `  ${line}`), ...more];
 }
