@@ -6,19 +6,18 @@ import { auditTopic } from './audit-topic.ts';
 const STREAM = 'account-ada';
 const data = (revision: number) => ({ amount: String(revision) });
 
+const loggedEvent = (revision: number): LoggedEvent => ({
+  revision,
+  position: revision,
+  id: `id-${revision}`,
+  type: 'CreditsGranted',
+  data: data(revision),
+  createdMs: 1_000,
+});
+
 const logged = (count: number, stream = STREAM): LoggedStream => ({
   stream,
-  events: Array.from(
-    { length: count },
-    (_, revision): LoggedEvent => ({
-      revision,
-      position: revision,
-      id: `id-${revision}`,
-      type: 'CreditsGranted',
-      data: data(revision),
-      createdMs: 1_000,
-    }),
-  ),
+  events: Array.from({ length: count }, (_, revision) => loggedEvent(revision)),
 });
 
 const message = (revision: number, change: Partial<TopicMessage> = {}): TopicMessage => ({
@@ -34,8 +33,11 @@ const message = (revision: number, change: Partial<TopicMessage> = {}): TopicMes
   ...change,
 });
 
-it('finds nothing wrong with each event once, and tells how long it took', () => {
-  expect(auditTopic([message(0), message(1)], [logged(2)])).toEqual({ faults: [], duplicates: 0, lagsMs: [250, 250] });
+it('finds nothing wrong with each event once, and tells how long it took, for what came since it reads the topic', () => {
+  const events = [1_000, 9_000, 9_500].map((createdMs, revision) => ({ ...loggedEvent(revision), createdMs }));
+  const messages = [message(0, { atMs: 9_000 }), message(1, { atMs: 9_250 }), message(2, { atMs: 9_900 })];
+  const expected = { faults: [], duplicates: 0, lagsMs: [250, 400] };
+  expect(auditTopic(messages, [{ stream: STREAM, events }])).toEqual(expected);
 });
 
 it('counts what is there again, as after a relay that was killed before its checkpoint', () => {

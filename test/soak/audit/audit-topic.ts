@@ -5,7 +5,10 @@ export interface TopicAudit {
   readonly faults: readonly string[];
   /** Messages that say again what another had said before. */
   readonly duplicates: number;
-  /** From an event's append until a reader of the topic had it for the first time, in ms. */
+  /**
+   * From an event's append until a reader of the topic had it for the first time, in ms. Of events that were appended
+   * since the reader is there: what was there before has waited for relays and reader to be started.
+   */
   readonly lagsMs: readonly number[];
 }
 
@@ -16,24 +19,28 @@ export interface TopicAudit {
 export function auditTopic(messages: readonly TopicMessage[], streams: readonly LoggedStream[]): TopicAudit {
   const faults: string[] = [];
   const byStream = Map.groupBy(messages, ({ stream }) => stream);
+  const readFromMs = messages.reduce((least, { atMs }) => Math.min(least, atMs), Number.POSITIVE_INFINITY);
   const lagsMs: number[] = [];
+  let duplicates = messages.length;
   for (const { stream, events } of streams) {
     const found = byStream.get(stream) ?? [];
     byStream.delete(stream);
-    lagsMs.push(...auditStream(stream, events, found, faults));
+    const firsts = auditStream(stream, events, found, faults);
+    duplicates -= firsts.length;
+    for (const { atMs, createdMs } of firsts) if (createdMs >= readFromMs) lagsMs.push(atMs - createdMs);
   }
   for (const stream of byStream.keys()) faults.push(`topic: messages of ${stream}, which the log does not have`);
-  return { faults, duplicates: messages.length - lagsMs.length, lagsMs };
+  return { faults, duplicates, lagsMs };
 }
 
-/** Returns the lags of the messages that said something new. */
+/** Returns when the messages that said something new were read, and when their events were appended. */
 function auditStream(
   stream: string,
   events: LoggedStream['events'],
   found: readonly TopicMessage[],
   faults: string[],
-): number[] {
-  const lagsMs: number[] = [];
+): { readonly atMs: number; readonly createdMs: number }[] {
+  const firsts: { atMs: number; createdMs: number }[] = [];
   const key = stream.startsWith('account-') ? stream.slice('account-'.length) : stream;
   if (new Set(found.map(({ partition }) => partition)).size > 1)
     faults.push(`topic: ${stream} is in several partitions`);
@@ -46,10 +53,10 @@ function auditStream(
       faults.push(`${where} is not what the log has there`);
     if (message.key !== key) faults.push(`${where} has the key ${message.key}`);
     if (message.revision > next) faults.push(`${where} comes before revision ${next}`);
-    if (message.revision >= next) lagsMs.push(message.atMs - (logged?.createdMs ?? message.atMs));
+    if (message.revision >= next) firsts.push({ atMs: message.atMs, createdMs: logged?.createdMs ?? message.atMs });
     next = Math.max(next, message.revision + 1);
   }
   if (next !== events.length)
     faults.push(`topic: ${stream} ends at revision ${next - 1}, in the log at ${events.length - 1}`);
-  return lagsMs;
+  return firsts;
 }
