@@ -30,7 +30,7 @@ const providerSchema = z.strictObject({
   /** Sent when the client sends no `anthropic-version`. */
   version: z.string().default('2023-06-01'),
   countTokens: z.boolean().default(true),
-  /** A client that leaves: read on to the final usage, or cancel the upstream's call (design, section 5). */
+  /** A client that leaves: read on to the final usage, or cancel the upstream's call. */
   onClientDisconnect: z.enum(['drain', 'cancel']).default('drain'),
   connections: z.int().min(1).max(10_000).default(512),
   connectMs: milliseconds(LIMITS.connectMs).default(LIMITS.connectMs),
@@ -92,13 +92,13 @@ const configurationSchema = z.strictObject({
     .strictObject({
       /** Where the views are fed from: the event log, or its feed in Kafka. */
       source: z.enum(['log', 'kafka']).default('log'),
-      /** How long requests are admitted by views that nothing feeds any more (rule 10). */
+      /** How long requests are admitted by views that nothing feeds any more. */
       maxAgeMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.viewsAgeMs),
     })
     .prefault({}),
   journal: z
     .strictObject({
-      /** Usage that waits for the event log; past it requests are refused (rule 10). */
+      /** Usage that waits for the event log; past it requests are refused. */
       maxBytes: z
         .int()
         .min(64 * 1024 ** 2)
@@ -107,7 +107,7 @@ const configurationSchema = z.strictObject({
     })
     .prefault({}),
   /**
-   * `many`: others serve the same accounts from the same log, so this proxy leases credit before it admits (rule 7).
+   * `many`: others serve the same accounts from the same log, so this proxy leases credit before it admits.
    * `one`: it has all credit to itself. The default is `many` with eventstoredb and `one` with sqlite.
    */
   proxies: z.enum(['one', 'many']).optional(),
@@ -136,7 +136,7 @@ const configurationSchema = z.strictObject({
   trialUsd: usd.default(5_000_000n as MicroUsd),
   /** What a stream that the upstream broke off costs: nothing, or what was reported up to then. */
   chargeInterrupted: z.enum(['none', 'reported']).default('none'),
-  /** When the machine's clock is not believed (rule 11). */
+  /** When the machine's clock is not believed. */
   clock: z
     .strictObject({
       /** A jump by more than this, or a start so far behind the ledger's newest event. */

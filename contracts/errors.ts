@@ -1,6 +1,6 @@
 /**
  * The error table: every way in which the gateway refuses or fails a request. The README's table is compared with it
- * by a test. Source: specification, part Errors; design, section 5.
+ * by a test. Statuses and types are those of the gateway's interface specification.
  */
 export const ERROR_TABLE = {
   invalid_request: entry(400, 'invalid_request_error', false, 'a field is missing or wrong; the message names it'),
@@ -53,7 +53,7 @@ function entry(status: number, type: ErrorType, canRetry: boolean, when: string)
   return { status, type, canRetry, when };
 }
 
-/** An expected refusal: a value, not an exception (style, rule 15). */
+/** An expected refusal: a value, not an exception. */
 export interface Refusal {
   readonly type: 'refusal';
   readonly code: ErrorCode;

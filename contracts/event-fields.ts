@@ -60,7 +60,7 @@ export const tokenCountsField = z.strictObject({
 /** What is billed by the use and not by the token, as an answer's `usage.server_tool_use` names it. */
 export const useNameField = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 
-/** The rate card that a usage is priced with, for ever (rule 6). */
+/** The rate card that a usage is priced with, for ever. */
 export const rateCardRefField = z.strictObject({
   id: z.string().min(1),
   version: z.int().min(1),

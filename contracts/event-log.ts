@@ -5,7 +5,7 @@ import type { EventId, Position, Revision, StreamName } from './ids.ts';
  * `eventstoredb` (production).
  *
  * A log is one total order of events, each of which belongs to one stream and has the next revision of that stream.
- * Nothing rewrites or deletes an event (rule 5). An event is visible to a reader only when all events before it are.
+ * Nothing rewrites or deletes an event. An event is visible to a reader only when all events before it are.
  */
 export interface EventLog {
   /**

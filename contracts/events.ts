@@ -15,7 +15,7 @@ import {
 } from './event-fields.ts';
 import { usageEvents } from './usage-events.ts';
 
-/** Every event of the ledger (design, section 3). Amounts are positive, the direction is in the name. */
+/** Every event of the ledger. Amounts are positive, the direction is in the name. */
 const role = z.enum(['owner', 'admin', 'member']);
 const text = z.string().min(1);
 const sha256Field = z.string().regex(/^[0-9a-f]{64}$/);
@@ -206,7 +206,7 @@ const proxyEvents = {
   }),
 } as const;
 
-/** The stream `ledger`: which ledger this is, and what of it was lost and given up (design, section 4). */
+/** The stream `ledger`: which ledger this is, and what of it was lost and given up. */
 const ledgerEvents = {
   /** The first event of a new ledger; of one from before, what the first gateway that opens it appends. */
   LedgerIdentified: z.strictObject({ ledgerId: ledgerIdField, generation: z.int().min(1), identifiedAt: instantField }),

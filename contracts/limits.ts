@@ -9,7 +9,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Every bound that crosses folders, in one place; what concerns one part alone stands in that part's `limits.ts`. */
 export const LIMITS = Object.freeze({
-  /** A request body (design, section 5). */
+  /** A request body. */
   requestBodyBytesMax: 32 * MIB,
   /** Nesting of a request body: deeper is refused before anything recurses over it. */
   requestDepthMax: 512,
@@ -37,7 +37,7 @@ export const LIMITS = Object.freeze({
   /** Silence between two pieces of an answer. SDK clients give up after 300 s of it. */
   idleMs: 5 * MINUTE_MS,
   requestTotalMs: HOUR_MS,
-  /** A client that takes no byte of what waits for it for so long has left (design, section 5). */
+  /** A client that takes no byte of what waits for it for so long has left. */
   clientStallMs: 2 * MINUTE_MS,
   /** An upstream's answer to count_tokens, which a client waits for before its request starts. */
   countTokensMs: 30 * SECOND_MS,
@@ -79,7 +79,7 @@ export const LIMITS = Object.freeze({
   /** What a proxy's clock may be off the clock of the log's server, where that stamps events. */
   clockSkewMs: 10 * SECOND_MS,
 
-  /** How long a proxy serves from views that the log no longer feeds (rule 10). */
+  /** How long a proxy serves from views that the log no longer feeds. */
   viewsAgeMs: 5 * MINUTE_MS,
   /** A lease outlasts the longest request by this: in the first half a proxy admits under it, in the second it settles. */
   leaseSlackMs: 20 * MINUTE_MS,

@@ -3,7 +3,7 @@ import { problemOf } from './field-faults.ts';
 
 /**
  * The Messages protocol as far as the specification constrains it. Unknown fields and block kinds pass, and null for
- * an optional field is as good as its absence (design, section 5): the bytes are forwarded, not what is parsed here.
+ * an optional field is as good as its absence: the bytes are forwarded, not what is parsed here.
  */
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish();
 const anyObject = z.looseObject({});

@@ -1,5 +1,5 @@
 /**
- * Money is integers (design rule 3). Two units, both bigint:
+ * Money is integers. Two units, both bigint:
  *
  *   MicroUsd  1,000,000 = 1.00 USD. What balances, grants, limits and debits are counted in.
  *   PicoUsd   1,000,000 = 1 MicroUsd. What a request's exact cost is counted in.
@@ -31,7 +31,7 @@ export function costOfTokens(tokens: number, perToken: Rate): PicoUsd {
 }
 
 /**
- * What an exact cost takes from the balance now, and what is carried to the account's next debit (rule 3).
+ * What an exact cost takes from the balance now, and what is carried to the account's next debit.
  * The carry is at least 0 and below one micro-USD, so the sum of all debits never differs from the exact sum by more.
  */
 export function debitWithCarry(carry: PicoUsd, cost: PicoUsd): { amount: MicroUsd; carryAfter: PicoUsd } {

@@ -2,7 +2,7 @@ import { MEMBERS_OF_EDIT } from './nested-fields.ts';
 
 /**
  * What can bring input into a request from outside its bytes, and what is known to bring none: the one table that the
- * worst case of a request is computed by (rule 7). From the SDKs' request types (MessageCreateParams, AnthropicBeta's
+ * worst case of a request is computed by. From the SDKs' request types (MessageCreateParams, AnthropicBeta's
  * fields), the provider's public documentation, and what agents were seen to send. What stands nowhere here, or among the
  * members of the objects that are known (nested-fields.ts), and not in the specification is treated as the worst.
  *
@@ -10,7 +10,7 @@ import { MEMBERS_OF_EDIT } from './nested-fields.ts';
  * - a server tool makes the provider sample again, each time with the whole context as input; it does so ROUNDS_MAX times
  *   in one request and then answers `pause_turn`;
  * - input of each round is at most the context window; output of all rounds together is at most `max_tokens`, and
- *   thinking is part of it (rule 7 holds so long as the upstream respects that);
+ *   thinking is part of it (no debit is beyond the credits so long as the upstream respects that);
  * - an image counts at most IMAGE_TOKENS_BOUND, wherever it comes from.
  *
  * What a continued thread, a field or a tool that nobody knows uses of what is billed by the use cannot be known before:

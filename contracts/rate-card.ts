@@ -30,7 +30,7 @@ const DEAREST_COST =
 // A million million of such costs in one sum, a balance for one, still fit.
 assert(DEAREST_COST * 10n ** 12n < 10n ** BigInt(LIMITS.amountDigitsMax), 'an event can hold each cost and their sum');
 
-/** Prices of one model, complete: each token class has a rate (rule 9). A change of price is a new version. */
+/** Prices of one model, complete: each token class has a rate. A change of price is a new version. */
 export const rateCardField = z.strictObject({
   /** The model's id. */
   id: z.string().min(1),

@@ -36,7 +36,7 @@ const UsageRecorded = z.strictObject({
   lane: laneField,
   /**
    * How the request ended. `upstream_refused` is an answer other than 200, or none, before any content; the design's
-   * four outcomes have no word for it, and an upstream that saw a request leaves a record all the same (rule 2).
+   * four outcomes have no word for it, and an upstream that saw a request leaves a record all the same.
    */
   outcome: z.enum(['completed', 'client_disconnected', 'upstream_interrupted', 'upstream_refused', 'recovered']),
   source: z.enum(['reported', 'estimated']),
@@ -60,7 +60,7 @@ const debit = {
   carryBefore: picoUsdField,
   carryAfter: picoUsdField,
   grants: z.array(grantShare),
-  /** What no grant covered: 0 so long as the upstream respects max_tokens (rule 7). */
+  /** What no grant covered: 0 so long as the upstream respects max_tokens. */
   uncovered: microUsdField,
   /** Granted less expired, revoked and debited, after this debit. */
   balanceAfter: balanceField,

@@ -2,7 +2,7 @@
 export const TOKEN_CLASSES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const;
 export type TokenClass = (typeof TOKEN_CLASSES)[number];
 
-/** Tokens by class, whole numbers of at least 0. `input` excludes every cache token (design, section 3, Metering). */
+/** Tokens by class, whole numbers of at least 0. `input` excludes every cache token. */
 export type TokenCounts = { readonly [C in TokenClass]: number };
 
 export const NO_TOKENS: TokenCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };

@@ -16,7 +16,7 @@ export interface RatedUsage {
 export type BilledUsage = Pick<UsageRecorded, 'tokens' | 'uses' | 'lane'>;
 
 /**
- * What a usage costs by a rate card. Exact, pure; the lane multiplies each rate of a token once (rules 3 and 6), and a
+ * What a usage costs by a rate card. Exact, pure; the lane multiplies each rate of a token once, and a
  * use costs the same in each lane. A use without a price costs nothing and is an exception (`unpriced`).
  */
 export function rateUsage({ tokens, uses, lane }: BilledUsage, card: RateCard): RatedUsage {

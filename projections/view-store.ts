@@ -25,7 +25,7 @@ export interface ViewStoreOptions {
 
 /**
  * The views' SQLite file: rows and the checkpoint they stand at, always written together. It is a cache of the log:
- * deleting it costs a replay and changes nothing (rule 4), so it need not be synced on every write.
+ * deleting it costs a replay and changes nothing, so it need not be synced on every write.
  */
 export class ViewStore {
   readonly #worker: Worker;

@@ -20,7 +20,7 @@ export interface Caller {
 }
 
 /**
- * Finds the caller by `x-api-key` or `Authorization: Bearer`; where both are sent `x-api-key` wins (design, section 5).
+ * Finds the caller by `x-api-key` or `Authorization: Bearer`; where both are sent `x-api-key` wins.
  * Keys are known by their SHA-256 alone.
  */
 export function authenticate(headers: IncomingHttpHeaders, accounts: AccountViews, nowMs: number): Caller | Refusal {

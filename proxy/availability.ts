@@ -26,11 +26,11 @@ export const OUTAGE_RETRY_S = 5;
 const SOON_S = 1;
 
 /**
- * The one place that decides whether requests can be admitted at all, and says why not (rule 10).
+ * The one place that decides whether requests can be admitted at all, and says why not.
  *
  *   starting ──▶ serving ──▶ stopping        while serving without the log: degraded, up to the age of the views and
  *                                            the size of the journal; past either every request is refused
- *                                            (so it is while the clock is in doubt: rule 11)
+ *                                            (so it is while the clock is in doubt)
  */
 export class Availability {
   readonly #parts: AvailabilityParts;

@@ -21,7 +21,7 @@ export interface SweeperOptions {
 }
 
 /**
- * Writes down credits that the clock has ended (rule 11), a week late by default, because what is written is for good.
+ * Writes down credits that the clock has ended, a week late by default, because what is written is for good.
  * Nothing waits for it: admission and debits compute expiry themselves. An account with requests under way is left for
  * another time; those of other proxies are seen by their leases. Several gateways may sweep the same log: the second one
  * finds nothing left to write.

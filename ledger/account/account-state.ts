@@ -108,7 +108,10 @@ export type BillingException = z.infer<typeof billingException>;
 const exceptionsSchema = z.strictObject({
   /** By request. */
   open: z.record(z.string(), billingException),
-  /** How they ended, so that none ends, or comes, twice. */
+  /**
+   * How they ended, so that none ends, or comes, twice. One entry for each command of an operator: it grows as fast as
+   * people decide, and has no other bound.
+   */
   ended: z.record(z.string(), z.enum(['approved', 'dropped'])),
   /** How many of the open ones have no money in them, and how many such are not kept because there were too many. */
   withoutCost: z.int(),
@@ -131,7 +134,7 @@ export const openAccountSchema = z.strictObject({
   keys: z.record(z.string(), apiKey),
   /** In burn order. */
   grants: z.array(grant),
-  /** The part below one micro-USD that the next debit takes along (rule 3). */
+  /** The part below one micro-USD that the next debit takes along. */
   carry: picoUsdField,
   /** Debited beyond what grants covered; the next grant fills it first. */
   uncovered: microUsdField,

@@ -77,7 +77,7 @@ export type AccountCommand =
   | { readonly type: 'ReleaseLease'; readonly leaseId: LeaseId; readonly amount: MicroUsd }
   /** A proxy that knows of a key's limit says what its requests from before it could still take of a lease. */
   | { readonly type: 'NarrowLease'; readonly leaseId: LeaseId; readonly keyId: KeyId; readonly atMost: MicroUsd }
-  /** Writes down what the clock has made true (rule 11) at least `lateMs` ago. */
+  /** Writes down what the clock has made true at least `lateMs` ago. */
   | { readonly type: 'ExpireCredits'; readonly lateMs: number; readonly nowMs: number }
   /** Undoes that. `amount` null is all that has expired of the grant; `expiresAtMs` null leaves the grant its end. */
   | {

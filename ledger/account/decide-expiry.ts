@@ -5,7 +5,7 @@ import { type CommandOf, type CommandRefusal, commandRefused } from './commands.
 import { isExpired } from './grants.ts';
 
 /**
- * Writes down, a stated time late, what the clock has made true (rule 11). The event takes money for good, and a clock
+ * Writes down, a stated time late, what the clock has made true. The event takes money for good, and a clock
  * can be wrong: so not while a lease runs or has only just ended, under which requests may be that still burn the grant.
  */
 export function expireCredits({ nowMs, lateMs }: CommandOf<'ExpireCredits'>, state: OpenAccount): AccountEvent[] {

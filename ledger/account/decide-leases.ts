@@ -5,8 +5,8 @@ import type { CommandOf } from './commands.ts';
 import { freeCredit } from './leases.ts';
 
 /**
- * Leases what is free, at most what was asked for; nothing where nothing is free, which leaves an account as it was
- * (design, rule 7). What the clock has ended of earlier leases is written down in passing.
+ * Leases what is free, at most what was asked for; nothing where nothing is free, which leaves an account as it was.
+ * What the clock has ended of earlier leases is written down in passing.
  */
 export function leaseCredits(command: CommandOf<'LeaseCredits'>, state: OpenAccount): AccountEvent[] {
   const { proxy, leaseId, epoch, keyId, upTo, requestsBeforeMs, expiresAtMs, nowMs } = command;

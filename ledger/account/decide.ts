@@ -10,7 +10,7 @@ import { recordUsage } from './record-usage.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
-/** Trial credits burn before all others (design, section 3). */
+/** Trial credits burn before all others. */
 const TRIAL_PRIORITY = 0;
 
 /**

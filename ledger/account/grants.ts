@@ -69,7 +69,7 @@ export const isUsable = (grant: Grant, atMs: number): boolean => grant.effective
 export const isExpired = (grant: Grant, atMs: number): boolean =>
   grant.expiresAtMs !== null && grant.expiresAtMs <= atMs;
 
-/** What usable grants hold at an instant, computed from the clock and never from a sweeper's having run (rule 11). */
+/** What usable grants hold at an instant, computed from the clock and never from a sweeper's having run. */
 export function usableCredits(grants: readonly Grant[], atMs: number): MicroUsd {
   let sum = 0n;
   for (const grant of grants) if (isUsable(grant, atMs)) sum += grant.remaining;
@@ -77,7 +77,7 @@ export function usableCredits(grants: readonly Grant[], atMs: number): MicroUsd 
 }
 
 /**
- * Burn order (design, section 3): priority, expiry (none last), zero cost basis first, effectiveAt, grantId.
+ * Burn order: priority, expiry (none last), zero cost basis first, effectiveAt, grantId.
  * A grant's place changes with its end alone (`withReinstated`), so the list is kept sorted.
  */
 export function withGrant(grants: readonly Grant[], added: Grant): Grant[] {

@@ -30,7 +30,7 @@ export function nextExpiry({ grants }: OpenAccount, nowMs: number): number | nul
   return next;
 }
 
-/** Leases that the clock has not ended (rule 11). */
+/** Leases that the clock has not ended. */
 export const activeLeases = (account: OpenAccount, nowMs: number): Lease[] =>
   Object.values(account.leases).filter(({ expiresAtMs }) => expiresAtMs > nowMs);
 

@@ -11,7 +11,7 @@ export interface StartedHold {
 
 /**
  * Of what an account's holds could cost, how much grants that have expired meanwhile will surely pay: a request pays by
- * what was usable when it started. So much of the holds is no claim on what can be spent now (rule 7 for the others).
+ * what was usable when it started. So much of the holds is no claim on what can be spent now, and others may spend it.
  *
  * Surely means whatever is settled first and whatever each request costs. Take the holds that are older than an expiry,
  * and the expired grants that all of them may still burn, down to a place in the burn order. Before one of these holds

@@ -10,9 +10,10 @@ import { monthOf } from './month.ts';
 import { monthOfSpend, spentByKey, thresholdsCrossed } from './spend.ts';
 
 /**
- * The one settlement path (rule 2): a usage, then a debit where it costs anything, then the thresholds it crosses.
+ * The one settlement path, however a request ends: a usage, then a debit where it costs anything, then the thresholds it
+ * crosses.
  * @param leaseId what the request was admitted under; null where one proxy has all of an account's credit.
- * @throws Error when the card is not the one that the usage names (rule 6).
+ * @throws Error when the card is not the one that the usage names: no debit is priced with another.
  */
 export function recordUsage(
   state: OpenAccount,

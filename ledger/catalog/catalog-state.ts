@@ -12,7 +12,7 @@ export interface CatalogState {
   readonly version: number;
   readonly hash: string;
   readonly models: ReadonlyMap<string, CatalogModel>;
-  /** By hash; never forgotten, for usage names the card it is priced with (rule 6). */
+  /** By hash; never forgotten, for usage names the card it is priced with. */
   readonly cards: ReadonlyMap<string, RateCard>;
   /** The newest card of each model that was ever listed. */
   readonly newestCards: ReadonlyMap<string, RateCard>;

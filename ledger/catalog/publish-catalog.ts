@@ -60,7 +60,7 @@ function cardOf(id: string, rates: Rates, { lanes, uses }: CatalogFileModel, { n
   return unchanged ? newest : rateCard(id, (newest?.version ?? 0) + 1, rates, fastMultiplier, uses);
 }
 
-/** A beta that changes the price has a card of its own: usage names it, and is recomputed by it for ever (rule 6). */
+/** A beta that changes the price has a card of its own: usage names it, and is recomputed by it for ever. */
 const betaCardId = (model: string, beta: string): string => `${model}+${beta}`;
 
 const catalogModel = (model: CatalogFileModel, state: CatalogState): CatalogModel => ({

@@ -2,7 +2,7 @@ import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { LEDGER_STREAM, type LedgerId, NO_STREAM, type Revision } from '../../contracts/ids.ts';
 
-/** Which ledger, and how often a loss of it was accepted (design, section 4). */
+/** Which ledger, and how often a loss of it was accepted. */
 export interface LedgerIdentity {
   readonly ledgerId: LedgerId;
   /** 1 from its birth to its first accepted loss. */

@@ -14,7 +14,7 @@ import { SegmentedJournal } from './segmented-journal.ts';
 
 /**
  * The local, durable record of the requests in flight: that one went upstream, and what it used, survive a crash at
- * any instant (design, section 4). One call each:
+ * any instant. One call each:
  *
  *     begin ──▶ (upstream) ──▶ finish ──▶ (ledger) ──▶ settle
  */

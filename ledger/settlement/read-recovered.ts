@@ -8,7 +8,7 @@ const finishedSchema = z.strictObject({ started: startedRequestSchema, ending: e
 /** A request that the journal has kept over a restart, as it is to be settled where the ledger has not heard of it. */
 export interface ReadRequest {
   readonly started: StartedRequest;
-  /** What was seen, or `recovered` and not charged where nothing was (design, section 4). */
+  /** What was seen, or `recovered` and not charged where nothing was. */
   readonly usage: UsageRecorded;
 }
 

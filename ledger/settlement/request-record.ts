@@ -59,7 +59,7 @@ export const startText = (started: StartedRequest): string => JSON.stringify(sta
 
 const amountAsText = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
 
-/** The ending of a request whose gateway died before any usage was seen: recorded, not charged (design, section 4). */
+/** The ending of a request whose gateway died before any usage was seen: recorded, not charged. */
 export function recoveredEnding(started: StartedRequest, nowMs: number): Ending {
   return {
     upstream: { ...started.upstream, requestId: null },

@@ -62,7 +62,7 @@ interface AccountLane {
 }
 
 /**
- * Brings finished requests into the ledger, each exactly once (rule 2).
+ * Brings finished requests into the ledger, each exactly once.
  *
  * The requests of one account go one group after another, each group as one append at the revision that the book
  * knows. What makes it exactly once: a request is settled when its `UsageRecorded` is *folded into the book*, no matter

@@ -77,7 +77,7 @@ export function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Can
   return { ...found, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
 }
 
-/** What has no bound or no price is refused before it goes upstream (rule 9). A free model has a price for everything. */
+/** What has no bound or no price is refused before it goes upstream. A free model has a price for everything. */
 function refuseBySize(size: RequestSize, model: CatalogModel, { rateCard }: Terms): Refusal | null {
   if (size.refused !== null) return refusal('invalid_request', size.refused);
   const [unpriced] = model.free ? [] : usesWithoutPrice(size, rateCard);

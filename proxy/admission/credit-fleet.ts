@@ -17,7 +17,7 @@ export interface CreditFleetOptions extends CreditLeasesOptions {
   readonly waitMs?: number;
 }
 
-/** What a proxy needs so that it and others admit requests against the same credit (rule 7). */
+/** What a proxy needs so that it and others admit requests against the same credit. */
 export class CreditFleet {
   readonly leases: CreditLeases;
   readonly queue: LeaseQueue;

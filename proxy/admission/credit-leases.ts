@@ -37,7 +37,7 @@ export interface CreditLeasesOptions {
   readonly longestRequestMs: number;
   /**
    * How much longer than that a lease is: in the first half of it the proxy admits, in the second what has ended is
-   * settled. So when a lease expires nothing that was admitted under it is left (rule 7).
+   * settled. So when a lease expires nothing that was admitted under it is left.
    */
   readonly slackMs: number;
 }
@@ -53,7 +53,7 @@ export interface LeaseScope extends LeaseTerms {
 
 /**
  * This proxy's leases on parts of accounts' free credit. With several proxies on one log each admits only within its
- * own leases, and the log decides who has leased what: together they never admit more than there is (rule 7).
+ * own leases, and the log decides who has leased what: together they never admit more than there is.
  *
  * A lease is an event of the account's stream. It is taken for many requests at a time; the events of settlement make it
  * smaller; what is not needed goes back (lease-upkeep.ts).

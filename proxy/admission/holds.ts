@@ -25,7 +25,7 @@ interface PlacedHold {
 
 /**
  * What requests under way could still cost, from admission to the fold of their debit. In memory: a hold cannot
- * outlive its request, and a restart settles every request that the journal has (rule 7).
+ * outlive its request, and a restart settles every request that the journal has.
  */
 export class Holds {
   readonly #holds = new Map<RequestId, PlacedHold>();

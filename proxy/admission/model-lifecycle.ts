@@ -4,7 +4,7 @@ import type { CatalogState } from '../../ledger/catalog/catalog-state.ts';
 
 export type LifecycleState = 'active' | 'deprecated' | 'retired';
 
-/** A model's state at an instant: a deprecated model is retired from the moment that it announced (rule 11). */
+/** A model's state at an instant: a deprecated model is retired from the moment that it announced. */
 export function lifecycleOf({ status, retiresAt }: CatalogModel, nowMs: number): LifecycleState {
   if (status === 'deprecated' && retiresAt !== null && Date.parse(retiresAt) <= nowMs) return 'retired';
   return status;

@@ -29,7 +29,7 @@ interface Readings {
 }
 
 /**
- * The gateway's clock (rule 11). It is the machine's, so long as that goes as fast as the monotonic clock. From the
+ * The gateway's clock. It is the machine's, so long as that goes as fast as the monotonic clock. From the
  * instant of a jump on, in either direction, time goes on as it went before, until readings have agreed for `steadyMs`;
  * then it is the machine's again, whatever that says. So no instant that the gateway writes comes from a clock that has
  * just jumped; and `doubt` says why nothing may be admitted or be written for good meanwhile.

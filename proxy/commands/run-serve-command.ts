@@ -54,7 +54,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
     const stopped = Promise.race([stopOnSignal(gateway, logger), unusable.promise.finally(() => gateway.stop())]);
     stopped.catch(() => undefined);
     await Promise.race([gateway.whenReady(), stopped]).catch(async (error: unknown) => {
-      // A process that can admit nothing leaves, so that its supervisor starts it again (rule 12).
+      // A process that can admit nothing leaves, so that its supervisor starts it again.
       await gateway.stop();
       throw error;
     });

@@ -4,7 +4,7 @@ import type { StreamMeter } from './stream-meter.ts';
 import type { UpstreamErrorEvent } from './stream-reading.ts';
 
 /**
- * Keeps a fault of a meter from the answer that it looks at (rule 1: metering only looks): what it throws is told and
+ * Keeps a fault of a meter from the answer that it looks at (metering only looks): what it throws is told and
  * goes no further, and it looks at nothing more. The usage then is what it had read, as usage that cannot be read.
  */
 export class GuardedMeter {

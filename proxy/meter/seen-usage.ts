@@ -99,7 +99,7 @@ export function noteMalformed({ malformed, unread }: SeenUsage, path: string, va
 const NUMBER_TEXT = /^[0-9eE+.-]{1,40}$/;
 
 function shownValue(value: unknown): string {
-  // Digits are shown; any other text may be what a model said, which belongs into no log and no event (rule 8).
+  // Digits are shown; any other text may be what a model said, which belongs into no log and no event.
   if (typeof value === 'string') return NUMBER_TEXT.test(value) ? JSON.stringify(value) : 'a text';
   return typeof value === 'object' ? 'an object' : String(value);
 }

@@ -1,4 +1,4 @@
-/** Answers that are read on after their client has left: bounded in number and in time (design, section 5). */
+/** Answers that are read on after their client has left: bounded in number and in time. */
 export class Drains {
   readonly #max: number;
   readonly #ms: number;

@@ -129,7 +129,7 @@ export const isPriorityUnasked = (seen: SeenUsage | null, mayRunFast: boolean): 
 
 /**
  * The fast lane is billed only when the answer says so. A priority that nobody asked for costs standard prices: the
- * specification doubles requests with `speed: fast`, and only for those does the hold cover it (rule 7).
+ * specification doubles requests with `speed: fast`, and only for those does the hold cover it.
  */
 function laneOf(seen: SeenUsage | null, mayRunFast: boolean): Lane {
   return mayRunFast && seen?.serviceTier === 'priority' ? 'fast' : 'standard';

@@ -365,7 +365,7 @@ export class MessageRelay {
     }
   }
 
-  /** Metering only looks (rule 1): its faults are told and go no further. */
+  /** Metering only looks: its faults are told and go no further. */
   readonly #tellFault = (error: unknown): void => {
     const { requestId } = this.#request.accounted;
     this.#parts.logger.error({ err: error, requestId }, 'an answer could not be metered; its bytes pass all the same');

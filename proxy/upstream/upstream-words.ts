@@ -1,5 +1,5 @@
 /**
- * What a provider has said, made fit for an event, a log line, a header or an error message (rule 8): without the
+ * What a provider has said, made fit for an event, a log line, a header or an error message: without the
  * credential that it was called with, which some echo, of a bounded length, and in printable ASCII, so that no terminal
  * obeys it. The bytes of an answer with status 200 are not words: they pass as they are.
  */

@@ -3,7 +3,7 @@ import type { UpstreamWords } from './upstream-words.ts';
 /** One way to reach a provider that speaks the Messages protocol. A port of the relay, implemented over HTTP and by the mock. */
 export interface Upstream {
   readonly name: string;
-  /** What happens to a call whose client leaves (design, section 5). */
+  /** What happens to a call whose client leaves. */
   readonly onClientDisconnect: 'drain' | 'cancel';
   /** Whether `count_tokens` is answered. */
   readonly countsTokens: boolean;

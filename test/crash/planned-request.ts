@@ -62,7 +62,7 @@ const TEXT = 'Hello. Tell me of the river, of the hills behind it, and of the pe
 /**
  * Draws a request, some of them as one of the cases. But in cases that are about just that the upstream keeps to
  * `max_tokens`, and reports no more input than a gateway must expect of any request (2,048 tokens, whatever its bytes),
- * as rule 7 of the design supposes.
+ * which is what a debit within its hold rests on.
  */
 export function planRequest(
   random: SeededRandom,

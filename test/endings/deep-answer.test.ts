@@ -4,7 +4,7 @@ import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts'
 import { type Answer, head, json, write } from '../upstream/answer.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
-/** An answer that is hard to weigh: however it is read, it reaches the client whole, and is accounted for (rule 1). */
+/** An answer that is hard to weigh: however it is read, it reaches the client whole, and is accounted for. */
 let upstream: Upstream;
 let gateway: TestGateway;
 const logLines: string[] = [];

@@ -7,7 +7,7 @@ import { message } from '../upstream/message.ts';
 import { errorEvent, streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
-/** Each way in which a request can end is settled once, as designed (rule 2; design, section 5). */
+/** Each way in which a request can end is settled once, for what that way of ending costs. */
 let upstream: Upstream;
 let gateway: TestGateway;
 beforeEach(async () => {
