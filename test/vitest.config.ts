@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -8,6 +9,7 @@ export default defineConfig({
     pool: 'forks',
     // Many files wait for processes, sockets and brokers rather than compute.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     globalSetup: ['test/temporary-folders.ts'],
     // Bounds against what never ends, long against a machine that is busy: no test depends on how fast it runs.
     testTimeout: 300_000,

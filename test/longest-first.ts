@@ -1,0 +1,37 @@
+import { relative } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/**
+ * The files that take longest, the longest first: begun last, one of them would run alone at the end. A fresh clone knows
+ * no times of its own.
+ */
+export const LONGEST: readonly string[] = [
+  'test/soak/soak.test.ts',
+  'test/ledger-loss/ledger-loss.test.ts',
+  'test/ledger/relay/relay.test.ts',
+  'test/crash/crash-eventstoredb.test.ts',
+  'test/crash/crash.test.ts',
+  'test/fleet/processes.test.ts',
+  'test/ledger/feed/open-feed.test.ts',
+  'test/commands/command-line.test.ts',
+  'test/ledger/feed/consume-feed.test.ts',
+  'test/proxy/admission/credit-fleet.test.ts',
+  'test/ledger/relay/event-publication.test.ts',
+  'test/projections/views-from-kafka.test.ts',
+  'test/ledger/event-log/eventstoredb/appends.test.ts',
+  'test/outage/outage.test.ts',
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { root } = this.ctx.config;
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => rank(relative(root, a.moduleId)) - rank(relative(root, b.moduleId)));
+  }
+}
+
+/** The place of a file among the longest; all others have one place behind these. */
+export function rank(file: string): number {
+  const place = LONGEST.indexOf(file);
+  return place === -1 ? LONGEST.length : place;
+}
