@@ -3,6 +3,8 @@ import { betaNameField, SHIPPED } from './betas.ts';
 import { instantField, useNameField } from './event-fields.ts';
 import { LIMITS } from './limits.ts';
 import { MICRO_PER_USD, type MicroUsd, PICO_PER_MICRO, parseUsd, rate } from './money.ts';
+import { nearName } from './near-name.ts';
+import { KNOWN_USES } from './outside-input.ts';
 import { type Rates, rateCardField, ratesFrom, type UseRates } from './rate-card.ts';
 
 /** Neutral family tags (specification, Model): two proprietary families, open and low-latency models, and our own. */
@@ -94,7 +96,14 @@ const usdPerUse = z.string().transform((text, context) => {
 
 const pricesOfUses = z
   .record(useNameField, usdPerUse)
-  .refine((uses) => Object.keys(uses).length <= LIMITS.pricedUsesMax, `at most ${LIMITS.pricedUsesMax} names`);
+  .refine((uses) => Object.keys(uses).length <= LIMITS.pricedUsesMax, `at most ${LIMITS.pricedUsesMax} names`)
+  .superRefine((uses, context) => {
+    for (const name of Object.keys(uses)) {
+      const meant = nearName(name, KNOWN_USES);
+      if (meant !== null)
+        context.addIssue({ code: 'custom', path: [name], message: `no tool is billed by it; is "${meant}" meant?` });
+    }
+  });
 
 const contextWindow = z.int().min(1).max(LIMITS.contextWindowMax);
 
@@ -172,6 +181,8 @@ function betasOf({ free, betas }: FileBetas, fault: Fault) {
       return { name, contextWindow: context_window, rates };
     });
   const names = listed.map(({ name }) => name);
+  for (const name of names)
+    if (nearName(name, [SHIPPED]) !== null) fault('betas', `"${name}" is no beta; is the word "${SHIPPED}" meant?`);
   for (const name of new Set(names.filter((name, at) => names.indexOf(name) !== at)))
     fault('betas', `"${name}" is listed twice`);
   return { shipped: betas.includes(SHIPPED), listed };

@@ -59,6 +59,12 @@ export const WORST: Bearing = outside(ROUNDS_MAX, 'any');
 
 /** Uses that the provider bills by their tokens alone. */
 export const FREE_USES: ReadonlySet<string> = new Set(['web_fetch_requests', 'tool_search_requests']);
+/** All names of uses that are known. */
+export const KNOWN_USES: ReadonlySet<string> = new Set([
+  ...FREE_USES,
+  'web_search_requests',
+  'code_execution_requests',
+]);
 
 /** What of them is weighed where a client leaves early stands in proxy/relay/input-weight.ts. */
 export const FIELDS_OF_OWN_BYTES: ReadonlySet<string> = new Set([

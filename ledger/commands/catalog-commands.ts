@@ -1,8 +1,12 @@
 import type { Command } from 'commander';
-import { formatUsd } from '../../contracts/money.ts';
+import { SHIPPED } from '../../contracts/betas.ts';
+import type { CatalogModel } from '../../contracts/catalog.ts';
+import { formatUsd, microUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
+import type { RateCard } from '../../contracts/rate-card.ts';
 import { type CatalogState, loadCatalog } from '../catalog/catalog-state.ts';
 import { publishCatalog } from '../catalog/publish-catalog.ts';
 import { readCatalogFile } from '../catalog/read-catalog-file.ts';
+import { describeUnknownNames } from '../catalog/unknown-names.ts';
 import {
   type CommandContext,
   CommandError,
@@ -41,6 +45,7 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
           return;
         }
         const { version, hash, models } = result.catalog;
+        for (const line of describeUnknownNames(models)) context.warn(`warning: ${line}\n`);
         const newCards = result.newCards.map(({ id, version }) => ({ id, version }));
         const cards = newCards.map(({ id, version }) => `  ${id}: rate card version ${version}`).join('\n');
         showWritten(context, command, recording.recordedAt, {
@@ -71,9 +76,43 @@ function textOf({ version, hash, models }: CatalogState): string {
     model.free ? 'free' : formatUsd(model.rateCard.rates.input),
     model.free ? 'free' : formatUsd(model.rateCard.rates.output),
     model.lanes.join(', '),
+    usesOf(model.rateCard),
+    betasOf(model),
     `${model.rateCard.version}`,
     model.upstreams.map(({ provider, model: name }) => `${provider}/${name}`).join(', '),
   ]);
-  const head = ['model', 'family', 'status', 'input USD/MTok', 'output', 'lanes', 'card', 'upstreams'];
+  const head = [
+    'model',
+    'family',
+    'status',
+    'input USD/MTok',
+    'output',
+    'lanes',
+    'USD a use',
+    'betas',
+    'card',
+    'upstreams',
+  ];
   return `catalog version ${version} (${hash.slice(0, 12)})\n${table(head, rows)}`;
 }
+
+/** USD a use, a line each. */
+const usesOf = ({ uses }: Pick<RateCard, 'uses'>): string =>
+  Object.entries(uses)
+    .map(([name, rate]) => `${name} ${formatUsd(microUsd(rate / PICO_PER_MICRO))}`)
+    .join('\n');
+
+/** The shipped list as the word that stands for it, and each of the others with what it changes; a line each. */
+const betasOf = ({ betas }: CatalogModel): string =>
+  [
+    ...(betas.shipped ? [SHIPPED] : []),
+    ...betas.listed.map(({ name, contextWindow, rateCard }) => {
+      const changes = [
+        ...(contextWindow === null ? [] : [`window ${contextWindow}`]),
+        ...(rateCard === null
+          ? []
+          : [`input ${formatUsd(rateCard.rates.input)}, output ${formatUsd(rateCard.rates.output)}`]),
+      ];
+      return changes.length === 0 ? name : `${name} (${changes.join(', ')})`;
+    }),
+  ].join('\n');

@@ -1,0 +1,37 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { programInProcess } from './program-in-process.ts';
+
+const model = {
+  ...{ id: 'opal-medium', display_name: 'Opal Medium', family: 'opal', label: 'Opal', group: 'Opal' },
+  ...{ context_window: 200_000, upstreams: [{ provider: 'mock', model: 'x' }] },
+};
+
+it('the catalog is shown with its prices a use and its betas; names that are not known are told when it is published', async () => {
+  const program = await programInProcess();
+  onTestFinished(() => program.close());
+  const file = join(temporaryFolder(), 'catalog.json');
+  const uses = { web_search_requests: '0.01', drawing_requests: '0.0625' };
+  const long = { name: 'context-1m-2025-08-07', context_window: 1_000_000, price: { input: '6.00', output: '22.50' } };
+  const betas = ['shipped', 'web-fetch-2025-09-10', 'mine-2026-01-01', long];
+  writeFileSync(
+    file,
+    JSON.stringify({ models: [{ ...model, price: { input: '3.00', output: '15.00', uses }, betas }] }),
+  );
+  await program.run('catalog', 'publish', file);
+  expect(program.warned).toBe(
+    'warning: opal-medium: the beta mine-2026-01-01 is not known here: it passes, and is taken to change neither window nor price\n' +
+      'warning: opal-medium: no tool that is known here is billed by the use drawing_requests\n',
+  );
+  const shown = await program.run('catalog', 'show');
+  for (const cell of [
+    'web_search_requests 0.01',
+    'drawing_requests 0.0625',
+    'shipped',
+    'mine-2026-01-01',
+    'context-1m-2025-08-07 (window 1000000, input 6.00, output 22.50)',
+  ])
+    expect(shown).toMatch(new RegExp(`│ ${cell.replaceAll(/[().]/g, '\\$&')} +│`));
+});
