@@ -4,9 +4,13 @@ const SLIPS_MAX = 2;
 /** The known name that a name seems to have been meant for; null where it is one of them, or like none. */
 export function nearName(name: string, known: Iterable<string>): string | null {
   let nearest: string | null = null;
+  let fewest = SLIPS_MAX + 1;
   for (const one of known) {
     if (one === name) return null;
-    if (Math.abs(one.length - name.length) <= SLIPS_MAX && slipsBetween(one, name) <= SLIPS_MAX) nearest ??= one;
+    const slips = Math.abs(one.length - name.length) > SLIPS_MAX ? fewest : slipsBetween(one, name);
+    if (slips >= fewest) continue;
+    nearest = one;
+    fewest = slips;
   }
   return nearest;
 }
