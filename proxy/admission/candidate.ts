@@ -10,6 +10,7 @@ import { weighLongInput } from '../relay/input-estimate.ts';
 import type { InputWeight } from '../relay/input-weight.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { asksForFast, type ValidRequest, validateMessageRequest } from '../validate.ts';
+import { refuseAtFirstLook } from './first-look.ts';
 import { findModel, refusedFor } from './model-lifecycle.ts';
 import { type RequestSize, requestSize } from './request-size.ts';
 import { refuseByStanding } from './standing.ts';
@@ -45,7 +46,7 @@ export interface Candidate {
   readonly size: RequestSize;
 }
 
-/** What a request is, or why it is refused before anybody looks at money: its body, its model, what has no price. */
+/** What a request is, or why it is refused before its money is: its body, its model, nothing left to pay with, what has no price. */
 export function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Candidate | Refusal {
   const { requestId, caller, headers } = incoming;
   const nowMs = parts.clock();
@@ -65,6 +66,8 @@ export function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Can
     unknownBetas: parts.unknownBetas,
   });
   if ('code' in terms) return refusedFor(model, nowMs, terms);
+  const refusedAtOnce = refuseAtFirstLook({ caller, valid, terms, mayRunFast }, parts);
+  if (refusedAtOnce !== null) return refusedFor(model, nowMs, refusedAtOnce);
   const size = requestSize(valid.request, valid.body);
   const unknown = refuseBySize(size, model, terms);
   if (unknown !== null) return refusedFor(model, nowMs, unknown);

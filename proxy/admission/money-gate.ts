@@ -15,6 +15,8 @@ export interface MoneyRequest {
   readonly account: OpenAccount;
   readonly keyId: KeyId;
   readonly worst: WorstCase;
+  /** It is that of the output; the input has not been looked at. */
+  readonly isOutputAlone?: true;
   readonly maxTokens: number;
   /** The field, and the beta, for which more is held than the request's own bytes at the model's usual price. */
   readonly fieldBehind: string | null;
@@ -105,7 +107,8 @@ function figures(request: MoneyRequest, left: MicroUsd, held: MicroUsd): string 
       ? `the largest max_tokens that would pass is ${fitting}`
       : 'no max_tokens would pass for this input by its bytes (a lower one may, where its provider counts them)';
   const others = held > 0n ? ` (${formatUsd(held)} USD more is held for requests under way)` : '';
-  return `it could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}; ${advice}`;
+  const what = request.isOutputAlone ? 'its output alone' : 'it';
+  return `${what} could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}; ${advice}`;
 }
 
 /** What makes the request dearer than its bytes say: without it the caller would look for the cause in vain. */

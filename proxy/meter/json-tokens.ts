@@ -12,25 +12,29 @@ export function millitokensOfJson(value: unknown, most = Number.POSITIVE_INFINIT
   let sum = 0;
   const weigh = (inner: unknown): void => {
     if (Array.isArray(inner) || isObject(inner)) waiting.push(inner);
-    else sum += millitokensOf(JSON.stringify(cut(inner)));
+    else sum += millitokensOf(typeof inner === 'string' ? JSON.stringify(cut(inner)) : String(inner));
   };
-  const cut = (leaf: unknown): unknown => {
+  const cut = (text: string): string => {
     const unitsMax = Math.ceil(Math.max(0, most - sum) / LIGHTEST_UNIT);
-    return typeof leaf === 'string' && leaf.length > unitsMax ? leaf.slice(0, unitsMax) : leaf;
+    return text.length > unitsMax ? text.slice(0, unitsMax) : text;
   };
   weigh(value);
   for (let next = waiting.pop(); next !== undefined && sum < most; next = waiting.pop()) {
     let commas = -1;
     if (Array.isArray(next)) {
       sum += BRACKETS;
-      for (const inner of next) weigh(inner);
+      for (const inner of next) {
+        weigh(inner);
+        if (sum >= most) return sum;
+      }
       commas += next.length;
     } else if (isObject(next)) {
       sum += BRACES;
-      for (const [name, inner] of Object.entries(next)) {
+      for (const name in next) {
         sum += millitokensOf(JSON.stringify(cut(name))) + COLON;
-        weigh(inner);
+        weigh(next[name]);
         commas++;
+        if (sum >= most) return sum;
       }
     }
     sum += Math.max(0, commas) * COMMA;

@@ -72,6 +72,32 @@ describe('the order of the gates', () => {
   });
 });
 
+describe('a long request of an account that has nothing left', () => {
+  const long = (more: object = {}) =>
+    asking('opal-medium', { messages: [{ role: 'user', content: 'word '.repeat(20_000) }], max_tokens: 100, ...more });
+
+  it('is refused before it is weighed, and says what its output alone could cost', async () => {
+    const broke = await openAccount(gateway);
+    expect(refusalOf(await post(broke, '/v1/messages', long()), 402)).toMatch(
+      /^the balance does not cover this request: its output alone could cost 0\.0015 USD with max_tokens 100, 0\.00 USD/,
+    );
+    // What has no price is looked for in a body that is gone through.
+    const search = { type: 'web_search_20250305', name: 'web_search' };
+    refusalOf(await post(broke, '/v1/messages', long({ tools: [search] })), 402);
+    const limited = await openAccount(gateway, { credits: 1_000_000n, monthlyLimit: 0n });
+    expect(refusalOf(await post(limited, '/v1/messages', long()), 402)).toMatch(/^the key's .* its output alone could/);
+  });
+
+  it('passes where the model is free, and is weighed where anything is left', async () => {
+    const broke = await openAccount(gateway);
+    expect((await post(broke, '/v1/messages', long({ model: 'svc-mock' }))).status).toBe(200);
+    const nearly = await openAccount(gateway, { credits: 1n });
+    expect(refusalOf(await post(nearly, '/v1/messages', long()), 402)).toMatch(/request: it could cost /);
+    const funded = await openAccount(gateway, { credits: 1_000_000n });
+    expect((await post(funded, '/v1/messages', long())).status).toBe(200);
+  });
+});
+
 describe('a message thread', () => {
   it('is refused with the code that SDKs go on from, where the upstream keeps none', async () => {
     const answered = await post(gateway, '/v1/messages', asking('svc-mock', { thread: { type: 'create' } }));

@@ -15,6 +15,15 @@ describe('a value from JSON', () => {
       expect(millitokensOfJson(JSON.parse(text))).toBe(millitokensOf(text.replace('e30', 'e+30')));
   });
 
+  it('is weighed up to the bound, also within one list or object', () => {
+    const most = 10 * millitokensOf('1,');
+    const names = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`k${index}`, 1]));
+    for (const value of [Array(1_000).fill(1), [Array(1_000).fill(1)], names, { names }]) {
+      expect(millitokensOfJson(value, most)).toBeGreaterThanOrEqual(most);
+      expect(millitokensOfJson(value, most)).toBeLessThan(most + millitokensOf('{[{"k999":1,'));
+    }
+  });
+
   it('is weighed however deep it nests', () => {
     const deep = '{"a":['.repeat(100_000) + ']}'.repeat(100_000);
     expect(millitokensOfJson(JSON.parse(deep))).toBe(millitokensOf(deep));
