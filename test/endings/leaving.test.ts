@@ -1,6 +1,15 @@
+import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type PostedMessage, type PostOptions, postMessage, recorded, startPost } from '../gateway/post-message.ts';
+import {
+  messageBody,
+  type PostedMessage,
+  type PostOptions,
+  postMessage,
+  recorded,
+  startPost,
+} from '../gateway/post-message.ts';
 import { startTestGateway, TEST_CATALOG, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
+import { openSocket, requestText } from '../proxy/fixtures/raw-socket.ts';
 import { type Answer, countTokens, failure, head, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { event, streamEvents } from '../upstream/stream-events.ts';
@@ -61,6 +70,15 @@ describe('a client that leaves before the head', () => {
     expect(usages[0]?.tokens.input).toBeGreaterThan(1_300);
     expect(usages[0]?.tokens.input).toBeLessThan(1_900);
     expect(debits).toMatchObject([{ amount: BigInt(usages[0]?.tokens.input ?? 0) * 3n }]);
+  });
+
+  it('by ending its side of the connection alone has left, too', async () => {
+    await start({ provider: { onClientDisconnect: 'cancel' } });
+    upstream.answerWith([silence]);
+    const socket = await openSocket(gateway.url);
+    socket.end(requestText(gateway.key, messageBody({ body: question })));
+    await once(socket, 'close');
+    expect((await usagesReach(1)).usages).toMatchObject([left]);
   });
 
   it('where the head has come and nothing else pays likewise', async () => {
