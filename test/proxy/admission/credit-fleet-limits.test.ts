@@ -53,13 +53,16 @@ describe('a limit that is set while several proxies have leases', () => {
     await converged(one);
     expect(await one.hold('a', 40n)).toBe('held');
     await converged(two);
-    expect(await two.hold('b', 20n)).toBe('held');
-    two.release('b');
+    expect(await two.hold('b', 8n)).toBe('held');
+    expect(await two.hold('c', 12n)).toBe('held');
+    two.release('c');
     write(limitSet(50, KEY));
     await converged(two);
-    // Of the 20 that are leased here the other's 40 leave 10.
     const scope = two.fleet.leases.scopeOf(two.account(), KEY, scene.nowMs);
+    // Of the 20 that are leased here the other's 40 leave 10, of which 8 are held already.
     expect(two.account().leases[scope.leaseId]?.amount).toBeGreaterThanOrEqual(20n);
+    expect(two.fleet.leases.room(ACCOUNT, two.account(), scope)).toBe(2n);
+    two.release('b');
     expect(two.fleet.leases.room(ACCOUNT, two.account(), scope)).toBe(10n);
   });
 
