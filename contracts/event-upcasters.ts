@@ -1,7 +1,8 @@
 import type { EventType } from './events.ts';
+import { isObject, type JsonObject } from './json-object.ts';
 
 /** An event's stored JSON, before its schema has looked at it. */
-export type StoredData = Readonly<Record<string, unknown>>;
+export type StoredData = JsonObject;
 type Upcaster = (data: StoredData) => StoredData;
 
 /**
@@ -31,8 +32,6 @@ const withoutBetasAndUses: Upcaster = (model) => ({
 
 const eachOf = (list: unknown, step: Upcaster): unknown =>
   Array.isArray(list) ? list.map((item: unknown) => (isObject(item) ? step(item) : item)) : list;
-
-const isObject = (value: unknown): value is StoredData => value !== null && typeof value === 'object';
 
 /** The schema version in which events of a type are written. */
 export const versionOf = (type: EventType): number => 1 + (UPCASTERS[type]?.length ?? 0);

@@ -1,3 +1,4 @@
+import { isObject } from './json-object.ts';
 import { MEMBERS_OF_EDIT } from './nested-fields.ts';
 
 /**
@@ -309,7 +310,4 @@ export const COUNTED_FIELDS: ReadonlySet<string> = new Set([
   'mcp_servers',
 ]);
 
-type Fields = { readonly [field: string]: unknown };
-const isObject = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 const typeOf = (value: unknown): string => (isObject(value) && typeof value.type === 'string' ? value.type : '');

@@ -1,18 +1,11 @@
+import { isObject, type JsonObject } from '../../contracts/json-object.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { REQUEST_ID_CHARS_MAX } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { exceedsBounds, parseBeginning, parseJson } from './bounded-json.ts';
 import { ANSWER_PARSED_BYTES_MAX } from './limits.ts';
 import { millitokensOfBlock } from './said-text.ts';
-import {
-  isObject,
-  isReported,
-  type JsonObject,
-  noteMalformed,
-  nothingSeen,
-  type SeenUsage,
-  takeUsage,
-} from './seen-usage.ts';
+import { isReported, noteMalformed, nothingSeen, type SeenUsage, takeUsage } from './seen-usage.ts';
 import { ShortMembers } from './short-members.ts';
 
 /**

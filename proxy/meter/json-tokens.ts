@@ -1,4 +1,4 @@
-import { isObject } from './seen-usage.ts';
+import { isObject } from '../../contracts/json-object.ts';
 import { LIGHTEST_UNIT, millitokensOf } from './text-tokens.ts';
 
 /**

@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from '../../contracts/json-object.ts';
 import { millitokensOfJson } from './json-tokens.ts';
-import { isObject, type JsonObject } from './seen-usage.ts';
 import { millitokensOf } from './text-tokens.ts';
 
 /** What a content block says by itself: text, thinking and the input of a tool. An input that is to come is empty. */

@@ -1,4 +1,5 @@
 import { useNameField } from '../../contracts/event-fields.ts';
+import { isObject, type JsonObject } from '../../contracts/json-object.ts';
 import type { TokenCounts } from '../../contracts/usage.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { MALFORMED_MAX, USE_NAMES_LOOKED_AT_MAX, USE_NAMES_MAX, WORD_CHARS_MAX } from './limits.ts';
@@ -110,11 +111,6 @@ export function objectIn(seen: SeenUsage, value: unknown, path: string): JsonObj
   if (isSaid(value)) noteMalformed(seen, path, value);
   return null;
 }
-
-export type JsonObject = { readonly [field: string]: unknown };
-
-export const isObject = (value: unknown): value is JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 function takeSplit(seen: SeenUsage, split: unknown, path: string): void {
   const said = objectIn(seen, split, path);

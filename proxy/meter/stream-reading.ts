@@ -1,9 +1,10 @@
+import { isObject, type JsonObject } from '../../contracts/json-object.ts';
 import { REQUEST_ID_CHARS_MAX } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { exceedsBounds, parseBeginning, parseJson } from './bounded-json.ts';
 import { ERROR_MESSAGE_MAX } from './limits.ts';
 import { millitokensOfEvent } from './said-text.ts';
-import { isObject, type JsonObject, noteMalformed, nothingSeen, objectIn, takeUsage } from './seen-usage.ts';
+import { noteMalformed, nothingSeen, objectIn, takeUsage } from './seen-usage.ts';
 import type { StreamEvent } from './stream-event.ts';
 import { isUsageEvent } from './usage-events.ts';
 

@@ -1,7 +1,7 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
+import { isObject } from '../../contracts/json-object.ts';
 import { NO_TOKENS, TOKEN_CLASSES, type TokenClass, type TokenCounts } from '../../contracts/usage.ts';
 import type { Terms } from '../admission/terms.ts';
-import { isObject } from '../meter/seen-usage.ts';
 import { tokensOfMillitokens } from '../meter/text-tokens.ts';
 import { type InputWeight, weighInput } from './input-weight.ts';
 import { PARSED_ON_LEAVING_BYTES_MAX } from './limits.ts';

@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from '../../contracts/json-object.ts';
 import { millitokensOfJson } from '../meter/json-tokens.ts';
-import { isObject, type JsonObject } from '../meter/seen-usage.ts';
 import { LIGHTEST_UNIT, millitokensOf } from '../meter/text-tokens.ts';
 import { IMAGE_TOKENS_ESTIMATE_MAX, imageTokens } from './image-tokens.ts';
 

@@ -1,3 +1,5 @@
+import { isObject, type JsonObject } from '../../contracts/json-object.ts';
+
 const DROPPED = '__proto__';
 
 /**
@@ -9,33 +11,31 @@ const DROPPED = '__proto__';
  * Asks each object for one name, which costs less than to search the bytes for it and for its escapes.
  */
 export function keepDroppedFields(value: unknown, parsed: unknown): void {
-  if (!isFields(value) || !isFields(parsed)) return;
+  if (!isObject(value) || !isObject(parsed)) return;
   keep(value, parsed);
-  if (isFields(value.tool_choice) && isFields(parsed.tool_choice)) keep(value.tool_choice, parsed.tool_choice);
+  if (isObject(value.tool_choice) && isObject(parsed.tool_choice)) keep(value.tool_choice, parsed.tool_choice);
   keepInEach(value.system, parsed.system);
   const messages = listOf(parsed.messages);
   for (const [index, message] of listOf(value.messages).entries()) {
     const copy = messages[index];
-    if (!isFields(message) || !isFields(copy)) continue;
+    if (!isObject(message) || !isObject(copy)) continue;
     keep(message, copy);
     keepInEach(message.content, copy.content);
   }
 }
 
-type Fields = { readonly [field: string]: unknown };
-const isFields = (value: unknown): value is Fields => value !== null && typeof value === 'object';
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function keepInEach(values: unknown, parsed: unknown): void {
   const copies = listOf(parsed);
   for (const [index, value] of listOf(values).entries()) {
     const copy = copies[index];
-    if (isFields(value) && isFields(copy)) keep(value, copy);
+    if (isObject(value) && isObject(copy)) keep(value, copy);
   }
 }
 
 /** Defined, not assigned: an assignment would change the prototype. */
-function keep(value: Fields, copy: Fields): void {
+function keep(value: JsonObject, copy: JsonObject): void {
   if (!Object.hasOwn(value, DROPPED) || Object.hasOwn(copy, DROPPED)) return;
   Object.defineProperty(copy, DROPPED, { value: value[DROPPED], enumerable: true, configurable: true, writable: true });
 }
