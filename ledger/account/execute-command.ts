@@ -26,10 +26,18 @@ export type CommandResult =
     }
   | CommandRefusal;
 
+/** Other writers came between every time: nothing of the command was written, and it can be tried again. */
+export class ConflictsError extends Error {
+  constructor(accountId: AccountId, attempts: number) {
+    super(`account ${accountId}: ${attempts} attempts conflicted with other writers; try again`);
+    this.name = 'ConflictsError';
+  }
+}
+
 /**
  * Loads an account, decides, appends at the expected revision; on a conflict loads what is new and decides again.
  * After an ambiguous failure the same ids find out whether it was written.
- * @throws EventLogError when the log stays away; Error when conflicts do not end within the bound.
+ * @throws EventLogError when the log stays away; ConflictsError when conflicts do not end within the bound.
  */
 export async function executeCommand(
   log: EventLog,
@@ -97,8 +105,7 @@ async function decideAndAppend(
         const { lastRevision, position } = outcome;
         return { type: 'done', events: decision, before, after: revision, revision: lastRevision, position };
       }
-      if (attempt >= ATTEMPTS_MAX)
-        throw new Error(`account ${accountId}: ${attempt} attempts conflicted with other writers; try again`);
+      if (attempt >= ATTEMPTS_MAX) throw new ConflictsError(accountId, attempt);
       if (outcome.type === 'conflict') break;
       await pause(attempt);
     }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { AccountId, KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
+import { ConflictsError } from '../../ledger/account/execute-command.ts';
 import { activeLeases, freeCredit, sumOfLeases } from '../../ledger/account/leases.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { CreditLeases, LeaseScope } from './credit-leases.ts';
@@ -158,8 +159,20 @@ export class LeaseQueue {
   }
 
   #extend(accountId: AccountId, scope: LeaseScope, need: bigint): Promise<void> {
-    const { leases, accounts } = this.#options;
-    return this.#withinWait(leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need)));
+    return this.#withinWait(this.#extendDespiteOthers(accountId, scope, need));
+  }
+
+  /** The account's other writers may come between again and again: that is no log that is away. */
+  async #extendDespiteOthers(accountId: AccountId, scope: LeaseScope, need: bigint): Promise<void> {
+    const { leases, accounts, waitMs } = this.#options;
+    const untilMs = performance.now() + waitMs;
+    for (;;) {
+      try {
+        return await leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need));
+      } catch (error) {
+        if (!(error instanceof ConflictsError) || performance.now() >= untilMs) throw error;
+      }
+    }
   }
 
   async #giveBack(accountId: AccountId, scope: LeaseScope): Promise<void> {

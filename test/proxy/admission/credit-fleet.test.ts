@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
-import { ACCOUNT, granted, KEY } from '../../ledger/account/example-account.ts';
+import { ACCOUNT, granted, KEY, limitSet } from '../../ledger/account/example-account.ts';
 import {
   CREDIT,
   clearScene,
@@ -93,6 +93,18 @@ describe('a proxy among several', () => {
     scene.log.faults = () => ({ type: 'stall', until: gate.promise });
     expect(await two.hold('c', 50n)).toBe('log_away');
     gate.resolve();
+  });
+
+  it("waits on where the account's other writers come between again and again: no log is away", async () => {
+    const one = await startWithoutUpkeep('proxy_1', 120_000);
+    let between = 0;
+    scene.log.faults = () => {
+      // One try of a command is over after ten conflicts.
+      if (between++ < 12) write(limitSet(1_000 + between));
+      return { type: 'none' };
+    };
+    expect(await one.hold('a', 50n)).toBe('held');
+    expect(between).toBe(13);
   });
 
   it('takes effect once where the answer to its lease was lost', async () => {
