@@ -21,7 +21,7 @@ const FOUND: readonly { readonly pattern: RegExp; readonly instead: string }[] =
   },
 ];
 const ROOT = join(import.meta.dirname, '..');
-const files = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) => !file.startsWith('test/bench/'));
+const files = globSync('test/**/*.ts', { cwd: ROOT }).filter((file) => !file.startsWith('test/bench/'));
 
 const foundIn = (text: string): string[] =>
   text

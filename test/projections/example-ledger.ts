@@ -70,7 +70,7 @@ export function viewsFile(): string {
 
 /** Every row of every table of a file, checkpoint and all, as text; not the time at which the views were last current. */
 export function dump(path: string): string[] {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 60_000 });
   try {
     const tables = database
       .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'known_current' ORDER BY name`)
@@ -92,7 +92,7 @@ export const rowsOf = (path: string): string[] => dump(path).filter((row) => !ro
 
 /** When the views of a file were last known to be current; null when they never were. */
 export function currentAtMsOf(path: string): number | null {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 60_000 });
   try {
     const row = database.prepare('SELECT at_ms FROM known_current').get();
     return row === undefined ? null : Number(row.at_ms);
@@ -102,7 +102,7 @@ export function currentAtMsOf(path: string): number | null {
 }
 
 export function execute(path: string, sql: string): void {
-  const database = new DatabaseSync(path, { timeout: 5_000 });
+  const database = new DatabaseSync(path, { timeout: 60_000 });
   database.exec(sql);
   database.close();
 }
