@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { decodeEvent } from '../contracts/event-codec.ts';
+import { decodeEvent, UnreadableEventError } from '../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
 import { isAccountEvent, type LedgerEvent } from '../contracts/events.ts';
 import {
@@ -249,13 +249,13 @@ export class Projections {
     const accountId = accountOfStream(stream);
     if (accountId !== null && isAccountEvent(event)) this.accounts.fold(accountId, revision, event);
     else if (accountId === null && event.type === 'CatalogPublished') this.catalog.fold(revision, event.data);
-    else throw new Error(`${stream}: ${event.type} does not belong there`);
+    else throw new UnreadableEventError(`${stream}: ${event.type} does not belong there`);
   }
 
   #tellLedgerEvent(recorded: RecordedEvent): void {
     const event = decodeEvent(recorded);
     if (event.type !== 'LedgerIdentified' && event.type !== 'LossAccepted')
-      throw new Error(`${recorded.stream}: ${event.type} does not belong there`);
+      throw new UnreadableEventError(`${recorded.stream}: ${event.type} does not belong there`);
     this.#options.onLedgerEvent?.(event);
   }
 

@@ -1,4 +1,4 @@
-import { decodeEvent } from '../../contracts/event-codec.ts';
+import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { type AccountEvent, isAccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, NO_STREAM, type Revision, revision } from '../../contracts/ids.ts';
@@ -37,9 +37,10 @@ export async function* readAccountEvents(
   let last = after;
   for await (const recorded of log.readStream(accountStream(accountId), { from: revision(last + 1) })) {
     if (recorded.revision !== last + 1)
-      throw new Error(`${recorded.stream}: revision ${recorded.revision} follows ${last}`);
+      throw new UnreadableEventError(`${recorded.stream}: revision ${recorded.revision} follows ${last}`);
     const event = decodeEvent(recorded);
-    if (!isAccountEvent(event)) throw new Error(`${recorded.stream}: ${event.type} does not belong there`);
+    if (!isAccountEvent(event))
+      throw new UnreadableEventError(`${recorded.stream}: ${event.type} does not belong there`);
     last = recorded.revision;
     yield { recorded, event };
   }

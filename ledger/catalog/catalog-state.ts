@@ -1,5 +1,5 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
-import { decodeEvent } from '../../contracts/event-codec.ts';
+import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { RateCardRef } from '../../contracts/event-fields.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
@@ -28,13 +28,15 @@ export const EMPTY_CATALOG: CatalogState = {
   revision: NO_STREAM,
 };
 
-/** Pure. @throws Error when a rate card's hash is not that of its content. */
+/** Pure. @throws UnreadableEventError when a rate card's hash is not that of its content. */
 export function evolveCatalog(state: CatalogState, data: EventData<'CatalogPublished'>, at: Revision): CatalogState {
   const cards = new Map(state.cards);
   const newestCards = new Map(state.newestCards);
   for (const rateCard of data.models.flatMap(cardsOf)) {
     if (!isRateCardIntact(rateCard))
-      throw new Error(`rate card ${rateCard.id} version ${rateCard.version} does not match its hash`);
+      throw new UnreadableEventError(
+        `${CATALOG_STREAM} revision ${at}: rate card ${rateCard.id} version ${rateCard.version} does not match its hash`,
+      );
     cards.set(rateCard.hash, rateCard);
     newestCards.set(rateCard.id, rateCard);
   }
@@ -58,7 +60,9 @@ export async function loadCatalog(log: EventLog): Promise<CatalogState> {
   for await (const recorded of log.readStream(CATALOG_STREAM)) {
     const event = decodeEvent(recorded);
     if (event.type !== 'CatalogPublished')
-      throw new Error(`${event.type} does not belong into the stream ${CATALOG_STREAM}`);
+      throw new UnreadableEventError(
+        `${CATALOG_STREAM} revision ${recorded.revision}: ${event.type} does not belong there`,
+      );
     state = evolveCatalog(state, event.data, recorded.revision);
   }
   return state;

@@ -1,4 +1,4 @@
-import { decodeEvent } from '../../contracts/event-codec.ts';
+import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { LEDGER_STREAM, type LedgerId, NO_STREAM, type Revision } from '../../contracts/ids.ts';
 
@@ -22,7 +22,9 @@ export async function readLedgerState(log: EventLog): Promise<LedgerState> {
   for await (const recorded of log.readStream(LEDGER_STREAM)) {
     const event = decodeEvent(recorded);
     if (event.type !== 'LedgerIdentified' && event.type !== 'LossAccepted')
-      throw new Error(`${event.type} does not belong into the stream ${LEDGER_STREAM}`);
+      throw new UnreadableEventError(
+        `${LEDGER_STREAM} revision ${recorded.revision}: ${event.type} does not belong there`,
+      );
     const { ledgerId, generation } = event.data;
     state = { revision: recorded.revision, identity: { ledgerId, generation } };
   }

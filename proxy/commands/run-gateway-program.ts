@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { ConfigurationError } from '../../contracts/configuration.ts';
+import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { type CommandContext, CommandError, EXIT } from '../../ledger/commands/command-context.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
@@ -17,6 +18,9 @@ export async function runGatewayProgram(context: CommandContext, args: readonly 
   }
 }
 
+const UNREADABLE =
+  'A newer program may have written it: start that one. If not, something else has written into the log: put back a copy from before.';
+
 function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   const say = (message: string, exitCode: number): number => {
     warn(`gateway: ${message}\n`);
@@ -28,6 +32,11 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
   if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
   if (error instanceof UnusableError) return say(error.message, EXIT.unavailable);
+  if (error instanceof UnreadableEventError)
+    return say(
+      `an event of the ledger cannot be read, and none is skipped: ${error.message}\n${UNREADABLE}`,
+      EXIT.unavailable,
+    );
   if (error instanceof EventLogError && error.kind === 'ambiguous')
     return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
   if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);
