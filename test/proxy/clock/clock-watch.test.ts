@@ -60,6 +60,16 @@ describe('a clock that goes as it should', () => {
     }
     expect(slewed.watch.now()).toBe(BORN_MS + 100_000_000 + 50_000);
   });
+
+  test('may not be set by more than the bound in several steps within two times what it is to be steady for', () => {
+    const { watch, pass, jump } = scene();
+    jump(JUMP_MS - 1_000);
+    expect(watch.doubt()).toBeNull();
+    pass(STEADY_MS);
+    expect(watch.doubt()).toBeNull();
+    jump(1_001);
+    expect(watch.doubt()).toMatch(/has jumped by 5 s/);
+  });
 });
 
 describe.each([
