@@ -10,7 +10,7 @@ import {
 } from '../gateway/post-message.ts';
 import { startTestGateway, TEST_CATALOG, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
 import { openSocket, requestText } from '../proxy/fixtures/raw-socket.ts';
-import { type Answer, countTokens, failure, head, silence, stream, wait, write } from '../upstream/answer.ts';
+import { type Answer, countTokens, failure, head, reset, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { event, streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
@@ -285,6 +285,29 @@ describe('a client that stops reading', () => {
     expect((await recorded(gateway)).usages).toMatchObject([
       { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000 } },
     ]);
+  });
+
+  it.each([
+    ['for long is the cause', 40_000, 'client_disconnected'],
+    ['for a moment is not', 0, 'upstream_interrupted'],
+  ])('%s where its upstream breaks off soon after it has read on', async (_what, heldMs, outcome) => {
+    let passedMs = 0;
+    // Both clocks go on together, so that this is no jump.
+    await start({ clock: () => Date.now() + passedMs, settings: { clientStallMs: 60_000 } });
+    const gate = Promise.withResolvers<void>();
+    const pieces = LONG.slice(0, -2);
+    upstream.answerWith([head(), ...pieces.map(write), wait(gate.promise), reset]);
+    const answer = await readNoMore();
+    const { writes } = await upstream.seen(0);
+    const sinceMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
+    await expect.poll(sinceMs, WAIT).toBeGreaterThan(1_000);
+    expect(writes.length).toBeLessThan(pieces.length);
+    passedMs = heldMs;
+    const rest = answer.restOrCut();
+    await expect.poll(() => writes.length, WAIT).toBe(pieces.length);
+    gate.resolve();
+    expect((await rest).isCut).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome }]);
   });
 
   it('for a while, and reads on, gets all of it', async () => {
