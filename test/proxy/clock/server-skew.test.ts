@@ -9,6 +9,38 @@ const NOW = Date.parse('2026-11-06T12:00:00.000Z');
 const DAY_MS = 86_400_000;
 const NOT_YET = 'the clock of this machine has not been compared with that of the event log yet';
 
+it.each([
+  ['stamped at any time while the log takes it', 12_000, 0],
+  ['stamped before it was written, by a server that is behind', -5_000, 5_000],
+  ['stamped after the answer, by a server that is ahead', 34_000, -4_000],
+])('takes no slowness of the log for skew: %s', async (_title, stampedMs, expected) => {
+  const memory = new MemoryEventLog();
+  let nowMs = NOW;
+  const slow: Pick<EventLog, 'append' | 'readStream'> = {
+    append: async (...call) => {
+      const result = await memory.append(...call);
+      nowMs = NOW + 30_000;
+      return result;
+    },
+    readStream: async function* (...call) {
+      for await (const event of memory.readStream(...call)) yield { ...event, stampedAtMs: NOW + stampedMs };
+    },
+  };
+  const skew = new ServerSkew({
+    log: Object.assign(Object.create(memory) as EventLog, slow),
+    proxy: proxyId('proxy_1'),
+    now: () => nowMs,
+    monotonic: () => 0,
+    jumps: () => 0,
+    mayCompare: () => true,
+    skewMs: 1_000,
+    logger: pino({ level: 'silent' }),
+  });
+  onTestFinished(() => skew.close());
+  await skew.start();
+  expect(skew.skewMs).toBe(expected);
+});
+
 it('counts no comparison across which the clock has jumped: it was compared with nothing', async () => {
   const memory = new MemoryEventLog();
   let nowMs = NOW;
