@@ -1,6 +1,7 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { LeaseId } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
+import { rateOfUse } from '../../contracts/rate-card.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
@@ -10,6 +11,7 @@ import { type Candidate, candidateOf, type IncomingRequest } from './candidate.t
 import type { NoLease } from './lease-queue.ts';
 import { refusedFor } from './model-lifecycle.ts';
 import { type MoneyRequest, refuseByMoney, takenByHolds } from './money-gate.ts';
+import type { AskedUse } from './request-size.ts';
 import { refuseByStanding } from './standing.ts';
 import { costOfUses, dearestInputClass, inputTokensBound, inputTokensByCount, worstCase } from './worst-case.ts';
 
@@ -93,8 +95,15 @@ function moneyRequest(candidate: Candidate, inputTokens: number, parts: GatewayP
   if (account.type === 'unopened') throw new Error(`${accountId} was authenticated and is not open`);
   const worst = worstOf(candidate, inputTokens);
   const maxTokens = candidate.valid.request.max_tokens;
-  const behind = { fieldBehind: candidate.size.behind, betaBehind: candidate.terms.behind };
+  const behind = { fieldBehind: candidate.size.behind, betaBehind: candidate.terms.behind, ...remediesOf(candidate) };
   return { accountId, account, keyId: key.keyId, worst, maxTokens, ...behind, nowMs: parts.clock() };
+}
+
+/** What its caller can do for a smaller hold, or has to know of it. */
+function remediesOf({ size, terms }: Candidate): Pick<MoneyRequest, 'takenAsWorst' | 'maxUsesBehind'> {
+  const isPaid = ({ name }: AskedUse): boolean => (rateOfUse(terms.rateCard, name) ?? 0n) > 0n;
+  const bounded = size.uses.find((use) => use.most > 1 && use.name !== 'code_execution_requests' && isPaid(use));
+  return { takenAsWorst: size.usesAnything, maxUsesBehind: bounded?.path.replace(/type$/, 'max_uses') ?? null };
 }
 
 /** Waits until credit is leased for the request, which is then held, or says why it cannot be. */

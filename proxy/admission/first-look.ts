@@ -2,7 +2,7 @@ import type { Refusal } from '../../contracts/errors.ts';
 import { microUsd, picoUsd } from '../../contracts/money.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import type { Candidate } from './candidate.ts';
-import { type MoneyRequest, refuseByMoney, takenByHolds } from './money-gate.ts';
+import { type MoneyRequest, NO_REMEDIES, refuseByMoney, takenByHolds } from './money-gate.ts';
 import { worstCase } from './worst-case.ts';
 
 /** What is known of a request before anybody has looked through its body. */
@@ -28,7 +28,7 @@ export function refuseAtFirstLook(request: Unweighed, parts: GatewayParts): Refu
   });
   if (output.hold === 0n) return null;
   const { accounts } = parts.projections;
-  const names = { accountId, account, keyId: key.keyId, fieldBehind: null, betaBehind: null };
+  const names = { accountId, account, keyId: key.keyId, fieldBehind: null, betaBehind: null, ...NO_REMEDIES };
   const asked: MoneyRequest = { ...names, worst: output, isOutputAlone: true, maxTokens, nowMs: parts.clock() };
   const taken = takenByHolds(asked, parts.holds);
   const least = { ...output, hold: microUsd(1n) };

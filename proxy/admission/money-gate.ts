@@ -21,8 +21,14 @@ export interface MoneyRequest {
   /** The field, and the beta, for which more is held than the request's own bytes at the model's usual price. */
   readonly fieldBehind: string | null;
   readonly betaBehind: string | null;
+  /** Something of it is not known here, and may use whatever there is. */
+  readonly takenAsWorst: boolean;
+  /** The field with which a tool's paid uses are bounded; null where none is paid. */
+  readonly maxUsesBehind: string | null;
   readonly nowMs: number;
 }
+
+export const NO_REMEDIES = { takenAsWorst: false, maxUsesBehind: null } as const;
 
 /** What is taken already of what a request needs: by holds of this proxy and, in a fleet, by leases of the others. */
 export interface Taken {
@@ -111,11 +117,15 @@ function figures(request: MoneyRequest, left: MicroUsd, held: MicroUsd): string 
   return `${what} could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}; ${advice}`;
 }
 
+const shownName = (name: string): string => name.slice(0, NAME_SHOWN_MAX).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+
 /** What makes the request dearer than its bytes say: without it the caller would look for the cause in vain. */
-function causes({ worst, fieldBehind, betaBehind }: MoneyRequest): string {
+function causes({ worst, fieldBehind, betaBehind, takenAsWorst, maxUsesBehind }: MoneyRequest): string {
   const beta = betaBehind === null ? [] : [`anthropic-beta ${betaBehind}`];
-  const behind = [...(fieldBehind === null ? [] : [fieldBehind.slice(0, NAME_SHOWN_MAX)]), ...beta];
+  const behind = [...(fieldBehind === null ? [] : [shownName(fieldBehind)]), ...beta];
+  const unknown = takenAsWorst ? ', because not all of it is known here: what is not is taken as the worst' : '';
+  const bound = maxUsesBehind === null ? '' : `; a lower ${shownName(maxUsesBehind)} would hold less`;
   return behind.length === 0
     ? ''
-    : ` (${formatUsd(mostDebited(worst.input))} USD of it for the most that ${behind.join(' with ')} can bring)`;
+    : ` (${formatUsd(mostDebited(worst.input))} USD of it for the most that ${behind.join(' with ')} can bring${unknown}${bound})`;
 }

@@ -123,6 +123,8 @@ class FleetProxy {
       maxTokens: 1,
       nowMs,
       fieldBehind: null,
+      takenAsWorst: false,
+      maxUsesBehind: null,
       betaBehind: null,
     };
     const worst = { hold: need, input: microUsd(0n), outputRate: 1n };

@@ -98,7 +98,12 @@ describe('input from outside the request', () => {
     expect(await message(long, LONG)).toMatch(
       /USD of it for the most that container with anthropic-beta context-1m-2025-08-07 can bring\), /,
     );
-    expect(await message({ ...searching, tools: [], ['x'.repeat(5_000)]: 1 })).toMatch(/most that x{128} can bring/);
+    expect(await message({ ...searching, tools: [], ['x'.repeat(5_000)]: 1 })).toMatch(
+      /most that x{128} can bring, because not all of it is known here: what is not is taken as the worst\), /,
+    );
+    expect(await message({ ...searching, tools: [], 'a\u0007\u202eb': 1 })).toContain('most that a??b can bring,');
+    const often = { ...searching, tools: [{ ...SEARCH, max_uses: 5 }] };
+    expect(await message(often)).toMatch(/can bring; a lower tools\.0\.max_uses would hold less\), /);
     expect(await message(asking('opal-medium', { max_tokens: 100_000 }))).toContain('max_tokens 100000, 0.10 USD');
   });
 
