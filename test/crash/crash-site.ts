@@ -7,6 +7,7 @@ import { THIN_ACCOUNT } from './crash-operators.ts';
 import type { FaultyEventStore } from './faulty-event-store.ts';
 import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from './gateway-command.ts';
 import type { ClientKey } from './post-planned.ts';
+import { RUN_DRAIN_MS } from './run-drain.ts';
 import { tryWhileAway } from './try-while-away.ts';
 
 export interface GatewayStart {
@@ -44,8 +45,6 @@ export interface CrashSite {
 }
 
 const MODELS = 180;
-/** A silent upstream is left so long after its client has left; any other has said its last by then, also on a busy machine. */
-const DRAIN_MS = 6_000;
 /** A client that takes no byte for so long counts as having left. */
 const CLIENT_STALL_MS = 1_500;
 const CLOCK_STEADY_MS = 5_000;
@@ -127,7 +126,7 @@ function writeConfiguration({ folder, data, upstreamUrl, catalog, store }: Confi
     // A request to count carries no script, so that this upstream could not say what it will report.
     providers: crashProviders(upstreamUrl, 'CRASH_UPSTREAM_KEY', { countTokens: false }),
     ...(store === undefined ? {} : { eventLog: { kind: 'eventstoredb', connectionString: store.connectionString } }),
-    drainMs: DRAIN_MS,
+    drainMs: RUN_DRAIN_MS,
     clientStallMs: CLIENT_STALL_MS,
     // The scene of a clock that moves does not wait for a whole minute.
     clock: { steadyMs: CLOCK_STEADY_MS },

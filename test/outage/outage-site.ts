@@ -14,13 +14,12 @@ import { type StartedProcess, startProcess, stopInOrder } from '../crash/child-p
 import { type CrashCatalog, crashCatalog, crashProviders } from '../crash/crash-catalog.ts';
 import { GATEWAY_PROGRAM, UPSTREAM_PROGRAM } from '../crash/gateway-command.ts';
 import type { ClientKey } from '../crash/post-planned.ts';
+import { RUN_DRAIN_MS } from '../crash/run-drain.ts';
 import { RestartedProcess } from '../soak/restarted-process.ts';
 
 const EVENT_STORE_PROGRAM = fileURLToPath(new URL('../eventstoredb/main.ts', import.meta.url));
 const MODELS = 200;
 const CREDITS = microUsd(100_000_000_000n);
-/** A silent upstream is left so long after its client has left; any other has said its last by then, also on a busy machine. */
-const DRAIN_MS = 6_000;
 
 /** The processes of an outage: an upstream with its own record, an event store that is killed, and a gateway. */
 export interface OutageSite {
@@ -112,7 +111,7 @@ function writeConfiguration(parts: ConfigurationParts): string {
     metrics: { serve: { port: metricsPort } },
     // A request to count carries no script, so that this upstream could not say what it will report.
     providers: crashProviders(upstreamUrl, 'OUTAGE_UPSTREAM_KEY', { countTokens: false }),
-    drainMs: DRAIN_MS,
+    drainMs: RUN_DRAIN_MS,
     logLevel: 'info',
   };
   writeFileSync(configPath, JSON.stringify(configuration));

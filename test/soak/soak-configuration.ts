@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crashProviders } from '../crash/crash-catalog.ts';
+import { RUN_DRAIN_MS } from '../crash/run-drain.ts';
 import { TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 
 export interface SoakConfigurationParts {
@@ -11,8 +12,6 @@ export interface SoakConfigurationParts {
   readonly brokers: readonly string[];
 }
 
-/** A silent upstream is left so long after its client has left; any other has said its last by then, also on a busy machine. */
-const DRAIN_MS = 6_000;
 /**
  * A request ends soon, and so does a lease: 3 upstreams that fail just before their first byte, one that takes its whole
  * time, the drain and the slack make less than two minutes, after which what a lost proxy had leased is free again. None
@@ -44,7 +43,7 @@ export function writeSoakConfiguration(
     clock: { skewMs: 2_000 },
     // A request to count carries no script, so that this upstream could not say what it will report.
     providers: crashProviders(upstreamUrl, 'SOAK_UPSTREAM_KEY', { countTokens: false, ...PROVIDER_TIMES }),
-    drainMs: DRAIN_MS,
+    drainMs: RUN_DRAIN_MS,
     logLevel: 'error',
   };
   writeFileSync(configPath, JSON.stringify(configuration));

@@ -1,5 +1,6 @@
 import type { ModelPrices } from '../crash-catalog.ts';
 import type { SentRequest } from '../post-planned.ts';
+import { RUN_DRAIN_MS } from '../run-drain.ts';
 import { TOKEN_CLASSES, type Tokens, type UsageData } from './stored-event.ts';
 import type { RecordedRequest } from './upstream-record.ts';
 
@@ -58,9 +59,17 @@ function auditHeard(evidence: EndingEvidence): string[] {
 /** `no-usage` is whole, too, but has nothing to go by. */
 const WHOLE = new Set(['complete', 'no-stop', 'no-last-line']);
 
-/** The gateway has cancelled the call when its client left: what became of it upstream is nobody's matter any more. */
-const isCutOff = ({ sent, usage, prices }: EndingEvidence): boolean =>
-  prices.isCancelled && sent.left && usage.outcome === 'client_disconnected' && usage.source === 'estimated';
+/**
+ * The gateway has cancelled the call when its client left, or when it had read on for as long as it does: what became of
+ * it upstream is nobody's matter any more.
+ */
+function isCutOff({ seen, sent, usage, prices }: EndingEvidence): boolean {
+  const isEstimated = sent.left && usage.outcome === 'client_disconnected' && usage.source === 'estimated';
+  const lastedMs = Date.parse(usage.finishedAt) - Date.parse(usage.startedAt);
+  // What is silent on purpose is looked at by itself.
+  const isPastDrain = lastedMs >= RUN_DRAIN_MS && !seen.script.ending.startsWith('silent');
+  return isEstimated && (prices.isCancelled || isPastDrain);
+}
 
 /** Its client left while the upstream said nothing: its input was sent, and is charged by estimate. */
 const auditUnanswered = (evidence: EndingEvidence): string[] => [
