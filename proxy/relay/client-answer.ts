@@ -15,7 +15,8 @@ export class ClientAnswer {
   readonly #stallMs: number;
   #isWatched = false;
   #isStream = false;
-  #isLengthKnown = false;
+  /** Bytes that were announced and have not been written; null where none were. */
+  #announced: number | null = null;
 
   /** @param stallMs a client that takes no byte of what waits for it for so long is cut off: it has left */
   constructor(response: ServerResponse, requestId: RequestId, deprecation: string | null, stallMs: number) {
@@ -27,15 +28,18 @@ export class ClientAnswer {
 
   /** The client knows from the bytes alone where the answer ends: nothing is left to say at the end. */
   get isLengthKnown(): boolean {
-    return this.#isLengthKnown;
+    return this.#announced !== null;
   }
 
-  /** The answer's own headers are an allow-list; the upstream's credentials, limits and cookies never pass. */
+  /**
+   * The answer's own headers are an allow-list; the upstream's credentials, limits and cookies never pass. The length of
+   * a stream is not announced: an error event may have to follow.
+   */
   begin(status: number, { contentType, contentLength }: UpstreamHeaders, isStream: boolean): void {
     this.#isStream = isStream;
-    this.#isLengthKnown = contentLength !== null;
+    this.#announced = isStream ? null : contentLength;
     const headers = ['content-type', contentType, ...this.#ownHeaders()];
-    if (contentLength !== null) headers.push('content-length', String(contentLength));
+    if (this.#announced !== null) headers.push('content-length', String(this.#announced));
     this.#response.writeHead(status, headers);
     // A head without a first piece in the same turn must not wait for it.
     process.nextTick(() => {
@@ -51,6 +55,7 @@ export class ClientAnswer {
 
   /** Returns false when the client reads slower than we write; `onceDrained` tells when it has caught up. */
   write(chunk: Buffer): boolean {
+    if (this.#announced !== null) this.#announced -= chunk.length;
     return this.#response.write(chunk);
   }
 
@@ -62,8 +67,11 @@ export class ClientAnswer {
     });
   }
 
+  /** An answer that has not the length that was announced is cut after its last byte: its client would wait for more. */
   end(): void {
-    this.#response.end();
+    const { socket } = this.#response;
+    const isShort = this.#announced !== null && this.#announced > 0;
+    this.#response.end(isShort ? () => socket?.destroySoon() : undefined);
     this.#watchTheEnd();
   }
 

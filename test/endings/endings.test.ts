@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type PostedMessage, postMessage, recorded, startPost } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
-import { failure, hangUp, head, json, raw, reset, silence, stream, wait, write } from '../upstream/answer.ts';
+import { end, failure, hangUp, head, json, raw, reset, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
 import { errorEvent, streamEvents } from '../upstream/stream-events.ts';
@@ -314,6 +314,32 @@ describe('the upstream breaks off in the middle', () => {
     ]);
     expect((await (await postMessage(gateway)).restOrCut()).isCut).toBe(true);
     expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
+  });
+
+  it.each([hangUp, reset])(
+    'after all that counts of an announced length: the client has it, is cut, and is charged (%#)',
+    async (broken) => {
+      await start();
+      const whole = JSON.stringify(message({ tokens }));
+      const headers = { 'content-type': 'application/json', 'content-length': whole.length + 10 };
+      upstream.answerWith([head(200, headers), write(whole), broken]);
+      const { body, isCut } = await (await postMessage(gateway)).restOrCut();
+      expect([body.toString('utf8'), isCut]).toEqual([whole, true]);
+      expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed', tokens }]);
+    },
+  );
+
+  it('of a stream whose length its upstream announced: the error event has a place', async () => {
+    await start();
+    const bytes = partOfStream.join('');
+    upstream.answerWith([
+      head(200, { 'content-type': 'text/event-stream', 'content-length': Buffer.byteLength(bytes) }),
+      write(bytes),
+      end,
+    ]);
+    const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(isCut).toBe(true);
+    expect(body.toString('utf8')).toMatch(/\n\nevent: error\ndata: .*\n\n$/s);
   });
 
   it('by a clean end without message_stop: that is no complete answer', async () => {
