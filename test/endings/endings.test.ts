@@ -323,7 +323,7 @@ describe('the upstream breaks off in the middle', () => {
       const whole = JSON.stringify(message({ tokens }));
       const headers = { 'content-type': 'application/json', 'content-length': whole.length + 10 };
       upstream.answerWith([head(200, headers), write(whole), broken]);
-      const { body, isCut } = await (await postMessage(gateway)).restOrCut();
+      const { body, isCut } = await (await postMessage(gateway, { headers: { connection: 'keep-alive' } })).restOrCut();
       expect([body.toString('utf8'), isCut]).toEqual([whole, true]);
       expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed', tokens }]);
     },
