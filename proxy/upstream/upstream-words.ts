@@ -18,8 +18,9 @@ export class UpstreamWords {
 
   /** One word or line, of so many characters at the most. */
   clean(text: string, charsMax: number): string {
-    // A secret that is cut would not be known for one.
-    const beginning = text.slice(0, charsMax + this.#secretCharsMax);
+    // A secret that is cut would not be known for one. Each that is replaced shortens the text, so what is looked through
+    // is as long as comes to enough characters whatever is in it, and what its cut halves is past them.
+    const beginning = text.slice(0, (charsMax + 1) * this.#secretCharsMax);
     return this.#without(beginning)
       .slice(0, charsMax)
       .replace(/[\t\n\v\f\r]/g, ' ')

@@ -21,6 +21,18 @@ describe('the words of an upstream', () => {
     }
   });
 
+  it('are without a part of the credential wherever it is echoed, and as often as it is', () => {
+    for (const echo of [KEY, `Bearer ${KEY}`])
+      for (const charsMax of [1, 10, 64])
+        for (let gap = 0; gap < charsMax + 2 * echo.length; gap++) {
+          const between = '.'.repeat(gap);
+          for (const echoes of [2, 3, charsMax]) {
+            const said = words.clean(`${echo}${between}`.repeat(echoes), charsMax);
+            expect(said).toBe(`[redacted]${between}`.repeat(echoes).slice(0, charsMax));
+          }
+        }
+  });
+
   it('are printable', () => {
     const hostile = 'a\u0000\u001b[2J\u007f\u009b\u202e\u2066\u200f\ufeff\ud800é\tb\r\nc';
     expect(NO_SECRETS.clean(hostile, 100)).toBe('a??[2J???????? b  c');
