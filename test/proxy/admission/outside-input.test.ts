@@ -249,6 +249,22 @@ describe('a count', () => {
     const asked = upstream.requests.slice(sent).filter(({ path }) => path === '/v1/messages');
     expect(asked.map((one) => JSON.parse(one.body.toString()).model)).toEqual(['second-place']);
   });
+
+  it.each([
+    ['first', 900, 800],
+    ['second', 800, 900],
+  ])('of the %s place is held by where it is the larger', async (_place, first, second) => {
+    upstream.answerWith(({ path, body }) =>
+      path.startsWith(COUNT) ? countTokens(body.includes('first-place') ? first : second) : json(message()),
+    );
+    // Enough for the smaller count only.
+    const caller = await openAccount(gateway, { credits: BigInt((880 + 64) * 3 + 150) });
+    const sent = upstream.requests.length;
+    const content = 'word '.repeat(800);
+    const body = asking('opal-twice', { max_tokens: 10, messages: [{ role: 'user', content }] });
+    refusalOf(await post(caller, '/v1/messages', body), 402);
+    expect(upstream.requests.slice(sent).map(({ path }) => path)).toEqual([COUNT, COUNT]);
+  });
 });
 
 describe('anthropic-beta', () => {
