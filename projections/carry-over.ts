@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Recording } from '../contracts/event-codec.ts';
 import type { EventLog } from '../contracts/event-log.ts';
-import { type AccountId, accountId, type KeyId, keyId } from '../contracts/ids.ts';
+import { type AccountId, accountId, type KeyId, keyId, type Revision } from '../contracts/ids.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
 import { executeCommand } from '../ledger/account/execute-command.ts';
 import { loadAccount } from '../ledger/account/load-account.ts';
@@ -13,7 +13,8 @@ import type { UnsettleableRequest } from '../ledger/identity/unsettleable.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
 import { newCommandId } from '../ledger/new-command-id.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
-import { readRefused, VIEWS_FILE } from './known-views.ts';
+import { type KeptRefusal, readKeptRefusals, writeKeptRefusals } from './kept-refusals.ts';
+import { VIEWS_FILE } from './known-views.ts';
 
 export interface CarryOverOptions {
   readonly log: EventLog;
@@ -38,8 +39,8 @@ export interface CarriedOver {
 
 /**
  * Takes a data folder over to a generation of its ledger that others of its kind have begun by accepting a loss. What
- * refused somebody goes on to refuse them: keys that only the views know as revoked are revoked, and accounts that only
- * they know as suspended are suspended. Limits are not taken over: what the ledger has is what its owner last set there.
+ * refused somebody goes on to refuse them: keys that only the folder knows as revoked are revoked, and accounts that only
+ * it knows as suspended are suspended, also those that generations in between have lacked (kept-refusals.ts). Limits are not taken over: what the ledger has is what its owner last set there.
  * Interrupted anywhere it can be done again: the folder's note, which tells that it is done, is written last. A folder
  * without one is noted first as what it is, of the generation before: without its views nothing else would tell.
  */
@@ -57,27 +58,48 @@ export async function carryOver(options: CarryOverOptions): Promise<CarriedOver>
   return { revokedKeys, suspended, viewsSetAside, requestsSetAside };
 }
 
+/** What the ledger lacks of it is kept for the generation that has it again. Before the views that know it are set aside. */
 async function keepRefused(options: CarryOverOptions) {
-  const { log, nowMs, dataFolder } = options;
-  const revokedKeys: { accountId: AccountId; keyId: KeyId }[] = [];
+  const revokedKeys: CarriedOver['revokedKeys'][number][] = [];
   const suspended: AccountId[] = [];
-  for (const refused of readRefused(join(dataFolder, VIEWS_FILE))) {
-    const id = accountId(refused.accountId);
-    const { state } = await loadAccount(log, id);
-    if (state.type === 'unopened') continue;
-    for (const key of refused.revokedKeys.map(keyId)) {
-      if (state.keys[key] === undefined || state.keys[key].revokedAtMs !== null) continue;
-      await execute(options, id, { type: 'RevokeKey', keyId: key, nowMs });
-      revokedKeys.push({ accountId: id, keyId: key });
-    }
-    if (refused.suspended === null || state.suspended !== null) continue;
-    await execute(options, id, { type: 'SuspendAccount', reason: refused.suspended });
-    suspended.push(id);
+  const kept: KeptRefusal[] = [];
+  for (const refusal of readKeptRefusals(options.dataFolder)) {
+    const applied = await applyRefusal(options, refusal);
+    const { generation } = options.identity;
+    const inForce = applied.suspendedAt === null ? null : { generation, revision: applied.suspendedAt };
+    kept.push({ ...refusal, suspended: refusal.suspended && { ...refusal.suspended, inForce } });
+    revokedKeys.push(...applied.revokedKeys);
+    if (applied.isSuspendedAgain) suspended.push(accountId(refusal.accountId));
   }
+  writeKeptRefusals(options.dataFolder, kept);
   return { revokedKeys, suspended };
 }
 
-async function execute({ log, nowMs, actor }: CarryOverOptions, id: AccountId, command: AccountCommand): Promise<void> {
+/** `suspendedAt` is a revision of the account that has it suspended; null where the ledger has no such account, or it need not be. */
+async function applyRefusal(options: CarryOverOptions, refusal: KeptRefusal) {
+  const { log, nowMs } = options;
+  const id = accountId(refusal.accountId);
+  const { state, revision } = await loadAccount(log, id);
+  if (state.type === 'unopened') return { revokedKeys: [], suspendedAt: null, isSuspendedAgain: false };
+  const revokedKeys: CarriedOver['revokedKeys'][number][] = [];
+  for (const key of refusal.revokedKeys.map(keyId)) {
+    if (state.keys[key] === undefined || state.keys[key].revokedAtMs !== null) continue;
+    await execute(options, id, { type: 'RevokeKey', keyId: key, nowMs });
+    revokedKeys.push({ accountId: id, keyId: key });
+  }
+  if (refusal.suspended === null) return { revokedKeys, suspendedAt: null, isSuspendedAgain: false };
+  if (state.suspended !== null) return { revokedKeys, suspendedAt: revision, isSuspendedAgain: false };
+  const { reason } = refusal.suspended;
+  const suspendedAt = await execute(options, id, { type: 'SuspendAccount', reason });
+  return { revokedKeys, suspendedAt, isSuspendedAgain: true };
+}
+
+/** The account's revision after it. */
+async function execute(
+  { log, nowMs, actor }: CarryOverOptions,
+  id: AccountId,
+  command: AccountCommand,
+): Promise<Revision> {
   const recording: Recording = {
     commandId: newCommandId(nowMs),
     actor,
@@ -85,6 +107,7 @@ async function execute({ log, nowMs, actor }: CarryOverOptions, id: AccountId, c
   };
   const result = await executeCommand(log, id, command, recording);
   if (result.type === 'refused') throw new Error(`${id}: ${result.message}`);
+  return result.revision;
 }
 
 /** What the journal holds and the ledger cannot take, word for word, for whoever wants to bill it by other means. */

@@ -13,11 +13,17 @@ const keptSchema = z.looseObject({
   keys: z.record(z.string(), z.looseObject({ revokedAtMs: z.number().nullish() })).default({}),
 });
 
-/** An account of which the views know that it is suspended, or that keys of it are revoked. */
-export interface RefusedAccount {
-  readonly accountId: string;
-  readonly suspended: string | null;
-  readonly revokedKeys: readonly string[];
+/** Of each account that views know, who is refused in it. */
+export interface KnownRefusals {
+  /** Of the ledger that the views are of; 1 where they are from before there were generations. */
+  readonly generation: number;
+  readonly accounts: readonly {
+    readonly accountId: string;
+    readonly revision: number;
+    /** Why it is; null where it is not. */
+    readonly suspended: string | null;
+    readonly revokedKeys: readonly string[];
+  }[];
 }
 
 export const VIEWS_FILE = 'views.db';
@@ -35,19 +41,34 @@ export function readKnownViews(path: string): LedgerKnowledge | null {
   });
 }
 
-/** The accounts of a views' file that somebody is refused in. @throws as `readKnownViews` */
-export const readRefused = (path: string): RefusedAccount[] =>
-  readBalanceStates(path).flatMap(({ accountId, state }) => refusedOf(accountId, state));
+/** Null where there is no such file. @throws as `readKnownViews` */
+export const readRefusals = (path: string): KnownRefusals | null =>
+  reading(path, (database, tables) => ({
+    generation: (tables.has('of_ledger') ? identityIn(database) : null)?.generation ?? 1,
+    accounts: balanceStatesIn(database, tables).map(({ accountId, revision, state }) => {
+      const { suspended = null, keys } = keptSchema.parse(JSON.parse(state));
+      const revokedKeys = Object.entries(keys).flatMap(([key, { revokedAtMs }]) => (revokedAtMs == null ? [] : [key]));
+      return { accountId, revision, suspended, revokedKeys };
+    }),
+  }));
 
-/** What each account folds to, as JSON text, in whatever version the file holds it; in the order of their ids. @throws as `readKnownViews` */
-export function readBalanceStates(path: string): { accountId: string; state: string }[] {
-  const read = reading(path, (database, tables) => {
-    const table = versioned('balance', database, tables);
-    if (table === null) return [];
-    const rows = database.prepare(`SELECT account_id, state FROM ${table} ORDER BY account_id`).all();
-    return rows.map(({ account_id, state }) => ({ accountId: String(account_id), state: String(state) }));
-  });
-  return read ?? [];
+interface BalanceState {
+  readonly accountId: string;
+  readonly revision: number;
+  /** What the account folds to, as JSON text, in whatever version the file holds it. */
+  readonly state: string;
+}
+
+/** In the order of their ids; none where there is no such file. @throws as `readKnownViews` */
+export const readBalanceStates = (path: string): BalanceState[] => reading(path, balanceStatesIn) ?? [];
+
+function balanceStatesIn(database: DatabaseSync, tables: ReadonlySet<string>): BalanceState[] {
+  const table = versioned('balance', database, tables);
+  if (table === null) return [];
+  const rows = database.prepare(`SELECT account_id, revision, state FROM ${table} ORDER BY account_id`).all();
+  return rows.map(({ account_id, revision, state }) => ({
+    ...{ accountId: String(account_id), revision: Number(revision), state: String(state) },
+  }));
 }
 
 function reading<T>(path: string, read: (database: DatabaseSync, tables: ReadonlySet<string>) => T): T | null {
@@ -131,10 +152,4 @@ function versioned(view: string, database: DatabaseSync, tables: ReadonlySet<str
   const version = database.prepare('SELECT version FROM stored_view WHERE name = ?').get(view)?.version;
   const table = `${view}_v${Number(version)}`;
   return version !== undefined && tables.has(table) ? table : null;
-}
-
-function refusedOf(id: string, state: string): RefusedAccount[] {
-  const { suspended = null, keys } = keptSchema.parse(JSON.parse(state));
-  const revokedKeys = Object.entries(keys).flatMap(([key, { revokedAtMs }]) => (revokedAtMs == null ? [] : [key]));
-  return suspended === null && revokedKeys.length === 0 ? [] : [{ accountId: id, suspended, revokedKeys }];
 }

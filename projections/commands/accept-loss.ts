@@ -46,7 +46,7 @@ export function addAcceptLossCommand(ledger: Command, context: CommandContext): 
     .description(
       'give up what the ledger lacks of what this data folder knows of it, so that the gateway starts again. The lost range' +
         ' is written into the ledger, a new generation of it begins, views are made anew, and keys and accounts that' +
-        ' only the views know as revoked or suspended stay so. The gateway on this data folder must not be running',
+        ' only the folder knows as revoked or suspended stay so. The gateway on this data folder must not be running',
     )
     .requiredOption('--reason <text>', 'why; it stands in the ledger', reasonArgument)
     .addHelpText(
@@ -163,9 +163,7 @@ function textOf({ identity, lost, untold, requests, carried, toDoAgain }: Accept
       : [
           `their journal texts are in ${requestsSetAside}: for whoever bills them by other means; nothing reads the file`,
         ]),
-    ...(viewsSetAside === null
-      ? []
-      : [`the views of before are in ${viewsSetAside}: to look up what was lost; nothing reads the file`]),
+    ...(viewsSetAside === null ? [] : [`the views of before are in ${viewsSetAside}: to look up what was lost`]),
     '',
     'next: gateway serve',
   ].join('\n');

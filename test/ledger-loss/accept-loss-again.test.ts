@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { decodeEvent } from '../../contracts/event-codec.ts';
@@ -103,6 +103,27 @@ async function stateOf(site: LedgerSite) {
   const { generation, earlier } = site.note();
   return { refused: refused.map(({ type }) => type).sort(), losses: losses.length, generation, earlier };
 }
+
+it('a backup that is found after the loss of all was accepted brings back nobody who was refused', async () => {
+  const site = await siteWithLoss();
+  const revoked = site.computed.keys.find(({ status }) => status === 401);
+  const backup = `${site.ledgerFile}.backup`;
+  cpSync(site.ledgerFile, backup);
+  site.deleteLedger();
+  expect(await acceptAgain(site)).toMatchObject({ generation: 2, revokedKeys: [], suspended: [] });
+  const between = await site.start();
+  await between.gateway.whenReady();
+  await between.stop();
+  site.deleteLedger();
+  cpSync(backup, site.ledgerFile);
+  await expect(site.start()).rejects.toThrow(/accept-loss/);
+  const suspended = ['acct_team'];
+  expect(await acceptAgain(site)).toMatchObject({ generation: 3, revokedKeys: [{ keyId: revoked?.keyId }], suspended });
+  const life = await site.start();
+  await life.gateway.whenReady();
+  const me = await fetch(`${life.gateway.url}/me`, { headers: { 'x-api-key': revoked?.key ?? '' } });
+  expect(me.status).toBe(401);
+});
 
 describe('accept-loss that was killed', () => {
   it.each<[string, KillAt]>([

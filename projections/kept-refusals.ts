@@ -1,0 +1,97 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { replaceFile } from '../ledger/replace-file.ts';
+import { type KnownRefusals, readRefusals, VIEWS_FILE } from './known-views.ts';
+
+/** The file in a data folder that outlives its views: who was refused in any generation of its ledger. */
+export const REFUSALS_FILE = 'refused.json';
+
+const refusalSchema = z.strictObject({
+  accountId: z.string(),
+  /** For good: there is no event that takes a revocation back. */
+  revokedKeys: z.array(z.string()),
+  suspended: z
+    .strictObject({
+      reason: z.string(),
+      /** The generation, and the account's revision in it, that has the suspension; null where the newest one lacks the account. */
+      inForce: z.strictObject({ generation: z.int().min(1), revision: z.int().min(0) }).nullable(),
+    })
+    .nullable(),
+});
+/** An account that is suspended, or keys of it that are revoked, in whatever generation that was last so. */
+export type KeptRefusal = Readonly<z.infer<typeof refusalSchema>>;
+
+const fileSchema = z.strictObject({ refused: z.array(refusalSchema) });
+
+/**
+ * Who a data folder knows as refused: of all earlier generations, and of the views that are in it now. A ledger that has
+ * lost an account may be followed by one that has it again, with keys that were revoked in between.
+ * @throws Error when the file is not of its form, or views are no database
+ */
+export function readKeptRefusals(dataFolder: string): readonly KeptRefusal[] {
+  const kept = readFile(dataFolder) ?? refusalsSetAside(dataFolder);
+  return withViews(kept, readRefusals(join(dataFolder, VIEWS_FILE)));
+}
+
+/** On disk when it returns, whole or not at all. Grows as fast as people refuse, and has no other bound. */
+export const writeKeptRefusals = (dataFolder: string, refused: readonly KeptRefusal[]): void =>
+  replaceFile(join(dataFolder, REFUSALS_FILE), `${JSON.stringify({ refused })}\n`);
+
+function readFile(dataFolder: string): readonly KeptRefusal[] | null {
+  const file = join(dataFolder, REFUSALS_FILE);
+  if (!existsSync(file)) return null;
+  try {
+    return fileSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).refused;
+  } catch (cause) {
+    throw new Error(`${file} does not say whose keys and accounts stay refused; put it back`, { cause });
+  }
+}
+
+const SET_ASIDE = /^views\.db\.before-generation-(\d+)(?:\.(\d+))?$/;
+
+/** A folder that went over to a generation before there was the file has them in its views of then, if anywhere. */
+function refusalsSetAside(dataFolder: string): readonly KeptRefusal[] {
+  const files = readdirSync(dataFolder).flatMap((name) => {
+    const [, generation, count = '1'] = SET_ASIDE.exec(name) ?? [];
+    return generation === undefined ? [] : [{ name, generation: Number(generation), count: Number(count) }];
+  });
+  const inOrder = files.sort((one, other) => one.generation - other.generation || one.count - other.count);
+  return inOrder.reduce<readonly KeptRefusal[]>((kept, { name }) => {
+    const file = join(dataFolder, name);
+    try {
+      return withViews(kept, readRefusals(file));
+    } catch (cause) {
+      throw new Error(`${file} cannot be read, and may know who was refused; put it back, or move it away`, { cause });
+    }
+  }, []);
+}
+
+function withViews(kept: readonly KeptRefusal[], views: KnownRefusals | null): readonly KeptRefusal[] {
+  if (views === null) return kept;
+  const merged = new Map(kept.map((refusal) => [refusal.accountId, refusal]));
+  const { generation } = views;
+  for (const { accountId, revision, suspended, revokedKeys } of views.accounts) {
+    const before = merged.get(accountId);
+    const keys = [...new Set([...(before?.revokedKeys ?? []), ...revokedKeys])];
+    const at = { generation, revision };
+    const suspension =
+      suspended !== null ? { reason: suspended, inForce: at } : unlessLifted(before?.suspended ?? null, at);
+    if (keys.length > 0 || suspension !== null)
+      merged.set(accountId, { accountId, revokedKeys: keys, suspended: suspension });
+    else merged.delete(accountId);
+  }
+  return [...merged.values()];
+}
+
+type Suspension = KeptRefusal['suspended'];
+type InForce = NonNullable<NonNullable<Suspension>['inForce']>;
+
+/** Views without a suspension tell that it was lifted only where they are of after it. */
+function unlessLifted(suspended: Suspension, views: InForce): Suspension {
+  const since = suspended?.inForce ?? null;
+  if (since === null) return suspended;
+  const isAfter =
+    views.generation > since.generation || (views.generation === since.generation && views.revision >= since.revision);
+  return isAfter ? null : suspended;
+}
