@@ -46,6 +46,11 @@ async function heldCredits(): Promise<number> {
   return ((await answer.json()) as { held_credits: number }).held_credits;
 }
 
+/** The connection's end stands before these in the gateway's queue of what the network has brought. */
+async function leavingIsSeen(): Promise<void> {
+  for (let round = 0; round < 5; round++) await heldCredits();
+}
+
 /** Posts, waits until the upstream has it, and leaves before the head. */
 async function leaveBeforeHead(options: PostOptions = {}): Promise<void> {
   const index = upstream.requests.length;
@@ -194,11 +199,15 @@ describe('a client that leaves before the head', () => {
     expect((await usagesReach(2)).usages[1]).toMatchObject({ ...left, source: 'reported', tokens });
   });
 
-  it('pays nothing where its upstream then says an error', async () => {
+  it.each<[string, Answer]>([
+    ['says an error', failure(529)],
+    ['breaks off', [reset]],
+  ])('pays nothing where its upstream then %s', async (_what, answer) => {
     await start();
     const gate = Promise.withResolvers<void>();
-    upstream.answerWith([wait(gate.promise), ...failure(529)]);
+    upstream.answerWith([wait(gate.promise), ...answer]);
     await leaveBeforeHead({ body: question });
+    await leavingIsSeen();
     gate.resolve();
     expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_refused', billable: false }]);
   });
@@ -214,8 +223,7 @@ describe('a client that leaves before the head', () => {
     second.answered.catch(() => undefined);
     await expect.poll(heldCredits, WAIT).toBeGreaterThan(heldForFirst);
     second.leave();
-    // The connection's end stands before these in the gateway's queue of what the network has brought.
-    for (let round = 0; round < 5; round++) await heldCredits();
+    await leavingIsSeen();
     gate.resolve();
     await (await first.answered).rest();
     await expect.poll(heldCredits, WAIT).toBe(0);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keyId } from '../../contracts/ids.ts';
 import { postMessage, recorded, startPost } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { head, silence, stream, wait } from '../upstream/answer.ts';
+import { failure, head, silence, stream, wait } from '../upstream/answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
@@ -60,6 +60,34 @@ describe('a request that waits for a connection to its provider', () => {
     await expect.poll(heldCredits).toBe(0);
     expect(upstream.requests.length).toBe(1);
   });
+});
+
+it('a request whose client leaves while its second place is waited for, after the first has failed, costs nothing', async () => {
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { connections: 1 } });
+  const failing = Promise.withResolvers<void>();
+  const ending = Promise.withResolvers<void>();
+  upstream.answerWith(({ body }) =>
+    body.includes('first-place')
+      ? [wait(failing.promise), ...failure(529)]
+      : [wait(ending.promise), ...stream(streamEvents())],
+  );
+  const left = startPost(gateway, { stream: true, model: 'opal-twice' });
+  left.answered.catch(() => undefined);
+  await upstream.seen(0);
+  const ofLeft = await heldCredits();
+  // It has the connection once the first place has failed, and the second place waits behind it.
+  const other = startPost(gateway, { stream: true });
+  await expect.poll(heldCredits).toBeGreaterThan(ofLeft);
+  const ofOther = (await heldCredits()) - ofLeft;
+  failing.resolve();
+  await upstream.seen(1);
+  left.leave();
+  await expect.poll(heldCredits).toBe(ofOther);
+  ending.resolve();
+  await (await other.answered).rest();
+  const { usages } = await recorded(gateway);
+  expect(usages).toMatchObject([{ outcome: 'upstream_refused', billable: false }, { outcome: 'completed' }]);
+  expect(upstream.requests.length).toBe(2);
 });
 
 it('a call that its time limit ends is charged for its input once its client has left', async () => {
