@@ -1,6 +1,9 @@
 import { afterEach, expect, it } from 'vitest';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { readBesideGateway } from '../../ledger/journal/read-beside-gateway.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { readRecovered } from '../../ledger/settlement/read-recovered.ts';
 import { postMessage, recorded } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
 import { stream, wait } from '../upstream/answer.ts';
@@ -31,16 +34,23 @@ const ALONE = {
 /** A process that was stopped has both clocks go on; on a machine that was suspended the one that nobody sets stood still. */
 const STANDING_STILL = { stopped: { wall: 1, monotonic: 1 }, suspended: { wall: 1, monotonic: 0 } } as const;
 
-/** Ends a stream when its proxy has stood still for so long, and before it looks at its name in the log again. */
+/**
+ * Ends a stream when its proxy has stood still for so long, and before it looks at its name in the log again. `kept`
+ * is what the journal had by then, by which a start after a crash would settle.
+ */
 async function streamAcross(forMs: number, how: keyof typeof STANDING_STILL, settings: object) {
   upstream = await startUpstream();
   log = await openSqliteEventLog({ path: `${temporaryFolder()}/ledger.db` });
   let stoodStillMs = 0;
   const { wall, monotonic } = STANDING_STILL[how];
+  const maySettle = Promise.withResolvers<void>();
   gateway = await startTestGateway({
     upstreamUrl: upstream.url,
     settings: { ...settings },
-    log: withoutClaims(log, () => stoodStillMs > 0),
+    log: settlingFrom(
+      withoutClaims(log, () => stoodStillMs > 0),
+      maySettle.promise,
+    ),
     clock: () => Date.now() + wall * stoodStillMs,
     monotonic: () => performance.now() + monotonic * stoodStillMs,
   });
@@ -52,8 +62,10 @@ async function streamAcross(forMs: number, how: keyof typeof STANDING_STILL, set
   stoodStillMs = forMs;
   stoodStill.resolve();
   await answer.rest();
+  const kept = readBesideGateway(journalFolder(gateway.data)).map((request) => readRecovered(request, 0).usage);
+  maySettle.resolve();
   await expect.poll(async () => (await recorded(gateway)).debits.length).toBe(1);
-  return recorded(gateway);
+  return { ...(await recorded(gateway)), kept };
 }
 
 /** A log of which the claims of proxies cannot be read at times. */
@@ -70,11 +82,27 @@ const withoutClaims = (of: EventLog, isSo: () => boolean): EventLog =>
     },
   });
 
+/** A log that takes usage only from then on. */
+const settlingFrom = (of: EventLog, then: Promise<void>): EventLog =>
+  new Proxy(of, {
+    get: (target, name) => {
+      if (name === 'append')
+        return async (...[stream, expected, events]: Parameters<EventLog['append']>) => {
+          if (events.some(({ type }) => type === 'UsageRecorded')) await then;
+          return target.append(stream, expected, events);
+        };
+      const member = Reflect.get(target, name);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+
 it.each([
   ['its lease', LEASING],
   ['the time in which nobody can have taken its name over', ALONE],
 ] as const)('a request that ends within %s is debited', async (_title, settings) => {
-  expect((await streamAcross(0, 'stopped', settings)).debits).toMatchObject([{ amount: COST, leftOut: 0n }]);
+  const { usages, debits, kept } = await streamAcross(0, 'stopped', settings);
+  expect(debits).toMatchObject([{ amount: COST, leftOut: 0n }]);
+  expect(kept).toEqual(usages);
 });
 
 it.each([
@@ -85,8 +113,10 @@ it.each([
 ] as const)(
   'a request %s while it was %s is left to an operator: its credit was free',
   async (_title, how, settings) => {
-    const { usages, debits } = await streamAcross(DAY_MS, how, settings);
+    const { usages, debits, kept } = await streamAcross(DAY_MS, how, settings);
     expect(usages).toMatchObject([{ outcome: 'completed', tokens, hold: 0n }]);
     expect(debits).toMatchObject([{ amount: 0n, leftOut: COST, uncovered: 0n }]);
+    // However often its end is settled, it is the same.
+    expect(kept).toEqual(usages);
   },
 );
