@@ -1,7 +1,8 @@
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify';
-import { errorEnvelope, type Refusal, refusal } from '../contracts/errors.ts';
+import { type Refusal, refusal } from '../contracts/errors.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import { refuse } from './answer.ts';
+import { answerClientError } from './answer-client-error.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
 import { newRequestId } from './request-id.ts';
@@ -27,7 +28,8 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     requestTimeout: LIMITS.requestReceiveMs,
     exposeHeadRoutes: false,
     // A path that cannot be decoded matches no route.
-    frameworkErrors: (error, _request, reply) => refuse(reply, refusalFor(error)),
+    frameworkErrors: (error, request, reply) =>
+      refuse(reply, error.code === 'FST_ERR_BAD_URL' ? noRoute(request.method, request.url) : refusalFor(error)),
     return503OnClosing: false,
     clientErrorHandler(error, socket) {
       answerClientError(error, socket);
@@ -41,9 +43,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     if (refused.code === 'internal') parts.logger.error({ err: error, requestId: request.id }, 'a request failed');
     return refuse(reply, refused);
   });
-  app.setNotFoundHandler((request, reply) =>
-    refuse(reply, refusal('route_not_found', `there is no ${request.method} ${pathOf(request.url)}`)),
-  );
+  app.setNotFoundHandler((request, reply) => refuse(reply, noRoute(request.method, request.url)));
   for (const route of [routeMessages, routeCountTokens, routeModels, routeCatalogAndPricing, routeMe, routeHealth])
     route(app, parts);
   return app;
@@ -74,6 +74,9 @@ function countAnswers(app: FastifyInstance, counts: RequestCounts): void {
 const PATH_SHOWN_MAX = 200;
 const pathOf = (url: string): string => (url.split('?')[0] ?? '').slice(0, PATH_SHOWN_MAX);
 
+const noRoute = (method: string, url: string): Refusal =>
+  refusal('route_not_found', `there is no ${method} ${pathOf(url)}`);
+
 function refusalFor(error: FastifyError): Refusal {
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return refusal('body_too_large', `the body is longer than ${LIMITS.requestBodyBytesMax} bytes (32 MiB)`);
@@ -81,26 +84,4 @@ function refusalFor(error: FastifyError): Refusal {
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
     return refusal('invalid_request', 'the request cannot be read: its length or encoding is not what its headers say');
   return refusal('internal', 'the gateway failed; its log has this under the request id');
-}
-
-interface RawSocket {
-  readonly writable: boolean;
-  /** The answer that is under way on it; Node's own mark. */
-  readonly _httpMessage?: { readonly headersSent: boolean } | null;
-  destroy(): void;
-  end(text: string): void;
-}
-
-/** What is not even HTTP is answered by hand, then the connection is closed. */
-function answerClientError(error: NodeJS.ErrnoException, socket: RawSocket): void {
-  // Nothing may be written into an answer that is under way.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent === true) {
-    socket.destroy();
-    return;
-  }
-  const message =
-    error.code === 'HPE_HEADER_OVERFLOW' ? 'the headers are too long or too many' : 'the request is not valid HTTP';
-  const body = JSON.stringify(errorEnvelope('invalid_request', message));
-  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}`;
-  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
 }

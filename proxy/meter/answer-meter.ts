@@ -116,7 +116,8 @@ class KeepingAnswerMeter implements AnswerMeter {
     const isCut = this.#contentLength === null ? whole === undefined && isObject(value) : this.#isShort;
     if (!isCut && !isMessage(whole)) noteMalformed(this.usage, 'body');
     if (!isMessage(value)) return;
-    this.#isComplete = whole !== undefined;
+    // A client that was promised more takes it for broken, whatever there is of it.
+    this.#isComplete = whole !== undefined && !this.#isShort;
     if (typeof value.id === 'string') this.#messageId = this.#words.clean(value.id, REQUEST_ID_CHARS_MAX);
     if (typeof value.model === 'string') this.usage.model = value.model;
     if (typeof value.stop_reason === 'string') this.#stopReason = value.stop_reason;

@@ -15,8 +15,7 @@ export class ClientAnswer {
   readonly #stallMs: number;
   #isWatched = false;
   #isStream = false;
-  /** Bytes that were announced and have not been written; null where none were. */
-  #announced: number | null = null;
+  #isLengthKnown = false;
 
   /** @param stallMs a client that takes no byte of what waits for it for so long is cut off: it has left */
   constructor(response: ServerResponse, requestId: RequestId, deprecation: string | null, stallMs: number) {
@@ -28,7 +27,7 @@ export class ClientAnswer {
 
   /** The client knows from the bytes alone where the answer ends: nothing is left to say at the end. */
   get isLengthKnown(): boolean {
-    return this.#announced !== null;
+    return this.#isLengthKnown;
   }
 
   /**
@@ -37,9 +36,9 @@ export class ClientAnswer {
    */
   begin(status: number, { contentType, contentLength }: UpstreamHeaders, isStream: boolean): void {
     this.#isStream = isStream;
-    this.#announced = isStream ? null : contentLength;
+    this.#isLengthKnown = contentLength !== null && !isStream;
     const headers = ['content-type', contentType, ...this.#ownHeaders()];
-    if (this.#announced !== null) headers.push('content-length', String(this.#announced));
+    if (this.#isLengthKnown) headers.push('content-length', String(contentLength));
     this.#response.writeHead(status, headers);
     // A head without a first piece in the same turn must not wait for it.
     process.nextTick(() => {
@@ -55,7 +54,6 @@ export class ClientAnswer {
 
   /** Returns false when the client reads slower than we write; `onceDrained` tells when it has caught up. */
   write(chunk: Buffer): boolean {
-    if (this.#announced !== null) this.#announced -= chunk.length;
     return this.#response.write(chunk);
   }
 
@@ -67,11 +65,8 @@ export class ClientAnswer {
     });
   }
 
-  /** An answer that has not the length that was announced is cut after its last byte: its client would wait for more. */
   end(): void {
-    const { socket } = this.#response;
-    const isShort = this.#announced !== null && this.#announced > 0;
-    this.#response.end(isShort ? () => socket?.destroySoon() : undefined);
+    this.#response.end();
     this.#watchTheEnd();
   }
 

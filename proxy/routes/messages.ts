@@ -12,11 +12,12 @@ import type { GatewayParts } from '../gateway-parts.ts';
 import { ClientAnswer } from '../relay/client-answer.ts';
 import { MessageRelay } from '../relay/message-relay.ts';
 import type { RelayedRequest } from '../relay/relayed-request.ts';
+import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 
 /** POST /v1/messages: admit, then hand the connection to the relay. */
 export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
-  const hooks = { onRequest: knowCaller(parts), preHandler: knowCallerStill(parts) };
+  const hooks = { onRequest: knowCaller(parts), preHandler: [inTurn(), knowCallerStill(parts)] };
   app.post('/v1/messages', hooks, (request, reply) => {
     const caller = callerOf(request);
     const admitted = admit(

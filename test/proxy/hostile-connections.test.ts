@@ -109,6 +109,27 @@ describe('one connection', () => {
     served += 3;
   });
 
+  it('sends what is pipelined upstream in its turn, and nothing of it once its client has left', async () => {
+    const sent = upstream.requests.length;
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([wait(gate.promise), hangUp]);
+    const stream = requestText(gateway.key, JSON.stringify(asking('opal-medium', { stream: true })), []);
+    const socket = await openSocket(gateway.url);
+    socket.on('error', () => undefined);
+    socket.write(stream.repeat(3));
+    await upstream.seen(sent);
+    expect((await post(gateway, '/v1/messages/count_tokens', asking('svc-mock'))).status).toBe(200);
+    expect(upstream.requests.length).toBe(sent + 1);
+    socket.destroy();
+    await once(socket, 'close');
+    gate.resolve();
+    served++;
+    await expect.poll(usages).toBe(before.usages + served);
+    upstream.answerWith(defaultAnswer);
+    expect((await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
+    expect(upstream.requests.length).toBe(sent + 1);
+  });
+
   it('serves a request after one that was refused for its body', async () => {
     const answers = await sendRaw(gateway.url, requestText(gateway.key, '{', []) + good('connection: close'));
     expect(statusesOf(answers)).toEqual(['400', '200']);

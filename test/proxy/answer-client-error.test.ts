@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { answerClientError } from '../../proxy/answer-client-error.ts';
+
+function answeredTo(code: string, underWay: { headersSent: boolean } | null = null): string {
+  let written = '';
+  const end = (text: string): void => {
+    written = text;
+  };
+  const destroy = (): void => {
+    written = 'destroyed';
+  };
+  answerClientError(Object.assign(new Error(code), { code }), { writable: true, _httpMessage: underWay, end, destroy });
+  return written;
+}
+
+it.each([
+  ['HPE_HEADER_OVERFLOW', 'the headers are too long or too many'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', 'the request did not come whole in time'],
+  ['HPE_INVALID_METHOD', 'the request is not valid HTTP'],
+])('%s is told as what it is, in the envelope', (code, message) => {
+  const [head = '', body = ''] = answeredTo(code).split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 400 /);
+  expect(JSON.parse(body)).toEqual({ type: 'error', error: { type: 'invalid_request_error', message } });
+});
+
+it('nothing is written into an answer that is under way', () => {
+  expect(answeredTo('HPE_INVALID_METHOD', { headersSent: true })).toBe('destroyed');
+  expect(answeredTo('ECONNRESET')).toBe('destroyed');
+});
