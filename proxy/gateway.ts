@@ -110,7 +110,7 @@ export class Gateway {
   /** Told again and again while it is looked for in vain. */
   logOutOfSight(error: Error): void {
     const { logger } = this.#process.options;
-    if (this.#isInSight !== false) logger.warn({ err: error }, 'the feed of the views is away; it is looked for');
+    if (this.#isInSight !== false) logger.error({ err: error }, 'the feed of the views is away; it is looked for');
     this.#isInSight = false;
     this.#serveWithoutLog();
   }
@@ -129,7 +129,7 @@ export class Gateway {
     if (this.#stopping !== null || this.#isUnusable) return;
     this.#isUnusable = true;
     const { availability, options } = this.#process;
-    const what = error instanceof UnusableError ? error.what : 'the ledger lacks events that this gateway has seen';
+    const { what } = error;
     availability.fail(`${what}; the log of this gateway says why`);
     options.logger.fatal({ err: error }, what);
     this.#ready.reject(error);

@@ -5,6 +5,13 @@ import { IDENTITY_LIMITS } from './limits.ts';
 /** A ledger that must not be served from: it is another, or lacks what is known of it. The message is all an operator needs. */
 export class LedgerLostError extends Error {
   override readonly name = 'LedgerLostError';
+  /** What is wrong, in a few words for those who are refused meanwhile. */
+  readonly what: string;
+
+  constructor(message: string, what = 'the ledger lacks events that this gateway has seen') {
+    super(message);
+    this.what = what;
+  }
 }
 
 const HOW =
@@ -60,6 +67,15 @@ export const olderGeneration = (where: string, source: string, known: LedgerIden
 /** The file itself is gone, and the data folder knows that there was one. */
 export const missingLedger = (file: string, known: LedgerIdentity) =>
   new LedgerLostError(`${file} is missing: this data folder belongs to the ledger ${known.ledgerId}.\n${HOW}`);
+
+/** @param what which file was replaced */
+export const replacedLedger = (what: string) =>
+  new LedgerLostError(
+    `${what}; nothing more is read from it or written to it.\n` +
+      'What was not in the ledger yet stands in the journal of its gateway. Start it again: it compares the ledger that is\n' +
+      'there now with what it knows, and serves from it or says what is missing.',
+    'the ledger was replaced while it was open',
+  );
 
 export const unidentified = (where: string, source: string, known: LedgerIdentity) =>
   new LedgerLostError(

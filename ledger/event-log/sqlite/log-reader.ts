@@ -3,6 +3,7 @@ import { eventId, type Position, position, revision, type StreamName } from '../
 import { SQLITE_LIMITS } from './limits.ts';
 import type { LogThread } from './log-thread.ts';
 import type { EventRow, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
+import { FileNotInPlaceError } from './while-in-place.ts';
 
 export type ReaderThread = LogThread<ReadMessage, ReadAnswer>;
 
@@ -84,6 +85,7 @@ export class LogReader {
       this.#waiting.set(sequence, { resolve, reject });
       this.#thread.send({ sequence, query });
     });
+    if (answer.type === 'not in place') throw new FileNotInPlaceError(answer);
     if (answer.type === 'fault')
       throw answer.isDamage ? new EventLogError('invalid', answer.message) : unreadable(answer.message);
     return answer;

@@ -1,6 +1,8 @@
 import type { RecordedEvent, SubscribeAllOptions, Subscription } from '../../../contracts/event-log.ts';
+import { replacedLedger } from '../../identity/ledger-lost.ts';
 import type { LogReader } from './log-reader.ts';
 import type { RecentEvents } from './recent-events.ts';
+import { FileNotInPlaceError } from './while-in-place.ts';
 
 interface Feed {
   readonly reader: LogReader;
@@ -19,6 +21,7 @@ interface Waiting {
  * One subscriber of the whole log: pages from the file until there are no more, then this process's commits from
  * memory. It pulls, and nothing is queued for it: while its handler is slow it falls out of the recent events, and the
  * file feeds it again. Each batch begins after the last event delivered, wherever it comes from: no gap, no repeat.
+ * While the file is not at its place it waits: each look for what others have written tells whether it is back.
  */
 export class LogSubscription implements Subscription {
   readonly #feed: Feed;
@@ -27,6 +30,7 @@ export class LogSubscription implements Subscription {
   #delivered: number;
   #isLive = false;
   #isClosed = false;
+  #isDelivering = false;
   #waiting: Waiting | null = null;
 
   constructor(feed: Feed, options: SubscribeAllOptions) {
@@ -62,14 +66,39 @@ export class LogSubscription implements Subscription {
   async #run(): Promise<void> {
     try {
       while (!this.#isClosed) {
-        await this.#readFile();
-        await this.#followRecent();
+        try {
+          await this.#readFile();
+          await this.#followRecent();
+        } catch (error) {
+          // What its handler throws is its handler's.
+          if (this.#isDelivering) throw error;
+          await this.#untilInPlace(error);
+        }
       }
     } catch (error) {
       if (!this.#isClosed) this.#stop(error instanceof Error ? error : new Error(String(error)));
     } finally {
       this.#isClosed = true;
       this.#feed.onEnded();
+    }
+  }
+
+  /** @throws what was given, unless it says that the very file may come back */
+  async #untilInPlace(error: unknown): Promise<void> {
+    this.#isLive = false;
+    let isTold = false;
+    for (let trouble = error; ; ) {
+      if (this.#isClosed) return;
+      if (!(trouble instanceof FileNotInPlaceError)) throw trouble;
+      if (trouble.isReplaced) throw replacedLedger(trouble.message);
+      if (!isTold) this.#options.onDropped?.(trouble);
+      isTold = true;
+      try {
+        await this.#whenWoken();
+        return;
+      } catch (again) {
+        trouble = again;
+      }
     }
   }
 
@@ -100,7 +129,9 @@ export class LogSubscription implements Subscription {
 
   async #deliver(events: readonly RecordedEvent[]): Promise<void> {
     if (this.#isClosed) return;
+    this.#isDelivering = true;
     await this.#options.onEvents(events);
+    this.#isDelivering = false;
     this.#delivered = events.at(-1)?.position ?? this.#delivered;
     this.#feed.onDelivered();
   }

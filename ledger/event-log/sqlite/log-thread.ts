@@ -14,14 +14,15 @@ export class LogThread<Message, Answer> {
     this.#hasEnded = endOf(this.#worker);
   }
 
-  /** @throws EventLogError `invalid` or `unavailable`, when the thread cannot have the file */
-  async open(): Promise<void> {
+  /** Which file it has (OpenedFile). @throws EventLogError `invalid` or `unavailable`, when the thread cannot have it */
+  async open(): Promise<string | null> {
     const hasOpened = new Promise<ThreadOpened>((resolve) => this.#worker.once('message', resolve));
     this.#worker.postMessage(OPEN);
     const opened = await Promise.race([hasOpened, this.#hasEnded]);
     if (opened instanceof Error)
       throw new EventLogError('unavailable', 'a thread of the log did not start', { cause: opened });
     if (opened.type === 'refused') throw new EventLogError(opened.kind, opened.message);
+    return opened.file;
   }
 
   /** @param onEnded told once: the thread has ended, by `close` or by a fault */

@@ -11,7 +11,8 @@ export interface ThreadData {
 export const OPEN = 'open';
 /** And its answer: whether it has the file. */
 export type ThreadOpened =
-  | { readonly type: 'opened' }
+  /** `file`: which one it is (OpenedFile), so that two threads can be known to have the same. */
+  | { readonly type: 'opened'; readonly file: string | null }
   | { readonly type: 'refused'; readonly kind: 'invalid' | 'unavailable'; readonly message: string };
 
 /** The last message to a thread. */
@@ -63,5 +64,7 @@ export type ReadAnswer =
   /** `isEnd`: there was nothing more in this direction; a page may also be short because its events are long. */
   | { readonly type: 'page'; readonly sequence: number; readonly rows: readonly EventRow[]; readonly isEnd: boolean }
   | { readonly type: 'head'; readonly sequence: number; readonly position: number | null }
+  /** The file is not the one that was opened (OpenedFile). */
+  | { readonly type: 'not in place'; readonly sequence: number; readonly isReplaced: boolean; readonly message: string }
   /** `isDamage`: no further try can succeed. */
   | { readonly type: 'fault'; readonly sequence: number; readonly isDamage: boolean; readonly message: string };

@@ -3,9 +3,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { messageOf } from './database-fault.ts';
 import { CLOSE, OPEN, type ThreadData, type ThreadOpened } from './messages.ts';
+import type { OpenedFile } from './opened-file.ts';
 
 export interface ThreadWork<Message, Answer> {
   readonly answer: (message: Message) => Answer;
+  readonly file: OpenedFile;
   readonly close: () => void;
 }
 
@@ -33,7 +35,8 @@ function tryToOpen<Message, Answer>(
   open: (data: ThreadData) => ThreadWork<Message, Answer>,
 ): [ThreadOpened, ThreadWork<Message, Answer> | null] {
   try {
-    return [{ type: 'opened' }, open(workerData as ThreadData)];
+    const work = open(workerData as ThreadData);
+    return [{ type: 'opened', file: work.file.identity }, work];
   } catch (fault) {
     const kind = fault instanceof EventLogError && fault.kind === 'invalid' ? 'invalid' : 'unavailable';
     return [{ type: 'refused', kind, message: messageOf(fault) }, null];

@@ -1,12 +1,13 @@
-import type {
-  AppendResult,
-  EventLog,
-  ProposedEvent,
-  ReadAllOptions,
-  ReadStreamOptions,
-  RecordedEvent,
-  SubscribeAllOptions,
-  Subscription,
+import {
+  type AppendResult,
+  type EventLog,
+  EventLogError,
+  type ProposedEvent,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+  type RecordedEvent,
+  type SubscribeAllOptions,
+  type Subscription,
 } from '../../../contracts/event-log.ts';
 import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
 import { SQLITE_LIMITS } from './limits.ts';
@@ -34,6 +35,9 @@ export interface SqliteEventLogOptions {
  *     subscribers ◀────────────────────┴◀──pages, and the head for────  SELECT … LIMIT ◀──────────────────────────┘
  *     readStream, readAll ◀──────────────── what others have written
  *
+ * While the file is not at its path any more, everything is `unavailable`, and subscriptions are dropped; it goes on when
+ * that very file is back. Another file in its place ends subscriptions with a LedgerLostError. None is ever made anew.
+ *
  * @throws EventLogError `invalid` for a file of another program or version, or a SQLite that is too old; `unavailable`
  *   when the file cannot be opened
  */
@@ -43,8 +47,9 @@ export async function openSqliteEventLog(options: SqliteEventLogOptions): Promis
   const reader: ReaderThread = new LogThread(new URL('./reader-thread.ts', import.meta.url), { path, busyMs });
   try {
     // The writer makes the file that the reader opens.
-    await writer.open();
-    await reader.open();
+    const written = await writer.open();
+    const read = await reader.open();
+    if (read !== written) throw new EventLogError('unavailable', `${path} was replaced while it was opened`);
     return new SqliteEventLog(writer, reader, pollIntervalMs);
   } catch (fault) {
     await reader.close();

@@ -5,6 +5,7 @@ import type { Position, StreamName } from '../../../../contracts/ids.ts';
 export class Subscriber {
   readonly batches: (readonly RecordedEvent[])[] = [];
   readonly all: RecordedEvent[] = [];
+  readonly dropped: Error[] = [];
   readonly stopped: Error[] = [];
   caughtUp = 0;
   underWayMax = 0;
@@ -36,6 +37,10 @@ export class Subscriber {
       },
       onCaughtUp: () => {
         this.caughtUp++;
+        this.#changed();
+      },
+      onDropped: (error) => {
+        this.dropped.push(error);
         this.#changed();
       },
       onStopped: (error) => {
