@@ -158,6 +158,32 @@ describe('a process claims the name of its data folder', () => {
   });
 });
 
+describe('that a process has its name is known as of when the log was asked', () => {
+  it('not as of when it had taken the claim', async () => {
+    log.faults = () => {
+      clock.nowMs += 1_000;
+      return { type: 'none' };
+    };
+    const { claim } = start(temporaryFolder());
+    await claim.take();
+    expect(claim.seenAt.wallMs).toBe(0);
+  });
+
+  it('not as of when it had answered a later look', async () => {
+    const { claim } = start(temporaryFolder());
+    await claim.take();
+    const seenMs: number[] = [];
+    const readStream = log.readStream.bind(log);
+    log.readStream = (...asked) => {
+      seenMs.push(claim.seenAt.wallMs);
+      clock.nowMs += 1_000;
+      return readStream(...asked);
+    };
+    await expect.poll(() => seenMs.length).toBeGreaterThan(2);
+    expect(seenMs.slice(0, 3)).toEqual([0, 0, 1_000]);
+  });
+});
+
 describe('the claim of what may be the only proxy', () => {
   const only = (dataFolder: string, folder = dataFolder) => claimed(dataFolder, folder, true);
 
