@@ -10,7 +10,7 @@ import type { Deployment } from '../upstream/upstream-directory.ts';
 import { type Candidate, candidateOf, type IncomingRequest } from './candidate.ts';
 import type { NoLease } from './lease-queue.ts';
 import { refusedFor } from './model-lifecycle.ts';
-import { type MoneyRequest, refuseByMoney, takenByHolds } from './money-gate.ts';
+import { type MoneyRequest, type Remedies, refuseByMoney, takenByHolds } from './money-gate.ts';
 import type { AskedUse } from './request-size.ts';
 import { refuseByStanding } from './standing.ts';
 import { costOfUses, dearestInputClass, inputTokensBound, inputTokensByCount, worstCase } from './worst-case.ts';
@@ -100,10 +100,18 @@ function moneyRequest(candidate: Candidate, inputTokens: number, parts: GatewayP
 }
 
 /** What its caller can do for a smaller hold, or has to know of it. */
-function remediesOf({ size, terms }: Candidate): Pick<MoneyRequest, 'takenAsWorst' | 'maxUsesBehind'> {
+function remediesOf({ size, terms, deployments }: Candidate): Remedies {
   const isPaid = ({ name }: AskedUse): boolean => (rateOfUse(terms.rateCard, name) ?? 0n) > 0n;
   const bounded = size.uses.find((use) => use.most > 1 && use.name !== 'code_execution_requests' && isPaid(use));
-  return { takenAsWorst: size.usesAnything, maxUsesBehind: bounded?.path.replace(/type$/, 'max_uses') ?? null };
+  return {
+    takenAsWorst: size.usesAnything,
+    // Where anything may be used, what one tool may is no matter.
+    fewerUses:
+      bounded === undefined || size.usesAnything
+        ? null
+        : { path: bounded.path.replace(/type$/, 'max_uses'), most: bounded.most - 1 },
+    mayBeCounted: !size.isFedFromOutside && deployments.some(canCount),
+  };
 }
 
 /** Waits until credit is leased for the request, which is then held, or says why it cannot be. */

@@ -10,7 +10,17 @@ import type { SpendAgainstLimit } from '../../projections/spend-limit-view.ts';
 import type { Holds } from './holds.ts';
 import { maxTokensThatFit, type WorstCase } from './worst-case.ts';
 
-export interface MoneyRequest {
+/** What the caller of a request that does not fit can do about it, or has to know of it. */
+export interface Remedies {
+  /** Something of it is not known here, and may use whatever there is. */
+  readonly takenAsWorst: boolean;
+  /** The field with which a tool's paid uses are bounded, and the most with which less would be held; null where none is paid. */
+  readonly fewerUses: { readonly path: string; readonly most: number } | null;
+  /** Its provider's count may show that less comes in than its bytes could be. */
+  readonly mayBeCounted: boolean;
+}
+
+export interface MoneyRequest extends Remedies {
   readonly accountId: AccountId;
   readonly account: OpenAccount;
   readonly keyId: KeyId;
@@ -21,14 +31,10 @@ export interface MoneyRequest {
   /** The field, and the beta, for which more is held than the request's own bytes at the model's usual price. */
   readonly fieldBehind: string | null;
   readonly betaBehind: string | null;
-  /** Something of it is not known here, and may use whatever there is. */
-  readonly takenAsWorst: boolean;
-  /** The field with which a tool's paid uses are bounded; null where none is paid. */
-  readonly maxUsesBehind: string | null;
   readonly nowMs: number;
 }
 
-export const NO_REMEDIES = { takenAsWorst: false, maxUsesBehind: null } as const;
+export const NO_REMEDIES: Remedies = { takenAsWorst: false, fewerUses: null, mayBeCounted: false };
 
 /** What is taken already of what a request needs: by holds of this proxy and, in a fleet, by leases of the others. */
 export interface Taken {
@@ -108,10 +114,11 @@ function figures(request: MoneyRequest, left: MicroUsd, held: MicroUsd): string 
   const { worst, maxTokens } = request;
   const shown = left < 0n ? microUsd(0n) : left;
   const fitting = maxTokensThatFit(worst, shown);
+  const mayCountHelp = request.mayBeCounted && shown > 0n && maxTokens > 1;
   const advice =
     fitting >= 1n
       ? `the largest max_tokens that would pass is ${fitting}`
-      : 'no max_tokens would pass for this input by its bytes (a lower one may, where its provider counts them)';
+      : `no max_tokens would pass for this input by its bytes${mayCountHelp ? ' (a lower one may, once its provider has counted them)' : ''}`;
   const others = held > 0n ? ` (${formatUsd(held)} USD more is held for requests under way)` : '';
   const what = request.isOutputAlone ? 'its output alone' : 'it';
   return `${what} could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}; ${advice}`;
@@ -120,11 +127,11 @@ function figures(request: MoneyRequest, left: MicroUsd, held: MicroUsd): string 
 const shownName = (name: string): string => name.slice(0, NAME_SHOWN_MAX).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
 
 /** What makes the request dearer than its bytes say: without it the caller would look for the cause in vain. */
-function causes({ worst, fieldBehind, betaBehind, takenAsWorst, maxUsesBehind }: MoneyRequest): string {
+function causes({ worst, fieldBehind, betaBehind, takenAsWorst, fewerUses }: MoneyRequest): string {
   const beta = betaBehind === null ? [] : [`anthropic-beta ${betaBehind}`];
   const behind = [...(fieldBehind === null ? [] : [shownName(fieldBehind)]), ...beta];
   const unknown = takenAsWorst ? ', because not all of it is known here: what is not is taken as the worst' : '';
-  const bound = maxUsesBehind === null ? '' : `; a lower ${shownName(maxUsesBehind)} would hold less`;
+  const bound = fewerUses === null ? '' : `; ${shownName(fewerUses.path)} of 1 to ${fewerUses.most} would hold less`;
   return behind.length === 0
     ? ''
     : ` (${formatUsd(mostDebited(worst.input))} USD of it for the most that ${behind.join(' with ')} can bring${unknown}${bound})`;

@@ -124,7 +124,8 @@ class FleetProxy {
       nowMs,
       fieldBehind: null,
       takenAsWorst: false,
-      maxUsesBehind: null,
+      fewerUses: null,
+      mayBeCounted: false,
       betaBehind: null,
     };
     const worst = { hold: need, input: microUsd(0n), outputRate: 1n };

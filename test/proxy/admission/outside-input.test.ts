@@ -103,8 +103,18 @@ describe('input from outside the request', () => {
     );
     expect(await message({ ...searching, tools: [], 'a\u0007\u202eb': 1 })).toContain('most that a??b can bring,');
     const often = { ...searching, tools: [{ ...SEARCH, max_uses: 5 }] };
-    expect(await message(often)).toMatch(/can bring; a lower tools\.0\.max_uses would hold less\), /);
+    expect(await message(often)).toMatch(/can bring; tools\.0\.max_uses of 1 to 4 would hold less\), /);
+    // Whatever else may be used: less of this tool changes nothing.
+    expect(await message({ ...often, next: 1 })).not.toContain('would hold less');
     expect(await message(asking('opal-medium', { max_tokens: 100_000 }))).toContain('max_tokens 100000, 0.10 USD');
+    const mayBeCounted = '(a lower one may, once its provider has counted them)';
+    const words = asking('opal-medium', { messages: [{ role: 'user', content: 'word '.repeat(60_000) }] });
+    expect(await message(words)).toContain(mayBeCounted);
+    for (const hopeless of [
+      { ...words, max_tokens: 1 },
+      { ...words, container: 'c' },
+    ])
+      expect(await message(hopeless)).toMatch(/no max_tokens would pass for this input by its bytes$/);
   });
 
   it.each([
