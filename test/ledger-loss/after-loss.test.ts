@@ -67,6 +67,17 @@ describe('a gateway that runs while a loss is accepted elsewhere', () => {
 });
 
 describe('a folder from before ledgers had an identity', () => {
+  it('goes over to the generation that has begun since, though it knows more than that has', async () => {
+    const site = await siteBefore();
+    await site.rollBack(firstDay());
+    const log = await site.openLog();
+    await acceptElsewhere(log);
+    await log.close();
+    const life = await site.start();
+    await life.gateway.whenReady();
+    expect(site.note()).toMatchObject({ generation: 2 });
+  });
+
   it("with a proxy's name in it and nothing else is taken as it is, with whatever ledger there is", async () => {
     const site = await siteBefore();
     await site.rollBack(firstDay());
