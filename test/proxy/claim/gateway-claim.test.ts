@@ -1,0 +1,89 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { afterEach, expect, it } from 'vitest';
+import { readConfiguration } from '../../../contracts/configuration.ts';
+import { accountId, grantId } from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
+import { catchUpBook } from '../../../ledger/account/account-book.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { executeOnBook } from '../../../ledger/account/execute-command.ts';
+import { LOCK_FILE } from '../../../ledger/journal/folder-lock.ts';
+import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { newCommandId } from '../../../ledger/new-command-id.ts';
+import { AccountViews } from '../../../projections/account-views.ts';
+import { GatewayClaim } from '../../../proxy/claim/gateway-claim.ts';
+import { TimePassed } from '../../../proxy/clock/time-passed.ts';
+import { temporaryFolder } from '../../gateway/start-gateway.ts';
+import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
+
+const ACCOUNT = accountId('acct_1');
+/** Longer than the longest request of the default configuration, with all that may come before and after it. */
+const LONGEST_MS = 3 * 3_600_000;
+
+const log = new MemoryEventLog();
+const time = { nowMs: Date.parse('2026-11-22T10:00:00.000Z') };
+const clock = (): number => time.nowMs;
+const claims: GatewayClaim[] = [];
+afterEach(async () => {
+  await Promise.all(claims.map((claim) => claim.close()));
+  await log.close();
+});
+
+/** The claim of the only proxy that there may be, with its log elsewhere. */
+async function claimed(data: string, accounts: AccountViews): Promise<GatewayClaim> {
+  const file = join(data, 'gateway.json');
+  const eventLog = { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:1' };
+  writeFileSync(file, JSON.stringify({ data, proxies: 'one', eventLog }));
+  const claim = GatewayClaim.of({
+    configuration: readConfiguration({ file, environment: {}, callsProviders: true }),
+    log,
+    projections: { accounts },
+    clock,
+    passed: new TimePassed(clock, clock),
+    logger: pino({ level: 'silent' }),
+    onFenced: () => undefined,
+  });
+  if (claim === null) throw new Error('its log is in no folder');
+  claims.push(claim);
+  await claim.take();
+  return claim;
+}
+
+async function execute(accounts: AccountViews, command: AccountCommand): Promise<void> {
+  const recording = {
+    commandId: newCommandId(time.nowMs),
+    actor: 'test',
+    recordedAt: new Date(time.nowMs).toISOString(),
+  };
+  expect(await executeOnBook(log, accounts, ACCOUNT, command, recording)).toMatchObject({ type: 'done' });
+}
+
+it('the only proxy, on a copy, admits by what the older process has settled, though its views stand still', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(journalFolder(folder));
+  writeFileSync(join(journalFolder(folder), LOCK_FILE), '');
+  const ofOlder = new AccountViews();
+  await claimed(folder, ofOlder);
+  const trial = { trial: microUsd(0n), trialGrantId: grantId('grant_trial') };
+  const { nowMs } = time;
+  await execute(ofOlder, {
+    type: 'OpenAccount',
+    accountId: ACCOUNT,
+    kind: 'personal',
+    email: 'test@example.com',
+    ...trial,
+    nowMs,
+  });
+  const views = new AccountViews();
+  await catchUpBook(log, views, ACCOUNT);
+  const copy = join(temporaryFolder(), 'copy');
+  cpSync(folder, copy, { recursive: true });
+  const claim = await claimed(copy, views);
+  await execute(ofOlder, { type: 'SuspendAccount', reason: 'seen by the older process alone' });
+  expect(views.read(ACCOUNT)).not.toEqual(ofOlder.read(ACCOUNT));
+  expect(claim.doubt()).toMatch(/copied or moved/);
+  time.nowMs += LONGEST_MS;
+  await expect.poll(() => claim.doubt()).toBeNull();
+  expect(views.read(ACCOUNT)).toEqual(ofOlder.read(ACCOUNT));
+});
