@@ -111,6 +111,7 @@ const tokenPrices = { input: usdPerMTok, output: usdPerMTok };
 /** What all requests with a beta cost. A price that sets in above a number of tokens cannot be said, so that it is not billed wrong. */
 const fileBeta = z.strictObject({
   name: betaNameField,
+  /** At least the model's own. */
   context_window: contextWindow.optional(),
   price: z.strictObject(tokenPrices).optional(),
 });
@@ -168,21 +169,28 @@ const usesOf = ({ price }: { price?: { uses: UseRates } | undefined }): UseRates
 
 interface FileBetas {
   readonly free: boolean;
+  readonly context_window: number;
   readonly betas: readonly (string | z.infer<typeof fileBeta>)[];
 }
 
-function betasOf({ free, betas }: FileBetas, fault: Fault) {
+/** A beta opens more of a model, never less: a window below the model's own would hold less than a request can cost. */
+function betasOf({ free, context_window: least, betas }: FileBetas, fault: Fault) {
   const listed = betas
     .filter((beta) => beta !== SHIPPED)
     .map((beta) => (typeof beta === 'string' ? { name: beta } : beta))
     .map(({ name, context_window = null, price }) => {
+      if (context_window !== null && context_window < least)
+        fault('betas', `${name}: context_window: must be at least the model's, ${least}`);
       if (price !== undefined && free) fault('betas', `${name}: a free model has no price`);
       const rates = price === undefined ? null : ratesOf({ free, price }, (_path, message) => fault('betas', message));
       return { name, contextWindow: context_window, rates };
     });
   const names = listed.map(({ name }) => name);
   for (const name of names)
-    if (nearName(name, [SHIPPED]) !== null) fault('betas', `"${name}" is no beta; is the word "${SHIPPED}" meant?`);
+    if (name === SHIPPED)
+      fault('betas', `"${SHIPPED}" is no beta but the word for the shipped list, which stands alone: - ${SHIPPED}`);
+    else if (nearName(name, [SHIPPED]) !== null)
+      fault('betas', `"${name}" is no beta; is the word "${SHIPPED}" meant?`);
   for (const name of new Set(names.filter((name, at) => names.indexOf(name) !== at)))
     fault('betas', `"${name}" is listed twice`);
   return { shipped: betas.includes(SHIPPED), listed };

@@ -4,6 +4,7 @@ import type { CatalogModel } from '../../contracts/catalog.ts';
 import { formatUsd, microUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 import { type CatalogState, loadCatalog } from '../catalog/catalog-state.ts';
+import { describeCheaperBetas } from '../catalog/cheaper-betas.ts';
 import { publishCatalog } from '../catalog/publish-catalog.ts';
 import { readCatalogFile } from '../catalog/read-catalog-file.ts';
 import { describeUnknownNames } from '../catalog/unknown-names.ts';
@@ -45,7 +46,8 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
           return;
         }
         const { version, hash, models } = result.catalog;
-        for (const line of describeUnknownNames(models)) context.warn(`warning: ${line}\n`);
+        for (const line of [...describeUnknownNames(models), ...describeCheaperBetas(models)])
+          context.warn(`warning: ${line}\n`);
         const newCards = result.newCards.map(({ id, version }) => ({ id, version }));
         const cards = newCards.map(({ id, version }) => `  ${id}: rate card version ${version}`).join('\n');
         showWritten(context, command, recording.recordedAt, {

@@ -57,7 +57,8 @@ function termsWith(model: CatalogModel, passing: readonly string[], header: stri
     );
   const [rateCard = model.rateCard] = priced.values();
   const windows = listed.flatMap((beta) => beta.contextWindow ?? []);
-  const contextWindow = windows.length === 0 ? model.contextWindow : Math.max(...windows);
+  // Catalogs from before may have betas with a window below the model's: that holds no less.
+  const contextWindow = Math.max(model.contextWindow, ...windows);
   const widest = listed.find((beta) => beta.contextWindow !== null && beta.contextWindow === contextWindow);
   const behind = contextWindow > model.contextWindow ? widest?.name : [...priced.keys()][0];
   return { beta: passing.length === 0 ? null : header, contextWindow, behind: behind ?? null, rateCard };

@@ -35,3 +35,16 @@ it('the catalog is shown with its prices a use and its betas; names that are not
   ])
     expect(shown).toMatch(new RegExp(`│ ${cell.replaceAll(/[().]/g, '\\$&')} +│`));
 });
+
+it('a beta by which a model costs less is told when it is published, for any client can send it', async () => {
+  const program = await programInProcess();
+  onTestFinished(() => program.close());
+  const file = join(temporaryFolder(), 'catalog.json');
+  const betas = [{ name: 'cheap-2026-01-01', price: { input: '0.02', output: '15.00' } }];
+  writeFileSync(file, JSON.stringify({ models: [{ ...model, price: { input: '3.00', output: '15.00' }, betas }] }));
+  await program.run('catalog', 'publish', file);
+  expect(program.warned).toBe(
+    'warning: opal-medium: with the beta cheap-2026-01-01 input costs 0.02 USD per million tokens, less than the ' +
+      "model's 3.00: whoever sends it pays that\n",
+  );
+});

@@ -121,6 +121,14 @@ describe('a catalog file', () => {
     [{ betas: ['shiped'] }, /^models\.0\.betas: "shiped" is no beta; is the word "shipped" meant\?$/],
     [{ betas: [{ name: 'a', contextwindow: 1 }] }, /models\.0\.betas\.0: has no setting named "contextwindow"$/],
     [{ betas: [{ name: 'x', price: { input: '6', output: '0' } }] }, /models\.0\.betas: must be more than 0/],
+    [
+      { context_window: 5000, betas: [{ name: 'less-2026-01-01', context_window: 4999 }] },
+      /^models\.0\.betas: less-2026-01-01: context_window: must be at least the model's, 5000$/,
+    ],
+    [
+      { betas: [{ name: 'shipped', context_window: 1_000_000 }] },
+      /^models\.0\.betas: "shipped" is no beta but the word for the shipped list, which stands alone: - shipped$/,
+    ],
     [{ betas: ['x', { name: 'x' }] }, /models\.0\.betas: "x" is listed twice/],
     [{ betas: [{ name: 'x', price_above: { tokens: 200000, input: '6' } }] }, /models\.0\.betas/],
     [{ free: true, price: undefined, betas: [{ name: 'x', price: { input: '6', output: '6' } }] }, /no price/],

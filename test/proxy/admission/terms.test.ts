@@ -19,12 +19,12 @@ const model: CatalogModel = {
 describe('the window of a request', () => {
   it.each([
     ['none', WINDOW],
-    ['less', 100_000],
+    ['less', WINDOW],
     ['none, more', 300_000],
     ['less,more', 300_000],
     ['more,most', 1_000_000],
     ['most,less', 1_000_000],
-  ])("under %s is the widest that these betas give, and the model's where they give none", (header, contextWindow) => {
+  ])("under %s is the widest of the model's and those that these betas give", (header, contextWindow) => {
     const terms = termsOf(model, { header, saysSpeed: false, unknownBetas: 'refuse' });
     expect(terms).toMatchObject({ contextWindow, beta: header });
   });
