@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { EventLog } from '../../contracts/event-log.ts';
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { keyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
@@ -101,6 +101,18 @@ describe("a request whose input is being counted at its model's upstream", () =>
     if (status === 402) expect((await get(caller, '/me')).body).toMatchObject({ held_credits: 0 });
   });
 
+  it.each(CHANGES.slice(0, 2))('in vain is refused where meanwhile %s', async (_title, status, message, change) => {
+    const caller = await openAccount(gateway, { credits: CREDITS, nowMs });
+    const sent = upstream.requests.length;
+    const failing = Promise.withResolvers<void>();
+    upstream.answerWith([wait(failing.promise), ...failure(500)]);
+    const answered = post(caller, '/v1/messages', body);
+    await upstream.seen(sent);
+    await gateway.command(change(caller), caller.accountId);
+    failing.resolve();
+    expect(refusalOf(await answered, status)).toBe(message);
+  });
+
   it('passes where nothing has changed', async () => {
     const caller = await openAccount(gateway, { credits: CREDITS, nowMs });
     upstream.answerWith(countingWith(Promise.resolve()));
@@ -153,7 +165,10 @@ describe('a request whose first deployment holds its answer and then fails', () 
 });
 
 describe('a request that waits for its lease', () => {
-  it.each(CHANGES)('is refused where meanwhile %s', async (_title, status, message, change) => {
+  it.each([
+    ...CHANGES.map((change) => ['it comes', ...change] as const),
+    ...CHANGES.slice(0, 2).map((change) => ['it cannot be had', ...change] as const),
+  ])('until %s is refused where meanwhile %s', async (how, _title, status, message, change) => {
     const sqlite = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
     const leasing = Promise.withResolvers<void>();
     const mayLease = Promise.withResolvers<void>();
@@ -165,7 +180,8 @@ describe('a request that waits for its lease', () => {
     const answered = post(caller, '/v1/messages', asking('opal-medium'));
     await leasing.promise;
     await fleet.command(change(caller), caller.accountId);
-    mayLease.resolve();
+    if (how === 'it comes') mayLease.resolve();
+    else mayLease.reject(new EventLogError('unavailable', 'the log is away'));
     expect(refusalOf(await answered, status)).toContain(message);
     expect(upstream.requests.length).toBe(sent);
     await fleet.stop();
