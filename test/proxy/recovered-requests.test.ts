@@ -183,6 +183,20 @@ describe('requests that the journal has kept', () => {
     await journal.close();
   });
 
+  test('without an end, that another process may have under way under its lease, hold nothing: the log has it set aside', async () => {
+    const scene = await afterRestart();
+    const { journal } = await openJournal({ directory: journalFolder() });
+    const text = startText(A, KNOWN, usageOf(2, 3), 700n);
+    const start = JSON.stringify({ ...JSON.parse(text), leaseId: 'lease_1' });
+    journal.begin(requestOf(2), start);
+    const recovered = [{ requestId: requestOf(2), start, finished: null }];
+    const { holds, requests } = recoveredOf(scene, journal, recovered, { isOver: () => false, clock: SOON });
+    await requests.settle();
+    expect([holds.ofAccount(A), requests.has(requestOf(2))]).toEqual([0n, true]);
+    requests.close();
+    await journal.close();
+  });
+
   test('without an end are recorded as recovered at once where no process can have them any more', async () => {
     const scene = await afterRestart();
     const { journal, recovered } = await journalWith([], [2]);
