@@ -124,23 +124,23 @@ function setRequestsAside({ dataFolder, journal, unsettleable, identity }: Carry
 
 const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
 
-const asideName = (path: string, { generation }: LedgerIdentity): string => `${path}.before-generation-${generation}`;
+const asideName = (path: string, generation: number): string => `${path}.before-generation-${generation}`;
 
 /** The views of before a generation, also where they are set aside already; null where there are none. */
-export function viewsBefore(dataFolder: string, identity: LedgerIdentity): string | null {
+export function viewsBefore(dataFolder: string, generation: number): string | null {
   const path = join(dataFolder, VIEWS_FILE);
-  return [path, asideName(path, identity)].find((file) => existsSync(file)) ?? null;
+  return [path, asideName(path, generation)].find((file) => existsSync(file)) ?? null;
 }
 
 /** Under a name of their own, so that somebody can look what was in them. */
-function setViewsAside(dataFolder: string, identity: LedgerIdentity): string | null {
+function setViewsAside(dataFolder: string, { generation }: LedgerIdentity): string | null {
   const path = join(dataFolder, VIEWS_FILE);
   if (!existsSync(path)) return null;
   const database = new DatabaseSync(path, { timeout: 5_000 });
   database.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE');
   database.close();
   for (let count = 1; ; count++) {
-    const aside = asideName(path, identity) + (count === 1 ? '' : `.${count}`);
+    const aside = asideName(path, generation) + (count === 1 ? '' : `.${count}`);
     if (existsSync(aside)) continue;
     renameSync(path, aside);
     return aside;

@@ -3,39 +3,59 @@ import { readBalanceStates } from './known-views.ts';
 
 const amount = z.string();
 
-/** What of an account an operator has once done; read from views of any version. */
+const grant = z.object({
+  grantId: z.string(),
+  source: z.string(),
+  amount,
+  remaining: amount,
+  priority: z.int().nullable().default(null),
+  /** Exclusive, in milliseconds since 1970; null is never. */
+  expiresAtMs: z.number().nullable(),
+});
+
+const key = z.object({
+  name: z.string().default(''),
+  last4: z.string().default(''),
+  /** The models that it may use; null is all. */
+  models: z.array(z.string()).nullable().default(null),
+  expiresAtMs: z.number().nullable().default(null),
+  revokedAtMs: z.number().nullish(),
+});
+
+const spend = z.object({
+  accountLimit: amount.nullable().default(null),
+  keyLimits: z.record(z.string(), amount).default({}),
+  months: z.record(z.string(), z.object({ account: amount.default('0') })).default({}),
+});
+
+const exceptions = z.object({
+  /** What the hold left out, and what came late in pico-USD; by request. */
+  open: z
+    .record(z.string(), z.object({ leftOut: amount.default('0'), late: amount.nullable().default(null) }))
+    .default({}),
+  ended: z.record(z.string(), z.string()).default({}),
+});
+
+/** What of an account must not be forgotten with it; read from views of any version. */
 const knownSchema = z.looseObject({
   accountId: z.string(),
   kind: z.string().default(''),
   email: z.string().default(''),
   plan: z.string().default(''),
-  grants: z
-    .array(
-      z.object({
-        grantId: z.string(),
-        source: z.string(),
-        amount,
-        remaining: amount,
-        priority: z.int().nullable().default(null),
-        /** Exclusive, in milliseconds since 1970; null is never. */
-        expiresAtMs: z.number().nullable(),
-      }),
-    )
-    .default([]),
-  keys: z
-    .record(
-      z.string(),
-      z.object({ name: z.string().default(''), last4: z.string().default(''), revokedAtMs: z.number().nullish() }),
-    )
-    .default({}),
-  spend: z
-    .object({ accountLimit: amount.nullable().default(null), keyLimits: z.record(z.string(), amount).default({}) })
-    .default({ accountLimit: null, keyLimits: {} }),
+  /** Why it is; null where it is not. */
+  suspended: z.string().nullable().default(null),
+  /** Null where views of that version do not have it. */
+  balance: amount.nullable().default(null),
+  uncovered: amount.nullable().default(null),
+  grants: z.array(grant).default([]),
+  keys: z.record(z.string(), key).default({}),
+  spend: spend.default({ accountLimit: null, keyLimits: {}, months: {} }),
+  exceptions: exceptions.default({ open: {}, ended: {} }),
 });
 
-/** An account as a views' file knows it. Amounts in micro-USD, as decimal strings. */
-export type KnownAccount = Readonly<z.infer<typeof knownSchema>>;
+/** An account as a views' file knows it, at a revision of its stream. Amounts in micro-USD, as decimal strings. */
+export type KnownAccount = Readonly<z.infer<typeof knownSchema>> & { readonly revision: number };
 
 /** The accounts of a views' file, in the order of their ids. @throws Error when it is no database, or a row is not of its form */
 export const readKnownAccounts = (path: string): KnownAccount[] =>
-  readBalanceStates(path).map(({ state }) => knownSchema.parse(JSON.parse(state)));
+  readBalanceStates(path).map(({ revision, state }) => ({ ...knownSchema.parse(JSON.parse(state)), revision }));

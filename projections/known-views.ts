@@ -71,6 +71,15 @@ function balanceStatesIn(database: DatabaseSync, tables: ReadonlySet<string>): B
   }));
 }
 
+/** The catalog's last event that was folded, as JSON text in whatever version the file holds it; null where there is none. @throws as `readKnownViews` */
+export const readNewestPublication = (path: string): { revision: number; publication: string } | null =>
+  reading(path, (database, tables) => {
+    const table = versioned('catalog', database, tables);
+    if (table === null) return null;
+    const row = database.prepare(`SELECT revision, publication FROM ${table} ORDER BY revision DESC LIMIT 1`).get();
+    return row === undefined ? null : { revision: Number(row.revision), publication: String(row.publication) };
+  });
+
 function reading<T>(path: string, read: (database: DatabaseSync, tables: ReadonlySet<string>) => T): T | null {
   if (!existsSync(path)) return null;
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });

@@ -1,75 +1,154 @@
 import type { EventLog } from '../contracts/event-log.ts';
 import { accountId } from '../contracts/ids.ts';
-import { formatUsd, microUsd } from '../contracts/money.ts';
-import { type AccountState, INITIAL_SPEND } from '../ledger/account/account-state.ts';
-import { loadAccount } from '../ledger/account/load-account.ts';
+import { type AccountState, INITIAL_ACCOUNT, INITIAL_SPEND, NO_EXCEPTIONS } from '../ledger/account/account-state.ts';
+import { evolve } from '../ledger/account/evolve.ts';
+import { readAccountEvents } from '../ledger/account/load-account.ts';
+import { monthOf } from '../ledger/account/month.ts';
+import { monthOfSpend } from '../ledger/account/spend.ts';
+import { type CatalogToDoAgain, findCatalogToDoAgain } from './catalog-to-do-again.ts';
 import { type KnownAccount, readKnownAccounts } from './known-accounts.ts';
 
-/** What the views know of an account and its ledger has lost: nothing but an operator can do it again. */
+/** What views know and their ledger has lost: nothing but an operator can do it again. */
 export interface ToDoAgain {
+  readonly catalog: CatalogToDoAgain | null;
+  readonly accounts: readonly AccountToDoAgain[];
+}
+
+/** All amounts in micro-USD, as decimal strings, but for `late`. */
+export interface AccountToDoAgain {
   readonly accountId: string;
   /** The account itself; null where the ledger has it. */
   readonly account: Pick<KnownAccount, 'kind' | 'email' | 'plan'> | null;
+  /** Why it was suspended, where the account itself is lost; one that the ledger has is suspended again without anybody. */
+  readonly suspended: string | null;
+  /** The ledger has it suspended, and has lost that this was lifted. */
+  readonly isReinstatementLost: boolean;
   readonly grants: KnownAccount['grants'];
   /** Those in use: what is not there is as good as revoked. Their secrets were never kept. */
-  readonly keys: readonly { readonly keyId: string; readonly name: string; readonly last4: string }[];
-  /** As they were; `keyId` null is the account's own, `limit` null is none. In micro-USD. */
+  readonly keys: readonly KeyToDoAgain[];
+  /** As they were; `keyId` null is the account's own, `limit` null is none. */
   readonly limits: readonly { readonly keyId: string | null; readonly limit: string | null }[];
+  /** Null where nothing of it is lost. */
+  readonly balance: Difference | null;
+  /** What was used beyond all grants, and the next one fills first. */
+  readonly debt: Difference | null;
+  /** In the calendar month (UTC) of the question. */
+  readonly spentThisMonth: (Difference & { readonly month: string }) | null;
+  readonly exceptions: readonly ExceptionToDoAgain[];
+}
+
+type KeyToDoAgain = Pick<KnownAccount['keys'][string], 'name' | 'last4' | 'models' | 'expiresAtMs'> & {
+  readonly keyId: string;
+};
+
+interface Difference {
+  /** By the views. */
+  readonly was: string;
+  /** By the ledger. */
+  readonly is: string;
+}
+
+interface ExceptionToDoAgain {
+  readonly requestId: string;
+  /** `open`, `approved` or `dropped`. */
+  readonly was: string;
+  /** Whether the ledger has it open, or not at all. */
+  readonly is: 'open' | 'lost';
+  /** What the hold left out, and what came late (pico-USD); null where the views know it no more. */
+  readonly leftOut: string | null;
+  readonly late: string | null;
 }
 
 /** Null where there are no views to know it by. @throws EventLogError; Error when the file is no database */
-export async function findToDoAgain(log: EventLog, viewsFile: string | null): Promise<readonly ToDoAgain[] | null> {
+export async function findToDoAgain(log: EventLog, viewsFile: string | null, nowMs: number): Promise<ToDoAgain | null> {
   if (viewsFile === null) return null;
-  const found: ToDoAgain[] = [];
+  const accounts: AccountToDoAgain[] = [];
   for (const known of readKnownAccounts(viewsFile)) {
-    const { state } = await loadAccount(log, accountId(known.accountId));
-    const lacks = missingIn(state, known);
-    if (lacks.account !== null || [lacks.grants, lacks.keys, lacks.limits].some(({ length }) => length > 0))
-      found.push(lacks);
+    const lacks = missingIn(await readStates(log, known), known, monthOf(nowMs));
+    if (isAnything(lacks)) accounts.push(lacks);
   }
-  return found;
+  return { catalog: await findCatalogToDoAgain(log, viewsFile), accounts };
 }
 
-function missingIn(state: AccountState, known: KnownAccount): ToDoAgain {
+interface States {
+  readonly now: AccountState;
+  /** At the revision that the views have it at, or the last before. A ledger that goes on with what they know has the same there. */
+  readonly then: AccountState;
+}
+
+async function readStates(log: EventLog, { accountId: id, revision }: KnownAccount): Promise<States> {
+  let [now, then]: [AccountState, AccountState] = [INITIAL_ACCOUNT, INITIAL_ACCOUNT];
+  for await (const { recorded, event } of readAccountEvents(log, accountId(id))) {
+    now = evolve(now, event);
+    if (recorded.revision <= revision) then = now;
+  }
+  return { now, then };
+}
+
+function missingIn({ now, then }: States, known: KnownAccount, month: string): AccountToDoAgain {
   const { kind, email, plan } = known;
-  const { grants, keys, spend } = state.type === 'open' ? state : { grants: [], keys: {}, spend: INITIAL_SPEND };
-  const granted = new Set<string>(grants.map(({ grantId }) => grantId));
-  const limits = [
-    { keyId: null, limit: known.spend.accountLimit, has: spend.accountLimit },
-    ...Object.entries(known.spend.keyLimits).map(([keyId, limit]) => ({
-      keyId,
-      limit,
-      has: spend.keyLimits[keyId] ?? null,
-    })),
-  ];
+  const isOpen = now.type === 'open';
+  const [is, then_] = [moneyOf(now, month), moneyOf(then, month)];
+  const spent = difference(known.spend.months[month]?.account ?? '0', then_.spent, is.spent);
   return {
     accountId: known.accountId,
-    account: state.type === 'open' ? null : { kind, email, plan },
-    grants: known.grants.filter(({ grantId }) => !granted.has(grantId)),
-    keys: Object.entries(known.keys).flatMap(([keyId, { name, last4, revokedAtMs }]) =>
-      revokedAtMs != null || Object.hasOwn(keys, keyId) ? [] : [{ keyId, name, last4 }],
-    ),
-    limits: limits.flatMap(({ keyId, limit, has }) =>
-      (has === null ? null : has.toString()) === limit ? [] : [{ keyId, limit }],
-    ),
+    account: isOpen ? null : { kind, email, plan },
+    suspended: isOpen ? null : known.suspended,
+    isReinstatementLost: known.suspended === null && then.type === 'open' && then.suspended !== null,
+    grants: missingGrants(now, known),
+    keys: missingKeys(now, known),
+    limits: missingLimits(now, known),
+    balance: difference(known.balance, then_.balance, is.balance),
+    debt: difference(known.uncovered, then_.debt, is.debt),
+    spentThisMonth: spent === null ? null : { month, ...spent },
+    exceptions: missingExceptions(now, known),
   };
 }
 
-/** As many lines as there are things to do, each with what an operator needs for it. */
-export function describeToDoAgain(accounts: readonly ToDoAgain[]): string[] {
-  return accounts.flatMap(({ accountId: id, account, grants, keys, limits }) => [
-    ...(account === null ? [] : [`account ${id} (${account.kind}, ${account.email}, plan ${account.plan})`]),
-    ...grants.map(
-      ({ grantId, source, amount, remaining, expiresAtMs }) =>
-        `grant ${grantId} of ${id}: ${source}, ${usd(amount)} USD, ${usd(remaining)} of it left, ` +
-        (expiresAtMs === null ? 'without end' : `until ${new Date(expiresAtMs).toISOString()}`),
-    ),
-    ...keys.map(({ keyId, name, last4 }) => `key ${keyId} of ${id} ("${name}", …${last4}): issue another one`),
-    ...limits.map(
-      ({ keyId, limit }) =>
-        `limit of ${keyId === null ? id : `${keyId} of ${id}`}: ${limit === null ? 'none' : `${usd(limit)} USD a month`}`,
-    ),
-  ]);
+function moneyOf(state: AccountState, month: string) {
+  if (state.type === 'unopened') return { balance: 0n, debt: 0n, spent: 0n };
+  return { balance: state.balance, debt: state.uncovered, spent: monthOfSpend(state.spend, month).account };
 }
 
-const usd = (microUsdText: string): string => formatUsd(microUsd(BigInt(microUsdText)));
+const difference = (was: string | null, then: bigint, is: bigint): Difference | null =>
+  was === null || then.toString() === was ? null : { was, is: is.toString() };
+
+function missingGrants(state: AccountState, known: KnownAccount): KnownAccount['grants'] {
+  const granted = new Set<string>(state.type === 'open' ? state.grants.map(({ grantId }) => grantId) : []);
+  return known.grants.filter(({ grantId }) => !granted.has(grantId));
+}
+
+function missingKeys(state: AccountState, known: KnownAccount): KeyToDoAgain[] {
+  const has = state.type === 'open' ? state.keys : {};
+  return Object.entries(known.keys).flatMap(([keyId, { name, last4, models, expiresAtMs, revokedAtMs }]) =>
+    revokedAtMs != null || Object.hasOwn(has, keyId) ? [] : [{ keyId, name, last4, models, expiresAtMs }],
+  );
+}
+
+function missingLimits(state: AccountState, { spend: { accountLimit, keyLimits } }: KnownAccount) {
+  const { spend } = state.type === 'open' ? state : { spend: INITIAL_SPEND };
+  const limits = [
+    { keyId: null, limit: accountLimit, has: spend.accountLimit },
+    ...Object.entries(keyLimits).map(([keyId, limit]) => ({ keyId, limit, has: spend.keyLimits[keyId] ?? null })),
+  ];
+  return limits.flatMap(({ keyId, limit, has }) => ((has?.toString() ?? null) === limit ? [] : [{ keyId, limit }]));
+}
+
+function missingExceptions(state: AccountState, { exceptions: { open, ended } }: KnownAccount): ExceptionToDoAgain[] {
+  const { exceptions: has } = state.type === 'open' ? state : { exceptions: NO_EXCEPTIONS };
+  const ofOpen = Object.entries(open).map(([requestId, { leftOut, late }]) => ({
+    ...{ requestId, was: 'open', is: 'lost' as const, leftOut, late },
+  }));
+  const ofEnded = Object.entries(ended).map(([requestId, was]) => {
+    const kept = has.open[requestId];
+    const [leftOut, late] = [kept?.leftOut.toString() ?? null, kept?.late?.toString() ?? null];
+    return { requestId, was, is: kept === undefined ? ('lost' as const) : ('open' as const), leftOut, late };
+  });
+  return [
+    ...ofOpen.filter(({ requestId }) => !(Object.hasOwn(has.open, requestId) || Object.hasOwn(has.ended, requestId))),
+    ...ofEnded.filter(({ requestId }) => !Object.hasOwn(has.ended, requestId)),
+  ];
+}
+
+const isAnything = ({ accountId: _, ...lacks }: AccountToDoAgain): boolean =>
+  Object.values(lacks).some((part) => (Array.isArray(part) ? part.length > 0 : part !== null && part !== false));

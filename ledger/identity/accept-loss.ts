@@ -25,7 +25,7 @@ export interface AcceptedLoss extends LostEvents {
 export async function acceptLoss(log: EventLog, accepted: AcceptedLoss): Promise<LedgerIdentity | null> {
   const { state, known, recording, nowMs } = accepted;
   const ledgerId = state.identity?.ledgerId ?? known?.ledgerId ?? newLedgerId(nowMs);
-  const generation = 1 + Math.max(state.identity?.generation ?? 1, known?.generation ?? 1);
+  const generation = nextGeneration(state, known);
   const identified: LedgerEvent[] =
     state.identity === null
       ? [{ type: 'LedgerIdentified', data: { ledgerId, generation: 1, identifiedAt: recording.recordedAt } }]
@@ -34,6 +34,10 @@ export async function acceptLoss(log: EventLog, accepted: AcceptedLoss): Promise
   const result = await log.append(LEDGER_STREAM, state.revision, encodeEvents(events, recording));
   return result.type === 'appended' ? { ledgerId, generation } : null;
 }
+
+/** The one after the newest that anybody knows. */
+export const nextGeneration = (state: LedgerState, known: LedgerIdentity | null): number =>
+  1 + Math.max(state.identity?.generation ?? 1, known?.generation ?? 1);
 
 function lossAccepted(
   { lost, untold, requests, reason, recording }: AcceptedLoss,

@@ -13,18 +13,20 @@ import {
   show,
   withUnprovenLog,
 } from '../../ledger/commands/command-context.ts';
-import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
+import { acceptLoss, nextGeneration } from '../../ledger/identity/accept-loss.ts';
 import { describeLost } from '../../ledger/identity/ledger-lost.ts';
 import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
-import type { LedgerIdentity } from '../../ledger/identity/ledger-state.ts';
+import type { LedgerIdentity, LedgerState } from '../../ledger/identity/ledger-state.ts';
 import { findUnsettleable, type UnsettleableRequest } from '../../ledger/identity/unsettleable.ts';
 import { LOCK_FILE } from '../../ledger/journal/folder-lock.ts';
 import { type OpenedJournal, openJournal } from '../../ledger/journal/journal.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { type CarriedOver, carryOver, viewsBefore } from '../carry-over.ts';
+import { describeToDoAgain } from '../describe-to-do-again.ts';
 import { compareLedger, type LedgerComparison, readFolder } from '../prove-ledger.ts';
-import { describeToDoAgain, findToDoAgain, type ToDoAgain } from '../to-do-again.ts';
+import { findToDoAgain, type ToDoAgain } from '../to-do-again.ts';
+import { toDoAgainFile, writeToDoAgain } from '../to-do-again-file.ts';
 
 /** What was given up and carried over, as the command shows it. */
 interface Accepted {
@@ -36,7 +38,9 @@ interface Accepted {
   readonly requests: readonly UnsettleableRequest[];
   readonly carried: CarriedOver;
   /** What only an operator can do again; null where there are no views to know it by. */
-  readonly toDoAgain: readonly ToDoAgain[] | null;
+  readonly toDoAgain: ToDoAgain | null;
+  /** Where that stands, too: what is printed may be lost, and cannot be had again. */
+  readonly toDoAgainFile: string | null;
 }
 
 /** `gateway ledger accept-loss`: goes on with a ledger that lacks what was known of it. */
@@ -79,14 +83,14 @@ async function accept(
     const where = ledgerPlace(configuration);
     const comparison = await compareLedger(folder.all, { log, where, looks });
     if (comparison.type === 'other ledger') throw comparison.error;
-    if (comparison.type === 'whole')
-      throw new CommandError(`the ledger (${where}) has everything that is known of it: nothing is lost`, EXIT.refused);
+    if (comparison.type === 'whole') throw nothingLost(where, configuration.data, comparison.state);
     const requests = await findUnsettleable(log, recovered, nowMs);
-    const identity =
-      comparison.type === 'later generation'
-        ? comparison.identity
-        : await append(log, comparison, { known: folder.identity, requests, reason, nowMs, context });
-    const toDoAgain = await findToDoAgain(log, viewsBefore(configuration.data, identity));
+    const isBegun = comparison.type === 'later generation';
+    const generation = isBegun ? comparison.identity.generation : nextGeneration(comparison.state, folder.identity);
+    const toDo = await noteToDoAgain(log, configuration.data, generation, nowMs);
+    const identity = isBegun
+      ? comparison.identity
+      : await append(log, comparison, { known: folder.identity, requests, reason, nowMs, context });
     const carried = await carryOver({
       log,
       dataFolder: configuration.data,
@@ -99,10 +103,35 @@ async function accept(
     });
     const lost = comparison.type === 'lost' ? comparison.lost.map(describeLost) : null;
     const untold = comparison.type === 'lost' ? comparison.untold : 0;
-    return { identity, lost, untold, requests, carried, toDoAgain };
+    return { identity, lost, untold, requests, carried, ...toDo };
   } finally {
     await journal.close();
   }
+}
+
+/** Before anything is given up. @throws CommandError where it cannot be written */
+async function noteToDoAgain(log: EventLog, dataFolder: string, generation: number, nowMs: number) {
+  const toDoAgain = await findToDoAgain(log, viewsBefore(dataFolder, generation), nowMs);
+  if (toDoAgain === null) return { toDoAgain, toDoAgainFile: null };
+  try {
+    return { toDoAgain, toDoAgainFile: writeToDoAgain(dataFolder, generation, toDoAgain) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      `what will be left to be done again cannot be written down, and nothing was done: ${reason}`,
+      EXIT.unavailable,
+    );
+  }
+}
+
+/** Run a second time it tells where the first has written what it printed. */
+function nothingLost(where: string, dataFolder: string, { identity }: LedgerState): CommandError {
+  const file = identity === null ? null : toDoAgainFile(dataFolder, identity);
+  const before = file === null ? '' : `\nWhat the last loss has left to be done again is in ${file}`;
+  return new CommandError(
+    `the ledger (${where}) has everything that is known of it: nothing is lost${before}`,
+    EXIT.refused,
+  );
 }
 
 /** The journal's lock is the folder's: no gateway runs on it meanwhile. @throws CommandError where one does */
@@ -137,7 +166,10 @@ async function append(
   return identity;
 }
 
-const jsonOf = ({ identity, lost, untold, requests, carried, toDoAgain }: Accepted, reason: string): unknown => ({
+const jsonOf = (
+  { identity, lost, untold, requests, carried, toDoAgain, toDoAgainFile }: Accepted,
+  reason: string,
+): unknown => ({
   ...identity,
   reason,
   lost,
@@ -145,9 +177,10 @@ const jsonOf = ({ identity, lost, untold, requests, carried, toDoAgain }: Accept
   lostRequests: requests.map(({ requestId, accountId, cause }) => ({ requestId, accountId, cause })),
   ...carried,
   toDoAgain,
+  toDoAgainFile,
 });
 
-function textOf({ identity, lost, untold, requests, carried, toDoAgain }: Accepted): string {
+function textOf({ identity, lost, untold, requests, carried, toDoAgain, toDoAgainFile }: Accepted): string {
   const { revokedKeys, suspended, viewsSetAside, requestsSetAside } = carried;
   return [
     `generation ${identity.generation} of ${identity.ledgerId} has begun`,
@@ -156,7 +189,7 @@ function textOf({ identity, lost, untold, requests, carried, toDoAgain }: Accept
     ...(untold === 0 ? [] : [`of ${untold} other streams it cannot be told whether they have lost events, too`]),
     ...revokedKeys.map(({ accountId, keyId }) => `revoked again: ${keyId} of ${accountId}`),
     ...suspended.map((accountId) => `suspended again: ${accountId}`),
-    ...saysToDoAgain(toDoAgain),
+    ...saysToDoAgain(toDoAgain, toDoAgainFile),
     ...requests.map(({ requestId, accountId, cause }) => `not billed: ${requestId} of ${accountId}, ${cause}`),
     ...(requestsSetAside === null
       ? []
@@ -169,13 +202,18 @@ function textOf({ identity, lost, untold, requests, carried, toDoAgain }: Accept
   ].join('\n');
 }
 
-/** For people: the rest of a long list is in the answer for machines. */
+/** For people: the rest of a long list is in its file, and in the answer for machines. */
 const SHOWN_MAX = 200;
 
-function saysToDoAgain(accounts: readonly ToDoAgain[] | null): string[] {
-  if (accounts === null) return ['which grants, keys and limits are lost is not known: there are no views of before'];
-  const lines = describeToDoAgain(accounts);
+function saysToDoAgain(toDoAgain: ToDoAgain | null, file: string | null): string[] {
+  if (toDoAgain === null) return ['what is lost of accounts and prices is not known: there are no views of before'];
+  const lines = describeToDoAgain(toDoAgain);
   if (lines.length === 0) return [];
   const more = lines.length > SHOWN_MAX ? [`  and ${lines.length - SHOWN_MAX} more`] : [];
-  return ['lost, and to be done again by hand:', ...lines.slice(0, SHOWN_MAX).map((line) => `  ${line}`), ...more];
+  return [
+    'lost, and to be done again or made good by hand:',
+    ...lines.slice(0, SHOWN_MAX).map((line) => `  ${line}`),
+    ...more,
+    `all of that is in ${file}, as JSON; nothing reads the file`,
+  ];
 }

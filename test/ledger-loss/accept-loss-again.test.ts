@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { decodeEvent } from '../../contracts/event-codec.ts';
@@ -125,6 +125,28 @@ it('a backup that is found after the loss of all was accepted brings back nobody
   expect(me.status).toBe(401);
 });
 
+describe('what is left to be done again', () => {
+  it('stands in a file before anything is given up, and is found again by whoever has lost what was printed', async () => {
+    const site = await siteWithLoss();
+    const file = join(site.data, 'to-do-again.generation-2.json');
+    mkdirSync(`${file}.new`);
+    const log = await site.openLog();
+    const before = await log.headPosition();
+    await expect(acceptAgain(site)).rejects.toThrow(/cannot be written down, and nothing was done: EISDIR/);
+    expect(await log.headPosition()).toBe(before);
+    await log.close();
+    expect(filesOf(site)).toEqual(['to-do-again.generation-2.json.new']);
+    rmdirSync(`${file}.new`);
+    const { toDoAgain, toDoAgainFile } = await acceptAgain(site);
+    expect(toDoAgainFile).toBe(file);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ generation: 2, ...(toDoAgain as object) });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await expect(acceptAgain(site)).rejects.toThrow(
+      `nothing is lost\nWhat the last loss has left to be done again is in ${file}`,
+    );
+  });
+});
+
 describe('accept-loss that was killed', () => {
   it.each<[string, KillAt]>([
     ['once the loss is written', { appends: 1 }],
@@ -133,7 +155,7 @@ describe('accept-loss that was killed', () => {
   ])('%s, can be run again', async (_when, killAt) => {
     const whole = await siteWithLoss();
     const { toDoAgain } = await acceptAgain(whole);
-    expect(toDoAgain).toEqual([]);
+    expect(toDoAgain).toMatchObject({ catalog: { was: { version: 2 }, is: { version: 1 } } });
     const expected = await stateOf(whole);
     const site = await siteWithLoss();
     await acceptUntil(site, killAt);
@@ -159,7 +181,7 @@ describe('accept-loss that was killed', () => {
     expect(filesOf(site)).toContain('views.db.before-generation-2');
     // Nothing else in the folder knows any more that it is of the generation before.
     site.forget('journal');
-    const again = { generation: 2, lost: null, viewsSetAside: null, lostRequests: [], toDoAgain: [] };
+    const again = { generation: 2, lost: null, viewsSetAside: null, lostRequests: [] };
     expect(await acceptAgain(site)).toMatchObject(again);
     expect(await stateOf(site)).toMatchObject({ generation: 2, losses: 2 });
     const life = await site.start();

@@ -1,11 +1,29 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { NO_STREAM, revision } from '../../contracts/ids.ts';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { type AccountId, accountId, accountStream, commandId, NO_STREAM, revision } from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
+import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { describeToDoAgain } from '../../projections/describe-to-do-again.ts';
 import { Projections } from '../../projections/projections.ts';
-import { describeToDoAgain, findToDoAgain } from '../../projections/to-do-again.ts';
+import { findToDoAgain } from '../../projections/to-do-again.ts';
 import { programInProcess } from '../commands/program-in-process.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { given } from '../ledger/account/decider-specification.ts';
+import {
+  ACCOUNT,
+  granted,
+  keyIssued,
+  OTHER_KEY,
+  opened,
+  record,
+  requestOf,
+  usageOf,
+} from '../ledger/account/example-account.ts';
 
 it('what views know and the ledger has lost is named, as far as an operator has to do it again', async () => {
   const data = temporaryFolder();
@@ -26,26 +44,13 @@ it('what views know and the ledger has lost is named, as far as an operator has 
   await run('account', 'open', '--email', 'bob@example.com', '--id', 'acct_bob', '--trial-usd', '1');
   await run('account', 'open', '--email', 'eve@example.com', '--id', 'acct_eve', '--trial-usd', '0');
 
-  const views = join(data, 'views.db');
-  const projections = await Projections.start({
-    log: program.log,
-    path: views,
-    persist: true,
-    onStopped: () => undefined,
-  });
-  await projections.whenCaughtUp();
-  await projections.close();
-  const left = await openSqliteEventLog({ path: join(data, 'left.db') });
-  onTestFinished(() => left.close());
-  for await (const event of program.log.readAll()) {
-    if (event.position > Number(shared)) break;
-    await left.append(event.stream, event.revision === 0 ? NO_STREAM : revision(event.revision - 1), [event]);
-  }
+  const views = await viewsOf(program.log, data);
+  const left = await copyOf(program.log, join(data, 'left.db'), (event) => event.position <= Number(shared));
 
-  expect(await findToDoAgain(program.log, views)).toEqual([]);
-  expect(await findToDoAgain(left, null)).toBe(null);
-  const found = await findToDoAgain(left, views);
-  expect(found).toMatchObject([
+  expect(await findToDoAgain(program.log, views, Date.now())).toEqual({ catalog: null, accounts: [] });
+  expect(await findToDoAgain(left, null, Date.now())).toBe(null);
+  const found = await findToDoAgain(left, views, Date.now());
+  expect(found?.accounts).toMatchObject([
     {
       accountId: 'acct_ada',
       account: null,
@@ -64,14 +69,183 @@ it('what views know and the ledger has lost is named, as far as an operator has 
     },
     { accountId: 'acct_eve', account: { email: 'eve@example.com' }, grants: [], keys: [], limits: [] },
   ]);
-  expect(describeToDoAgain(found ?? [])).toEqual([
+  expect(found && describeToDoAgain(found)).toEqual([
+    'balance of acct_ada: it was 17.50 USD, it is 5.00 USD (-12.50)',
     'grant paid of acct_ada: purchase, 12.50 USD, 12.50 of it left, until 2099-01-01T00:00:00.000Z',
-    expect.stringMatching(new RegExp(`^key ${laptop} of acct_ada \\("laptop", ….{4}\\): issue another one$`)),
+    expect.stringMatching(
+      new RegExp(`^key ${laptop} of acct_ada \\("laptop", ….{4}\\), for all models, without end: issue another one$`),
+    ),
     'limit of acct_ada: none',
     `limit of ${kept} of acct_ada: 3.00 USD a month`,
     `limit of ${laptop} of acct_ada: 7.00 USD a month`,
     expect.stringMatching(/^account acct_bob \(personal, bob@example\.com, plan /),
+    'balance of acct_bob: it was 1.00 USD, it is 0.00 USD (-1.00)',
     expect.stringMatching(/^grant grant_trial of acct_bob: trial, 1\.00 USD, 1\.00 of it left, until /),
     expect.stringMatching(/^account acct_eve \(/),
   ]);
+});
+
+const IN_MONTH = Date.parse('2026-11-20T00:00:00Z');
+const EVE = accountId('acct_eve');
+const BOB = accountId('acct_bob');
+
+/** Four requests of an account, of which two cost more than their hold of 20: one of them is approved; the last makes a debt. */
+function lifeOf(): { readonly kept: AccountEvent[]; readonly lost: AccountEvent[] } {
+  const kept = [opened, granted('g', 100), keyIssued()];
+  const add = (to: AccountEvent[], command: AccountCommand) =>
+    to.push(
+      ...given(...kept, ...lost)
+        .when(command)
+        .events(),
+    );
+  const lost: AccountEvent[] = [];
+  add(kept, record(usageOf(1, 10)));
+  for (const number of [2, 3]) add(lost, record(usageOf(number, 70, { hold: microUsd(20n) })));
+  add(lost, { type: 'DropException', requestId: requestOf(2), reason: 'test', actor: 'test' });
+  add(lost, record(usageOf(4, 60)));
+  const limited = { keyId: OTHER_KEY, name: 'limited', models: ['svc-mock'], expiresAt: '2026-12-01T00:00:00.000Z' };
+  lost.push(keyIssued({ ...limited, sha256: 'b4'.repeat(32) }));
+  return { kept, lost };
+}
+
+/** A ledger with a day that can be lost, the views of it, and what is left without that day. */
+async function ledgerWithLostDay() {
+  const data = temporaryFolder();
+  const program = await programInProcess();
+  onTestFinished(() => program.close());
+  const yaml = readFileSync(new URL('../../contracts/example-catalog.yaml', import.meta.url), 'utf8');
+  const publish = async (text: string) => {
+    writeFileSync(join(data, 'catalog.yaml'), text);
+    await program.run('catalog', 'publish', join(data, 'catalog.yaml'));
+  };
+  const append = (id: AccountId, after: number, events: readonly AccountEvent[]) =>
+    program.log.append(accountStream(id), revision(after), encodeEvents(events, recording()));
+  const { kept, lost } = lifeOf();
+  const suspended: AccountEvent = { type: 'AccountSuspended', data: { reason: 'fraud' } };
+  const openedAs = (id: AccountId): AccountEvent =>
+    ({ ...opened, data: { ...opened.data, accountId: id } }) as AccountEvent;
+  await publish(yaml);
+  await append(ACCOUNT, NO_STREAM, kept);
+  await append(BOB, NO_STREAM, [openedAs(BOB), suspended]);
+  const shared = await program.log.headPosition();
+  await append(ACCOUNT, kept.length - 1, lost);
+  await append(BOB, 1, [{ type: 'AccountReinstated', data: { reason: 'paid' } }]);
+  await append(EVE, NO_STREAM, [openedAs(EVE), granted('e', 7), suspended]);
+  await publish(yaml.replace('input: "5.00", output: "25.00"', 'input: "50.00", output: "250.00"'));
+  const left = await copyOf(program.log, join(data, 'left.db'), ({ position }) => position <= Number(shared));
+  return { data, program, left, kept, views: await viewsOf(program.log, data) };
+}
+
+const NOTHING_LOST = { suspended: null, isReinstatementLost: false, limits: [], debt: null, spentThisMonth: null };
+
+it('money, prices, exceptions and suspensions that are lost are told, with what is there instead', async () => {
+  const { left, views } = await ledgerWithLostDay();
+  const found = await findToDoAgain(left, views, IN_MONTH);
+  expect(found?.catalog).toMatchObject({ was: { version: 2 }, is: { version: 1 }, pricesDiffer: ['opal-large'] });
+  expect(found?.accounts).toEqual([
+    {
+      ...{ ...NOTHING_LOST, accountId: BOB, account: null, isReinstatementLost: true },
+      ...{ grants: [], keys: [], balance: null, exceptions: [] },
+    },
+    {
+      ...{ ...NOTHING_LOST, accountId: EVE, suspended: 'fraud' },
+      account: { kind: 'personal', email: 'owner@example.com', plan: expect.any(String) },
+      grants: [expect.objectContaining({ grantId: 'e' })],
+      ...{ keys: [], balance: { was: '7', is: '0' }, exceptions: [] },
+    },
+    {
+      ...{ ...NOTHING_LOST, accountId: ACCOUNT, account: null, grants: [] },
+      keys: [{ keyId: OTHER_KEY, name: 'limited', last4: 'wxyz', models: ['svc-mock'], expiresAtMs: END_MS }],
+      balance: { was: '-10', is: '90' },
+      debt: { was: '10', is: '0' },
+      spentThisMonth: { month: '2026-11', was: '110', is: '10' },
+      exceptions: [
+        { requestId: requestOf(3), was: 'open', is: 'lost', leftOut: '50', late: null },
+        { requestId: requestOf(2), was: 'dropped', is: 'lost', leftOut: null, late: null },
+      ],
+    },
+  ]);
+  expect(found && describeToDoAgain(found)).toEqual([
+    'catalog: version 2 was in force, the ledger has version 1: publish it again; prices differ of opal-large',
+    'reinstatement of acct_bob: the ledger has it suspended',
+    expect.stringMatching(/^account acct_eve \(/),
+    'suspension of acct_eve: "fraud"',
+    'balance of acct_eve: it was 0.000007 USD, it is 0.00 USD (-0.000007)',
+    'grant e of acct_eve: purchase, 0.000007 USD, 0.000007 of it left, without end',
+    'balance of acme: it was -0.00001 USD, it is 0.00009 USD (+0.0001)',
+    'debt of acme: it was 0.00001 USD, it is 0.00 USD (-0.00001)',
+    'spent by acme in 2026-11: it was 0.00011 USD, it is 0.00001 USD (-0.0001)',
+    'key key_b of acme ("limited", …wxyz), for svc-mock, until 2026-12-01T00:00:00.000Z: issue another one',
+    `exception ${requestOf(3)} of acme: open, 0.00005 USD left out, the ledger has nothing of it`,
+    `exception ${requestOf(2)} of acme: dropped, the ledger has nothing of it`,
+  ]);
+});
+
+it('a ledger that is whole has lost nothing, also where the views lag behind it', async () => {
+  const { data, program, left, views } = await ledgerWithLostDay();
+  const nothing = { catalog: null, accounts: [] };
+  expect(await findToDoAgain(program.log, views, IN_MONTH)).toEqual(nothing);
+  mkdirSync(join(data, 'earlier'));
+  const earlier = await viewsOf(left, join(data, 'earlier'));
+  expect(await findToDoAgain(program.log, earlier, IN_MONTH)).toEqual(nothing);
+});
+
+it('a ledger that was put back and went on is told of as it is by now', async () => {
+  const { left, kept, views } = await ledgerWithLostDay();
+  // As long as what was lost, and longer.
+  let life = kept;
+  for (let number = 11; number < 20; number++)
+    life = [
+      ...life,
+      ...given(...life)
+        .when(record(usageOf(number, 1)))
+        .events(),
+    ];
+  const since = encodeEvents(life.slice(kept.length), recording());
+  await left.append(accountStream(ACCOUNT), revision(kept.length - 1), since);
+  const found = await findToDoAgain(left, views, IN_MONTH);
+  expect(found?.accounts.find(({ accountId: id }) => id === ACCOUNT)).toMatchObject({
+    balance: { was: '-10', is: '81' },
+    spentThisMonth: { was: '110', is: '19' },
+  });
+});
+
+it('a ledger without any catalog has lost the prices of all models, of which a line names some', async () => {
+  const { data, views } = await ledgerWithLostDay();
+  const empty = await copyOf(null, join(data, 'empty.db'));
+  const found = await findToDoAgain(empty, views, IN_MONTH);
+  expect(found?.catalog).toMatchObject({ was: { version: 2 }, is: null });
+  const models = Array.from({ length: 12 }, (_, number) => `m${number}`);
+  const catalog = { was: { version: 2, hash: 'a' }, is: null, pricesDiffer: models };
+  expect(describeToDoAgain({ catalog, accounts: [] })).toEqual([
+    'catalog: version 2 was in force, the ledger has none: publish it again; ' +
+      'prices differ of m0, m1, m2, m3, m4, m5, m6, m7, m8, m9 and 2 more',
+  ]);
+});
+
+const END_MS = Date.parse('2026-12-01T00:00:00.000Z');
+
+async function viewsOf(log: EventLog, folder: string): Promise<string> {
+  const path = join(folder, 'views.db');
+  const projections = await Projections.start({ log, path, persist: true, onStopped: () => undefined });
+  await projections.whenCaughtUp();
+  await projections.close();
+  return path;
+}
+
+/** A ledger with the first events of another. */
+async function copyOf(log: EventLog | null, path: string, keep: (event: RecordedEvent) => boolean = () => true) {
+  const copy = await openSqliteEventLog({ path });
+  onTestFinished(() => copy.close());
+  for await (const event of log?.readAll() ?? []) {
+    if (!keep(event)) break;
+    await copy.append(event.stream, event.revision === 0 ? NO_STREAM : revision(event.revision - 1), [event]);
+  }
+  return copy;
+}
+
+let commands = 0;
+const recording = () => ({
+  commandId: commandId(`019a5b3c-0000-7000-8000-${(++commands).toString(16).padStart(12, '0')}`),
+  ...{ actor: 'test', recordedAt: '2026-11-06T12:00:02.000Z' },
 });

@@ -1,0 +1,82 @@
+import { formatUsd, PICO_PER_MICRO } from '../contracts/money.ts';
+import type { CatalogToDoAgain } from './catalog-to-do-again.ts';
+import type { AccountToDoAgain, ToDoAgain } from './to-do-again.ts';
+
+/** As many lines as there are things to do, each with what an operator needs for it. */
+export const describeToDoAgain = ({ catalog, accounts }: ToDoAgain): string[] => [
+  ...(catalog === null ? [] : [catalogLine(catalog)]),
+  ...accounts.flatMap((lacks) => [
+    ...accountLines(lacks),
+    ...moneyLines(lacks),
+    ...grantLines(lacks),
+    ...keyLines(lacks),
+    ...limitLines(lacks),
+    ...exceptionLines(lacks),
+  ]),
+];
+
+/** Models that one line names: all of them are in the answer for machines. */
+const MODELS_NAMED_MAX = 10;
+
+function catalogLine({ was, is, pricesDiffer }: CatalogToDoAgain): string {
+  const more = pricesDiffer.length - MODELS_NAMED_MAX;
+  const named = pricesDiffer.slice(0, MODELS_NAMED_MAX).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const has = is === null ? 'none' : `version ${is.version}`;
+  return (
+    `catalog: version ${was.version} was in force, the ledger has ${has}: publish it again; ` +
+    (pricesDiffer.length === 0 ? 'prices are the same' : `prices differ of ${named}`)
+  );
+}
+
+function accountLines({ accountId: id, account, suspended, isReinstatementLost }: AccountToDoAgain): string[] {
+  return [
+    ...(account === null ? [] : [`account ${id} (${account.kind}, ${account.email}, plan ${account.plan})`]),
+    ...(suspended === null ? [] : [`suspension of ${id}: ${JSON.stringify(suspended)}`]),
+    ...(isReinstatementLost ? [`reinstatement of ${id}: the ledger has it suspended`] : []),
+  ];
+}
+
+function moneyLines({ accountId: id, balance, debt, spentThisMonth }: AccountToDoAgain): string[] {
+  const told = [
+    [`balance of ${id}`, balance],
+    [`debt of ${id}`, debt],
+    [`spent by ${id} in ${spentThisMonth?.month}`, spentThisMonth],
+  ] as const;
+  return told.flatMap(([what, of]) => {
+    if (of === null) return [];
+    const by = BigInt(of.is) - BigInt(of.was);
+    return [`${what}: it was ${usd(of.was)} USD, it is ${usd(of.is)} USD (${by > 0n ? '+' : ''}${formatUsd(by)})`];
+  });
+}
+
+const grantLines = ({ accountId: id, grants }: AccountToDoAgain): string[] =>
+  grants.map(
+    ({ grantId, source, amount, remaining, expiresAtMs }) =>
+      `grant ${grantId} of ${id}: ${source}, ${usd(amount)} USD, ${usd(remaining)} of it left, ${until(expiresAtMs)}`,
+  );
+
+const keyLines = ({ accountId: id, keys }: AccountToDoAgain): string[] =>
+  keys.map(({ keyId, name, last4, models, expiresAtMs }) => {
+    const forModels = models === null ? 'for all models' : `for ${models.join(', ') || 'no model'}`;
+    return `key ${keyId} of ${id} ("${name}", …${last4}), ${forModels}, ${until(expiresAtMs)}: issue another one`;
+  });
+
+const limitLines = ({ accountId: id, limits }: AccountToDoAgain): string[] =>
+  limits.map(({ keyId, limit }) => {
+    const of = keyId === null ? id : `${keyId} of ${id}`;
+    return `limit of ${of}: ${limit === null ? 'none' : `${usd(limit)} USD a month`}`;
+  });
+
+const exceptionLines = ({ accountId: id, exceptions }: AccountToDoAgain): string[] =>
+  exceptions.map(({ requestId, was, is, leftOut, late }) => {
+    const amounts = [
+      ...(leftOut === null ? [] : [`${usd(leftOut)} USD left out`]),
+      ...(late === null ? [] : [`${formatUsd(BigInt(late) / PICO_PER_MICRO)} USD came late`]),
+    ];
+    const has = is === 'open' ? 'the ledger has it open' : 'the ledger has nothing of it';
+    return [`exception ${requestId} of ${id}: ${was}`, ...amounts, has].join(', ');
+  });
+
+const usd = (microUsdText: string): string => formatUsd(BigInt(microUsdText));
+
+const until = (ms: number | null): string => (ms === null ? 'without end' : `until ${new Date(ms).toISOString()}`);
