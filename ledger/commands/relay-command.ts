@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { RELAY_LIMITS } from '../relay/limits.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from './command-context.ts';
+import { withoutTrustClock } from './without-trust-clock.ts';
 
 interface RelayCommandOptions {
   readonly claimSeconds: number;
@@ -8,8 +9,7 @@ interface RelayCommandOptions {
 
 /** `gateway relay`: publishes the ledger to Kafka until SIGTERM or SIGINT. */
 export function addRelayCommand(program: Command, context: CommandContext): void {
-  program
-    .command('relay')
+  withoutTrustClock(program.command('relay'))
     .description('publish the ledger to Kafka; a second one stands by')
     .option(
       '--claim-seconds <n>',

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { wholeNumberArgument } from '../../ledger/commands/command-arguments.ts';
 import type { CommandContext } from '../../ledger/commands/command-context.ts';
+import { withoutTrustClock } from '../../ledger/commands/without-trust-clock.ts';
 import type { ServeOptions } from './run-serve-command.ts';
 
 /** `gateway serve`: runs until SIGTERM or SIGINT, then stops in order. */
 export function addServeCommand(program: Command, context: CommandContext): void {
-  program
-    .command('serve')
+  withoutTrustClock(program.command('serve'))
     .description('run the gateway')
     .option('--host <address>', 'listen there instead of where the configuration says')
     .option('--port <port>', 'likewise; 0 takes any free port', wholeNumberArgument)

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { compareCommandClock } from '../../proxy/clock/command-clock.ts';
+import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
 import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
 import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
 
@@ -126,3 +127,24 @@ function stampingAt(stampedAtMs: number): EventLog {
     close: () => memory.close(),
   };
 }
+
+describe('a program that stays up', () => {
+  it.each(['serve', 'relay'])('%s has no --trust-clock, which it would not heed', async (name) => {
+    const program = await programInProcess();
+    onTestFinished(() => program.close());
+    for (const args of [
+      [name, '--trust-clock'],
+      ['--trust-clock', name],
+    ])
+      await expect(program.run(...args)).rejects.toMatchObject({
+        code: 'commander.unknownOption',
+        message: "error: unknown option '--trust-clock'",
+      });
+    const helpOf = (command: string) =>
+      gatewayProgram(program.context)
+        .commands.find((one) => one.name() === command)
+        ?.helpInformation();
+    expect(helpOf(name)).toContain('--config');
+    expect(helpOf(name)).not.toContain('--trust-clock');
+  });
+});
