@@ -115,6 +115,7 @@ export type CommandRefusalCode =
 export interface CommandRefusal {
   readonly type: 'refused';
   readonly code: CommandRefusalCode;
+  /** What is wrong with one value of the command begins with its name: `amount: …`. */
   readonly message: string;
 }
 

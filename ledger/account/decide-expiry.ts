@@ -36,7 +36,7 @@ export function reinstateCredits(
   if (amount > grant.expired)
     return commandRefused(
       'invalid_amount',
-      `amount: of grant ${grantId} only ${grant.expired} micro-USD have expired, not ${amount}`,
+      `amount: of grant ${grantId} only ${formatUsd(grant.expired)} USD have expired, not ${formatUsd(amount)}`,
     );
   const expiresAtMs = command.expiresAtMs ?? endOf(grant);
   if (expiresAtMs < endOf(grant))

@@ -90,7 +90,7 @@ function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): D
   const { grantId, source, amount, costBasis, priority, effectiveAtMs, expiresAtMs } = command;
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
   if (expiresAtMs !== null && expiresAtMs <= effectiveAtMs)
-    return commandRefused('invalid_period', 'expiresAt: must be after effectiveAt');
+    return commandRefused('invalid_period', 'expiresAt: must be after the grant begins');
   if (state.grants.some((grant) => grant.grantId === grantId))
     return commandRefused('grant_exists', `grant ${grantId} was already made`);
   const effectiveAt = instant(effectiveAtMs);

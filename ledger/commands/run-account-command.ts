@@ -2,11 +2,18 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import type { AccountState } from '../account/account-state.ts';
-import type { AccountCommand } from '../account/commands.ts';
+import type { AccountCommand, CommandRefusal } from '../account/commands.ts';
 import { decide } from '../account/decide.ts';
 import { type CommandResult, executeCommand } from '../account/execute-command.ts';
 import { loadAccount } from '../account/load-account.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf } from './command-context.ts';
+
+/** By which option each value of an account's command is given, wherever it is. */
+const OPTIONS: ReadonlyMap<string, string> = new Map([
+  ['amount', '--usd'],
+  ['expiresAt', '--expires'],
+  ['reason', '--reason'],
+]);
 
 export type Done = Extract<CommandResult, { type: 'done' }>;
 
@@ -22,7 +29,7 @@ export async function runAccountCommand(
 ): Promise<DoneAt> {
   const recording = recordingOf(context);
   const result = await executeCommand(log, accountId, command, recording);
-  if (result.type === 'refused') throw new CommandError(`${accountId}: ${result.message}`, EXIT.refused);
+  if (result.type === 'refused') throw refusedAs(accountId, result);
   return { ...result, recordedAt: result.events.length === 0 ? null : recording.recordedAt };
 }
 
@@ -39,6 +46,15 @@ export async function decideAccountCommand(
 ): Promise<Decided> {
   const { state: before } = await loadAccount(log, accountId);
   const decision = decide(command, before);
-  if ('type' in decision) throw new CommandError(`${accountId}: ${decision.message}`, EXIT.refused);
+  if ('type' in decision) throw refusedAs(accountId, decision);
   return { before, events: decision };
+}
+
+/** Who has typed an option is told of the option, not of the value that was made of it. */
+function refusedAs(accountId: AccountId, { message }: CommandRefusal): CommandError {
+  const told = message.replace(/^(\w+): /, (start, name: string) => {
+    const option = OPTIONS.get(name);
+    return option === undefined ? start : `${option}: `;
+  });
+  return new CommandError(`${accountId}: ${told}`, EXIT.refused);
 }

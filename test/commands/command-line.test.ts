@@ -86,8 +86,12 @@ describe('without a running gateway', () => {
     const tooMuch = await run(...reinstate('--usd', '5.01', ...why));
     expect([tooMuch.exitCode, tooMuch.stderr]).toEqual([
       3,
-      expect.stringContaining('only 5000000 micro-USD have expired'),
+      'gateway: acct_eve: --usd: of grant grant_trial only 5.00 USD have expired, not 5.01\n',
     ]);
+    const tooEarly = await run(...reinstate('--expires', '2026-01-01', ...why));
+    expect(tooEarly.stderr).toMatch(/^gateway: acct_eve: --expires: grant grant_trial has until \S+ already\n$/);
+    const never = await run('credits', 'grant', 'acct_eve', '--usd', '1', '--expires', '2026-01-01');
+    expect(never.stderr).toBe('gateway: acct_eve: --expires: must be after the grant begins\n');
     expect((await run(...reinstate('--usd', '5'))).exitCode).not.toBe(0);
     expect(await json(...reinstate(...why))).toMatchObject({ grantId: 'grant_trial', amountMicroUsd: '5000000' });
     expect(await json('account', 'show', 'acct_eve')).toMatchObject({ availableMicroUsd: '5000000' });

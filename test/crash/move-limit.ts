@@ -24,7 +24,7 @@ const MICRO_PER_USD = 1_000_000n;
 const LIFTS_SHARE = 0.2;
 /** Around what was spent: some limits are passed already when they are set. */
 const LIMIT_ABOVE = [-20_000, 300_000] as const;
-const ENDED_ALREADY = 'expiresAt: must be after effectiveAt';
+const ENDED_ALREADY = '--expires: must be after the grant begins';
 
 type Command = (...args: readonly string[]) => Promise<string>;
 
