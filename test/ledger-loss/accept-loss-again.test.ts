@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { decodeEvent } from '../../contracts/event-codec.ts';
@@ -120,6 +120,29 @@ it('a backup that is found after the loss of all was accepted brings back nobody
   const suspended = ['acct_team'];
   expect(await acceptAgain(site)).toMatchObject({ generation: 3, revokedKeys: [{ keyId: revoked?.keyId }], suspended });
   const life = await site.start();
+  await life.gateway.whenReady();
+  const me = await fetch(`${life.gateway.url}/me`, { headers: { 'x-api-key': revoked?.key ?? '' } });
+  expect(me.status).toBe(401);
+});
+
+it('another folder of the fleet that goes over at its start refuses whom only it has kept as refused', async () => {
+  const site = await siteWithLoss();
+  const revoked = site.computed.keys.find(({ status }) => status === 401);
+  const backup = `${site.ledgerFile}.backup`;
+  cpSync(site.ledgerFile, backup);
+  site.deleteLedger();
+  await acceptAgain(site);
+  const other = site.copyOfFolder();
+  await other.up();
+  onTestFinished(() => other.down());
+  // Who accepts the next loss knows nothing of it.
+  site.forget('refused.json', 'views.db.before-generation-2');
+  site.deleteLedger();
+  cpSync(backup, site.ledgerFile);
+  expect(await acceptAgain(site)).toMatchObject({ generation: 3, revokedKeys: [], suspended: [] });
+  cpSync(site.ledgerFile, other.ledgerFile);
+  for (const end of ['-wal', '-shm']) rmSync(other.ledgerFile + end, { force: true });
+  const life = await other.start();
   await life.gateway.whenReady();
   const me = await fetch(`${life.gateway.url}/me`, { headers: { 'x-api-key': revoked?.key ?? '' } });
   expect(me.status).toBe(401);
