@@ -19,8 +19,10 @@ const context: CommandContext = {
   warn: (text) => process.stderr.write(text),
 };
 
-// A full disk, or a reader that has gone: whoever asked has no answer, and what was asked for may be done all the same.
-process.stdout.on('error', (error) => {
+// A reader that has seen enough (`gateway ledger events … | head`) ends the program; that is no failure. On a full disk
+// whoever asked has no answer, and what was asked for may be done all the same.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit();
   context.warn(`gateway: the answer could not be written (${error.message}); what was asked for may have been done\n`);
   process.exit(1);
 });

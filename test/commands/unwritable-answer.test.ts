@@ -17,15 +17,14 @@ async function ended(stdout: number | 'pipe') {
   return { said, code };
 }
 
-const saying = (fault: string) =>
-  new RegExp(`^gateway: the answer could not be written \\(.*${fault}.*\\); what was asked for may have been done\n$`);
+const SAYING = /^gateway: the answer could not be written \(.*ENOSPC.*\); what was asked for may have been done\n$/;
 
 it('an answer that a full disk does not take ends in one line and a code that is not 0', async () => {
   const full = openSync('/dev/full', 'w');
-  expect(await ended(full)).toEqual({ said: expect.stringMatching(saying('ENOSPC')), code: 1 });
+  expect(await ended(full)).toEqual({ said: expect.stringMatching(SAYING), code: 1 });
   closeSync(full);
 });
 
-it('an answer whose reader has gone ends in the same way', async () => {
-  expect(await ended('pipe')).toEqual({ said: expect.stringMatching(saying('EPIPE')), code: 1 });
+it('an answer whose reader has gone is no failure, and no word', async () => {
+  expect(await ended('pipe')).toEqual({ said: '', code: 0 });
 });
