@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FAMILIES } from './catalog.ts';
+import { familyField } from './catalog.ts';
 import { exactNumberSchema } from './exact-number.ts';
 
 /** Bodies of our own answers. Where the specification leaves field names open, these are the names. */
@@ -9,9 +9,15 @@ export const modelSchema = z.strictObject({
   id: z.string(),
   type: z.literal('model'),
   display_name: z.string(),
-  family: z.enum(FAMILIES),
+  family: familyField,
   status: z.enum(['active', 'deprecated']),
   context_window: z.int(),
+  /** RFC 3339: when the catalog had it first. SDKs read this field and the next two, some of them only where they are there. */
+  created_at: z.string(),
+  /** The context window again, under the SDKs' name. */
+  max_input_tokens: z.int(),
+  /** The catalog does not say it. */
+  max_tokens: z.null(),
   /** On deprecated entries: RFC 3339, and the model to move to. */
   retiresAt: z.string().optional(),
   replacement: z.string().optional(),
@@ -21,7 +27,7 @@ export type ModelAnswer = z.infer<typeof modelSchema>;
 
 export const modelListSchema = z.strictObject({
   data: z.array(modelSchema),
-  has_more: z.literal(false),
+  has_more: z.boolean(),
   first_id: z.string().nullable(),
   last_id: z.string().nullable(),
 });

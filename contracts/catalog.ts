@@ -7,8 +7,8 @@ import { nearName } from './near-name.ts';
 import { KNOWN_USES } from './outside-input.ts';
 import { type Rates, rateCardField, ratesFrom, type UseRates } from './rate-card.ts';
 
-/** Neutral family tags (specification, Model): two proprietary families, open and low-latency models, and our own. */
-export const FAMILIES = ['opal', 'granite', 'open', 'swift', 'svc'] as const;
+/** Neutral tags (specification, Model), which whoever writes the catalog chooses. */
+export const familyField = z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'expected a-z, 0-9 and - (at most 40)');
 export const MODEL_ID_PATTERN = /^[a-z0-9][a-z0-9._:/-]{0,127}$/i;
 
 const upstream = z.strictObject({
@@ -20,7 +20,7 @@ const upstream = z.strictObject({
 
 const shownModel = {
   id: z.string().regex(MODEL_ID_PATTERN, 'expected letters, digits and . _ : / - (at most 128)'),
-  family: z.enum(FAMILIES),
+  family: familyField,
   label: z.string().min(1),
   group: z.string().min(1),
   note: z.string().nullable(),

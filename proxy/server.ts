@@ -4,6 +4,7 @@ import { LIMITS } from '../contracts/limits.ts';
 import { refuse } from './answer.ts';
 import { answerClientError } from './answer-client-error.ts';
 import type { GatewayParts } from './gateway-parts.ts';
+import { KnownRoutes } from './known-routes.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
 import { newRequestId } from './request-id.ts';
 import { routeCatalogAndPricing } from './routes/catalog-and-pricing.ts';
@@ -26,7 +27,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     http: { maxHeaderSize: LIMITS.requestHeadersBytesMax },
     routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: LIMITS.requestReceiveMs,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     // A path that cannot be decoded matches no route.
     frameworkErrors: (error, request, reply) =>
       refuse(reply, error.code === 'FST_ERR_BAD_URL' ? noRoute(request.method, request.url) : refusalFor(error)),
@@ -43,7 +44,13 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     if (refused.code === 'internal') parts.logger.error({ err: error, requestId: request.id }, 'a request failed');
     return refuse(reply, refused);
   });
-  app.setNotFoundHandler((request, reply) => refuse(reply, noRoute(request.method, request.url)));
+  const routes = new KnownRoutes(app);
+  app.setNotFoundHandler((request, reply) => {
+    const path = pathOf(request.url);
+    const allowed = routes.methodsOf(path);
+    if (allowed.length > 0) void reply.header('allow', allowed.join(', '));
+    return refuse(reply, noRoute(request.method, path));
+  });
   for (const route of [routeMessages, routeCountTokens, routeModels, routeCatalogAndPricing, routeMe, routeHealth])
     route(app, parts);
   return app;
@@ -74,8 +81,12 @@ function countAnswers(app: FastifyInstance, counts: RequestCounts): void {
 const PATH_SHOWN_MAX = 200;
 const pathOf = (url: string): string => (url.split('?')[0] ?? '').slice(0, PATH_SHOWN_MAX);
 
+/** SDKs add `/v1` to the base URL that they are given. */
+const hintFor = (path: string): string =>
+  path.startsWith('/v1/v1/') ? '; the base URL of this SDK is to end before /v1' : '';
+
 const noRoute = (method: string, url: string): Refusal =>
-  refusal('route_not_found', `there is no ${method} ${pathOf(url)}`);
+  refusal('route_not_found', `there is no ${method} ${pathOf(url)}${hintFor(url)}`);
 
 function refusalFor(error: FastifyError): Refusal {
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')

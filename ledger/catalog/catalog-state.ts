@@ -16,6 +16,8 @@ export interface CatalogState {
   readonly cards: ReadonlyMap<string, RateCard>;
   /** The newest card of each model that was ever listed. */
   readonly newestCards: ReadonlyMap<string, RateCard>;
+  /** When each model was published first, RFC 3339. */
+  readonly listedSince: ReadonlyMap<string, string>;
   readonly revision: Revision;
 }
 
@@ -25,6 +27,7 @@ export const EMPTY_CATALOG: CatalogState = {
   models: new Map(),
   cards: new Map(),
   newestCards: new Map(),
+  listedSince: new Map(),
   revision: NO_STREAM,
 };
 
@@ -41,7 +44,9 @@ export function evolveCatalog(state: CatalogState, data: EventData<'CatalogPubli
     newestCards.set(rateCard.id, rateCard);
   }
   const models = new Map(data.models.map((model) => [model.id, model]));
-  return { version: data.version, hash: data.hash, models, cards, newestCards, revision: at };
+  const listedSince = new Map(state.listedSince);
+  for (const id of models.keys()) if (!listedSince.has(id)) listedSince.set(id, data.publishedAt);
+  return { version: data.version, hash: data.hash, models, cards, newestCards, listedSince, revision: at };
 }
 
 /** Every card that a model's requests can be billed by: its own, and those of betas that change the price. */

@@ -4,6 +4,9 @@ import type { RequestId } from '../../contracts/ids.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
 import type { PassedRefusal } from './refused-body.ts';
 
+/** A proxy in front of the gateway would otherwise keep a stream's events until it has a buffer full. */
+const UNBUFFERED = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
+
 /**
  * The client's end of a relayed request: writes bytes as they are given, tells of back-pressure, and is destroyed,
  * never ended as though complete, when the answer broke off.
@@ -38,6 +41,7 @@ export class ClientAnswer {
     this.#isStream = isStream;
     this.#isLengthKnown = contentLength !== null && !isStream;
     const headers = ['content-type', contentType, ...this.#ownHeaders()];
+    if (isStream) headers.push(...UNBUFFERED);
     if (this.#isLengthKnown) headers.push('content-length', String(contentLength));
     this.#response.writeHead(status, headers);
     // A head without a first piece in the same turn must not wait for it.

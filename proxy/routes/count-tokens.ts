@@ -17,12 +17,13 @@ import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 /** A token of an estimate: where no upstream of the model counts. */
 const ESTIMATED_BYTES_PER_TOKEN = 4;
 
+const PATHS = ['/v1/messages/count_tokens', '/messages/count_tokens'];
+
 /** POST /v1/messages/count_tokens: counts without generating. It costs nothing and does not pass the money gate. */
 export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): void {
-  app.post(
-    '/v1/messages/count_tokens',
-    { onRequest: knowCaller(parts), preHandler: knowCallerStill(parts) },
-    async (request, reply) => {
+  const hooks = { onRequest: knowCaller(parts), preHandler: knowCallerStill(parts) };
+  for (const path of PATHS)
+    app.post(path, hooks, async (request, reply) => {
       const { headers } = request;
       const caller = callerOf(request);
       const valid = validateCountTokens(request.body, headers);
@@ -44,8 +45,7 @@ export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): voi
       }
       const counted = await countAtFirstThatAnswers(counting, valid, terms.beta, request, parts);
       return sendCount(reply, refuseByStanding(caller, parts.projections.accounts, parts.clock()) ?? counted);
-    },
-  );
+    });
 }
 
 async function countAtFirstThatAnswers(

@@ -15,18 +15,22 @@ import type { RelayedRequest } from '../relay/relayed-request.ts';
 import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 
+/** The second is what an SDK makes of a base URL without `/v1` (specification, part 1, rule 2). */
+const PATHS = ['/v1/messages', '/messages'];
+
 /** POST /v1/messages: admit, then hand the connection to the relay. */
 export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
   const hooks = { onRequest: knowCaller(parts), preHandler: [inTurn(), knowCallerStill(parts)] };
-  app.post('/v1/messages', hooks, (request, reply) => {
-    const caller = callerOf(request);
-    const admitted = admit(
-      { requestId: requestId(request.id), caller, headers: request.headers, body: request.body },
-      parts,
-    );
-    if (admitted instanceof Promise) return admitted.then((result) => proceed(result, request, reply, parts));
-    return proceed(admitted, request, reply, parts);
-  });
+  for (const path of PATHS)
+    app.post(path, hooks, (request, reply) => {
+      const caller = callerOf(request);
+      const admitted = admit(
+        { requestId: requestId(request.id), caller, headers: request.headers, body: request.body },
+        parts,
+      );
+      if (admitted instanceof Promise) return admitted.then((result) => proceed(result, request, reply, parts));
+      return proceed(admitted, request, reply, parts);
+    });
 }
 
 function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: FastifyReply, parts: GatewayParts) {

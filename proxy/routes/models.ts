@@ -5,17 +5,22 @@ import { callableModels, findModel, lifecycleOf } from '../admission/model-lifec
 import { answer, refuse } from '../answer.ts';
 import { authenticate } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
+import { pageOf, pageQuery } from './page.ts';
 
-/** GET /v1/models and /v1/models/{id}: the registry, active and deprecated models. One page, always: SDKs stop there. */
+/** GET /v1/models, in pages where they are asked for, and /v1/models/{id}: the registry, active and deprecated models. */
 export function routeModels(app: FastifyInstance, parts: GatewayParts): void {
   const { projections, clock } = parts;
   app.get('/v1/models', (request, reply) => {
     const caller = authenticate(request.headers, projections.accounts, clock());
     if (caller.type === 'refusal') return refuse(reply, caller);
-    const data = callableModels(projections.catalog.state, clock()).map((model) => modelAnswer(model, clock()));
+    const query = pageQuery(request.query);
+    if ('code' in query) return refuse(reply, query);
+    const page = pageOf(callableModels(projections.catalog.state, clock()), query);
+    if ('code' in page) return refuse(reply, page);
+    const data = page.entries.map((model) => modelAnswer(model, parts));
     const list: ModelListAnswer = {
       data,
-      has_more: false,
+      has_more: page.hasMore,
       first_id: data[0]?.id ?? null,
       last_id: data.at(-1)?.id ?? null,
     };
@@ -26,12 +31,14 @@ export function routeModels(app: FastifyInstance, parts: GatewayParts): void {
     const caller = authenticate(request.headers, projections.accounts, clock());
     if (caller.type === 'refusal') return refuse(reply, caller);
     const model = findModel(projections.catalog.state, request.params['*'], clock());
-    return 'code' in model ? refuse(reply, model) : answer(reply, modelAnswer(model, clock()));
+    return 'code' in model ? refuse(reply, model) : answer(reply, modelAnswer(model, parts));
   });
 }
 
-function modelAnswer(model: CatalogModel, nowMs: number): ModelAnswer {
-  const isDeprecated = lifecycleOf(model, nowMs) === 'deprecated';
+function modelAnswer(model: CatalogModel, { projections, clock }: GatewayParts): ModelAnswer {
+  const isDeprecated = lifecycleOf(model, clock()) === 'deprecated';
+  const listedSince = projections.catalog.state.listedSince.get(model.id);
+  if (listedSince === undefined) throw new Error(`${model.id} is in the catalog and was never published`);
   return {
     id: model.id,
     type: 'model',
@@ -39,6 +46,9 @@ function modelAnswer(model: CatalogModel, nowMs: number): ModelAnswer {
     family: model.family,
     status: isDeprecated ? 'deprecated' : 'active',
     context_window: model.contextWindow,
+    created_at: listedSince,
+    max_input_tokens: model.contextWindow,
+    max_tokens: null,
     ...(isDeprecated && model.retiresAt !== null ? { retiresAt: model.retiresAt } : {}),
     ...(isDeprecated && model.replacement !== null ? { replacement: model.replacement } : {}),
     ...(model.note === null ? {} : { note: model.note }),

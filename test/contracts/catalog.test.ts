@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type CatalogFile, catalogFileSchema, FAMILIES } from '../../contracts/catalog.ts';
+import { type CatalogFile, catalogFileSchema } from '../../contracts/catalog.ts';
 import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { ROUNDS_MAX } from '../../contracts/outside-input.ts';
@@ -169,7 +169,7 @@ describe('a catalog file', () => {
     [{ upstreams: [{ provider: 'mock' }] }, 'models.0.upstreams.0.model: required, expected a string'],
     [{ lanes: ['fast'] }, 'models.0.lanes: must include "standard"'],
     [{ lanes: ['express'] }, 'models.0.lanes.0: expected one of "standard", "fast"'],
-    [{ family: 'mine' }, 'models.0.family: expected one of "opal", "granite", "open", "swift", "svc"'],
+    [{ family: 'Not a tag' }, 'models.0.family: expected a-z, 0-9 and - (at most 40)'],
     [{ status: 'old' }, 'models.0.status: expected one of "active", "deprecated", "retired"'],
     [{ id: 'a b' }, 'models.0.id: expected letters, digits and . _ : / - (at most 128)'],
     [{ id: 'a'.repeat(129) }, 'models.0.id: expected letters, digits and . _ : / - (at most 128)'],
@@ -216,8 +216,8 @@ describe('the example catalog', () => {
   const file = new URL('../../contracts/example-catalog.yaml', import.meta.url);
   const { models }: CatalogFile = catalogFileSchema.parse(parse(readFileSync(file, 'utf8')));
 
-  test('shows all five families', () => {
-    expect(new Set(models.map(({ family }) => family))).toEqual(new Set(FAMILIES));
+  test('shows five families', () => {
+    expect(new Set(models.map(({ family }) => family))).toEqual(new Set(['opal', 'granite', 'open', 'swift', 'svc']));
   });
 
   test('has a deprecated, a retired, an automatic-caching, a fast-lane and a dated model', () => {

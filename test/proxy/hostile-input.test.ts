@@ -311,6 +311,24 @@ describe('paths and methods that are not there', () => {
     expect(refusalOf(answered, 404)).toBe(`there is no ${method} ${path}`);
   });
 
+  it.each([
+    ['PUT', '/v1/messages', 'POST'],
+    ['GET', '/v1/messages/count_tokens', 'POST'],
+    ['POST', '/v1/models', 'GET, HEAD'],
+    ['DELETE', '/v1/models/opal-medium', 'GET, HEAD'],
+    ['POST', '/nowhere', undefined],
+  ] as const)('say which methods there are: %s %s', async (method, path, allow) => {
+    const headers = { 'x-api-key': gateway.key };
+    expect((await call(gateway.url, path, { method, headers })).headers.allow).toBe(allow);
+  });
+
+  it('say what to do about a base URL that ends in /v1', async () => {
+    const answered = await post(gateway, '/v1/v1/messages', GOOD);
+    expect(refusalOf(answered, 404)).toBe(
+      'there is no POST /v1/v1/messages; the base URL of this SDK is to end before /v1',
+    );
+  });
+
   it('get the envelope with the path cut to 200 letters and without its query', async () => {
     const long = `/${'x'.repeat(10_000)}`;
     expect(refusalOf(await get(gateway, `${long}?secret=1`), 404)).toBe(`there is no GET ${long.slice(0, 200)}`);
@@ -322,7 +340,7 @@ describe('paths and methods that are not there', () => {
   });
 
   it('get a 404 without a body for HEAD', async () => {
-    const answered = await call(gateway.url, '/v1/models', { method: 'HEAD', headers: { 'x-api-key': gateway.key } });
+    const answered = await call(gateway.url, '/nowhere', { method: 'HEAD', headers: { 'x-api-key': gateway.key } });
     expect(answered).toMatchObject({ status: 404, text: '' });
     expect(answered.headers['request-id']).toMatch(/^req_/);
   });

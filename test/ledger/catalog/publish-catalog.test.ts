@@ -50,6 +50,21 @@ const recording = () => ({
   recordedAt: AT,
 });
 
+test('a model is listed since it was published first, also where it was away in between', () => {
+  const at = (state: CatalogState, publishedAt: string, ...models: object[]): CatalogState => {
+    const data = decideCatalog(state, fileOf(...models), publishedAt);
+    return data === null ? state : evolveCatalog(state, data, revision(state.revision + 1));
+  };
+  const FIRST = '2026-01-01T00:00:00.000Z';
+  let state = at(EMPTY_CATALOG, FIRST, model);
+  state = at(state, '2026-02-01T00:00:00.000Z', other);
+  state = at(state, '2026-03-01T00:00:00.000Z', model, other);
+  expect(Object.fromEntries(state.listedSince)).toEqual({
+    'opal-medium': FIRST,
+    'opal-large': '2026-02-01T00:00:00.000Z',
+  });
+});
+
 describe('a rate card', () => {
   test('has version 1 when its model is first listed', () => {
     const card = cardOf(published(fileOf(model)));

@@ -70,7 +70,7 @@ describe('a catalog file', () => {
     expect(faults.map((fault) => fault.split(':')[0])).toEqual(
       expect.arrayContaining(['models.0.family', 'models.1.label']),
     );
-    expect(() => readCatalogFile(file, ['main'])).toThrow(`${file}:\n  models.0.family`);
+    expect(() => readCatalogFile(file, ['main'])).toThrow(`${file}:\n  models.0.price`);
   });
 
   test('that is missing, or not YAML, is told in the same way', () => {

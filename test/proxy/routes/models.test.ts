@@ -29,12 +29,39 @@ describe('GET /v1/models', () => {
     expect(answered.headers['request-id']).toMatch(/^req_/);
   });
 
-  it.each(['?limit=1', '?beta=true', '?after_id=opal-noted', '?lifecycle%5B%5D=active'])(
+  it.each(['?limit=1000', '?beta=true', '?lifecycle%5B%5D=active'])(
     'gives the same whatever is asked beside it: %s',
     async (query) => {
       expect((await get(gateway, `/v1/models${query}`)).body).toEqual((await get(gateway, '/v1/models')).body);
     },
   );
+
+  it('gives pages where they are asked for, and comes to an end for whoever asks on whatever it says', async () => {
+    const all = modelListSchema.parse((await get(gateway, '/v1/models')).body).data.map(({ id }) => id);
+    const ids: string[] = [];
+    const said: boolean[] = [];
+    let after = '';
+    for (let pages = 0; pages <= all.length; pages++) {
+      const list = modelListSchema.parse((await get(gateway, `/v1/models?limit=5${after}`)).body);
+      if (list.data.length === 0) break;
+      ids.push(...list.data.map(({ id }) => id));
+      said.push(list.has_more);
+      after = `&after_id=${encodeURIComponent(list.last_id ?? '')}`;
+    }
+    expect(ids).toEqual(all);
+    expect(said).toEqual([true, true, false]);
+  });
+
+  it.each([
+    ['?limit=0', 'limit: '],
+    ['?limit=1001', 'limit: '],
+    ['?limit=x', 'limit: '],
+    ['?after_id=opal-gone', 'after_id: nothing in the list has this id'],
+    ['?before_id=opal-gone', 'before_id: nothing in the list has this id'],
+    ['?before_id=svc-mock&after_id=svc-mock', 'before_id: expected only one of after_id and before_id'],
+  ])('refuses a page that cannot be: %s', async (query, message) => {
+    expect(refusalOf(await get(gateway, `/v1/models${query}`), 400)).toContain(message);
+  });
 });
 
 describe('GET /v1/models/{id}', () => {
@@ -46,6 +73,9 @@ describe('GET /v1/models/{id}', () => {
       family: 'granite',
       status: 'active',
       context_window: 12_345,
+      created_at: expect.stringMatching(/Z$/),
+      max_input_tokens: 12_345,
+      max_tokens: null,
       note: 'a word to the caller',
     });
   });
