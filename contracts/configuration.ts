@@ -10,6 +10,13 @@ import { type MicroUsd, parseUsd } from './money.ts';
 const milliseconds = (max: number) => z.int().min(1).max(max);
 const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http or https URL' });
 
+const origin = z
+  .string()
+  .refine(
+    (text) => URL.canParse(text) && new URL(text).origin === text,
+    'expected an origin such as "https://app.example", or "*"',
+  );
+
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable');
 
 const usd = z.string().transform((text, context): MicroUsd => {
@@ -158,6 +165,11 @@ const configurationSchema = z.strictObject({
    * answered with 400.
    */
   unknownBetas: z.enum(['drop', 'refuse']).default('drop'),
+  /**
+   * Origins whose pages may call with a key, as a browser says them ("https://app.example"); "*" for all. What is public is
+   * readable from everywhere without it.
+   */
+  browserOrigins: z.array(z.union([z.literal('*'), origin])).default([]),
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
   /** Answers that are read on at once after their clients have left; a further one's upstream is left at once. */
   drainsMax: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsMax),

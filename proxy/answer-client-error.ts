@@ -22,6 +22,6 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: RawSocke
   }
   const message = CLIENT_ERRORS.get(error.code) ?? 'the request is not valid HTTP';
   const body = JSON.stringify(errorEnvelope('invalid_request', message));
-  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}`;
+  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-should-retry: false`;
   socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
 }

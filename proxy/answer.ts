@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { ERROR_TABLE, errorEnvelope, type Refusal } from '../contracts/errors.ts';
+import { ERROR_TABLE, errorEnvelope, type Refusal, retryHeaders } from '../contracts/errors.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -10,7 +10,7 @@ export function answer(reply: FastifyReply, body: unknown): FastifyReply {
 
 /** Sends a refusal in the specification's envelope. */
 export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  if (refusal.retryAfterS !== undefined) void reply.header('retry-after', String(refusal.retryAfterS));
+  void reply.headers(retryHeaders(refusal));
   if (refusal.deprecation !== undefined) void reply.header('x-svc-deprecation', refusal.deprecation);
   void reply.code(ERROR_TABLE[refusal.code].status);
   return answer(reply, errorEnvelope(refusal.code, refusal.message, reply.request.id));

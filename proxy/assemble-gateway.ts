@@ -156,6 +156,7 @@ function serverOf(
     claimDoubt: () => claim?.doubt() ?? null,
     rateLimit: UNLIMITED,
     unknownBetas: configuration.unknownBetas,
+    browserOrigins: configuration.browserOrigins,
     upstreams,
     inFlight,
     availability,

@@ -23,6 +23,7 @@ export interface GatewayParts {
   readonly rateLimit: RateLimit;
   /** What becomes of values of `anthropic-beta` that the catalog does not let pass. */
   readonly unknownBetas: Configuration['unknownBetas'];
+  readonly browserOrigins: Configuration['browserOrigins'];
   readonly upstreams: UpstreamDirectory;
   readonly relay: RelayParts;
   readonly inFlight: InFlight;

@@ -1,5 +1,8 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 
+/** Where every path is routed alike: that tells of none. */
+const EVERY_PATH = '*';
+
 /** Which methods each path is routed with, so that a wrong one can be told of. Made before the routes are. */
 export class KnownRoutes {
   readonly #methods = new Map<string, string[]>();
@@ -10,12 +13,12 @@ export class KnownRoutes {
 
   /** Empty where nothing is routed. */
   methodsOf(path: string): readonly string[] {
-    for (const [pattern, methods] of this.#methods) if (matches(pattern, path)) return methods;
+    for (const [pattern, methods] of this.#methods) if (matches(pattern, path)) return [...methods, 'OPTIONS'];
     return [];
   }
 
   #add({ url, method }: RouteOptions): void {
-    this.#methods.set(url, [...(this.#methods.get(url) ?? []), ...[method].flat()]);
+    if (url !== EVERY_PATH) this.#methods.set(url, [...(this.#methods.get(url) ?? []), ...[method].flat()]);
   }
 }
 

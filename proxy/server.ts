@@ -3,6 +3,7 @@ import { type Refusal, refusal } from '../contracts/errors.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import { refuse } from './answer.ts';
 import { answerClientError } from './answer-client-error.ts';
+import { letBrowsersIn } from './browsers.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { KnownRoutes } from './known-routes.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
@@ -45,10 +46,13 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     return refuse(reply, refused);
   });
   const routes = new KnownRoutes(app);
+  letBrowsersIn(app, parts.browserOrigins);
   app.setNotFoundHandler((request, reply) => {
     const path = pathOf(request.url);
     const allowed = routes.methodsOf(path);
     if (allowed.length > 0) void reply.header('allow', allowed.join(', '));
+    if (allowed.length > 0 && request.method === 'OPTIONS')
+      return reply.code(204).header('request-id', request.id).send();
     return refuse(reply, noRoute(request.method, path));
   });
   for (const route of [routeMessages, routeCountTokens, routeModels, routeCatalogAndPricing, routeMe, routeHealth])

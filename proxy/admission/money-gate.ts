@@ -82,7 +82,11 @@ function refuseByBalance(request: MoneyRequest, held: MicroUsd): Refusal | null 
       'trial_expired',
       `the trial credits have expired and no others are left: buy credits or choose a plan; ${figures(request, left, held)}`,
     );
-  return refusal('insufficient_credits', `the balance does not cover this request: ${figures(request, left, held)}`);
+  return refusal(
+    'insufficient_credits',
+    `the balance does not cover this request: ${figures(request, left, held)}`,
+    retryAfterHolds(request, left, held),
+  );
 }
 
 function refuseByLimit(
@@ -98,6 +102,7 @@ function refuseByLimit(
   return refusal(
     scope === 'account' ? 'account_limit_reached' : 'key_limit_reached',
     `${whose} monthly limit of ${formatUsd(limit)} USD does not cover this request: ${figures(request, left, held)}`,
+    retryAfterHolds(request, left, held),
   );
 }
 
@@ -106,6 +111,15 @@ function isTrialOver({ grants }: OpenAccount, nowMs: number): boolean {
   const left = grants.filter((grant) => grant.remaining > 0n && !isExpired(grant, nowMs));
   return left.length === 0 && grants.some((grant) => grant.source === 'trial' && isExpired(grant, nowMs));
 }
+
+/** Most requests cost a small part of what is held for them: soon there may be room. */
+const HOLDS_RETRY_S = 2;
+
+/** Only what is held for other requests is in the way. */
+const isInTheWay = ({ worst }: MoneyRequest, left: MicroUsd, held: MicroUsd): boolean => worst.hold <= left + held;
+
+const retryAfterHolds = (request: MoneyRequest, left: MicroUsd, held: MicroUsd): number | undefined =>
+  isInTheWay(request, left, held) ? HOLDS_RETRY_S : undefined;
 
 /** A field's name can be the client's own, of any length. */
 const NAME_SHOWN_MAX = 128;
@@ -120,8 +134,9 @@ function figures(request: MoneyRequest, left: MicroUsd, held: MicroUsd): string 
       ? `the largest max_tokens that would pass is ${fitting}`
       : `no max_tokens would pass for this input by its bytes${mayCountHelp ? ' (a lower one may, once its provider has counted them)' : ''}`;
   const others = held > 0n ? ` (${formatUsd(held)} USD more is held for requests under way)` : '';
+  const later = isInTheWay(request, left, held) ? '; it fits once they have ended for less: try again' : '';
   const what = request.isOutputAlone ? 'its output alone' : 'it';
-  return `${what} could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}; ${advice}`;
+  return `${what} could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}${later}; ${advice}`;
 }
 
 const shownName = (name: string): string => name.slice(0, NAME_SHOWN_MAX).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { ERROR_TABLE, errorEnvelope, type Refusal } from '../../contracts/errors.ts';
+import { ERROR_TABLE, errorEnvelope, NEVER_AGAIN, type Refusal, retryHeaders } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
 import type { PassedRefusal } from './refused-body.ts';
@@ -42,6 +42,8 @@ export class ClientAnswer {
     this.#isLengthKnown = contentLength !== null && !isStream;
     const headers = ['content-type', contentType, ...this.#ownHeaders()];
     if (isStream) headers.push(...UNBUFFERED);
+    // What an upstream says of a request is passed on only where it would say it again.
+    if (status !== 200) headers.push(...Object.entries(NEVER_AGAIN).flat());
     if (this.#isLengthKnown) headers.push('content-length', String(contentLength));
     this.#response.writeHead(status, headers);
     // A head without a first piece in the same turn must not wait for it.
@@ -99,7 +101,7 @@ export class ClientAnswer {
   refuse(refusal: Refusal): void {
     const body = JSON.stringify(errorEnvelope(refusal.code, refusal.message, this.#requestId));
     const headers = ['content-type', 'application/json; charset=utf-8', ...this.#ownHeaders()];
-    if (refusal.retryAfterS !== undefined) headers.push('retry-after', String(refusal.retryAfterS));
+    headers.push(...Object.entries(retryHeaders(refusal)).flat());
     headers.push('content-length', String(Buffer.byteLength(body)));
     this.#response.writeHead(ERROR_TABLE[refusal.code].status, headers);
     this.#response.end(body);

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Refusal, refusal } from '../../contracts/errors.ts';
+import { NEVER_AGAIN, type Refusal } from '../../contracts/errors.ts';
 import type { CountTokensRequest } from '../../contracts/messages.ts';
 import { findCallable } from '../admission/candidate.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
@@ -8,7 +8,7 @@ import { termsOf } from '../admission/terms.ts';
 import { answer, refuse } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
-import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus } from '../relay/upstream-refusal.ts';
+import { isGatewaysFault, refusalForStatus } from '../relay/upstream-refusal.ts';
 import { type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { type ValidRequest, validateCountTokens } from '../validate.ts';
@@ -16,6 +16,12 @@ import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 
 /** A token of an estimate: where no upstream of the model counts. */
 const ESTIMATED_BYTES_PER_TOKEN = 4;
+
+/** What is wrong with the request itself, which no estimate mends. A path or method that is unknown there is not. */
+const CALLERS_FAULTS: ReadonlySet<number> = new Set([400, 413, 422]);
+const TOO_MANY_REQUESTS = 429;
+
+type Count = Exclude<CountResult, { readonly type: 'failed' }>;
 
 const PATHS = ['/v1/messages/count_tokens', '/messages/count_tokens'];
 
@@ -38,41 +44,43 @@ export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): voi
       const deprecation = deprecationHeader(model, parts.clock());
       if (deprecation !== null) void reply.header('x-svc-deprecation', deprecation);
       const counting = parts.upstreams.deploymentsOf(model).filter(({ upstream }) => upstream.countsTokens);
-      if (counting.length === 0) {
-        // An estimate says that it is one; a failed count is never replaced by it.
-        void reply.header('x-svc-token-count', 'estimate');
-        return answer(reply, { input_tokens: Math.ceil(valid.body.length / ESTIMATED_BYTES_PER_TOKEN) });
-      }
       const counted = await countAtFirstThatAnswers(counting, valid, terms.beta, request, parts);
-      return sendCount(reply, refuseByStanding(caller, parts.projections.accounts, parts.clock()) ?? counted);
+      const refusedNow = refuseByStanding(caller, parts.projections.accounts, parts.clock());
+      if (refusedNow !== null) return refuse(reply, refusedNow);
+      return counted === null ? sendEstimate(reply, valid.body.length) : sendCount(reply, counted);
     });
 }
 
+/** Null where none has answered: none counts, or none could. A refusal is for those alone that ask to be asked later. */
 async function countAtFirstThatAnswers(
   deployments: readonly Deployment[],
   { body, request }: ValidRequest<CountTokensRequest>,
   beta: string | null,
   { headers, id }: FastifyRequest,
   parts: GatewayParts,
-): Promise<CountResult | Refusal> {
+): Promise<Count | Refusal | null> {
   const version = headerOf(headers, 'anthropic-version');
-  let last: Refusal = refusal('upstream_failed', 'the model did not answer; try again');
+  let last: Refusal | null = null;
   for (const deployment of deployments) {
     const result = await countUpstream(deployment, { body, request, version, beta });
-    if (result.type === 'counted' || (result.type === 'answered' && isPassedOn(result.status))) return result;
+    if (result.type === 'counted' || (result.type === 'answered' && CALLERS_FAULTS.has(result.status))) return result;
     const isOurs = result.type === 'answered' && isGatewaysFault(result.status);
     const cause = result.type === 'answered' ? { status: result.status } : { error: result.error.message };
     const provider = deployment.upstream.name;
     parts.logger[isOurs ? 'error' : 'warn']({ requestId: id, provider, ...cause }, 'an upstream did not count');
-    last =
-      result.type === 'answered'
-        ? refusalForStatus(result.status, result.headers.retryAfterS)
-        : refusalForFailure(result.error.kind);
+    const isBusy = result.type === 'answered' && result.status === TOO_MANY_REQUESTS;
+    if (isBusy) last = refusalForStatus(result.status, result.headers.retryAfterS);
   }
   return last;
 }
 
-function sendCount(reply: FastifyReply, result: CountResult | Refusal): FastifyReply {
+/** An estimate says that it is one. */
+function sendEstimate(reply: FastifyReply, bytes: number): FastifyReply {
+  void reply.header('x-svc-token-count', 'estimate');
+  return answer(reply, { input_tokens: Math.ceil(bytes / ESTIMATED_BYTES_PER_TOKEN) });
+}
+
+function sendCount(reply: FastifyReply, result: Count | Refusal): FastifyReply {
   switch (result.type) {
     case 'refusal':
       return refuse(reply, result);
@@ -81,11 +89,10 @@ function sendCount(reply: FastifyReply, result: CountResult | Refusal): FastifyR
     case 'answered':
       return reply
         .code(result.status)
+        .headers(NEVER_AGAIN)
         .header('request-id', reply.request.id)
         .header('content-type', result.headers.contentType)
         .send(result.body);
-    case 'failed':
-      return refuse(reply, refusalForFailure(result.error.kind));
     default:
       return result satisfies never;
   }

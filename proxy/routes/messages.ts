@@ -8,6 +8,7 @@ import { deprecationHeader } from '../admission/model-lifecycle.ts';
 import { refuseByStanding } from '../admission/standing.ts';
 import { refuse } from '../answer.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
+import { keepHeadersForBrowser } from '../browsers.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { ClientAnswer } from '../relay/client-answer.ts';
 import { MessageRelay } from '../relay/message-relay.ts';
@@ -45,6 +46,7 @@ function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: F
   }
   const relayed = begin(admitted, parts);
   if ('code' in relayed) return refuse(reply, relayed);
+  keepHeadersForBrowser(request, reply);
   reply.hijack();
   relay(relayed, requestId, reply, parts);
   return reply;

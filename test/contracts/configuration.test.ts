@@ -47,6 +47,7 @@ describe('a configuration', () => {
       trialUsd: 5_000_000n,
       chargeInterrupted: 'none',
       unknownBetas: 'drop',
+      browserOrigins: [],
       logLevel: 'info',
       data: resolve('.data'),
     });
@@ -78,6 +79,15 @@ describe('a configuration', () => {
     expect(readConfiguration({ file, data: 'elsewhere', environment: {}, callsProviders: true }).data).toBe(
       resolve('elsewhere'),
     );
+  });
+
+  test('takes origins as browsers say them', () => {
+    const browserOrigins = ['https://app.example', 'http://localhost:3000', '*'];
+    expect(read({ browserOrigins }).browserOrigins).toEqual(browserOrigins);
+    for (const wrong of ['app.example', 'https://app.example/', 'https://app.example/path', 'null'])
+      expect(faultsOf(() => read({ browserOrigins: [wrong] })).join()).toMatch(
+        /^browserOrigins\.0.*expected an origin/,
+      );
   });
 
   test('is frozen, all the way down', () => {

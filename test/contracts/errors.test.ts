@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { ERROR_TABLE, type ErrorCode, type ErrorEntry, errorEnvelope, refusal } from '../../contracts/errors.ts';
+import {
+  ERROR_TABLE,
+  type ErrorCode,
+  type ErrorEntry,
+  errorEnvelope,
+  refusal,
+  retryHeaders,
+} from '../../contracts/errors.ts';
 
 /** The specification's table (part Errors), and 410, whose type the design decides (section 5). */
 const TYPE_OF_STATUS: Readonly<Record<number, string>> = {
@@ -27,10 +34,24 @@ describe('the error table', () => {
   });
 
   test('asks for a retry of 529, and of no refusal that the caller must cure', () => {
-    for (const [code, { status, canRetry }] of entries) {
-      if (status === 529 || status === 429) expect(canRetry, code).toBe(true);
-      if (status < 429) expect(canRetry, code).toBe(false);
+    for (const [code, { status, retryAfterS }] of entries) {
+      if (status === 529 || status === 429) expect(retryAfterS, code).toBeGreaterThan(0);
+      if (status < 429) expect(retryAfterS, code).toBeNull();
     }
+  });
+
+  test('tells SDKs whether to try again, and when: as the refusal knows it, else as the table does', () => {
+    expect(retryHeaders(refusal('upstream_overloaded', 'x', 30))).toEqual({
+      'x-should-retry': 'true',
+      'retry-after': '30',
+    });
+    expect(retryHeaders(refusal('insufficient_credits', 'x', 2))).toMatchObject({ 'x-should-retry': 'true' });
+    for (const [code, { retryAfterS }] of entries)
+      expect(retryHeaders(refusal(code, 'x')), code).toEqual(
+        retryAfterS === null
+          ? { 'x-should-retry': 'false' }
+          : { 'x-should-retry': 'true', 'retry-after': String(retryAfterS) },
+      );
   });
 
   test('says of each code when it happens, in words of its own', () => {
@@ -68,7 +89,7 @@ describe('the envelope', () => {
   });
 });
 
-test('a refusal has a retry-after only where one was given', () => {
+test('a refusal has a retry-after of its own only where one was given', () => {
   expect(refusal('rate_limited', 'slow down', 3)).toEqual({
     type: 'refusal',
     code: 'rate_limited',

@@ -117,6 +117,14 @@ describe.each([
     expect((await patient.messages.create(hello)).stop_reason).toBe('end_turn');
     expect(calls).toBe(2);
   });
+
+  it('does not try again what the upstream refuses the gateway', async () => {
+    const first = upstream.requests.length;
+    upstream.answerWith(failure(401));
+    const patient = new Sdk({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 3 });
+    await expect(patient.messages.create(hello)).rejects.toMatchObject({ status: 502 });
+    expect(upstream.requests.length).toBe(first + 1);
+  });
 });
 
 it('keeps message threads of the current SDK with the upstream that has them', async () => {

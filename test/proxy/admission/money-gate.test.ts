@@ -102,6 +102,11 @@ describe('requests under way', () => {
     await expect.poll(() => decided).toEqual(Array(9).fill(402));
     const refused = refusalOf(await send(caller, 1), 402);
     expect(refused).toContain(`0.00 USD is left (${usd(3 * costOf(500))} USD more is held for requests under way)`);
+    const [fitsLater, neverFits] = [await send(caller, 500), await send(caller, 5_000)];
+    expect(refusalOf(fitsLater, 402)).toContain('it fits once they have ended for less: try again');
+    expect(fitsLater.headers).toMatchObject({ 'x-should-retry': 'true', 'retry-after': '2' });
+    expect(refusalOf(neverFits, 402)).not.toContain('try again');
+    expect(neverFits.headers).toMatchObject({ 'x-should-retry': 'false' });
     expect((await get(caller, '/me')).body).toMatchObject({ held_credits: 3 * costOf(500) });
     gate.resolve();
     await all;
