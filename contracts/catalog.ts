@@ -61,6 +61,8 @@ export const catalogModelField = z.strictObject({
   upstreams: z.array(upstream),
   rateCard: rateCardField,
   betas: betasField,
+  /** Whether it takes messages with role `system` between the others, as newer coding agents send them. */
+  systemRole: z.boolean(),
 });
 export type CatalogModel = z.infer<typeof catalogModelField>;
 export type Upstream = z.infer<typeof upstream>;
@@ -148,6 +150,7 @@ const fileModel = z
       .optional(),
     /** The word `shipped` stands for the shipped list; a name alone is a beta that changes neither window nor price. */
     betas: z.array(z.union([betaNameField, fileBeta])).default([SHIPPED]),
+    system_role: z.boolean().default(false),
     upstreams: z.array(upstream).max(LIMITS.upstreamAttemptsMax).default([]),
   })
   .transform((model, context) => {

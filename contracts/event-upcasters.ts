@@ -14,7 +14,10 @@ const UPCASTERS: { readonly [T in EventType]?: readonly Upcaster[] } = {
   UsageRecorded: [(data) => ({ ...data, hold: null, uses: {}, unpriced: [] })],
   CreditsLeased: [(data) => ({ ...data, epoch: 0 }), (data) => ({ ...data, requestsFrom: null, requestsBefore: null })],
   CreditsDebited: [(data) => ({ ...data, leftOut: '0', uses: [] })],
-  CatalogPublished: [(data) => ({ ...data, models: eachOf(data.models, withoutBetasAndUses) })],
+  CatalogPublished: [
+    (data) => ({ ...data, models: eachOf(data.models, withoutBetasAndUses) }),
+    (data) => ({ ...data, models: eachOf(data.models, (model) => ({ ...model, systemRole: false })) }),
+  ],
   LossAccepted: [(data) => ({ ...data, lost: eachOf(data.lost, sharedAtMostUpTo), untold: null })],
 };
 

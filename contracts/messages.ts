@@ -37,7 +37,8 @@ const blocks = listOf(block);
 const contentOrBlocks = z.union([z.string(), blocks], { error: 'expected a string or an array of block objects' });
 
 const inputMessage = z.looseObject({
-  role: z.enum(['user', 'assistant']),
+  /** The specification's two; `system` is for models of the catalog that take it (proxy/admission/message-roles.ts). */
+  role: z.enum(['user', 'assistant', 'system']),
   content: contentOrBlocks,
 });
 

@@ -88,6 +88,7 @@ const catalogModel = (model: CatalogFileModel, state: CatalogState): CatalogMode
       rateCard: rates === null ? null : cardOf(betaCardId(model.id, name), rates, model, state),
     })),
   },
+  systemRole: model.system_role,
 });
 
 const hashOf = (models: readonly CatalogModel[]): string =>
@@ -101,8 +102,8 @@ type StoredModel = z.input<typeof catalogModelField>;
  * What a catalog from before could not say is left out where it says nothing, so that its hash is what it was and the
  * same file is not published again.
  */
-function withoutDefaults({ betas, rateCard: { uses, ...card }, ...model }: StoredModel): object {
+function withoutDefaults({ betas, systemRole, rateCard: { uses, ...card }, ...model }: StoredModel): object {
   const rateCard = Object.keys(uses).length === 0 ? card : { ...card, uses };
   const saysNothing = betas.shipped && betas.listed.length === 0;
-  return saysNothing ? { ...model, rateCard } : { ...model, rateCard, betas };
+  return { ...model, rateCard, ...(saysNothing ? {} : { betas }), ...(systemRole ? { systemRole } : {}) };
 }

@@ -11,6 +11,7 @@ import type { InputWeight } from '../relay/input-weight.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { asksForFast, type ValidRequest, validateMessageRequest } from '../validate.ts';
 import { refuseAtFirstLook } from './first-look.ts';
+import { refuseByRoles } from './message-roles.ts';
 import { findModel, refusedFor } from './model-lifecycle.ts';
 import { type RequestSize, requestSize } from './request-size.ts';
 import { refuseByStanding } from './standing.ts';
@@ -57,7 +58,7 @@ export function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Can
   const model = findCallable(caller, valid.request.model, parts);
   if ('code' in model) return model;
   const deployments = parts.upstreams.deploymentsOf(model);
-  const refused = refuseByDeployments(valid.request, model, deployments);
+  const refused = refuseByRoles(valid.request, model) ?? refuseByDeployments(valid.request, model, deployments);
   if (refused !== null) return refusedFor(model, nowMs, refused);
   const mayRunFast = fast && model.rateCard.fastMultiplier !== null;
   const terms = termsOf(model, {

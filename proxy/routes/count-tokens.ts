@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { NEVER_AGAIN, type Refusal } from '../../contracts/errors.ts';
 import type { CountTokensRequest } from '../../contracts/messages.ts';
 import { findCallable } from '../admission/candidate.ts';
+import { refuseByRoles } from '../admission/message-roles.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
 import { refuseByStanding } from '../admission/standing.ts';
 import { termsOf } from '../admission/terms.ts';
@@ -36,6 +37,8 @@ export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): voi
       if (valid.type === 'refusal') return refuse(reply, valid);
       const model = findCallable(caller, valid.request.model, parts);
       if ('code' in model) return refuse(reply, model);
+      const roles = refuseByRoles(valid.request, model);
+      if (roles !== null) return refuse(reply, roles);
       const { unknownBetas } = parts;
       const terms = termsOf(model, { header: headerOf(headers, 'anthropic-beta'), saysSpeed: false, unknownBetas });
       if ('code' in terms) return refuse(reply, terms);

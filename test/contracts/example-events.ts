@@ -215,6 +215,10 @@ export const EXAMPLE_EVENTS: readonly DomainEvent[] = [
   ...CLAIMS,
   ...LEDGER,
   ...DIVIDED_LEASES,
+  {
+    type: 'CatalogPublished',
+    data: { version: 5, hash: SHA256, publishedAt: AT, models: [{ ...PRICED, systemRole: true }] },
+  },
 ];
 
 /** The example of a type. @throws Error when there is none. */

@@ -43,6 +43,7 @@ export const MODEL: CatalogModel = {
   upstreams: [{ provider: 'mock', model: 'opal-medium' }],
   rateCard: CARD,
   betas: { shipped: true, listed: [] },
+  systemRole: false,
 };
 /** With prices a use, and with betas that change the window, or the price. */
 export const PRICED: CatalogModel = {

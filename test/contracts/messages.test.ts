@@ -107,9 +107,9 @@ describe('MessageRequest', () => {
   });
 
   test('tells all faults together', () => {
-    expect(messageFaults({ max_tokens: 0, messages: [{ role: 'system' }], stream: 'no' })).toEqual([
+    expect(messageFaults({ max_tokens: 0, messages: [{ role: 'tool' }], stream: 'no' })).toEqual([
       'model: required, expected a string',
-      'messages.0.role: expected one of "user", "assistant"',
+      'messages.0.role: expected one of "user", "assistant", "system"',
       'messages.0.content: expected a string or an array of block objects',
       'max_tokens: must be at least 1',
       'stream: expected a boolean',
@@ -123,9 +123,9 @@ describe('MessageRequest', () => {
 
 describe('InputMessage', () => {
   test.each([
-    [{ content: 'x' }, 'messages.1.role: expected one of "user", "assistant"'],
-    [{ role: 'system', content: 'x' }, 'messages.1.role: expected one of "user", "assistant"'],
-    [{ role: 7, content: 'x' }, 'messages.1.role: expected one of "user", "assistant"'],
+    [{ content: 'x' }, 'messages.1.role: expected one of "user", "assistant", "system"'],
+    [{ role: 'tool', content: 'x' }, 'messages.1.role: expected one of "user", "assistant", "system"'],
+    [{ role: 7, content: 'x' }, 'messages.1.role: expected one of "user", "assistant", "system"'],
     [{ role: 'user' }, 'messages.1.content: expected a string or an array of block objects'],
     [{ role: 'user', content: null }, 'messages.1.content: expected a string or an array of block objects'],
     [{ role: 'user', content: 7 }, 'messages.1.content: expected a string or an array of block objects'],
@@ -208,7 +208,7 @@ describe('CountTokensRequest', () => {
     [{ model: 'm' }, 'messages: required, expected an array'],
     [{ ...body, model: 7 }, 'model: expected a string'],
     [{ ...body, messages: 'x' }, 'messages: expected an array'],
-    [{ ...body, messages: [{ content: 'x' }] }, 'messages.0.role: expected one of "user", "assistant"'],
+    [{ ...body, messages: [{ content: 'x' }] }, 'messages.0.role: expected one of "user", "assistant", "system"'],
     [{ ...body, system: 7 }, 'system: expected a string or an array of block objects'],
     [{ ...body, tools: 'x' }, 'tools: expected an array'],
     [{ ...body, tools: [{}] }, 'tools.0.name: required, expected a string'],

@@ -87,6 +87,7 @@ export const TEST_CATALOG = {
       upstreams: [{ provider: 'mock', model: 'svc-mock' }],
     },
     model('opal-medium', { caching: 'explicit' }),
+    model('opal-agent', { system_role: true }),
     model('opal-fast', { lanes: ['standard', 'fast'] }),
     model('opal-renamed', { upstreams: [{ provider: 'test', model: 'name-upstream' }] }),
     model('opal-twice', {

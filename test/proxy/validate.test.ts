@@ -35,12 +35,12 @@ const CONVERSATION: readonly Wrong[] = [
   ...every('messages', 'messages', [MISSING], 'required, expected an array'),
   ...every('messages', 'messages', [null, 'hello', 1, true, {}], 'expected an array'),
   ...every('messages', 'messages.0', [[null], ['hello'], [1], [[]]], 'expected an object'),
-  ...every('messages', 'messages.0.role', [[{ content: 'x' }]], 'expected one of "user", "assistant"'),
+  ...every('messages', 'messages.0.role', [[{ content: 'x' }]], 'expected one of "user", "assistant", "system"'),
   ...every(
     'messages',
     'messages.0.role',
-    [null, 1, {}, '', 'system', 'User'].map((role) => message({ role })),
-    'expected one of "user", "assistant"',
+    [null, 1, {}, '', 'developer', 'User'].map((role) => message({ role })),
+    'expected one of "user", "assistant", "system"',
   ),
   ...every('messages', 'messages.0.content', [[{ role: 'user' }]], CONTENT_FAULT),
   ...every(

@@ -68,7 +68,7 @@ describe('a catalog file', () => {
     );
     const faults = faultsOf(() => readCatalogFile(file, ['main']));
     expect(faults.map((fault) => fault.split(':')[0])).toEqual(
-      expect.arrayContaining(['models.0.family', 'models.1.label']),
+      expect.arrayContaining(['models.0.price', 'models.1.label']),
     );
     expect(() => readCatalogFile(file, ['main'])).toThrow(`${file}:\n  models.0.price`);
   });

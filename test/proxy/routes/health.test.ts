@@ -12,7 +12,7 @@ afterAll(() => gateway.stop());
 describe('a gateway that is ready', () => {
   it('says on /status what it is and how many models can be called', async () => {
     const answered = await call(gateway.url, '/status');
-    expect(statusSchema.parse(answered.body)).toEqual({ name: 'model-gateway', version: '1.0.0', ok: true, models: 7 });
+    expect(statusSchema.parse(answered.body)).toEqual({ name: 'model-gateway', version: '1.0.0', ok: true, models: 8 });
     expect(answered.headers['request-id']).toMatch(/^req_/);
   });
 

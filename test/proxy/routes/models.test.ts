@@ -22,7 +22,16 @@ describe('GET /v1/models', () => {
   it('lists active and deprecated models in the order of the catalog, on one page', async () => {
     const answered = await get(gateway, '/v1/models');
     const list = modelListSchema.parse(answered.body);
-    const ids = ['svc-mock', 'opal-medium', 'opal-fast', 'opal-renamed', 'opal-twice', 'opal-old', 'opal-automatic'];
+    const ids = [
+      'svc-mock',
+      'opal-medium',
+      'opal-agent',
+      'opal-fast',
+      'opal-renamed',
+      'opal-twice',
+      'opal-old',
+      'opal-automatic',
+    ];
     expect(list.data.map(({ id }) => id)).toEqual([...ids, ...ODD_IDS, 'opal-noted']);
     expect([list.has_more, list.first_id, list.last_id]).toEqual([false, 'svc-mock', 'opal-noted']);
     expect(answered.headers['content-type']).toBe('application/json; charset=utf-8');
