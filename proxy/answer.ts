@@ -1,7 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { ERROR_TABLE, errorEnvelope, type Refusal, retryHeaders } from '../contracts/errors.ts';
-
-const JSON_TYPE = 'application/json; charset=utf-8';
+import { ERROR_TABLE, errorEnvelope, JSON_TYPE, type Refusal, retryHeaders } from '../contracts/errors.ts';
 
 /** Sends one of our own answers. Every answer carries `request-id`. */
 export function answer(reply: FastifyReply, body: unknown): FastifyReply {

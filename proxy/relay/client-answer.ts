@@ -1,5 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { ERROR_TABLE, errorEnvelope, NEVER_AGAIN, type Refusal, retryHeaders } from '../../contracts/errors.ts';
+import {
+  ERROR_TABLE,
+  errorEnvelope,
+  JSON_TYPE,
+  NEVER_AGAIN,
+  type Refusal,
+  retryHeaders,
+} from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
 import type { PassedRefusal } from './refused-body.ts';
@@ -100,7 +107,7 @@ export class ClientAnswer {
 
   refuse(refusal: Refusal): void {
     const body = JSON.stringify(errorEnvelope(refusal.code, refusal.message, this.#requestId));
-    const headers = ['content-type', 'application/json; charset=utf-8', ...this.#ownHeaders()];
+    const headers = ['content-type', JSON_TYPE, ...this.#ownHeaders()];
     headers.push(...Object.entries(retryHeaders(refusal)).flat());
     headers.push('content-length', String(Buffer.byteLength(body)));
     this.#response.writeHead(ERROR_TABLE[refusal.code].status, headers);

@@ -184,7 +184,7 @@ export class MessageRelay {
   }
 
   #passRefusal(): void {
-    const passed = this.#refused?.end(this.#deployment.upstream.words);
+    const passed = this.#refused?.end(this.#deployment.upstream.words, this.#request.accounted.requestId);
     if (passed?.type === 'refusal') this.#refuse(passed);
     if (passed?.type !== 'passed') return;
     if (!this.#isClientGone) this.#client.pass(passed);

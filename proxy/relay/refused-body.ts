@@ -1,7 +1,8 @@
-import { type Refusal, refusal } from '../../contracts/errors.ts';
+import { JSON_TYPE, type Refusal, refusal } from '../../contracts/errors.ts';
 import { isEncoded, type UpstreamHeaders } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { REFUSED_BODY_BYTES_MAX } from './limits.ts';
+import { passedEnvelope } from './passed-envelope.ts';
 
 /** What an upstream has refused a request with, as it goes to the client. */
 export interface PassedRefusal {
@@ -32,15 +33,13 @@ export class RefusedBody {
     else this.#pieces = [];
   }
 
-  end(words: UpstreamWords): PassedRefusal | Refusal {
+  end(words: UpstreamWords, requestId: string): PassedRefusal | Refusal {
     if (this.#bytes > REFUSED_BODY_BYTES_MAX || isEncoded(this.#headers))
       return refusal('invalid_request', 'the model refused the request, and what it said cannot be passed on');
-    const body = words.redacted(Buffer.concat(this.#pieces));
-    return {
-      type: 'passed',
-      status: this.#status,
-      headers: { ...this.#headers, contentLength: body.length },
-      body,
-    };
+    const said = words.redacted(Buffer.concat(this.#pieces));
+    const { status, body: text } = passedEnvelope(this.#status, said, requestId);
+    const body = Buffer.from(text);
+    const headers = { ...this.#headers, contentType: JSON_TYPE, contentLength: body.length };
+    return { type: 'passed', status, headers, body };
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { NEVER_AGAIN, type Refusal } from '../../contracts/errors.ts';
+import { JSON_TYPE, NEVER_AGAIN, type Refusal } from '../../contracts/errors.ts';
 import type { CountTokensRequest } from '../../contracts/messages.ts';
 import { findCallable } from '../admission/candidate.ts';
 import { refuseByRoles } from '../admission/message-roles.ts';
@@ -9,6 +9,7 @@ import { termsOf } from '../admission/terms.ts';
 import { answer, refuse } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
+import { passedEnvelope } from '../relay/passed-envelope.ts';
 import { isGatewaysFault, refusalForStatus } from '../relay/upstream-refusal.ts';
 import { type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -89,13 +90,15 @@ function sendCount(reply: FastifyReply, result: Count | Refusal): FastifyReply {
       return refuse(reply, result);
     case 'counted':
       return answer(reply, { input_tokens: result.inputTokens });
-    case 'answered':
+    case 'answered': {
+      const { status, body } = passedEnvelope(result.status, result.body, reply.request.id);
       return reply
-        .code(result.status)
+        .code(status)
         .headers(NEVER_AGAIN)
         .header('request-id', reply.request.id)
-        .header('content-type', result.headers.contentType)
-        .send(result.body);
+        .header('content-type', JSON_TYPE)
+        .send(body);
+    }
     default:
       return result satisfies never;
   }

@@ -205,11 +205,13 @@ describe('what goes upstream', () => {
     const answer = await postMessage(gateway, { stream: true });
     await answer.rest();
     expect(Object.keys(answer.headers).sort()).toEqual([
+      'cache-control',
       'connection',
       'content-type',
       'date',
       'request-id',
       'transfer-encoding',
+      'x-accel-buffering',
     ]);
     expect((await recorded(gateway)).usages.at(-1)?.upstream.requestId).toBe('req_upstream');
   });

@@ -158,7 +158,7 @@ describe('the client leaves', () => {
 });
 
 describe('the upstream fails before the first byte', () => {
-  it.each([400, 404, 413, 422])('with %i: status and body are passed on, nothing is charged', async (status) => {
+  it.each([400, 404, 413, 422])('with %i: its message is passed on, nothing is charged', async (status) => {
     await start();
     const body = {
       type: 'error',
@@ -166,8 +166,14 @@ describe('the upstream fails before the first byte', () => {
     };
     upstream.answerWith(failure(status, body));
     const answer = await postMessage(gateway, { stream: true });
-    expect(answer.status).toBe(status);
-    expect(JSON.parse((await answer.rest()).toString('utf8'))).toEqual(body);
+    expect(answer.status).toBe(status === 404 ? 404 : 400);
+    expect(answer.headers['x-should-retry']).toBe('false');
+    const type = status === 404 ? 'not_found_error' : 'invalid_request_error';
+    expect(JSON.parse((await answer.rest()).toString('utf8'))).toEqual({
+      type: 'error',
+      error: { ...body.error, type },
+      request_id: answer.headers['request-id'],
+    });
     const { usages, debits } = await recorded(gateway);
     expect(usages).toMatchObject([{ outcome: 'upstream_refused', billable: false, tokens: { input: 0, output: 0 } }]);
     expect(debits).toHaveLength(0);
