@@ -5,7 +5,7 @@ import { type CatalogState, EMPTY_CATALOG, evolveCatalog } from '../ledger/catal
 import { type ColumnValue, numberOf, type StoredView, textOf, type ViewRow, type ViewTable } from './view.ts';
 
 const NAME = 'catalog';
-const VERSION = 2;
+const VERSION = 3;
 
 const TABLE: ViewTable = {
   name: `${NAME}_v${VERSION}`,

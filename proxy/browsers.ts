@@ -11,7 +11,7 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/pricing', '/catalog', '/sta
 const DIRECT_ACCESS = 'anthropic-dangerous-direct-browser-access';
 
 const METHODS = ['GET', 'HEAD', 'POST'];
-const PUBLIC: FastifyCorsOptions = { origin: '*', methods: ['GET', 'HEAD'] };
+const PUBLIC: FastifyCorsOptions = { origin: '*', methods: ['GET', 'HEAD'], strictPreflight: false };
 const NOBODY: FastifyCorsOptions = { origin: false };
 
 /**

@@ -39,12 +39,12 @@ export function readNote(dataFolder: string): FolderNote | null {
 export const writeNote = (dataFolder: string, note: FolderNote): void =>
   replaceFile(join(dataFolder, NOTE_FILE), textOf(note));
 
-/** The same without waiting for the disk: what a loss of power takes of it is a moment's knowledge. One call at a time. */
+/** The same without holding anybody up. On disk before it has its name: a loss of power leaves no empty note. One call at a time. */
 export async function renewNote(dataFolder: string, note: FolderNote): Promise<void> {
   const file = join(dataFolder, NOTE_FILE);
   // Not the file that `writeNote` writes beside it, which may come in between.
   const next = `${file}.next`;
-  await writeFile(next, textOf(note));
+  await writeFile(next, textOf(note), { flush: true });
   await rename(next, file);
 }
 

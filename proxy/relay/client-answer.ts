@@ -1,15 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import {
-  ERROR_TABLE,
-  errorEnvelope,
-  JSON_TYPE,
-  NEVER_AGAIN,
-  type Refusal,
-  retryHeaders,
-} from '../../contracts/errors.ts';
+import { ERROR_TABLE, errorEnvelope, JSON_TYPE, type Refusal, retryHeaders } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
-import type { PassedRefusal } from './refused-body.ts';
 
 /** A proxy in front of the gateway would otherwise keep a stream's events until it has a buffer full. */
 const UNBUFFERED = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
@@ -49,20 +41,12 @@ export class ClientAnswer {
     this.#isLengthKnown = contentLength !== null && !isStream;
     const headers = ['content-type', contentType, ...this.#ownHeaders()];
     if (isStream) headers.push(...UNBUFFERED);
-    // What an upstream says of a request is passed on only where it would say it again.
-    if (status !== 200) headers.push(...Object.entries(NEVER_AGAIN).flat());
     if (this.#isLengthKnown) headers.push('content-length', String(contentLength));
     this.#response.writeHead(status, headers);
     // A head without a first piece in the same turn must not wait for it.
     process.nextTick(() => {
       if (!this.#response.destroyed) this.#response.flushHeaders();
     });
-  }
-
-  /** An answer that is whole, but for its end. */
-  pass({ status, headers, body }: PassedRefusal): void {
-    this.begin(status, headers, false);
-    this.write(body);
   }
 
   /** Returns false when the client reads slower than we write; `onceDrained` tells when it has caught up. */

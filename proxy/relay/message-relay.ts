@@ -184,11 +184,7 @@ export class MessageRelay {
   }
 
   #passRefusal(): void {
-    const passed = this.#refused?.end(this.#deployment.upstream.words, this.#request.accounted.requestId);
-    if (passed?.type === 'refusal') this.#refuse(passed);
-    if (passed?.type !== 'passed') return;
-    if (!this.#isClientGone) this.#client.pass(passed);
-    this.#end();
+    if (this.#refused !== null) this.#refuse(this.#refused.end(this.#deployment.upstream.words));
   }
 
   #passPieces(): void {

@@ -1,16 +1,8 @@
-import { JSON_TYPE, type Refusal, refusal } from '../../contracts/errors.ts';
+import { type Refusal, refusal } from '../../contracts/errors.ts';
 import { isEncoded, type UpstreamHeaders } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { REFUSED_BODY_BYTES_MAX } from './limits.ts';
-import { passedEnvelope } from './passed-envelope.ts';
-
-/** What an upstream has refused a request with, as it goes to the client. */
-export interface PassedRefusal {
-  readonly type: 'passed';
-  readonly status: number;
-  readonly headers: UpstreamHeaders;
-  readonly body: Buffer;
-}
+import { saidRefusal } from './said-refusal.ts';
 
 /**
  * The body of an upstream's refusal, kept until it is whole: our credential may stand in it, cut by any chunks. What
@@ -33,13 +25,9 @@ export class RefusedBody {
     else this.#pieces = [];
   }
 
-  end(words: UpstreamWords, requestId: string): PassedRefusal | Refusal {
+  end(words: UpstreamWords): Refusal {
     if (this.#bytes > REFUSED_BODY_BYTES_MAX || isEncoded(this.#headers))
       return refusal('invalid_request', 'the model refused the request, and what it said cannot be passed on');
-    const said = words.redacted(Buffer.concat(this.#pieces));
-    const { status, body: text } = passedEnvelope(this.#status, said, requestId);
-    const body = Buffer.from(text);
-    const headers = { ...this.#headers, contentType: JSON_TYPE, contentLength: body.length };
-    return { type: 'passed', status, headers, body };
+    return saidRefusal(this.#status, Buffer.concat(this.#pieces), words);
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { JSON_TYPE, NEVER_AGAIN, type Refusal } from '../../contracts/errors.ts';
+import type { Refusal } from '../../contracts/errors.ts';
 import type { CountTokensRequest } from '../../contracts/messages.ts';
 import { findCallable } from '../admission/candidate.ts';
 import { refuseByRoles } from '../admission/message-roles.ts';
@@ -9,7 +9,7 @@ import { termsOf } from '../admission/terms.ts';
 import { answer, refuse } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
-import { passedEnvelope } from '../relay/passed-envelope.ts';
+import { saidRefusal } from '../relay/said-refusal.ts';
 import { isGatewaysFault, refusalForStatus } from '../relay/upstream-refusal.ts';
 import { type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -23,7 +23,7 @@ const ESTIMATED_BYTES_PER_TOKEN = 4;
 const CALLERS_FAULTS: ReadonlySet<number> = new Set([400, 413, 422]);
 const TOO_MANY_REQUESTS = 429;
 
-type Count = Exclude<CountResult, { readonly type: 'failed' }>;
+type Count = Extract<CountResult, { readonly type: 'counted' }>;
 
 const PATHS = ['/v1/messages/count_tokens', '/messages/count_tokens'];
 
@@ -67,7 +67,9 @@ async function countAtFirstThatAnswers(
   let last: Refusal | null = null;
   for (const deployment of deployments) {
     const result = await countUpstream(deployment, { body, request, version, beta });
-    if (result.type === 'counted' || (result.type === 'answered' && CALLERS_FAULTS.has(result.status))) return result;
+    if (result.type === 'counted') return result;
+    if (result.type === 'answered' && CALLERS_FAULTS.has(result.status))
+      return saidRefusal(result.status, result.body, deployment.upstream.words);
     const isOurs = result.type === 'answered' && isGatewaysFault(result.status);
     const cause = result.type === 'answered' ? { status: result.status } : { error: result.error.message };
     const provider = deployment.upstream.name;
@@ -90,15 +92,6 @@ function sendCount(reply: FastifyReply, result: Count | Refusal): FastifyReply {
       return refuse(reply, result);
     case 'counted':
       return answer(reply, { input_tokens: result.inputTokens });
-    case 'answered': {
-      const { status, body } = passedEnvelope(result.status, result.body, reply.request.id);
-      return reply
-        .code(status)
-        .headers(NEVER_AGAIN)
-        .header('request-id', reply.request.id)
-        .header('content-type', JSON_TYPE)
-        .send(body);
-    }
     default:
       return result satisfies never;
   }

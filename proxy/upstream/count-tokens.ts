@@ -1,6 +1,7 @@
 import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensAnswerSchema } from '../../contracts/messages.ts';
 import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
+import { parseJson } from '../meter/bounded-json.ts';
 import { editTopLevel } from '../request-body/edit-top-level.ts';
 import {
   isEncoded,
@@ -10,7 +11,6 @@ import {
   type UpstreamReceiver,
 } from './upstream.ts';
 import type { Deployment } from './upstream-directory.ts';
-import type { UpstreamWords } from './upstream-words.ts';
 
 export interface CountRequest {
   readonly body: Buffer;
@@ -40,14 +40,13 @@ export function countUpstream({ upstream, model }: Deployment, count: CountReque
       : editTopLevel(count.body, { set: isSameModel ? {} : { model: JSON.stringify(model) }, remove });
   const { version, beta } = count;
   return new Promise((resolve) => {
-    const receiver = new CountReceiver(resolve, upstream.words);
+    const receiver = new CountReceiver(resolve);
     upstream.send({ path: '/v1/messages/count_tokens', body, version, beta }, receiver);
   });
 }
 
 class CountReceiver implements UpstreamReceiver {
   readonly #resolve: (result: CountResult) => void;
-  readonly #words: UpstreamWords;
   readonly #timer: NodeJS.Timeout;
   readonly #pieces: Buffer[] = [];
   #bytes = 0;
@@ -55,9 +54,8 @@ class CountReceiver implements UpstreamReceiver {
   #headers: UpstreamHeaders | null = null;
   #control: UpstreamControl | null = null;
 
-  constructor(resolve: (result: CountResult) => void, words: UpstreamWords) {
+  constructor(resolve: (result: CountResult) => void) {
     this.#resolve = resolve;
-    this.#words = words;
     this.#timer = setTimeout(() => this.#fail({ kind: 'timeout', message: 'no count in time' }), LIMITS.countTokensMs);
   }
 
@@ -86,7 +84,7 @@ class CountReceiver implements UpstreamReceiver {
         type: 'answered',
         status: this.#status,
         headers: this.#headers,
-        body: this.#words.redacted(body),
+        body,
       });
     else this.#resolve({ type: 'failed', error: { kind: 'reset', message: 'the answer is not a count' } });
   }
@@ -105,7 +103,7 @@ class CountReceiver implements UpstreamReceiver {
 
 function readCount(body: Buffer): number | null {
   try {
-    return countTokensAnswerSchema.parse(JSON.parse(body.toString('utf8'))).input_tokens;
+    return countTokensAnswerSchema.parse(parseJson(body.toString('utf8'))).input_tokens;
   } catch {
     // Whatever it is, it is not a count; the caller says so.
     return null;

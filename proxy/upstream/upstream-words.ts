@@ -27,11 +27,9 @@ export class UpstreamWords {
       .replace(NOT_PRINTABLE, '?');
   }
 
-  /** The body of an error that is passed on: the same bytes but for the credential. */
-  redacted(body: Buffer): Buffer {
-    const text = body.toString('latin1');
-    const without = this.#without(text);
-    return without === text ? body : Buffer.from(without, 'latin1');
+  /** What a caller is to read, in any script: without control and format characters. */
+  sentence(text: string, charsMax: number): string {
+    return this.#without(text).replace(/\s+/g, ' ').slice(0, charsMax).toWellFormed().replace(UNSEEN, '?');
   }
 
   #without(text: string): string {
@@ -44,3 +42,4 @@ export const NO_SECRETS = new UpstreamWords('');
 
 const REDACTED = '[redacted]';
 const NOT_PRINTABLE = /[^\x20-\x7e]/g;
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;

@@ -76,7 +76,7 @@ describe('POST /v1/messages/count_tokens', () => {
 
 describe('an upstream that does not count', () => {
   it.each([400, 413, 422])('passes its %s on, with its message', async (status) => {
-    const body = { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long' }, more: 1 };
+    const body = { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long' } };
     upstream.answerWith(failure(status, body, { 'set-cookie': 'a=b', 'x-ratelimit-limit': '1' }));
     const answered = await count();
     expect([answered.status, answered.body]).toEqual([400, { ...body, request_id: answered.headers['request-id'] }]);
