@@ -17,8 +17,8 @@ export const isDamage = (fault: unknown): boolean => {
 
 /** What an operator has to know of such a file. */
 export const describeDamage = (path: string, fault: unknown): string =>
-  `${path} is damaged, or no file of a ledger (${messageOf(fault)}). Put back a whole copy of it; where there is none, ` +
-  'move it away: the gateway then says what is lost, and how that is accepted';
+  `${path} is damaged, or no file of a ledger (${messageOf(fault)}). Put back a whole copy of it, without the -wal and -shm ` +
+  'that lie there, which belong to the file before; where there is none, move it away: the gateway then says what is lost, and how that is accepted';
 
 /**
  * Whether a COMMIT that failed surely wrote nothing: it never began, or the disk was full before its last page, without

@@ -1,0 +1,44 @@
+import { copyFileSync, existsSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { NO_STREAM } from '../../../../contracts/ids.ts';
+import { checkWhole } from '../../../../ledger/event-log/sqlite/check-whole.ts';
+import { events, newStream, written } from '../contract/shared-log.ts';
+import { newPath, openLog, openPlainly } from './log-file.ts';
+
+const BUSY_MS = 1_000;
+const STREAMS = 60;
+
+async function write(path: string, { close }: { readonly close: boolean }) {
+  const log = await openLog(path);
+  for (let count = 0; count < STREAMS; count++) await written(log, newStream(), NO_STREAM, events(3));
+  if (close) await log.close();
+}
+
+it('a file that is not there, or that was made and written to in any way, is whole', async () => {
+  const path = newPath();
+  checkWhole(path, BUSY_MS);
+  expect(existsSync(path)).toBe(false);
+  await write(path, { close: true });
+  checkWhole(path, BUSY_MS);
+  await write(path, { close: false });
+  checkWhole(path, BUSY_MS);
+});
+
+it('a copy that is put back beside the -wal of the file before is none, and is not changed by the look', async () => {
+  const [path, restored] = [newPath(), newPath()];
+  await write(path, { close: true });
+  copyFileSync(path, restored);
+  await write(path, { close: true });
+  // As a kill leaves it: what came last is in the -wal alone.
+  await write(path, { close: false });
+  copyFileSync(`${path}-wal`, `${restored}-wal`);
+  for (let looks = 0; looks < 2; looks++)
+    expect(() => checkWhole(restored, BUSY_MS)).toThrow(/ledger\.db is damaged.*without the -wal and -shm/s);
+});
+
+it('a file that lacks an event is none', async () => {
+  const path = newPath();
+  await write(path, { close: true });
+  openPlainly(path).exec('DROP TRIGGER event_is_never_deleted; DELETE FROM event WHERE position = 7');
+  expect(() => checkWhole(path, BUSY_MS)).toThrow(`${3 * STREAMS - 1} of ${3 * STREAMS} events can be read`);
+});
