@@ -82,8 +82,8 @@ export function retryHeaders({ code, retryAfterS }: Refusal): Readonly<Record<st
   return seconds === null ? NEVER_AGAIN : { 'x-should-retry': 'true', 'retry-after': String(seconds) };
 }
 
-/** On every answer to what would fail again in the same way. */
-export const NEVER_AGAIN: Readonly<Record<string, string>> = { 'x-should-retry': 'false' };
+/** Of what would fail again in the same way. */
+const NEVER_AGAIN: Readonly<Record<string, string>> = { 'x-should-retry': 'false' };
 
 /** What SDKs are steered by beyond the status: `error.details.error_code`. */
 const ERROR_DETAILS: Partial<Record<ErrorCode, { readonly error_code: string }>> = {

@@ -28,6 +28,11 @@ export function letBrowsersIn(app: FastifyInstance, origins: readonly string[]):
     maxAge: PREFLIGHT_LASTS_S,
     strictPreflight: false,
   };
+  // Their answers are none of `answer`: the plugin sends them, or the server for a path without them.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.method === 'OPTIONS') void reply.header('request-id', request.id);
+    done();
+  });
   void app.register(cors, {
     delegator: (request, done) => {
       if (headerOf(request.headers, 'origin') === null) done(null, NOBODY);

@@ -51,8 +51,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     const path = pathOf(request.url);
     const allowed = routes.methodsOf(path);
     if (allowed.length > 0) void reply.header('allow', allowed.join(', '));
-    if (allowed.length > 0 && request.method === 'OPTIONS')
-      return reply.code(204).header('request-id', request.id).send();
+    if (allowed.length > 0 && request.method === 'OPTIONS') return reply.code(204).send();
     return refuse(reply, noRoute(request.method, path));
   });
   for (const route of [routeMessages, routeCountTokens, routeModels, routeCatalogAndPricing, routeMe, routeHealth])

@@ -62,48 +62,53 @@ export function takenByHolds({ accountId, account, keyId, nowMs }: MoneyRequest,
   };
 }
 
+/** One of the bounds that a request's worst case has to fit. */
+interface Room {
+  readonly of: 'balance' | 'account' | 'key';
+  /** The monthly limit; null of the balance. */
+  readonly limit: MicroUsd | null;
+  /** What is neither spent nor held. */
+  readonly left: MicroUsd;
+  readonly held: MicroUsd;
+}
+
 /** Whether a request's worst case fits credits, the account's monthly limit and the key's; says what it does not fit. */
 export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, taken: Taken): Refusal | null {
-  const { accountId, keyId, worst, nowMs } = request;
+  const { accountId, account, keyId, worst, nowMs } = request;
   if (worst.hold === 0n) return null;
   const month = monthOf(nowMs);
-  return (
-    refuseByBalance(request, taken.account) ??
-    refuseByLimit(request, 'account', accounts.spendLimits.ofAccount(accountId, month), taken.accountMonth) ??
-    refuseByLimit(request, 'key', accounts.spendLimits.ofKey(accountId, keyId, month), taken.keyMonth)
-  );
+  const { spendLimits } = accounts;
+  const rooms: Room[] = [
+    { of: 'balance', limit: null, left: microUsd(spendable(account, nowMs) - taken.account), held: taken.account },
+    ...roomOf('account', spendLimits.ofAccount(accountId, month), taken.accountMonth),
+    ...roomOf('key', spendLimits.ofKey(accountId, keyId, month), taken.keyMonth),
+  ];
+  const short = rooms.find(({ left }) => worst.hold > left);
+  return short === undefined ? null : refuseBy(short, rooms, request);
 }
 
-function refuseByBalance(request: MoneyRequest, held: MicroUsd): Refusal | null {
-  const left = microUsd(spendable(request.account, request.nowMs) - held);
-  if (request.worst.hold <= left) return null;
-  if (isTrialOver(request.account, request.nowMs))
+const roomOf = (of: 'account' | 'key', { limit, spent }: SpendAgainstLimit, held: MicroUsd): Room[] =>
+  limit === null ? [] : [{ of, limit, left: microUsd(limit - spent - held), held }];
+
+function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): Refusal {
+  // Only what is held for other requests is in the way, of this room and of every other.
+  const isOnlyHeld = rooms.every(({ left, held }) => request.worst.hold <= left + held);
+  const least = rooms.reduce((least, { left }) => (left < least ? left : least), short.left);
+  const why = figures(request, short, { isOnlyHeld, least });
+  const retryAfterS = isOnlyHeld ? HOLDS_RETRY_S : undefined;
+  if (short.limit === null && isTrialOver(request.account, request.nowMs))
     return refusal(
       'trial_expired',
-      `the trial credits have expired and no others are left: buy credits or choose a plan; ${figures(request, left, held)}`,
+      `the trial credits have expired and no others are left: buy credits or choose a plan; ${why}`,
     );
-  return refusal(
-    'insufficient_credits',
-    `the balance does not cover this request: ${figures(request, left, held)}`,
-    retryAfterHolds(request, left, held),
-  );
-}
-
-function refuseByLimit(
-  request: MoneyRequest,
-  scope: 'account' | 'key',
-  { limit, spent }: SpendAgainstLimit,
-  held: MicroUsd,
-): Refusal | null {
-  if (limit === null) return null;
-  const left = microUsd(limit - spent - held);
-  if (request.worst.hold <= left) return null;
-  const whose = scope === 'account' ? "the account's" : "the key's";
-  return refusal(
-    scope === 'account' ? 'account_limit_reached' : 'key_limit_reached',
-    `${whose} monthly limit of ${formatUsd(limit)} USD does not cover this request: ${figures(request, left, held)}`,
-    retryAfterHolds(request, left, held),
-  );
+  if (short.limit === null)
+    return refusal('insufficient_credits', `the balance does not cover this request: ${why}`, retryAfterS);
+  const [code, whose] =
+    short.of === 'account'
+      ? (['account_limit_reached', "the account's"] as const)
+      : (['key_limit_reached', "the key's"] as const);
+  const limit = formatUsd(short.limit);
+  return refusal(code, `${whose} monthly limit of ${limit} USD does not cover this request: ${why}`, retryAfterS);
 }
 
 /** Nothing is left but trial credits that the clock has ended. */
@@ -115,29 +120,30 @@ function isTrialOver({ grants }: OpenAccount, nowMs: number): boolean {
 /** Most requests cost a small part of what is held for them: soon there may be room. */
 const HOLDS_RETRY_S = 2;
 
-/** Only what is held for other requests is in the way. */
-const isInTheWay = ({ worst }: MoneyRequest, left: MicroUsd, held: MicroUsd): boolean => worst.hold <= left + held;
-
-const retryAfterHolds = (request: MoneyRequest, left: MicroUsd, held: MicroUsd): number | undefined =>
-  isInTheWay(request, left, held) ? HOLDS_RETRY_S : undefined;
-
 /** A field's name can be the client's own, of any length. */
 const NAME_SHOWN_MAX = 128;
 
-function figures(request: MoneyRequest, left: MicroUsd, held: MicroUsd): string {
+/** In words; `least` is what is left in the narrowest room. */
+function figures(
+  request: MoneyRequest,
+  { left, held }: Room,
+  { isOnlyHeld, least }: { readonly isOnlyHeld: boolean; readonly least: MicroUsd },
+): string {
   const { worst, maxTokens } = request;
-  const shown = left < 0n ? microUsd(0n) : left;
-  const fitting = maxTokensThatFit(worst, shown);
-  const mayCountHelp = request.mayBeCounted && shown > 0n && maxTokens > 1;
+  const shown = atLeastNone(left);
+  const fitting = maxTokensThatFit(worst, atLeastNone(least));
+  const mayCountHelp = request.mayBeCounted && least > 0n && maxTokens > 1;
   const advice =
     fitting >= 1n
       ? `the largest max_tokens that would pass is ${fitting}`
       : `no max_tokens would pass for this input by its bytes${mayCountHelp ? ' (a lower one may, once its provider has counted them)' : ''}`;
   const others = held > 0n ? ` (${formatUsd(held)} USD more is held for requests under way)` : '';
-  const later = isInTheWay(request, left, held) ? '; it fits once they have ended for less: try again' : '';
+  const later = isOnlyHeld ? '; it fits once they have ended for less: try again' : '';
   const what = request.isOutputAlone ? 'its output alone' : 'it';
   return `${what} could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}${later}; ${advice}`;
 }
+
+const atLeastNone = (left: MicroUsd): MicroUsd => (left < 0n ? microUsd(0n) : left);
 
 const shownName = (name: string): string => name.slice(0, NAME_SHOWN_MAX).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
 

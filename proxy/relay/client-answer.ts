@@ -36,13 +36,13 @@ export class ClientAnswer {
    * The answer's own headers are an allow-list; the upstream's credentials, limits and cookies never pass. The length of
    * a stream is not announced: an error event may have to follow.
    */
-  begin(status: number, { contentType, contentLength }: UpstreamHeaders, isStream: boolean): void {
+  begin({ contentType, contentLength }: UpstreamHeaders, isStream: boolean): void {
     this.#isStream = isStream;
     this.#isLengthKnown = contentLength !== null && !isStream;
     const headers = ['content-type', contentType, ...this.#ownHeaders()];
     if (isStream) headers.push(...UNBUFFERED);
     if (this.#isLengthKnown) headers.push('content-length', String(contentLength));
-    this.#response.writeHead(status, headers);
+    this.#response.writeHead(200, headers);
     // A head without a first piece in the same turn must not wait for it.
     process.nextTick(() => {
       if (!this.#response.destroyed) this.#response.flushHeaders();

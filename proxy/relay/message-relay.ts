@@ -174,7 +174,7 @@ export class MessageRelay {
       isStream ? createStreamMeter(words) : createAnswerMeter(headers.contentLength, words),
       this.#tellFault,
     );
-    if (!this.#isClientGone) this.#client.begin(200, headers, isStream);
+    if (!this.#isClientGone) this.#client.begin(headers, isStream);
   }
 
   #beginPassing(status: number, headers: UpstreamHeaders): void {

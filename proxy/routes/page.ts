@@ -30,7 +30,7 @@ export function pageQuery(query: unknown): PageQuery | Refusal {
 
 /** `entries` in their order. An id that is not in it is a fault: to begin anew would page for ever. */
 export function pageOf<T extends { readonly id: string }>(entries: readonly T[], query: PageQuery): Page<T> | Refusal {
-  const { limit = PAGE_MAX, after_id: after, before_id: before } = query;
+  const { limit = entries.length, after_id: after, before_id: before } = query;
   const edge = after ?? before;
   const at = entries.findIndex(({ id }) => id === edge);
   if (edge !== undefined && at === -1)

@@ -21,7 +21,7 @@ export interface CountRequest {
 }
 
 export type CountResult =
-  | { readonly type: 'counted'; readonly inputTokens: number; readonly body: Buffer }
+  | { readonly type: 'counted'; readonly inputTokens: number }
   | { readonly type: 'answered'; readonly status: number; readonly headers: UpstreamHeaders; readonly body: Buffer }
   | { readonly type: 'failed'; readonly error: UpstreamError };
 
@@ -78,7 +78,7 @@ class CountReceiver implements UpstreamReceiver {
     clearTimeout(this.#timer);
     const body = Buffer.concat(this.#pieces);
     const inputTokens = this.#status === 200 ? readCount(body) : null;
-    if (inputTokens !== null) this.#resolve({ type: 'counted', inputTokens, body });
+    if (inputTokens !== null) this.#resolve({ type: 'counted', inputTokens });
     else if (this.#headers !== null && this.#status !== 200 && !isEncoded(this.#headers))
       this.#resolve({
         type: 'answered',

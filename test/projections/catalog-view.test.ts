@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { versionOf } from '../../contracts/event-upcasters.ts';
 import { revision } from '../../contracts/ids.ts';
 import { EMPTY_CATALOG, evolveCatalog } from '../../ledger/catalog/catalog-state.ts';
 import { CatalogView } from '../../projections/catalog-view.ts';
@@ -51,3 +52,8 @@ test('the catalog view does not restore over a publication that is not there', (
 });
 
 const rowsOf = (view: CatalogView): ViewRow[] => [...view.takeChanges()];
+
+/** Its rows are publications in the form of today, and no upcaster reads them: of another form, they are made anew. */
+test('the catalog view has a new version with each new form of a publication', () => {
+  expect([versionOf('CatalogPublished'), new CatalogView().version]).toEqual([3, 3]);
+});

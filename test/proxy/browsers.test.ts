@@ -61,6 +61,7 @@ describe('a call with a key', () => {
     ['not to other pages', () => preflight(open, '/v1/messages', OTHER)],
     ['not without the header that says so', () => preflight(open, '/v1/messages', APP, 'x-api-key')],
     ['to none, where none is named', () => preflight(closed, '/v1/messages', APP)],
+    ['not where the header says false', () => get(open, '/v1/models', { origin: APP, [DIRECT]: 'false' })],
     ['not without the header in the call', () => get(open, '/v1/models', { origin: APP })],
   ])('is allowed %s', async (_title, ask) => {
     const answered = await ask();
@@ -75,6 +76,13 @@ describe('a call with a key', () => {
 });
 
 describe('OPTIONS', () => {
+  it.each(['/pricing', '/v1/messages', '/nowhere'])('of a page is answered as everything is: %s', async (path) => {
+    const asked = await call(open.url, path, { method: 'OPTIONS', headers: { origin: APP } });
+    expect(asked.headers['request-id']).toMatch(/^req_/);
+    expect([204, 404]).toContain(asked.status);
+    expect((await preflight(open, path, APP)).headers['request-id']).toMatch(/^req_/);
+  });
+
   it('says what a path takes, and 404 where there is none', async () => {
     const known = await call(closed.url, '/v1/messages', { method: 'OPTIONS' });
     expect([known.status, known.headers.allow]).toEqual([204, 'POST, OPTIONS']);

@@ -190,6 +190,12 @@ describe('publishing', () => {
     expect(await loadCatalog(log)).toEqual(published(fileOf(model, other), fileOf({ ...model, ...dearer }, other)));
   });
 
+  test('a file in which a model takes role system now, and nothing else is new, writes the next version', () => {
+    const state = published(fileOf(model), fileOf({ ...model, system_role: true }));
+    expect([state.version, state.models.get('opal-medium')?.systemRole]).toEqual([2, true]);
+    expect(cardOf(state).version).toBe(1);
+  });
+
   test('an unchanged file writes nothing', async () => {
     const log = new MemoryEventLog();
     await publishCatalog(log, fileOf(model, other), recording());

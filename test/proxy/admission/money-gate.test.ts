@@ -153,6 +153,34 @@ describe('monthly limits', () => {
     await expectExactAdvice(message, caller, 20_000);
   });
 
+  it('are told with what passes all of them', async () => {
+    const caller = await account({ credits: 1_000_000n, monthlyLimit: 10_000n });
+    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(15_000n) }, caller.accountId);
+    const message = refusalOf(await send(caller, 999), 402);
+    expect(message).toMatch(/^the account's monthly limit of 0\.015 USD does not cover this request: /);
+    const fitting = fittingOf(message);
+    expect(costOf(fitting)).toBeLessThanOrEqual(10_000);
+    expect((await send(caller, fitting)).status).toBe(200);
+  });
+
+  it('refuse for good what only holds would let wait', async () => {
+    const gate = Promise.withResolvers<void>();
+    const [first, ...rest] = json(message({ model: 'opal-medium' }));
+    if (first === undefined) throw new Error('no answer');
+    upstream.answerWith([wait(gate.promise), first, ...rest]);
+    const caller = await account({ credits: BigInt(costOf(500)), monthlyLimit: 10_000n });
+    const other = await gateway.issueKey({}, caller.accountId);
+    const sent = upstream.requests.length;
+    const holding = send({ ...caller, ...other }, 500);
+    await upstream.seen(sent);
+    const refused = await send(caller, 500);
+    gate.resolve();
+    expect((await holding).status).toBe(200);
+    upstream.answerWith(defaultAnswer);
+    expect(refusalOf(refused, 402)).not.toContain('try again');
+    expect(refused.headers).toMatchObject({ 'x-should-retry': 'false' });
+  });
+
   it('count what was debited in this month (UTC) and start again with the next', async () => {
     const caller = await limited(BigInt(costOf(500)));
     expect((await send(caller, 500)).status).toBe(200);

@@ -49,7 +49,7 @@ const answerTo = (response: ServerResponse, stallMs: number): ClientAnswer =>
 
 /** Small pieces, each in a turn of its own, until the network takes no more; what waits then is too little to hold a writer. */
 async function fill(response: ServerResponse, answer: ClientAnswer): Promise<void> {
-  answer.begin(200, HEADERS, true);
+  answer.begin(HEADERS, true);
   do {
     answer.write(Buffer.alloc(8_192));
     await setImmediate();
@@ -97,7 +97,7 @@ describe('the end of an answer', () => {
     const [response] = await asked(1);
     if (response === undefined) throw new Error('nobody asked');
     const answer = answerTo(response, 50);
-    answer.begin(200, HEADERS, true);
+    answer.begin(HEADERS, true);
     answer.write(Buffer.from('x'));
     answer.end();
     expect([response.writableLength, response.listenerCount('timeout')]).toEqual([0, 0]);

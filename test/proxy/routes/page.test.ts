@@ -21,3 +21,8 @@ it.each([
 ])('%o is the page %s, with more in its direction: %s', (query, ids, hasMore) => {
   expect(page(query)).toEqual([ids, hasMore]);
 });
+
+it('is the whole list where none is asked for, however long', () => {
+  const long = Array.from({ length: 1_001 }, (_, index) => ({ id: `m${index}` }));
+  expect(pageOf(long, {})).toEqual({ entries: long, hasMore: false });
+});

@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { postMessage, recorded } from '../gateway/post-message.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
+import { end, hangUp, head, reset, silence, stream, write } from '../upstream/answer.ts';
+import { text } from '../upstream/content.ts';
+import { message } from '../upstream/message.ts';
+import { errorEvent, streamEvents } from '../upstream/stream-events.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+
+/** An answer that broke off is never ended as though complete, and costs nothing, but where the configuration says so. */
+let upstream: Upstream;
+let gateway: TestGateway;
+beforeEach(async () => {
+  upstream = await startUpstream();
+});
+afterEach(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+
+const start = async (options: TestGatewayOptions = {}): Promise<void> => {
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, ...options });
+};
+
+const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+const events = streamEvents({ tokens, blocks: [text('one ', 'two ', 'three ', 'four')] });
+const [opening = Buffer.alloc(0)] = events;
+const partOfStream = events.slice(0, 5);
+
+interface Me {
+  readonly held_credits: number;
+  readonly available_credits: number;
+}
+
+const me = async (): Promise<Me> => {
+  const answer = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
+  return (await answer.json()) as Me;
+};
+
+/** Waits until the ledger has a number of usages: for endings that the client has no sign of. */
+async function usagesReach(count: number) {
+  await expect.poll(async () => (await recorded(gateway)).usages.length).toBe(count);
+  return recorded(gateway);
+}
+
+async function nothingIsHeld(): Promise<void> {
+  await expect.poll(async () => (await me()).held_credits).toBe(0);
+}
+
+describe('the upstream breaks off in the middle', () => {
+  const broken = [
+    ['a reset', reset],
+    ['a hang-up', hangUp],
+  ] as const;
+
+  it.each(broken)(
+    'of a stream by %s: the client gets the error event and is cut; nothing is charged',
+    async (_how, ending) => {
+      await start();
+      upstream.answerWith([head(), ...partOfStream.map(write), ending]);
+      const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+      expect(isCut).toBe(true);
+      const received = body.toString('utf8');
+      const sent = Buffer.concat(partOfStream).toString('utf8');
+      expect(received.startsWith(sent)).toBe(true);
+      expect(received.slice(sent.length)).toMatch(
+        /^event: error\ndata: \{"type":"error","error":\{"type":"api_error".*\}\n\n$/,
+      );
+      const { usages, debits } = await usagesReach(1);
+      expect(usages).toMatchObject([
+        { outcome: 'upstream_interrupted', source: 'reported', billable: false, tokens: { input: 1_000 } },
+      ]);
+      expect(debits).toHaveLength(0);
+      await nothingIsHeld();
+    },
+  );
+
+  it('of an event: the error event stands by itself', async () => {
+    await start();
+    upstream.answerWith([head(), write(opening), write('event: content_block_delta\nda'), reset]);
+    const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(isCut).toBe(true);
+    expect(body.toString('utf8')).toContain('\n\nevent: error\ndata: ');
+  });
+
+  it('of a JSON answer: the client is cut', async () => {
+    await start();
+    const whole = JSON.stringify(message({ tokens }));
+    upstream.answerWith([
+      head(200, { 'content-type': 'application/json', 'content-length': whole.length }),
+      write(whole.slice(0, 50)),
+      reset,
+    ]);
+    expect((await (await postMessage(gateway)).restOrCut()).isCut).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
+  });
+
+  it.each([hangUp, reset])(
+    'a byte before its announced length: the client is cut, and pays nothing (%#)',
+    async (broken) => {
+      await start();
+      const whole = JSON.stringify(message({ tokens }));
+      const headers = { 'content-type': 'application/json', 'content-length': whole.length + 1 };
+      upstream.answerWith([head(200, headers), write(whole), broken]);
+      const answer = await postMessage(gateway, { headers: { connection: 'keep-alive' } });
+      expect((await answer.restOrCut()).isCut).toBe(true);
+      expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
+    },
+  );
+
+  it('of a stream whose length its upstream announced: the error event has a place', async () => {
+    await start();
+    const bytes = partOfStream.join('');
+    upstream.answerWith([
+      head(200, { 'content-type': 'text/event-stream', 'content-length': Buffer.byteLength(bytes) }),
+      write(bytes),
+      end,
+    ]);
+    const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(isCut).toBe(true);
+    expect(body.toString('utf8')).toMatch(/\n\nevent: error\ndata: .*\n\n$/s);
+  });
+
+  it('by a clean end without message_stop: that is no complete answer', async () => {
+    await start();
+    upstream.answerWith(stream(partOfStream));
+    const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(isCut).toBe(true);
+    expect(body.toString('utf8')).toContain('event: error');
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted' }]);
+  });
+
+  it('by silence: likewise, when the time between two pieces is over', async () => {
+    await start({ provider: { idleMs: 150 } });
+    upstream.answerWith([head(), ...partOfStream.map(write), silence]);
+    const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(isCut).toBe(true);
+    expect(body.toString('utf8')).toContain('event: error');
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted' }]);
+  });
+
+  it('by the end of its total time: likewise', async () => {
+    // Long enough for the head to come first on any machine.
+    await start({ provider: { totalMs: 3_000 } });
+    upstream.answerWith([head(), ...partOfStream.map(write), silence]);
+    const { isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(isCut).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted' }]);
+  });
+
+  it('is charged as reported where the configuration says so', async () => {
+    await start({ settings: { chargeInterrupted: 'reported' } });
+    upstream.answerWith([head(), ...partOfStream.map(write), reset]);
+    await (await postMessage(gateway, { stream: true })).restOrCut();
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: true }]);
+    expect(debits).toHaveLength(1);
+  });
+
+  it('by its own error event: the event is passed on as it is, and nothing is charged', async () => {
+    await start();
+    const sent = [...partOfStream, errorEvent()];
+    upstream.answerWith(stream(sent));
+    const { body } = await (await postMessage(gateway, { stream: true })).restOrCut();
+    expect(body.equals(Buffer.concat(sent))).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
+  });
+});
