@@ -9,6 +9,10 @@ import { proveLedger } from '../projections/commands/proven-ledger.ts';
 import { compareCommandClock } from './clock/command-clock.ts';
 import { runGatewayProgram } from './commands/run-gateway-program.ts';
 
+// Whatever this program makes is its owner's alone, and SQLite's own files, too: accounts, addresses and hashes of keys are
+// in them. The one place that says so; the umask of whoever starts it says nothing.
+process.umask(0o077);
+
 /** The program `gateway`: the one place where adapters are built and the environment is read. */
 const context: CommandContext = {
   openEventLog,

@@ -16,6 +16,7 @@ import {
   show,
   showWritten,
   table,
+  withBegunLog,
   withEventLog,
   withReadLog,
 } from './command-context.ts';
@@ -87,7 +88,7 @@ function addSuspension(account: Command, context: CommandContext, word: keyof ty
 }
 
 async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: Command, context: CommandContext) {
-  await withEventLog(context, command, async (log, configuration) => {
+  await withBegunLog(context, command, async (log, configuration) => {
     const opened = id ?? accountId(`acct_${randomBytes(8).toString('hex')}`);
     const trial = trialUsd ?? configuration.trialUsd;
     const { recordedAt } = await runAccountCommand(context, log, opened, {

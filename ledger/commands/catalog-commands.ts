@@ -11,12 +11,13 @@ import { describeUnknownNames } from '../catalog/unknown-names.ts';
 import {
   type CommandContext,
   CommandError,
+  configurationOf,
   EXIT,
   recordingOf,
   show,
   showWritten,
   table,
-  withEventLog,
+  withBegunLog,
   withReadLog,
 } from './command-context.ts';
 
@@ -28,10 +29,12 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
     .argument('<file>', 'YAML or JSON; contracts/example-catalog.yaml shows every field')
     .addHelpText('after', '\nExample:\n  gateway catalog publish contracts/example-catalog.yaml')
     .action(async (file: string, _options: unknown, command: Command) => {
-      await withEventLog(context, command, async (log, configuration) => {
-        const providers = configuration.file === null ? null : Object.keys(configuration.providers);
+      const { providers } = configurationOf(context, command);
+      // Before anything is begun for it.
+      const read = readCatalogFile(file, Object.keys(providers));
+      await withBegunLog(context, command, async (log) => {
         const recording = recordingOf(context);
-        const result = await publishCatalog(log, readCatalogFile(file, providers), recording);
+        const result = await publishCatalog(log, read, recording);
         if (result.type === 'conflict')
           throw new CommandError(
             'another catalog was published at the same moment; look at it (catalog show) and publish again',

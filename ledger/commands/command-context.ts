@@ -1,14 +1,15 @@
-import { existsSync } from 'node:fs';
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { type FolderNote, readNote } from '../identity/folder-note.ts';
-import { type LedgerLostError, missingLedger } from '../identity/ledger-lost.ts';
-import { ledgerPlace } from '../identity/ledger-place.ts';
+import type { LedgerLostError } from '../identity/ledger-lost.ts';
 import { newCommandId } from '../new-command-id.ts';
+import { CommandError, EXIT } from './command-error.ts';
+import { beginLedger, refuseMissing, refuseUnknown } from './ledger-file.ts';
+
+export { CommandError, EXIT };
 
 /** What commands work with. The adapters are built where the program is built. */
 export interface CommandContext {
@@ -51,20 +52,6 @@ export interface GlobalOptions {
   readonly trustClock?: boolean;
 }
 
-/** Exit codes: 0 done, 1 an unexpected failure, and these. */
-export const EXIT = { usage: 2, refused: 3, unavailable: 4 } as const;
-
-/** A failure that is the caller's to mend: its message is all that is shown. */
-export class CommandError extends Error {
-  override readonly name = 'CommandError';
-  readonly exitCode: number;
-
-  constructor(message: string, exitCode: number) {
-    super(message);
-    this.exitCode = exitCode;
-  }
-}
-
 export const globalOptions = (command: Command): GlobalOptions => command.optsWithGlobals();
 
 export function configurationOf(context: CommandContext, command: Command): Configuration {
@@ -83,8 +70,32 @@ export async function withEventLog<T>(
   command: Command,
   work: (log: EventLog, configuration: Configuration) => Promise<T>,
 ): Promise<T> {
-  refuseMissing(configurationOf(context, command), 'writes');
-  return withUnprovenLog(context, command, async (log, configuration) => {
+  refuseMissing(configurationOf(context, command));
+  return withProvenLog(context, command, work);
+}
+
+/**
+ * The same for the few commands that begin something: where there is no ledger, and none is known of, they make the
+ * folder and the ledger, and say that they did. @throws as `withEventLog`; Error of the file system
+ */
+export async function withBegunLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration) => Promise<T>,
+): Promise<T> {
+  const begun = beginLedger(configurationOf(context, command));
+  return withProvenLog(context, command, (log, configuration) => {
+    if (begun !== null) context.warn(`a new ledger was begun: ${begun}\n`);
+    return work(log, configuration);
+  });
+}
+
+async function withProvenLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration) => Promise<T>,
+): Promise<T> {
+  return aroundLog(context, command, async (log, configuration) => {
     const { error } = await context.proveLedger(log, configuration);
     if (error !== null) throw error;
     await refuseWrongClock(context, command, { log, configuration });
@@ -117,38 +128,25 @@ export async function withReadLog<T>(
   command: Command,
   work: (log: EventLog, configuration: Configuration, ledger: ProvenLedger) => Promise<T>,
 ): Promise<T> {
-  refuseMissing(configurationOf(context, command), 'reads');
-  return withUnprovenLog(context, command, async (log, configuration) => {
+  refuseMissing(configurationOf(context, command));
+  return aroundLog(context, command, async (log, configuration) => {
     const ledger = await context.proveLedger(log, configuration);
     if (ledger.error !== null) context.warn(`warning: ${ledger.error.message}\n`);
     return work(log, configuration, ledger);
   });
 }
 
-/** The log's file is made by whoever begins a ledger: never by a look, nor where there was one. */
-function refuseMissing({ eventLog, data }: Configuration, work: 'reads' | 'writes'): void {
-  const file = ledgerPlace({ eventLog, data });
-  if (eventLog.kind !== 'sqlite' || existsSync(file)) return;
-  const known = noteOf(data);
-  if (known !== null) throw missingLedger(file, known);
-  if (work === 'reads')
-    throw new CommandError(
-      `${file}: there is no such ledger; look whether --data or --config is the right one`,
-      EXIT.unavailable,
-    );
-}
-
-function noteOf(dataFolder: string): FolderNote | null {
-  try {
-    return readNote(dataFolder);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`what ${dataFolder} knows of its ledger cannot be read: ${reason}`, EXIT.unavailable);
-  }
-}
-
-/** The same for work that looks itself at which ledger this is. */
+/** The same for work that looks itself at which ledger this is, also where its file is gone. @throws CommandError */
 export async function withUnprovenLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration) => Promise<T>,
+): Promise<T> {
+  refuseUnknown(configurationOf(context, command));
+  return aroundLog(context, command, work);
+}
+
+async function aroundLog<T>(
   context: CommandContext,
   command: Command,
   work: (log: EventLog, configuration: Configuration) => Promise<T>,

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { RELAY_LIMITS } from '../relay/limits.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from './command-context.ts';
+import { refuseMissing } from './ledger-file.ts';
 import { withoutTrustClock } from './without-trust-clock.ts';
 
 interface RelayCommandOptions {
@@ -22,6 +23,7 @@ export function addRelayCommand(program: Command, context: CommandContext): void
       const configuration = configurationOf(context, command);
       const { kafka } = configuration;
       if (kafka === null) throw new CommandError('the configuration has no section kafka', EXIT.usage);
+      refuseMissing(configuration);
       // Loaded here, because the other commands need nothing of it.
       const { runRelayCommand } = await import('./run-relay-command.ts');
       await runRelayCommand({ configuration, kafka, context, claimMs: claimSeconds * 1_000 });

@@ -4,6 +4,8 @@ import pino, { type Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../../ledger/commands/command-context.ts';
+import { beginLedger } from '../../ledger/commands/ledger-file.ts';
+import { tightenFolder } from '../../ledger/tighten-folder.ts';
 import { Gateway } from '../gateway.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import { type DemoAccount, openDemoAccount, publishFirstCatalog } from './first-run.ts';
@@ -29,14 +31,17 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
     { level: configuration.logLevel, base: null },
     pino.destination({ dest: 2, sync: false, minLength: 0 }),
   );
+  const begun = beginLedger(configuration);
   mkdirSync(configuration.data, { recursive: true });
+  tighten(configuration.data, logger);
   const unusable = Promise.withResolvers<never>();
   unusable.promise.catch(() => undefined);
   const onFaults = (faults: readonly string[]): void =>
     unusable.reject(new CommandError(`the event log cannot be used as it is:\n${faults.join('\n')}`, EXIT.unavailable));
   const log = await context.openEventLog(configuration, { logger, onFaults });
+  if (begun !== null) logger.info({ ledger: begun }, 'a new ledger was begun');
   try {
-    const firstRun: { demo: DemoAccount | null } = { demo: null };
+    const firstRun: FirstRun = { begun, demo: null };
     const onLedgerWhole = async (): Promise<void> => {
       if (configuration.file === null) firstRun.demo ??= await openDemoAccount(context, log, configuration);
       await publishFirstCatalog(context, log, configuration);
@@ -60,13 +65,25 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
     });
     context.write(
       json === true
-        ? `${JSON.stringify({ url: gateway.url, data: configuration.data, ...firstRun.demo })}\n`
-        : banner(gateway.url, configuration, firstRun.demo),
+        ? `${JSON.stringify({ url: gateway.url, data: configuration.data, ...(begun === null ? {} : { begun }), ...firstRun.demo })}\n`
+        : banner(gateway.url, configuration, firstRun),
     );
     await stopped;
   } finally {
     await log.close();
   }
+}
+
+function tighten(data: string, logger: Logger): void {
+  const { tightened, loose } = tightenFolder(data);
+  if (tightened.length > 0) logger.warn({ files: tightened }, 'these could be read by others, and are closed to them');
+  for (const line of loose) logger.warn({ reason: line }, 'the data folder is open to others');
+}
+
+interface FirstRun {
+  /** The file of the ledger that this start has begun; null where there was one. */
+  readonly begun: string | null;
+  demo: DemoAccount | null;
 }
 
 /** By Node's own steady clock. */
@@ -110,8 +127,9 @@ function stopOnSignal(gateway: Gateway, logger: Logger): Promise<void> {
   });
 }
 
-function banner(url: string, configuration: Configuration, demo: DemoAccount | null): string {
-  const where = `model gateway ready at ${url}\ndata: ${configuration.data}\n`;
+function banner(url: string, configuration: Configuration, { begun, demo }: FirstRun): string {
+  const begins = begun === null ? '' : `a new ledger was begun: ${begun}\n`;
+  const where = `model gateway ready at ${url}\ndata: ${configuration.data}\n${begins}`;
   if (demo === null) return `${where}\n`;
   return `${where}
 A demo account, ${demo.accountId}, is open with ${formatUsd(configuration.trialUsd)} USD of trial credits for 30 days.
@@ -134,8 +152,8 @@ Or with an SDK (npm install @anthropic-ai/sdk):
 
 svc-mock is free; the other models of the example catalog answer from the same mock and are billed like real ones:
 
-  npx gateway account show ${demo.accountId}
-  npx gateway ledger events ${demo.accountId}
+  npm run gateway -- account show ${demo.accountId}
+  npm run gateway -- ledger events ${demo.accountId}
 
 A real upstream: put its address and the name of its key's environment variable under \`providers\` of a configuration
 file, name it under \`upstreams\` of a catalog file, and start with --config (README, "A real upstream").

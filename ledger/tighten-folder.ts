@@ -1,0 +1,54 @@
+import { chmodSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { journalFolder } from './journal/segment-folder.ts';
+
+/** What the program keeps in a data folder, by how its name begins: with what SQLite and a loss put beside it. */
+const OURS =
+  /^(ledger\.db|views\.db|ledger-id|proxy-id|proxy-claims\.json|refused\.json|to-do-again\.|lost-requests\.)/;
+/** Permissions of the group and of everybody. */
+const OF_OTHERS = 0o077;
+
+export interface TightenedFolder {
+  /** What was made its owner's alone. */
+  readonly tightened: readonly string[];
+  /** What is open to others and is left so, with why; one line each. */
+  readonly loose: readonly string[];
+}
+
+/**
+ * Makes what an earlier program has left open to others its owner's alone: the program's own files, and its journal's
+ * folder. The data folder itself and what else is in it may be somebody's who means it so: a folder that others can look
+ * into is only told of.
+ */
+export function tightenFolder(data: string): TightenedFolder {
+  const tightened: string[] = [];
+  const loose: string[] = [];
+  if (isOpenToOthers(data)) loose.push(`${data}: others can look into this folder; chmod 700 closes it`);
+  const journal = journalFolder(data);
+  const inJournal = statSync(journal, { throwIfNoEntry: false })?.isDirectory() === true ? namesIn(journal) : [];
+  const own = namesIn(data)
+    .filter((name) => OURS.test(name))
+    .map((name) => join(data, name));
+  for (const path of [
+    ...own,
+    ...(inJournal.length === 0 ? [] : [journal]),
+    ...inJournal.map((name) => join(journal, name)),
+  ]) {
+    if (!isOpenToOthers(path)) continue;
+    try {
+      chmodSync(path, statSync(path).mode & 0o700);
+      tightened.push(path);
+    } catch (error) {
+      loose.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return { tightened, loose };
+}
+
+const namesIn = (folder: string): string[] => readdirSync(folder).sort();
+
+/** What has gone meanwhile, as files beside a ledger may, is open to nobody. */
+function isOpenToOthers(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found !== undefined && (found.mode & OF_OTHERS) !== 0;
+}
