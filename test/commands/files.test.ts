@@ -35,7 +35,9 @@ describe('what a gateway and commands write', () => {
     const opened = await runProgram('account', 'open', '--email', 'ada@example.com', '--data', data);
     expect(opened).toMatchObject({ exitCode: 0, stderr: `a new ledger was begun: ${join(data, 'ledger.db')}\n` });
     const { child, ready } = await serve('--data', data);
-    onTestFinished(() => stop(child));
+    onTestFinished(async () => {
+      await stop(child);
+    });
     expect((await fetch(`${ready.url}/readyz`)).status).toBe(200);
     await runProgram('catalog', 'publish', CATALOG, '--data', data);
     const made = listing(above, 'made');
@@ -141,7 +143,9 @@ describe('a folder in which there is no ledger', () => {
   it('is made by `serve`, which says so', async () => {
     const data = join(temporaryFolder(), 'data');
     const { child, ready } = await serve('--data', data);
-    onTestFinished(() => stop(child));
+    onTestFinished(async () => {
+      await stop(child);
+    });
     expect(ready).toMatchObject({ data, begun: join(data, 'ledger.db') });
   });
 });
