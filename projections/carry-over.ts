@@ -15,6 +15,7 @@ import { newCommandId } from '../ledger/new-command-id.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
 import { type KeptRefusal, readKeptRefusals, writeKeptRefusals } from './kept-refusals.ts';
 import { VIEWS_FILE } from './known-views.ts';
+import { type InForce, isReinstatedSince } from './reinstated-since.ts';
 
 export interface CarryOverOptions {
   readonly log: EventLog;
@@ -40,7 +41,8 @@ export interface CarriedOver {
 /**
  * Takes a data folder over to a generation of its ledger that others of its kind have begun by accepting a loss. What
  * refused somebody goes on to refuse them: keys that only the folder knows as revoked are revoked, and accounts that only
- * it knows as suspended are suspended, also those that generations in between have lacked (kept-refusals.ts). Limits are not taken over: what the ledger has is what its owner last set there.
+ * it knows as suspended are suspended, also those that generations in between have lacked (kept-refusals.ts), but not whom
+ * the ledger has reinstated since (reinstated-since.ts). Limits are not taken over: what the ledger has is what its owner last set there.
  * Interrupted anywhere it can be done again: the folder's note, which tells that it is done, is written last. A folder
  * without one is noted first as what it is, of the generation before: without its views nothing else would tell.
  */
@@ -64,50 +66,68 @@ async function keepRefused(options: CarryOverOptions) {
   const suspended: AccountId[] = [];
   const kept: KeptRefusal[] = [];
   for (const refusal of readKeptRefusals(options.dataFolder)) {
-    const applied = await applyRefusal(options, refusal);
-    const { generation } = options.identity;
-    const inForce = applied.suspendedAt === null ? null : { generation, revision: applied.suspendedAt };
-    kept.push({ ...refusal, suspended: refusal.suspended && { ...refusal.suspended, inForce } });
-    revokedKeys.push(...applied.revokedKeys);
-    if (applied.isSuspendedAgain) suspended.push(accountId(refusal.accountId));
+    const id = accountId(refusal.accountId);
+    const keys = await revokeAgain(options, id, refusal.revokedKeys.map(keyId));
+    revokedKeys.push(...keys.map((key) => ({ accountId: id, keyId: key })));
+    const suspension = refusal.suspended && (await suspendAgain(options, id, refusal.suspended));
+    if (suspension?.isDoneHere) suspended.push(id);
+    if (refusal.revokedKeys.length > 0 || suspension !== null)
+      kept.push({ ...refusal, suspended: suspension?.kept ?? null });
   }
   writeKeptRefusals(options.dataFolder, kept);
   return { revokedKeys, suspended };
 }
 
-/** `suspendedAt` is a revision of the account that has it suspended; null where the ledger has no such account, or it need not be. */
-async function applyRefusal(options: CarryOverOptions, refusal: KeptRefusal) {
-  const { log, nowMs } = options;
-  const id = accountId(refusal.accountId);
-  const { state, revision } = await loadAccount(log, id);
-  if (state.type === 'unopened') return { revokedKeys: [], suspendedAt: null, isSuspendedAgain: false };
-  const revokedKeys: CarriedOver['revokedKeys'][number][] = [];
-  for (const key of refusal.revokedKeys.map(keyId)) {
-    if (state.keys[key] === undefined || state.keys[key].revokedAtMs !== null) continue;
-    await execute(options, id, { type: 'RevokeKey', keyId: key, nowMs });
-    revokedKeys.push({ accountId: id, keyId: key });
+/** Those that were not revoked yet. A revocation is for good: nothing in the ledger can have taken it back. */
+async function revokeAgain(options: CarryOverOptions, id: AccountId, keys: readonly KeyId[]): Promise<KeyId[]> {
+  const { state } = await loadAccount(options.log, id);
+  const has = state.type === 'open' ? state.keys : {};
+  const revoked: KeyId[] = [];
+  for (const key of keys) {
+    if (!Object.hasOwn(has, key) || has[key]?.revokedAtMs !== null) continue;
+    const done = await execute(options, id, { type: 'RevokeKey', keyId: key, nowMs: options.nowMs });
+    if (done !== null) revoked.push(key);
   }
-  if (refusal.suspended === null) return { revokedKeys, suspendedAt: null, isSuspendedAgain: false };
-  if (state.suspended !== null) return { revokedKeys, suspendedAt: revision, isSuspendedAgain: false };
-  const { reason } = refusal.suspended;
-  const suspendedAt = await execute(options, id, { type: 'SuspendAccount', reason });
-  return { revokedKeys, suspendedAt, isSuspendedAgain: true };
+  return revoked;
 }
 
-/** The account's revision after it. */
+type Suspension = NonNullable<KeptRefusal['suspended']>;
+
+/** Null where the ledger has lifted it since. One that it has already, or cannot have without the account, is kept on. */
+async function suspendAgain(options: CarryOverOptions, id: AccountId, suspension: Suspension) {
+  const { log, dataFolder, identity } = options;
+  const { reason } = suspension;
+  const before = await loadAccount(log, id);
+  const last = lastInForce(dataFolder, suspension);
+  if (before.state.type === 'unopened') return { kept: { reason, inForce: null, wasInForce: last }, isDoneHere: false };
+  const isThere = before.state.suspended !== null;
+  if (!isThere && (await isReinstatedSince(log, id, last))) return null;
+  const done = isThere ? null : await execute(options, id, { type: 'SuspendAccount', reason });
+  const revision = done ?? (isThere ? before : await loadAccount(log, id)).revision;
+  return { kept: { reason, inForce: { generation: identity.generation, revision } }, isDoneHere: done !== null };
+}
+
+/** A folder from before `wasInForce` has forgotten where, of one that its ledger lacks: then it is anywhere in its generation. */
+function lastInForce(dataFolder: string, { inForce, wasInForce }: Suspension): InForce {
+  const generation = readNote(dataFolder)?.generation ?? 1;
+  return inForce ?? wasInForce ?? { generation, revision: Number.MAX_SAFE_INTEGER };
+}
+
+/** The account's revision after it; null where another folder of the fleet was first. @throws EventLogError; Error when it is refused otherwise */
 async function execute(
   { log, nowMs, actor }: CarryOverOptions,
   id: AccountId,
   command: AccountCommand,
-): Promise<Revision> {
+): Promise<Revision | null> {
   const recording: Recording = {
     commandId: newCommandId(nowMs),
     actor,
     recordedAt: new Date(nowMs).toISOString(),
   };
   const result = await executeCommand(log, id, command, recording);
-  if (result.type === 'refused') throw new Error(`${id}: ${result.message}`);
-  return result.revision;
+  if (result.type === 'done') return result.revision;
+  if (result.code === 'already_suspended' || result.code === 'key_already_revoked') return null;
+  throw new Error(`${id}: ${result.message}`);
 }
 
 /** What the journal holds and the ledger cannot take, word for word, for whoever wants to bill it by other means. */

@@ -7,6 +7,8 @@ import { type KnownRefusals, readRefusals, VIEWS_FILE } from './known-views.ts';
 /** The file in a data folder that outlives its views: who was refused in any generation of its ledger. */
 export const REFUSALS_FILE = 'refused.json';
 
+const inForce = z.strictObject({ generation: z.int().min(1), revision: z.int().min(0) });
+
 const refusalSchema = z.strictObject({
   accountId: z.string(),
   /** For good: there is no event that takes a revocation back. */
@@ -15,7 +17,9 @@ const refusalSchema = z.strictObject({
     .strictObject({
       reason: z.string(),
       /** The generation, and the account's revision in it, that has the suspension; null where the newest one lacks the account. */
-      inForce: z.strictObject({ generation: z.int().min(1), revision: z.int().min(0) }).nullable(),
+      inForce: inForce.nullable(),
+      /** Where that is null: the last that had it, where it is known. */
+      wasInForce: inForce.optional(),
     })
     .nullable(),
 });

@@ -1,10 +1,14 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { accountId, keyId, ledgerId, NO_STREAM, type Position, revision } from '../../contracts/ids.ts';
 import { loadAccount } from '../../ledger/account/load-account.ts';
+import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
+import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
+import { newCommandId } from '../../ledger/new-command-id.ts';
 import { carryOver } from '../../projections/carry-over.ts';
+import { writeKeptRefusals } from '../../projections/kept-refusals.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { Projections } from '../../projections/projections.ts';
 import { type ProgramInProcess, programInProcess } from '../commands/program-in-process.ts';
@@ -140,6 +144,150 @@ it('a folder whose loss was accepted by an earlier program knows it from the vie
   rmSync(join(folder, 'refused.json'));
   const found = await putBack();
   await takeOver(found.log, folder, 3);
+  expect(await refusedIn(found, key)).toEqual({ isRevoked: true, suspended: 'fraud' });
+});
+
+/** Somebody accepts a loss of this ledger: what is written from here on is of the next generation. */
+async function begin({ log }: ProgramInProcess, generation: number): Promise<void> {
+  const state = await readLedgerState(log);
+  const recording = { commandId: newCommandId(Date.now()), actor: 'test', recordedAt: new Date().toISOString() };
+  const parts = { lost: [], untold: 0, requests: [], reason: 'test', nowMs: Date.now() };
+  const known = { ledgerId: LEDGER, generation: generation - 1 };
+  expect(await acceptLoss(log, { ...parts, state, known, recording })).toEqual({ ledgerId: LEDGER, generation });
+}
+
+describe('a folder of the fleet that knows a suspension of before a loss, and starts late', () => {
+  /** `events` more of the account come before the suspension. */
+  async function folderOfSuspended(events: number) {
+    const folder = temporaryFolder();
+    const { program } = await backup();
+    const shared = await program.log.headPosition();
+    for (let count = 0; count < events; count++)
+      await program.run('credits', 'grant', ADA, '--usd', '1', '--id', `grant_${count}`);
+    await program.run('account', 'suspend', ADA, ...REASON);
+    await serve(program.log, folder, 1);
+    return { folder, program, shared };
+  }
+  const isSuspended = async ({ log }: ProgramInProcess) => {
+    const { state } = await loadAccount(log, accountId(ADA));
+    return state.type === 'open' && state.suspended !== null;
+  };
+
+  it.each([0, 9])(
+    'does not undo that the account was reinstated in the new generation, %i events shorter',
+    async (events) => {
+      const { folder, program, shared } = await folderOfSuspended(events);
+      const left = await copyOf(program, shared);
+      await begin(left, 2);
+      await left.run('account', 'suspend', ADA, ...REASON);
+      await left.run('account', 'reinstate', ADA, ...REASON);
+      // Nor another loss, which the folder has not heard of either.
+      await begin(left, 3);
+      expect(await takeOver(left.log, folder, 3)).toMatchObject({ suspended: [] });
+      expect(await isSuspended(left)).toBe(false);
+      // It is over for good: a later loss of the reinstatement does not bring the suspension back.
+      const again = await copyOf(program, shared);
+      await begin(again, 4);
+      expect(await takeOver(again.log, folder, 4)).toMatchObject({ suspended: [] });
+    },
+  );
+
+  it('does not undo a reinstatement of before the loss that it has not seen', async () => {
+    const { folder, program } = await folderOfSuspended(0);
+    await program.run('account', 'reinstate', ADA, ...REASON);
+    await begin(program, 2);
+    expect(await takeOver(program.log, folder, 2)).toMatchObject({ suspended: [] });
+  });
+
+  it('has it suspended again where the reinstatement is older than the suspension', async () => {
+    const { folder, program } = await folderOfSuspended(0);
+    await program.run('account', 'reinstate', ADA, ...REASON);
+    const shared = await program.log.headPosition();
+    await program.run('account', 'suspend', ADA, ...REASON);
+    await serve(program.log, folder, 1);
+    const left = await copyOf(program, shared);
+    await begin(left, 2);
+    expect(await takeOver(left.log, folder, 2)).toMatchObject({ suspended: [ADA] });
+  });
+
+  it('has it suspended again where what is put back is of before the generation that suspended it', async () => {
+    const { folder, program, shared } = await folderOfSuspended(9);
+    await program.run('account', 'reinstate', ADA, ...REASON);
+    const between = await copyOf(program, shared);
+    await begin(between, 2);
+    await between.run('account', 'suspend', ADA, ...REASON);
+    rmSync(join(folder, VIEWS_FILE));
+    await serve(between.log, folder, 2);
+    // Longer than what was known of generation 2, and all of it older.
+    await begin(program, 3);
+    expect(await takeOver(program.log, folder, 3)).toMatchObject({ suspended: [ADA] });
+  });
+
+  it.each([
+    ['knows where it was in force', false],
+    ['has forgotten where, as folders of before have', true],
+  ])('and had a generation without the account in between, %s', async (_how, isForgotten) => {
+    const { folder, program, shared } = await folderOfSuspended(9);
+    const empty = await ledger();
+    await begin(empty, 2);
+    await takeOver(empty.log, folder, 2);
+    const file = join(folder, 'refused.json');
+    if (isForgotten) writeFileSync(file, readFileSync(file, 'utf8').replace(/,"wasInForce":\{[^}]*\}/, ''));
+    const unlifted = await copyOf(program, shared);
+    await unlifted.run('account', 'suspend', ADA, ...REASON);
+    await unlifted.run('account', 'reinstate', ADA, ...REASON);
+    await begin(unlifted, 3);
+    const copy = temporaryFolder();
+    cpSync(folder, copy, { recursive: true });
+    expect(await takeOver(unlifted.log, copy, 3)).toMatchObject({ suspended: [ADA] });
+    const lifted = await copyOf(program, shared);
+    await begin(lifted, 3);
+    await lifted.run('account', 'suspend', ADA, ...REASON);
+    await lifted.run('account', 'reinstate', ADA, ...REASON);
+    expect(await takeOver(lifted.log, folder, 3)).toMatchObject({ suspended: [] });
+  });
+
+  it('has it suspended again where neither a file nor the ledger tells which came first', async () => {
+    const folder = temporaryFolder();
+    const suspended = { reason: 'fraud', inForce: null };
+    writeKeptRefusals(folder, [{ accountId: ADA, revokedKeys: [], suspended }]);
+    const { program } = await backup();
+    await program.run('account', 'suspend', ADA, ...REASON);
+    await program.run('account', 'reinstate', ADA, ...REASON);
+    await begin(program, 2);
+    expect(await takeOver(program.log, folder, 2)).toMatchObject({ suspended: [ADA] });
+  });
+
+  it('where it was in force in the backup that is put back, and was lifted there', async () => {
+    const { folder, program } = await folderOfSuspended(0);
+    await program.run('account', 'reinstate', ADA, ...REASON);
+    const empty = await ledger();
+    await begin(empty, 2);
+    await takeOver(empty.log, folder, 2);
+    await begin(program, 3);
+    expect(await takeOver(program.log, folder, 3)).toMatchObject({ suspended: [] });
+  });
+});
+
+it('of two folders that do the same at once both go over', async () => {
+  const { folder, key, putBack } = await folderWithRefusals();
+  const found = await putBack();
+  const other = [
+    ['key', 'revoke', ADA, key],
+    ['account', 'suspend', ADA, ...REASON],
+  ];
+  /** Before each append of the one the other has done it. */
+  const append: EventLog['append'] = async (...call) => {
+    const first = other.shift();
+    if (first !== undefined) await found.run(...first);
+    return found.log.append(...call);
+  };
+  const log: EventLog = Object.assign(Object.create(found.log), {
+    append,
+    readStream: found.log.readStream.bind(found.log),
+  });
+  expect(await takeOver(log, folder, 2)).toMatchObject({ revokedKeys: [], suspended: [] });
+  expect(other).toEqual([]);
   expect(await refusedIn(found, key)).toEqual({ isRevoked: true, suspended: 'fraud' });
 });
 
