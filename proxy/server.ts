@@ -15,6 +15,7 @@ import { addCallerToRequests } from './routes/know-caller.ts';
 import { routeMe } from './routes/me.ts';
 import { routeMessages } from './routes/messages.ts';
 import { routeModels } from './routes/models.ts';
+import { cutStalledClients } from './stalled-clients.ts';
 
 /** Longer than the idle time of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
@@ -28,6 +29,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     http: { maxHeaderSize: LIMITS.requestHeadersBytesMax },
     routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: LIMITS.requestReceiveMs,
+    connectionTimeout: parts.relay.clientStallMs,
     exposeHeadRoutes: true,
     // A path that cannot be decoded matches no route.
     frameworkErrors: (error, request, reply) =>
@@ -37,6 +39,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
       answerClientError(error, socket);
     },
   });
+  cutStalledClients(app);
   keepBodiesRaw(app);
   addCallerToRequests(app);
   countAnswers(app, parts.counts);

@@ -14,17 +14,13 @@ export class ClientAnswer {
   readonly #response: ServerResponse;
   readonly #requestId: RequestId;
   readonly #deprecation: string | null;
-  readonly #stallMs: number;
-  #isWatched = false;
   #isStream = false;
   #isLengthKnown = false;
 
-  /** @param stallMs a client that takes no byte of what waits for it for so long is cut off: it has left */
-  constructor(response: ServerResponse, requestId: RequestId, deprecation: string | null, stallMs: number) {
+  constructor(response: ServerResponse, requestId: RequestId, deprecation: string | null) {
     this.#response = response;
     this.#requestId = requestId;
     this.#deprecation = deprecation;
-    this.#stallMs = stallMs;
   }
 
   /** The client knows from the bytes alone where the answer ends: nothing is left to say at the end. */
@@ -55,38 +51,16 @@ export class ClientAnswer {
   }
 
   onceDrained(listener: () => void): void {
-    this.#watch();
-    this.#response.once('drain', () => {
-      this.#response.setTimeout(0);
-      listener();
-    });
+    this.#response.once('drain', listener);
   }
 
   end(): void {
     this.#response.end();
-    this.#watchTheEnd();
   }
 
   /** The client is taken for one that has left. */
   drop(): void {
     this.#response.destroy();
-  }
-
-  /** Node's own time-out of a socket begins anew while any byte that waits is taken. */
-  #watch(): void {
-    if (!this.#isWatched) this.#response.on('timeout', () => this.#response.destroy());
-    this.#isWatched = true;
-    this.#response.setTimeout(this.#stallMs);
-  }
-
-  /**
-   * What the network has not taken by now, be it a byte, has the same time as any other. Most answers are gone with their
-   * end. The connection's next answer has its own time, so this ends before the connection is given on.
-   */
-  #watchTheEnd(): void {
-    if (this.#response.writableLength === 0) return;
-    this.#watch();
-    this.#response.prependOnceListener('finish', () => this.#response.setTimeout(0));
   }
 
   refuse(refusal: Refusal): void {
@@ -96,7 +70,6 @@ export class ClientAnswer {
     headers.push('content-length', String(Buffer.byteLength(body)));
     this.#response.writeHead(ERROR_TABLE[refusal.code].status, headers);
     this.#response.end(body);
-    this.#watchTheEnd();
   }
 
   /**
@@ -110,7 +83,6 @@ export class ClientAnswer {
     }
     const envelope = JSON.stringify(errorEnvelope('upstream_failed', message, this.#requestId));
     const event = `${isAtEventBoundary ? '' : '\n\n'}event: error\ndata: ${envelope}\n\n`;
-    this.#watch();
     this.#response.write(event, () => this.#response.destroy());
   }
 

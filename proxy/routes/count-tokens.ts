@@ -14,6 +14,7 @@ import { isGatewaysFault, refusalForStatus } from '../relay/upstream-refusal.ts'
 import { type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { type ValidRequest, validateCountTokens } from '../validate.ts';
+import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 
 /** A token of an estimate: where no upstream of the model counts. */
@@ -29,7 +30,7 @@ const PATHS = ['/v1/messages/count_tokens', '/messages/count_tokens'];
 
 /** POST /v1/messages/count_tokens: counts without generating. It costs nothing and does not pass the money gate. */
 export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): void {
-  const hooks = { onRequest: knowCaller(parts), preHandler: knowCallerStill(parts) };
+  const hooks = { onRequest: knowCaller(parts), preHandler: [inTurn(), knowCallerStill(parts)] };
   for (const path of PATHS)
     app.post(path, hooks, async (request, reply) => {
       const { headers } = request;

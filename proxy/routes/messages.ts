@@ -101,7 +101,7 @@ function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusa
 
 function relay(request: RelayedRequest, requestId: RequestId, reply: FastifyReply, parts: GatewayParts): void {
   const { raw } = reply;
-  const client = new ClientAnswer(raw, requestId, request.deprecation, parts.relay.clientStallMs);
+  const client = new ClientAnswer(raw, requestId, request.deprecation);
   const relay: MessageRelay = new MessageRelay(request, client, parts.relay, () => {
     parts.inFlight.remove(relay);
     parts.counts.answered(raw.statusCode, raw.headersSent);
