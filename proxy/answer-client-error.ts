@@ -3,9 +3,18 @@ import { errorEnvelope } from '../contracts/errors.ts';
 export interface RawSocket {
   readonly writable: boolean;
   /** The answer that is under way on it; Node's own mark. */
-  readonly _httpMessage?: { readonly headersSent: boolean } | null;
+  readonly _httpMessage?: AnswerUnderWay | null;
   destroy(): void;
   end(text: string): void;
+}
+
+interface AnswerUnderWay {
+  readonly headersSent: boolean;
+  /** `complete` when the request has come to its end. */
+  readonly req: { readonly complete: boolean };
+  shouldKeepAlive: boolean;
+  /** Node's own mark of the last answer on a connection: it closes it behind that, and gives it to no other. */
+  _last: boolean;
 }
 
 const CLIENT_ERRORS: ReadonlyMap<string | undefined, string> = new Map([
@@ -13,10 +22,23 @@ const CLIENT_ERRORS: ReadonlyMap<string | undefined, string> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', 'the request did not come whole in time'],
 ]);
 
-/** What is not even HTTP is answered by hand, then the connection is closed. */
+/**
+ * What is not even HTTP is answered by hand, then the connection is closed. Where it stands behind a request that came
+ * whole, the answer under way belongs to that: it goes out as it is, and is the connection's last.
+ */
 export function answerClientError(error: NodeJS.ErrnoException, socket: RawSocket): void {
-  // Nothing may be written into an answer that is under way.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent === true) {
+  const underWay = socket._httpMessage ?? null;
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  if (underWay?.req.complete === true) {
+    underWay.shouldKeepAlive = false;
+    underWay._last = true;
+    return;
+  }
+  // Nothing may be written into an answer that has begun.
+  if (underWay?.headersSent === true) {
     socket.destroy();
     return;
   }

@@ -1,7 +1,14 @@
 import { expect, it } from 'vitest';
 import { answerClientError } from '../../proxy/answer-client-error.ts';
 
-function answeredTo(code: string, underWay: { headersSent: boolean } | null = null): string {
+const underWay = (headersSent: boolean, complete: boolean) => ({
+  headersSent,
+  req: { complete },
+  shouldKeepAlive: true,
+  _last: false,
+});
+
+function answeredTo(code: string, answer: ReturnType<typeof underWay> | null = null): string {
   let written = '';
   const end = (text: string): void => {
     written = text;
@@ -9,7 +16,7 @@ function answeredTo(code: string, underWay: { headersSent: boolean } | null = nu
   const destroy = (): void => {
     written = 'destroyed';
   };
-  answerClientError(Object.assign(new Error(code), { code }), { writable: true, _httpMessage: underWay, end, destroy });
+  answerClientError(Object.assign(new Error(code), { code }), { writable: true, _httpMessage: answer, end, destroy });
   return written;
 }
 
@@ -23,7 +30,17 @@ it.each([
   expect(JSON.parse(body)).toEqual({ type: 'error', error: { type: 'invalid_request_error', message } });
 });
 
-it('nothing is written into an answer that is under way', () => {
-  expect(answeredTo('HPE_INVALID_METHOD', { headersSent: true })).toBe('destroyed');
+it('nothing is written into an answer that has begun', () => {
+  expect(answeredTo('HPE_INVALID_CHUNK_SIZE', underWay(true, false))).toBe('destroyed');
   expect(answeredTo('ECONNRESET')).toBe('destroyed');
+});
+
+it('a request whose own body is at fault is told so', () => {
+  expect(answeredTo('HPE_INVALID_CHUNK_SIZE', underWay(false, false))).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+it.each([true, false])('what stands behind a whole request leaves its answer alone (begun: %s)', (headersSent) => {
+  const answer = underWay(headersSent, true);
+  expect(answeredTo('HPE_INVALID_METHOD', answer)).toBe('');
+  expect(answer).toMatchObject({ shouldKeepAlive: false, _last: true });
 });

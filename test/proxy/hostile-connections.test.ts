@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { hangUp, head, wait, write } from '../upstream/answer.ts';
+import { hangUp, stream, wait } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
+import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 import { asking, get, messageOf, post } from './fixtures/call.ts';
 import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from './fixtures/raw-socket.ts';
@@ -136,23 +137,46 @@ describe('one connection', () => {
     served++;
   });
 
-  // The answer to what is not HTTP is written to the socket by hand, also where an answer is under way on it.
-  it('does not get an error into the answer under way when garbage follows its request: it gets one today', async () => {
-    const gate = Promise.withResolvers<void>();
-    upstream.answerWith([head(), write('event: ping\ndata: {"type":"ping"}\n\n'), wait(gate.promise), hangUp]);
-    const socket = await openSocket(gateway.url);
-    const pieces: Buffer[] = [];
-    socket.on('data', (piece) => pieces.push(piece));
-    socket.write(requestText(gateway.key, JSON.stringify(asking('opal-medium', { stream: true })), []));
-    await once(socket, 'data');
-    socket.write('garbage\r\n\r\n');
-    await once(socket, 'close');
-    gate.resolve();
-    upstream.answerWith(defaultAnswer);
-    served++;
-    await expect.poll(usages).toBe(before.usages + served);
-    expect(statusesOf(Buffer.concat(pieces).toString())).toEqual(['200']);
-  });
+  const GARBAGE = 'garbage\r\n\r\n';
+  const BROKEN = 'POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: none\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n';
+  it.each([
+    ['garbage', [], GARBAGE],
+    ['garbage, again and again', [], GARBAGE.repeat(100)],
+    ['a line end behind its last request', ['connection: close'], '\r\n'],
+    ['a request whose own body is none', [], BROKEN],
+    ['a whole request, and garbage', [], `${requestText('none', GOOD, [])}${GARBAGE}`],
+  ])(
+    'gives the answer under way whole, and is closed behind it, when %s follows its request',
+    async (_what, headers, bytes) => {
+      for (const hasBegun of [true, false]) {
+        const sent = upstream.requests.length;
+        const gate = Promise.withResolvers<void>();
+        const [first, ...more] = stream(streamEvents());
+        if (first === undefined) throw new Error('a stream has a head');
+        upstream.answerWith(hasBegun ? [first, wait(gate.promise), ...more] : [wait(gate.promise), first, ...more]);
+        const socket = await openSocket(gateway.url);
+        const pieces: Buffer[] = [];
+        socket.on('data', (piece) => pieces.push(piece));
+        socket.write(requestText(gateway.key, JSON.stringify(asking('opal-medium', { stream: true })), headers));
+        await (hasBegun ? once(socket, 'data') : upstream.seen(sent));
+        const closed = once(socket, 'close');
+        socket.write(bytes);
+        // The gateway has read it before it has answered these.
+        for (let round = 0; round < 5; round++) await get(gateway, '/me');
+        gate.resolve();
+        await closed;
+        served++;
+        const answers = Buffer.concat(pieces).toString();
+        expect(statusesOf(answers)).toEqual(['200']);
+        expect(answers).toContain('event: message_stop');
+        expect(answers.endsWith('\r\n0\r\n\r\n')).toBe(true);
+      }
+      upstream.answerWith(defaultAnswer);
+      const events = await gateway.events();
+      const outcomes = events.flatMap((event) => (event.type === 'UsageRecorded' ? [event.data.outcome] : []));
+      expect(outcomes.slice(-2)).toEqual(['completed', 'completed']);
+    },
+  );
 
   it('serves a body that comes byte by byte', async () => {
     const socket = await openSocket(gateway.url);
