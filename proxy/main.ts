@@ -2,8 +2,6 @@
 import { join } from 'node:path';
 import type { Configuration } from '../contracts/configuration.ts';
 import type { CommandContext, LogFollower } from '../ledger/commands/command-context.ts';
-import { checkWhole } from '../ledger/event-log/sqlite/check-whole.ts';
-import { SQLITE_LIMITS } from '../ledger/event-log/sqlite/limits.ts';
 import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { proveLedger } from '../projections/commands/proven-ledger.ts';
 import { compareCommandClock } from './clock/command-clock.ts';
@@ -39,12 +37,9 @@ async function openEventLog(
   { eventLog, data }: Configuration,
   follower?: LogFollower,
 ): ReturnType<CommandContext['openEventLog']> {
-  if (eventLog.kind === 'sqlite') {
-    const path = join(data, 'ledger.db');
-    // A command looks at little, and is soon done; what is served from has to be whole.
-    if (follower !== undefined) checkWhole(path, SQLITE_LIMITS.busyMs);
-    return openSqliteEventLog({ path });
-  }
+  // A command looks at little, and is soon done; what is served from has to be whole.
+  if (eventLog.kind === 'sqlite')
+    return openSqliteEventLog({ path: join(data, 'ledger.db'), isServedFrom: follower !== undefined });
   const { connectionString } = eventLog;
   // Loaded here, because its driver is a third of what a command loads, and most commands run over an embedded log.
   const { openEventStoreDbEventLog } = await import('../ledger/event-log/eventstoredb/eventstoredb-event-log.ts');

@@ -1,11 +1,14 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { LedgerSite } from './lost-ledgers.ts';
 
 const PAGE = 4_096;
+const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 
 /** A folder with views and a journal, its ledger in one file. */
 async function siteWithOneFile(): Promise<LedgerSite> {
@@ -43,5 +46,19 @@ describe('a ledger file', () => {
     expect(String(refused)).toMatch(
       /ledger\.db is damaged, or no file of a ledger \(.*\)\. Put back a whole copy of it/,
     );
+  });
+
+  it('that lacks an event is not served from, though nothing lies beside it; a command looks at little of it', async () => {
+    const site = await siteWithOneFile();
+    const database = new DatabaseSync(site.ledgerFile);
+    database.exec('DROP TRIGGER event_is_never_deleted; DELETE FROM event WHERE position = 7');
+    database.close();
+    const program = (...args: string[]) =>
+      spawnSync(process.execPath, [PROGRAM, '--data', site.data, ...args], { encoding: 'utf8' });
+    expect(program('serve', '--port', '0')).toMatchObject({
+      status: 4,
+      stderr: expect.stringMatching(/^gateway: \S*ledger\.db is damaged.* of \d+ events can be read.*\n$/m),
+    });
+    expect(program('account', 'show', 'acct_ada')).toMatchObject({ status: 0 });
   });
 });

@@ -5,6 +5,8 @@
 export interface ThreadData {
   readonly path: string;
   readonly busyMs: number;
+  /** As the log's option. */
+  readonly isServedFrom: boolean;
 }
 
 /** The first message to a thread, which is then already there. */

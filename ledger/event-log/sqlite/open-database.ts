@@ -18,7 +18,7 @@ const FULL = 2;
  */
 export function openForAppends(path: string, busyMs: number): DatabaseSync {
   checkSqliteVersion(process.versions.sqlite ?? '0');
-  return opened(path, () =>
+  return asLogError(path, () =>
     retryWhileBusy(() => {
       const database = new DatabaseSync(path, { timeout: 0 });
       try {
@@ -34,7 +34,7 @@ export function openForAppends(path: string, busyMs: number): DatabaseSync {
 
 /** A connection that only reads a file that `openForAppends` has prepared. @throws EventLogError as that one */
 export function openForReads(path: string, busyMs: number): DatabaseSync {
-  return opened(path, () => new DatabaseSync(path, { timeout: busyMs, readOnly: true }));
+  return asLogError(path, () => new DatabaseSync(path, { timeout: busyMs, readOnly: true }));
 }
 
 /** Rows come as arrays, in the order of the columns. */
@@ -98,9 +98,10 @@ function createSchema(database: DatabaseSync, path: string): void {
   database.exec('COMMIT');
 }
 
-function opened(path: string, open: () => DatabaseSync): DatabaseSync {
+/** Carries out what may fail as a file does. @throws EventLogError, always */
+export function asLogError<T>(path: string, action: () => T): T {
   try {
-    return open();
+    return action();
   } catch (cause) {
     if (cause instanceof EventLogError) throw cause;
     if (isDamage(cause)) throw new EventLogError('invalid', describeDamage(path, cause), { cause });

@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { messageOf } from './database-fault.ts';
+import { identityOf, lookAt } from './file-identity.ts';
 
 /** The file itself, its write-ahead log, and the index of that: as long as one connection is open, all three stay. */
 const ENDS = ['', '-wal', '-shm'] as const;
@@ -45,7 +45,7 @@ export class OpenedFile {
   /** Null while what was opened is at its place. Some microseconds. */
   trouble(): FileTrouble | null {
     for (const part of this.#parts) {
-      const found = lookAt(part.path);
+      const found = partAt(part.path);
       if (found.identity === part.identity) continue;
       if (found.identity !== null) return { isReplaced: true, message: `${part.path} was replaced while it was open` };
       const message = `${part.path} is not at its place any more (${found.why}): nothing is read or written until that very file is back`;
@@ -55,14 +55,13 @@ export class OpenedFile {
   }
 }
 
-const identityAt = (path: string): string | null => lookAt(path).identity;
+const identityAt = (path: string): string | null => partAt(path).identity;
 
-/** Device and inode. As bigints, because an inode can be above 2^53. */
-function lookAt(path: string): { readonly identity: string | null; readonly why: string } {
+function partAt(path: string): { readonly identity: string | null; readonly why: string } {
   try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    if (found === undefined) return { identity: null, why: 'it was removed or moved away while it was open' };
-    return { identity: found.ino === 0n ? null : `${found.dev}:${found.ino}`, why: 'it has no inode' };
+    const found = lookAt(path);
+    if (found === null) return { identity: null, why: 'it was removed or moved away while it was open' };
+    return { identity: identityOf(found), why: 'it has no inode' };
   } catch (fault) {
     return { identity: null, why: messageOf(fault) };
   }

@@ -23,6 +23,8 @@ export interface SqliteEventLogOptions {
   readonly pollIntervalMs?: number;
   /** How long an append waits for another process's transaction before it is `unavailable`. */
   readonly busyMs?: number;
+  /** Its events are counted before it is opened, whatever lies beside it: about a second a gigabyte. */
+  readonly isServedFrom?: boolean;
 }
 
 /**
@@ -38,13 +40,14 @@ export interface SqliteEventLogOptions {
  * While the file is not at its path any more, everything is `unavailable`, and subscriptions are dropped; it goes on when
  * that very file is back. Another file in its place ends subscriptions with a LedgerLostError. None is ever made anew.
  *
- * @throws EventLogError `invalid` for a file of another program or version, or a SQLite that is too old; `unavailable`
- *   when the file cannot be opened
+ * @throws EventLogError `invalid` for a file of another program or version, one that is not whole or lies beside the -wal of
+ *   another (check-file.ts), or a SQLite that is too old; `unavailable` when the file cannot be opened
  */
 export async function openSqliteEventLog(options: SqliteEventLogOptions): Promise<EventLog> {
   const { path, pollIntervalMs = SQLITE_LIMITS.pollIntervalMs, busyMs = SQLITE_LIMITS.busyMs } = options;
-  const writer: WriterThread = new LogThread(new URL('./writer-thread.ts', import.meta.url), { path, busyMs });
-  const reader: ReaderThread = new LogThread(new URL('./reader-thread.ts', import.meta.url), { path, busyMs });
+  const data = { path, busyMs, isServedFrom: options.isServedFrom ?? false };
+  const writer: WriterThread = new LogThread(new URL('./writer-thread.ts', import.meta.url), data);
+  const reader: ReaderThread = new LogThread(new URL('./reader-thread.ts', import.meta.url), data);
   try {
     // The writer makes the file that the reader opens.
     const written = await writer.open();

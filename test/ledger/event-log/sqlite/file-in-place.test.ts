@@ -99,6 +99,15 @@ describe('a log whose file is replaced while it is open', () => {
     expect(await after.headPosition()).toBe(kept.position);
   });
 
+  it.each(['-wal', '-shm'])('is so, too, where only its %s is another', async (end) => {
+    const { path, log, subscriber } = await openFollowed();
+    copyFileSync(path + end, `${path}.other`);
+    renameSync(`${path}.other`, path + end);
+    await expectAway(log, new RegExp(`ledger\\.db${end} was replaced while it was open`));
+    await subscriber.until(() => subscriber.stopped.length > 0);
+    expect(subscriber.stopped).toEqual([expect.any(LedgerLostError)]);
+  });
+
   it('is not thought of where a handler fails over another log: that stops its subscription', async () => {
     const { path, log } = await openFollowed();
     const other = await openFollowed();

@@ -30,7 +30,7 @@ describe('opening the embedded log', () => {
     await written(first, newStream(), NO_STREAM, events(2));
     const before = await collect(first.readAll());
     await first.close();
-    expect(readdirSync(dirname(path))).toEqual([basename(path)]);
+    expect(readdirSync(dirname(path))).toEqual([basename(path), `${basename(path)}-pair`]);
 
     const second = await openLog(path);
     expect(await collect(second.readAll())).toEqual(before);
