@@ -1,6 +1,5 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { Recording } from '../contracts/event-codec.ts';
 import type { EventLog } from '../contracts/event-log.ts';
 import { type AccountId, accountId, type KeyId, keyId, type Revision } from '../contracts/ids.ts';
@@ -14,8 +13,8 @@ import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
 import { newCommandId } from '../ledger/new-command-id.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
 import { type KeptRefusal, readKeptRefusals, writeKeptRefusals } from './kept-refusals.ts';
-import { VIEWS_FILE } from './known-views.ts';
 import { type InForce, isReinstatedSince } from './reinstated-since.ts';
+import { setViewsAside } from './views-set-aside.ts';
 
 export interface CarryOverOptions {
   readonly log: EventLog;
@@ -53,7 +52,7 @@ export async function carryOver(options: CarryOverOptions): Promise<CarriedOver>
     writeNote(dataFolder, { ledgerId, generation: generation - 1, newest: null, leases: {}, earlier: [] });
   const { revokedKeys, suspended } = await keepRefused(options);
   const requestsSetAside = setRequestsAside(options);
-  const viewsSetAside = setViewsAside(dataFolder, identity);
+  const viewsSetAside = setViewsAside(dataFolder, generation);
   const lost = new Set(unsettleable.map(({ requestId }) => requestId));
   const earlier = recovered.flatMap(({ requestId }) => (lost.has(requestId) ? [] : [requestId]));
   writeNote(dataFolder, { ...identity, newest: null, leases: {}, earlier });
@@ -143,26 +142,3 @@ function setRequestsAside({ dataFolder, journal, unsettleable, identity }: Carry
 }
 
 const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
-
-const asideName = (path: string, generation: number): string => `${path}.before-generation-${generation}`;
-
-/** The views of before a generation, also where they are set aside already; null where there are none. */
-export function viewsBefore(dataFolder: string, generation: number): string | null {
-  const path = join(dataFolder, VIEWS_FILE);
-  return [path, asideName(path, generation)].find((file) => existsSync(file)) ?? null;
-}
-
-/** Under a name of their own, so that somebody can look what was in them. */
-function setViewsAside(dataFolder: string, { generation }: LedgerIdentity): string | null {
-  const path = join(dataFolder, VIEWS_FILE);
-  if (!existsSync(path)) return null;
-  const database = new DatabaseSync(path, { timeout: 5_000 });
-  database.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE');
-  database.close();
-  for (let count = 1; ; count++) {
-    const aside = asideName(path, generation) + (count === 1 ? '' : `.${count}`);
-    if (existsSync(aside)) continue;
-    renameSync(path, aside);
-    return aside;
-  }
-}

@@ -8,6 +8,7 @@ export const describeToDoAgain = ({ catalog, accounts }: ToDoAgain): string[] =>
   ...accounts.flatMap((lacks) => [
     ...accountLines(lacks),
     ...moneyLines(lacks),
+    ...settlesLines(lacks),
     ...grantLines(lacks),
     ...keyLines(lacks),
     ...limitLines(lacks),
@@ -36,7 +37,8 @@ function accountLines({ accountId: id, account, suspended, isReinstatementLost }
   ];
 }
 
-function moneyLines({ accountId: id, balance, debt, spentThisMonth }: AccountToDoAgain): string[] {
+function moneyLines({ accountId: id, balance, debt, spentThisMonth, settlesByItself }: AccountToDoAgain): string[] {
+  const word = settlesByItself === null ? 'it is' : 'it will be';
   const told = [
     [`balance of ${id}`, balance],
     [`debt of ${id}`, debt],
@@ -45,9 +47,18 @@ function moneyLines({ accountId: id, balance, debt, spentThisMonth }: AccountToD
   return told.flatMap(([what, of]) => {
     if (of === null) return [];
     const by = BigInt(of.is) - BigInt(of.was);
-    return [`${what}: it was ${usd(of.was)} USD, it is ${usd(of.is)} USD (${by > 0n ? '+' : ''}${formatUsd(by)})`];
+    return [`${what}: it was ${usd(of.was)} USD, ${word} ${usd(of.is)} USD (${by > 0n ? '+' : ''}${formatUsd(by)})`];
   });
 }
+
+/** Told where something else of the account is lost: whoever makes that good would do this once more. */
+const settlesLines = ({ accountId: id, settlesByItself: settles }: AccountToDoAgain): string[] =>
+  settles === null
+    ? []
+    : [
+        `nothing to do for ${settles.requests} requests of ${id} in the journal: they are settled at the next start, ` +
+          `${usd(settles.amount)} USD, which the amounts above have already`,
+      ];
 
 const grantLines = ({ accountId: id, grants }: AccountToDoAgain): string[] =>
   grants.map(
@@ -73,9 +84,14 @@ const exceptionLines = ({ accountId: id, exceptions }: AccountToDoAgain): string
       ...(leftOut === null ? [] : [`${usd(leftOut)} USD left out`]),
       ...(late === null ? [] : [`${formatUsd(BigInt(late) / PICO_PER_MICRO)} USD came late`]),
     ];
-    const has = is === 'open' ? 'the ledger has it open' : 'the ledger has nothing of it';
-    return [`exception ${requestId} of ${id}: ${was}`, ...amounts, has].join(', ');
+    return [`exception ${requestId} of ${id}: ${was}`, ...amounts, HAS_EXCEPTION[is]].join(', ');
   });
+
+const HAS_EXCEPTION = {
+  open: 'the ledger has it open',
+  opens: 'the ledger has it open once the journal is settled, at the next start',
+  lost: 'the ledger has nothing of it',
+};
 
 const usd = (microUsdText: string): string => formatUsd(BigInt(microUsdText));
 

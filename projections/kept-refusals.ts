@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../ledger/replace-file.ts';
 import { type KnownRefusals, readRefusals, VIEWS_FILE } from './known-views.ts';
+import { readSetAside, viewsSetAside } from './views-set-aside.ts';
 
 /** The file in a data folder that outlives its views: who was refused in any generation of its ledger. */
 export const REFUSALS_FILE = 'refused.json';
@@ -52,24 +53,12 @@ function readFile(dataFolder: string): readonly KeptRefusal[] | null {
   }
 }
 
-const SET_ASIDE = /^views\.db\.before-generation-(\d+)(?:\.(\d+))?$/;
-
 /** A folder that went over to a generation before there was the file has them in its views of then, if anywhere. */
-function refusalsSetAside(dataFolder: string): readonly KeptRefusal[] {
-  const files = readdirSync(dataFolder).flatMap((name) => {
-    const [, generation, count = '1'] = SET_ASIDE.exec(name) ?? [];
-    return generation === undefined ? [] : [{ name, generation: Number(generation), count: Number(count) }];
-  });
-  const inOrder = files.sort((one, other) => one.generation - other.generation || one.count - other.count);
-  return inOrder.reduce<readonly KeptRefusal[]>((kept, { name }) => {
-    const file = join(dataFolder, name);
-    try {
-      return withViews(kept, readRefusals(file));
-    } catch (cause) {
-      throw new Error(`${file} cannot be read, and may know who was refused; put it back, or move it away`, { cause });
-    }
-  }, []);
-}
+const refusalsSetAside = (dataFolder: string): readonly KeptRefusal[] =>
+  viewsSetAside(dataFolder).reduce<readonly KeptRefusal[]>(
+    (kept, { file }) => withViews(kept, readSetAside(file, 'who was refused', readRefusals)),
+    [],
+  );
 
 function withViews(kept: readonly KeptRefusal[], views: KnownRefusals | null): readonly KeptRefusal[] {
   if (views === null) return kept;

@@ -7,6 +7,7 @@ import { monthOf } from '../ledger/account/month.ts';
 import { monthOfSpend } from '../ledger/account/spend.ts';
 import { type CatalogToDoAgain, findCatalogToDoAgain } from './catalog-to-do-again.ts';
 import { type KnownAccount, readKnownAccounts } from './known-accounts.ts';
+import { type SettlesByItself, whenSettled } from './settles-by-itself.ts';
 
 /** What views know and their ledger has lost: nothing but an operator can do it again. */
 export interface ToDoAgain {
@@ -35,6 +36,8 @@ export interface AccountToDoAgain {
   /** In the calendar month (UTC) of the question. */
   readonly spentThisMonth: (Difference & { readonly month: string }) | null;
   readonly exceptions: readonly ExceptionToDoAgain[];
+  /** What the journal's requests will be debited at the next start; the amounts of `is` have it already. Null where it has none. */
+  readonly settlesByItself: { readonly requests: number; readonly amount: string } | null;
 }
 
 type KeyToDoAgain = Pick<KnownAccount['keys'][string], 'name' | 'last4' | 'models' | 'expiresAtMs'> & {
@@ -44,7 +47,7 @@ type KeyToDoAgain = Pick<KnownAccount['keys'][string], 'name' | 'last4' | 'model
 interface Difference {
   /** By the views. */
   readonly was: string;
-  /** By the ledger. */
+  /** By the ledger, once the journal's requests are settled. */
   readonly is: string;
 }
 
@@ -52,19 +55,28 @@ interface ExceptionToDoAgain {
   readonly requestId: string;
   /** `open`, `approved` or `dropped`. */
   readonly was: string;
-  /** Whether the ledger has it open, or not at all. */
-  readonly is: 'open' | 'lost';
+  /** Whether the ledger has it open, or will once the journal's requests are settled, or never. */
+  readonly is: 'open' | 'opens' | 'lost';
   /** What the hold left out, and what came late (pico-USD); null where the views know it no more. */
   readonly leftOut: string | null;
   readonly late: string | null;
 }
 
-/** Null where there are no views to know it by. @throws EventLogError; Error when the file is no database */
-export async function findToDoAgain(log: EventLog, viewsFile: string | null, nowMs: number): Promise<ToDoAgain | null> {
+/**
+ * Null where there are no views to know it by. What the journal settles without anybody is as good as there.
+ * @throws EventLogError; Error when the file is no database
+ */
+export async function findToDoAgain(
+  log: EventLog,
+  viewsFile: string | null,
+  nowMs: number,
+  settling: SettlesByItself = new Map(),
+): Promise<ToDoAgain | null> {
   if (viewsFile === null) return null;
   const accounts: AccountToDoAgain[] = [];
   for (const known of readKnownAccounts(viewsFile)) {
-    const lacks = missingIn(await readStates(log, known), known, monthOf(nowMs));
+    const ofAccount = settling.get(accountId(known.accountId)) ?? [];
+    const lacks = missingIn(await readStates(log, known), known, ofAccount, monthOf(nowMs));
     if (isAnything(lacks)) accounts.push(lacks);
   }
   return { catalog: await findCatalogToDoAgain(log, viewsFile), accounts };
@@ -85,11 +97,22 @@ async function readStates(log: EventLog, { accountId: id, revision }: KnownAccou
   return { now, then };
 }
 
-function missingIn({ now, then }: States, known: KnownAccount, month: string): AccountToDoAgain {
+type Settling = NonNullable<ReturnType<SettlesByItself['get']>>;
+
+function missingIn({ now, then }: States, known: KnownAccount, settling: Settling, month: string): AccountToDoAgain {
   const { kind, email, plan } = known;
   const isOpen = now.type === 'open';
-  const [is, then_] = [moneyOf(now, month), moneyOf(then, month)];
-  const spent = difference(known.spend.months[month]?.account ?? '0', then_.spent, is.spent);
+  const settled = whenSettled(now, settling);
+  // What views have folded and the journal still holds is not lost.
+  const states = { atViews: then, atViewsSettled: whenSettled(then, settling), is: settled };
+  const money = mapValues(states, (state) => moneyOf(state, month));
+  const lost = (was: string | null, of: keyof Money): Difference | null =>
+    difference(
+      was,
+      mapValues(money, (amounts) => amounts[of]),
+    );
+  const spent = lost(known.spend.months[month]?.account ?? '0', 'spent');
+  const amount = moneyOf(now, month).balance - money.is.balance;
   return {
     accountId: known.accountId,
     account: isOpen ? null : { kind, email, plan },
@@ -98,20 +121,43 @@ function missingIn({ now, then }: States, known: KnownAccount, month: string): A
     grants: missingGrants(now, known),
     keys: missingKeys(now, known),
     limits: missingLimits(now, known),
-    balance: difference(known.balance, then_.balance, is.balance),
-    debt: difference(known.uncovered, then_.debt, is.debt),
+    balance: lost(known.balance, 'balance'),
+    debt: lost(known.uncovered, 'debt'),
     spentThisMonth: spent === null ? null : { month, ...spent },
-    exceptions: missingExceptions(now, known),
+    exceptions: missingExceptions(now, settled, known),
+    settlesByItself: settling.length === 0 ? null : { requests: settling.length, amount: amount.toString() },
   };
 }
 
-function moneyOf(state: AccountState, month: string) {
+interface Money {
+  readonly balance: bigint;
+  readonly debt: bigint;
+  readonly spent: bigint;
+}
+
+/** A value of each state of an account that its loss is told by. */
+interface OfStates<T> {
+  /** At the views' revision, and what it would have been there with the journal settled. */
+  readonly atViews: T;
+  readonly atViewsSettled: T;
+  readonly is: T;
+}
+
+const mapValues = <T, R>({ atViews, atViewsSettled, is }: OfStates<T>, value: (of: T) => R): OfStates<R> => ({
+  atViews: value(atViews),
+  atViewsSettled: value(atViewsSettled),
+  is: value(is),
+});
+
+function moneyOf(state: AccountState, month: string): Money {
   if (state.type === 'unopened') return { balance: 0n, debt: 0n, spent: 0n };
   return { balance: state.balance, debt: state.uncovered, spent: monthOfSpend(state.spend, month).account };
 }
 
-const difference = (was: string | null, then: bigint, is: bigint): Difference | null =>
-  was === null || then.toString() === was ? null : { was, is: is.toString() };
+const difference = (was: string | null, { atViews, atViewsSettled, is }: OfStates<bigint>): Difference | null =>
+  was === null || [atViews, atViewsSettled].some((amount) => amount.toString() === was)
+    ? null
+    : { was, is: is.toString() };
 
 function missingGrants(state: AccountState, known: KnownAccount): KnownAccount['grants'] {
   const granted = new Set<string>(state.type === 'open' ? state.grants.map(({ grantId }) => grantId) : []);
@@ -134,15 +180,21 @@ function missingLimits(state: AccountState, { spend: { accountLimit, keyLimits }
   return limits.flatMap(({ keyId, limit, has }) => ((has?.toString() ?? null) === limit ? [] : [{ keyId, limit }]));
 }
 
-function missingExceptions(state: AccountState, { exceptions: { open, ended } }: KnownAccount): ExceptionToDoAgain[] {
-  const { exceptions: has } = state.type === 'open' ? state : { exceptions: NO_EXCEPTIONS };
+function missingExceptions(
+  state: AccountState,
+  settled: AccountState,
+  { exceptions: { open, ended } }: KnownAccount,
+): ExceptionToDoAgain[] {
+  const { open: isOpen } = exceptionsOf(state);
+  const has = exceptionsOf(settled);
   const ofOpen = Object.entries(open).map(([requestId, { leftOut, late }]) => ({
     ...{ requestId, was: 'open', is: 'lost' as const, leftOut, late },
   }));
   const ofEnded = Object.entries(ended).map(([requestId, was]) => {
     const kept = has.open[requestId];
     const [leftOut, late] = [kept?.leftOut.toString() ?? null, kept?.late?.toString() ?? null];
-    return { requestId, was, is: kept === undefined ? ('lost' as const) : ('open' as const), leftOut, late };
+    const is = kept === undefined ? 'lost' : Object.hasOwn(isOpen, requestId) ? 'open' : 'opens';
+    return { requestId, was, is, leftOut, late } as const;
   });
   return [
     ...ofOpen.filter(({ requestId }) => !(Object.hasOwn(has.open, requestId) || Object.hasOwn(has.ended, requestId))),
@@ -150,5 +202,7 @@ function missingExceptions(state: AccountState, { exceptions: { open, ended } }:
   ];
 }
 
-const isAnything = ({ accountId: _, ...lacks }: AccountToDoAgain): boolean =>
+const exceptionsOf = (state: AccountState) => (state.type === 'open' ? state.exceptions : NO_EXCEPTIONS);
+
+const isAnything = ({ accountId: _, settlesByItself: __, ...lacks }: AccountToDoAgain): boolean =>
   Object.values(lacks).some((part) => (Array.isArray(part) ? part.length > 0 : part !== null && part !== false));

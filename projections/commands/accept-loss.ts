@@ -22,11 +22,13 @@ import { LOCK_FILE } from '../../ledger/journal/folder-lock.ts';
 import { type OpenedJournal, openJournal } from '../../ledger/journal/journal.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
-import { type CarriedOver, carryOver, viewsBefore } from '../carry-over.ts';
+import { type CarriedOver, carryOver } from '../carry-over.ts';
 import { describeToDoAgain } from '../describe-to-do-again.ts';
 import { compareLedger, type LedgerComparison, readFolder } from '../prove-ledger.ts';
+import { findSettling, type SettlesByItself } from '../settles-by-itself.ts';
 import { findToDoAgain, type ToDoAgain } from '../to-do-again.ts';
 import { toDoAgainFile, writeToDoAgain } from '../to-do-again-file.ts';
+import { viewsBefore } from '../views-set-aside.ts';
 
 /** What was given up and carried over, as the command shows it. */
 interface Accepted {
@@ -87,7 +89,10 @@ async function accept(
     const requests = await findUnsettleable(log, recovered, nowMs);
     const isBegun = comparison.type === 'later generation';
     const generation = isBegun ? comparison.identity.generation : nextGeneration(comparison.state, folder.identity);
-    const toDo = await noteToDoAgain(log, configuration.data, generation, nowMs);
+    const unsettleable = new Set(requests.map(({ requestId }) => requestId));
+    const left = recovered.filter(({ requestId }) => !unsettleable.has(requestId));
+    const settling = await findSettling(log, left, nowMs);
+    const toDo = await noteToDoAgain(log, { dataFolder: configuration.data, generation, nowMs, settling });
     const identity = isBegun
       ? comparison.identity
       : await append(log, comparison, { known: folder.identity, requests, reason, nowMs, context });
@@ -109,9 +114,16 @@ async function accept(
   }
 }
 
+interface ToDoAgainParts {
+  readonly dataFolder: string;
+  readonly generation: number;
+  readonly nowMs: number;
+  readonly settling: SettlesByItself;
+}
+
 /** Before anything is given up. @throws CommandError where it cannot be written */
-async function noteToDoAgain(log: EventLog, dataFolder: string, generation: number, nowMs: number) {
-  const toDoAgain = await findToDoAgain(log, viewsBefore(dataFolder, generation), nowMs);
+async function noteToDoAgain(log: EventLog, { dataFolder, generation, nowMs, settling }: ToDoAgainParts) {
+  const toDoAgain = await findToDoAgain(log, viewsBefore(dataFolder, generation), nowMs, settling);
   if (toDoAgain === null) return { toDoAgain, toDoAgainFile: null };
   try {
     return { toDoAgain, toDoAgainFile: writeToDoAgain(dataFolder, generation, toDoAgain) };
@@ -184,8 +196,7 @@ function textOf({ identity, lost, untold, requests, carried, toDoAgain, toDoAgai
   const { revokedKeys, suspended, viewsSetAside, requestsSetAside } = carried;
   return [
     `generation ${identity.generation} of ${identity.ledgerId} has begun`,
-    lost === null ? 'the loss was accepted before; this data folder follows' : 'given up:',
-    ...(lost ?? []).map((line) => `  ${line}`),
+    ...saysGivenUp(lost),
     ...(untold === 0 ? [] : [`of ${untold} other streams it cannot be told whether they have lost events, too`]),
     ...revokedKeys.map(({ accountId, keyId }) => `revoked again: ${keyId} of ${accountId}`),
     ...suspended.map((accountId) => `suspended again: ${accountId}`),
@@ -200,6 +211,13 @@ function textOf({ identity, lost, untold, requests, carried, toDoAgain, toDoAgai
     '',
     'next: gateway serve',
   ].join('\n');
+}
+
+function saysGivenUp(lost: Accepted['lost']): string[] {
+  if (lost === null) return ['the loss was accepted before; this data folder follows'];
+  if (lost.length === 0)
+    return ['given up: no event that is known; what is there is of an earlier generation, or of none'];
+  return ['given up:', ...lost.map((line) => `  ${line}`)];
 }
 
 /** For people: the rest of a long list is in its file, and in the answer for machines. */

@@ -3,13 +3,16 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { commandId, LEDGER_STREAM } from '../../contracts/ids.ts';
+import { accountId, commandId, LEDGER_STREAM, ledgerId } from '../../contracts/ids.ts';
+import { loadAccount } from '../../ledger/account/load-account.ts';
 import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
+import { writeNote } from '../../ledger/identity/folder-note.ts';
 import { findUnsettleable } from '../../ledger/identity/unsettleable.ts';
 import { type Journal, openJournal } from '../../ledger/journal/journal.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { carryOver } from '../../projections/carry-over.ts';
 import { compareLedger, readFolder } from '../../projections/prove-ledger.ts';
+import type { ToDoAgain } from '../../projections/to-do-again.ts';
 import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { LedgerSite } from './lost-ledgers.ts';
@@ -67,7 +70,10 @@ async function acceptUntil(site: LedgerSite, { appends = Number.POSITIVE_INFINIT
 const NOW = '2026-11-05T10:20:31.001Z';
 
 /** The command itself, in this process. */
-async function acceptAgain(site: LedgerSite): Promise<Record<string, unknown>> {
+const acceptAgain = async (site: LedgerSite): Promise<Record<string, unknown>> =>
+  JSON.parse(await saidBy(site, '--json'));
+
+async function saidBy(site: LedgerSite, ...flags: string[]): Promise<string> {
   let said = '';
   const program = gatewayProgram({
     openEventLog: () => site.openLog(),
@@ -80,9 +86,9 @@ async function acceptAgain(site: LedgerSite): Promise<Record<string, unknown>> {
     },
     warn: () => undefined,
   });
-  const args = ['--json', '--config', site.configPath, 'ledger', 'accept-loss', '--reason', 'again'];
+  const args = [...flags, '--config', site.configPath, 'ledger', 'accept-loss', '--reason', 'again'];
   await program.parseAsync(args, { from: 'user' });
-  return JSON.parse(said);
+  return said;
 }
 
 const filesOf = (site: LedgerSite) => readdirSync(site.data).filter((name) => /generation-/.test(name));
@@ -169,6 +175,36 @@ describe('what is left to be done again', () => {
     );
   });
 });
+
+it('what is said of amounts is so once the gateway has settled its journal, and nothing of that is to be done again', async () => {
+  const site = await siteWithLoss();
+  const { toDoAgain } = (await acceptAgain(site)) as { toDoAgain: ToDoAgain };
+  const life = await site.start();
+  await life.gateway.whenReady();
+  await life.gateway.whenSettled();
+  const told = toDoAgain.accounts.filter(
+    ({ balance, settlesByItself }) => balance !== null && settlesByItself !== null,
+  );
+  expect(told.map(({ settlesByItself }) => BigInt(settlesByItself?.amount ?? 0))).toContainEqual(
+    expect.toSatisfy(Boolean),
+  );
+  for (const { accountId: id, balance } of told) {
+    const { state } = await loadAccount(life.log, accountId(id));
+    expect(state).toMatchObject({ balance: BigInt(balance?.is ?? 0) });
+  }
+});
+
+it('a loss of which no event is known gives up none, and says so', async () => {
+  const site = await siteWithLoss();
+  site.forget('views.db', 'journal');
+  writeNote(site.data, { ...NOTE, generation: 2 });
+  const said = await saidBy(site);
+  expect(said).toMatch(
+    /^generation 3 of .* has begun\ngiven up: no event that is known; what is there is of an earlier gen/,
+  );
+  expect(said).not.toMatch(/given up:$/m);
+});
+const NOTE = { ledgerId: ledgerId('ledger_019a5b3c00007000800000000000000a'), newest: null, leases: {}, earlier: [] };
 
 describe('accept-loss that was killed', () => {
   it.each<[string, KillAt]>([

@@ -1,21 +1,22 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
-import type { AccountEvent } from '../../contracts/events.ts';
+import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
 import { type AccountId, accountId, accountStream, commandId, NO_STREAM, revision } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { describeToDoAgain } from '../../projections/describe-to-do-again.ts';
 import { Projections } from '../../projections/projections.ts';
-import { findToDoAgain } from '../../projections/to-do-again.ts';
+import { findToDoAgain, type ToDoAgain } from '../../projections/to-do-again.ts';
 import { programInProcess } from '../commands/program-in-process.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 import { given } from '../ledger/account/decider-specification.ts';
 import {
   ACCOUNT,
+  CARD,
   granted,
   keyIssued,
   OTHER_KEY,
@@ -136,7 +137,14 @@ async function ledgerWithLostDay() {
   return { data, program, left, kept, views: await viewsOf(program.log, data) };
 }
 
-const NOTHING_LOST = { suspended: null, isReinstatementLost: false, limits: [], debt: null, spentThisMonth: null };
+const NOTHING_LOST = {
+  suspended: null,
+  isReinstatementLost: false,
+  limits: [],
+  debt: null,
+  spentThisMonth: null,
+  settlesByItself: null,
+};
 
 it('money, prices, exceptions and suspensions that are lost are told, with what is there instead', async () => {
   const { left, views } = await ledgerWithLostDay();
@@ -179,6 +187,55 @@ it('money, prices, exceptions and suspensions that are lost are told, with what 
     `exception ${requestOf(3)} of acme: open, 0.00005 USD left out, the ledger has nothing of it`,
     `exception ${requestOf(2)} of acme: dropped, the ledger has nothing of it`,
   ]);
+});
+
+describe('requests that the journal still holds', () => {
+  const settling = (usages: readonly UsageRecorded[]) =>
+    new Map([
+      [
+        ACCOUNT,
+        usages.map((usage) => ({ accountId: ACCOUNT, usage, card: CARD, leaseId: null, isLate: false, epoch: 0 })),
+      ],
+    ]);
+  const ofAccount = (found: ToDoAgain | null) => found?.accounts.find(({ accountId: id }) => id === ACCOUNT);
+  const [second, third] = [2, 3].map((number) => usageOf(number, 70, { hold: microUsd(20n) })) as [
+    UsageRecorded,
+    UsageRecorded,
+  ];
+
+  it('are not lost: they are settled at the next start, and what is left of exceptions is told as it will be', async () => {
+    const { left, views } = await ledgerWithLostDay();
+    const found = await findToDoAgain(left, views, IN_MONTH, settling([second, third, usageOf(4, 60)]));
+    expect(ofAccount(found)).toMatchObject({
+      ...{ balance: null, debt: null, spentThisMonth: null, keys: [{ keyId: OTHER_KEY }] },
+      exceptions: [{ requestId: requestOf(2), was: 'dropped', is: 'opens', leftOut: '50', late: null }],
+      settlesByItself: { requests: 3, amount: '100' },
+    });
+  });
+
+  it('are told apart from what is lost beside them', async () => {
+    const { left, views } = await ledgerWithLostDay();
+    const found = await findToDoAgain(left, views, IN_MONTH, settling([second, third]));
+    expect(ofAccount(found)).toMatchObject({
+      balance: { was: '-10', is: '50' },
+      debt: { was: '10', is: '0' },
+      spentThisMonth: { was: '110', is: '50' },
+      settlesByItself: { requests: 2, amount: '40' },
+    });
+    expect(found && describeToDoAgain(found)).toEqual(
+      expect.arrayContaining([
+        'balance of acme: it was -0.00001 USD, it will be 0.00005 USD (+0.00006)',
+        'nothing to do for 2 requests of acme in the journal: they are settled at the next start, 0.00004 USD, which the amounts above have already',
+        `exception ${requestOf(2)} of acme: dropped, 0.00005 USD left out, the ledger has it open once the journal is settled, at the next start`,
+      ]),
+    );
+  });
+
+  it('are no loss where the ledger has everything that the views know', async () => {
+    const { program, views } = await ledgerWithLostDay();
+    const found = await findToDoAgain(program.log, views, IN_MONTH, settling([usageOf(5, 60)]));
+    expect(found?.accounts).toEqual([]);
+  });
 });
 
 it('a ledger that is whole has lost nothing, also where the views lag behind it', async () => {

@@ -1,0 +1,55 @@
+import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { VIEWS_FILE } from './known-views.ts';
+
+/** A views' file that a folder has left behind when it went over to a generation. */
+export interface ViewsSetAside {
+  readonly file: string;
+  readonly generation: number;
+}
+
+const SET_ASIDE = /^views\.db\.before-generation-(\d+)(?:\.(\d+))?$/;
+
+/** All of a folder's, in the order in which they were set aside. */
+export function viewsSetAside(dataFolder: string): ViewsSetAside[] {
+  const files = readdirSync(dataFolder).flatMap((name) => {
+    const [, generation, count = '1'] = SET_ASIDE.exec(name) ?? [];
+    const file = join(dataFolder, name);
+    return generation === undefined ? [] : [{ file, generation: Number(generation), count: Number(count) }];
+  });
+  const inOrder = files.sort((one, other) => one.generation - other.generation || one.count - other.count);
+  return inOrder.map(({ file, generation }) => ({ file, generation }));
+}
+
+const asideName = (path: string, generation: number): string => `${path}.before-generation-${generation}`;
+
+/** The views of before a generation, also where they are set aside already; null where there are none. */
+export function viewsBefore(dataFolder: string, generation: number): string | null {
+  const path = join(dataFolder, VIEWS_FILE);
+  return [path, asideName(path, generation)].find((file) => existsSync(file)) ?? null;
+}
+
+/** Under a name of their own, which it returns, so that somebody can look what was in them; null where there are none. */
+export function setViewsAside(dataFolder: string, generation: number): string | null {
+  const path = join(dataFolder, VIEWS_FILE);
+  if (!existsSync(path)) return null;
+  const database = new DatabaseSync(path, { timeout: 5_000 });
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE');
+  database.close();
+  for (let count = 1; ; count++) {
+    const aside = asideName(path, generation) + (count === 1 ? '' : `.${count}`);
+    if (existsSync(aside)) continue;
+    renameSync(path, aside);
+    return aside;
+  }
+}
+
+/** @throws Error that names the file, where it cannot be read */
+export function readSetAside<T>(file: string, mayKnow: string, read: (file: string) => T): T {
+  try {
+    return read(file);
+  } catch (cause) {
+    throw new Error(`${file} cannot be read, and may know ${mayKnow}; put it back, or move it away`, { cause });
+  }
+}
