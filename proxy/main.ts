@@ -23,13 +23,23 @@ const context: CommandContext = {
   warn: (text) => process.stderr.write(text),
 };
 
+/** What follows the log runs on for others: a gateway, a relay. */
+let isFollowing = false;
+
 // A reader that has seen enough (`gateway ledger events … | head`) ends the program; that is no failure. On a full disk
-// whoever asked has no answer, and what was asked for may be done all the same.
+// whoever asked has no answer, and what was asked for may be done all the same. What serves others goes on without a
+// reader: a supervisor that found it ended, and that with a 0, would leave them without it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (isFollowing) {
+    context.warn(`gateway: its first words could not be written (${error.message}); it goes on\n`);
+    return;
+  }
   if (error.code === 'EPIPE') process.exit();
   context.warn(`gateway: the answer could not be written (${error.message}); what was asked for may have been done\n`);
   process.exit(1);
 });
+// Nobody is left to be told.
+process.stderr.on('error', () => undefined);
 
 process.exitCode = await runGatewayProgram(context, process.argv.slice(2));
 
@@ -37,6 +47,7 @@ async function openEventLog(
   { eventLog, data }: Configuration,
   follower?: LogFollower,
 ): ReturnType<CommandContext['openEventLog']> {
+  isFollowing = follower !== undefined;
   // A command looks at little, and is soon done; what is served from has to be whole.
   if (eventLog.kind === 'sqlite')
     return openSqliteEventLog({ path: join(data, 'ledger.db'), isServedFrom: follower !== undefined });

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../gateway/start-gateway.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 
@@ -28,3 +31,40 @@ it('an answer that a full disk does not take ends in one line and a code that is
 it('an answer whose reader has gone is no failure, and no word', async () => {
   expect(await ended('pipe')).toEqual({ said: '', code: 0 });
 });
+
+describe('a gateway whose readers have gone', () => {
+  it.each([
+    ['of its first words', false],
+    ['of its log, too', true],
+  ])('%s serves on until it is stopped', async (_who, isLogGone) => {
+    const port = await freePort();
+    const data = join(temporaryFolder(), 'data');
+    const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', String(port), '--data', data], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    child.stdout.destroy();
+    const said = isLogGone ? null : text(child.stderr);
+    if (isLogGone) child.stderr.destroy();
+    const closed = once(child, 'close');
+    const ready = async (): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.status ?? 0;
+    // Until it is ready, or has ended.
+    await expect.poll(async () => child.exitCode !== null || (await ready()) === 200).toBe(true);
+    // Its first words come after that; these are answered after them.
+    for (let round = 0; round < 5; round++) expect(await ready()).toBe(200);
+    child.kill('SIGTERM');
+    expect((await closed)[0]).toBe(0);
+    if (said !== null) expect(await said).toContain('its first words could not be written (write EPIPE); it goes on');
+  });
+});
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
