@@ -23,6 +23,7 @@ export class CatalogView implements StoredView {
   readonly tables = [TABLE];
   #state: CatalogState = EMPTY_CATALOG;
   #changed: ViewRow[] = [];
+  readonly #listeners: (() => void)[] = [];
 
   get state(): CatalogState {
     return this.#state;
@@ -34,6 +35,12 @@ export class CatalogView implements StoredView {
     this.#evolve(at, data);
     const json = JSON.stringify(z.encode(EVENT_SCHEMAS.CatalogPublished, data));
     this.#changed.push({ table: TABLE, values: [at, json] });
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** After each publication that is new here. */
+  onFolded(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   *takeChanges(): Generator<ViewRow> {

@@ -18,6 +18,7 @@ import { RecoveredRequests } from './recovered-requests.ts';
 import { Drains } from './relay/drains.ts';
 import { RequestAccounting } from './request-accounting.ts';
 import { buildServer } from './server.ts';
+import { UnservedModels } from './unserved-models.ts';
 import { UpstreamDirectory } from './upstream/upstream-directory.ts';
 
 /** What one gateway process consists of. */
@@ -33,6 +34,7 @@ export interface GatewayProcess extends OpenedGateway {
   readonly metrics: GatewayMetrics | null;
   readonly inFlight: InFlight;
   readonly upstreams: UpstreamDirectory;
+  readonly unserved: UnservedModels;
   readonly server: FastifyInstance;
   readonly sweeper: ExpirySweeper;
 }
@@ -46,15 +48,16 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const inFlight = new InFlight(LIMITS.requestsInFlightMax);
   const onFenced = (why: string): void => availability.fence(why);
   const claim = GatewayClaim.of({ ...options, passed: clock.passed, projections, onFenced });
-  const availability = availabilityOf(opened, claim);
+  const upstreams = new UpstreamDirectory(configuration.providers);
+  const unserved = unservedOf(opened, upstreams);
+  const availability = availabilityOf(opened, claim, unserved);
   const onSettledAfter = (latencyMs: number): void => metrics?.settled(latencyMs);
   const isUnderWay = (requestId: RequestId): boolean => holds.has(requestId) && !recovered.has(requestId);
   const settlement = gatewaySettlement({ opened, holds, availability, isUnderWay, onSettledAfter });
   const built = { availability, holds, counts, inFlight, settlement, claim };
   const recovered = recoveredOf(opened, built);
-  const metrics = metricsOf(opened, { ...built, recovered });
+  const metrics = metricsOf(opened, { ...built, recovered, unserved });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
-  const upstreams = new UpstreamDirectory(configuration.providers);
   const server = serverOf(opened, { ...built, fleet, upstreams });
   const sweeper = sweeperOf(opened, built);
   return {
@@ -67,6 +70,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
     metrics,
     inFlight,
     upstreams,
+    unserved,
     server,
     sweeper,
   };
@@ -80,6 +84,7 @@ type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inF
 function availabilityOf(
   { options, clock: watch, projections, journal, ledgerWatch }: OpenedGateway,
   claim: GatewayClaim | null,
+  unserved: UnservedModels,
 ): Availability {
   const { configuration, clock } = options;
   return new Availability({
@@ -87,12 +92,23 @@ function availabilityOf(
     clockDoubt: () => watch.doubt(),
     ledgerDoubt: () => ledgerWatch.doubt(),
     claimDoubt: () => claim?.doubt() ?? null,
+    unserved: () => unserved.describe(),
     projections,
     journal,
     source: configuration.projections.source,
     viewsAgeMsMax: configuration.projections.maxAgeMs,
     journalBytesMax: configuration.journal.maxBytes,
   });
+}
+
+/** Told at the start (become-ready.ts), and of each catalog that comes after it. */
+function unservedOf({ options, projections }: OpenedGateway, upstreams: UpstreamDirectory): UnservedModels {
+  const { clock, logger } = options;
+  const unserved = new UnservedModels({ catalog: projections.catalog, upstreams, clock, logger });
+  projections.catalog.onFolded(() => {
+    if (projections.isLive) unserved.tell();
+  });
+  return unserved;
 }
 
 function recoveredOf(opened: OpenedGateway, { holds, settlement, claim }: Built): RecoveredRequests {
@@ -115,7 +131,7 @@ function recoveredOf(opened: OpenedGateway, { holds, settlement, claim }: Built)
 
 function metricsOf(
   { options, clock: watch, projections, journal }: OpenedGateway,
-  { recovered, settlement, ...measured }: Built & { readonly recovered: RecoveredRequests },
+  { recovered, settlement, ...measured }: Built & Pick<GatewayProcess, 'recovered' | 'unserved'>,
 ): GatewayMetrics | null {
   if (options.configuration.metrics.serve === undefined) return null;
   const pending = (): number => settlement.pending + recovered.count;

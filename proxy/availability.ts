@@ -11,6 +11,8 @@ export interface AvailabilityParts {
   readonly ledgerDoubt: () => string | null;
   /** Why what costs anything is refused, whatever else is admitted; null where it is not. */
   readonly claimDoubt: () => string | null;
+  /** Which models are admitted and can only fail, for want of a provider; null where none. */
+  readonly unserved: () => string | null;
   readonly projections: Pick<Projections, 'ageMs' | 'isLive'>;
   readonly journal: Pick<Journal, 'obstacle'>;
   /** Where the views are fed from. */
@@ -123,7 +125,9 @@ export class Availability {
   /** What is amiss while requests are admitted all the same; null where nothing is, or where none is admitted. */
   degraded(): string | null {
     if (this.refuse() !== null) return null;
-    const amiss = [this.#outage(), this.#stuckOnes(), this.#parts.claimDoubt()].filter((what) => what !== null);
+    const amiss = [this.#outage(), this.#stuckOnes(), this.#parts.claimDoubt(), this.#parts.unserved()].filter(
+      (what) => what !== null,
+    );
     return amiss.length === 0 ? null : amiss.join('; ');
   }
 

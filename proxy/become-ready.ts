@@ -4,7 +4,7 @@ import { UnusableError } from './unusable-error.ts';
 
 type StartedParts = Pick<
   GatewayProcess,
-  'ledgerWatch' | 'projections' | 'clock' | 'claim' | 'recovered' | 'availability' | 'fleet'
+  'ledgerWatch' | 'projections' | 'clock' | 'claim' | 'recovered' | 'availability' | 'fleet' | 'unserved'
 >;
 
 /** What anybody else may find out, too, and then says in the same words. */
@@ -25,6 +25,7 @@ export async function becomeReady(parts: StartedParts): Promise<void> {
   await step('the name of this proxy cannot be claimed', claim?.take());
   await step('the requests of the last run cannot be settled', recovered.settle());
   parts.availability.serve();
+  parts.unserved.tell();
   parts.fleet?.upkeep.start();
 }
 

@@ -159,13 +159,14 @@ export class Gateway {
    * What the clock is compared with is then when they were last current.
    */
   #serveWithoutLog(): void {
-    const { availability, projections, recovered, clock, options } = this.#process;
+    const { availability, projections, recovered, clock, unserved, options } = this.#process;
     if (this.#stopping !== null) return;
     if (!availability.isServing) {
       if (projections.ageMs(options.clock()) === null || !recovered.hold()) return;
       if (projections.restoredMarkMs !== null)
         clock.hasBeen(projections.restoredMarkMs, 'the time at which the views were last current');
       availability.serve();
+      unserved.tell();
     }
     if (availability.refuse() === null) this.#ready.resolve();
   }

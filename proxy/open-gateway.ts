@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { noteProviders } from '../ledger/catalog/gateway-providers.ts';
 import { type Journal, openJournal } from '../ledger/journal/journal.ts';
 import { journalFolder } from '../ledger/journal/segment-folder.ts';
 import { VIEWS_FILE } from '../projections/known-views.ts';
@@ -51,5 +52,6 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
     ...follower,
     onLedgerEvent: (event) => ledgerWatch.heard(event),
   });
+  noteProviders(configuration);
   return { options, clock, journal: opened.journal, ledgerWatch, projections };
 }

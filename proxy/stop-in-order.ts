@@ -1,4 +1,5 @@
 import { LIMITS } from '../contracts/limits.ts';
+import { forgetProviders } from '../ledger/catalog/gateway-providers.ts';
 import type { MetricsServer } from '../ledger/metrics-server.ts';
 import type { GatewayProcess } from './assemble-gateway.ts';
 import { within } from './within.ts';
@@ -25,6 +26,8 @@ export async function stopInOrder(gateway: GatewayProcess, metricsServer: Metric
   await gateway.sweeper.close();
   await gateway.projections.close();
   await gateway.ledgerWatch.close();
+  // While the folder is locked with the journal: afterwards the note may be the next gateway's.
+  forgetProviders(configuration.data);
   await gateway.journal.close();
   await gateway.clock.close();
   gateway.claim?.ended();

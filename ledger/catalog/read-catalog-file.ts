@@ -3,15 +3,17 @@ import { parse as parseYaml } from 'yaml';
 import { type CatalogFile, catalogFileSchema } from '../../contracts/catalog.ts';
 import { ConfigurationError } from '../../contracts/configuration.ts';
 import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
+import { nearName } from '../../contracts/near-name.ts';
+import type { KnownProviders } from './gateway-providers.ts';
 
 /**
- * Reads a catalog file (YAML or JSON). Providers that the file names must be among those given, where they are given.
+ * Reads a catalog file (YAML or JSON). Providers that the file names must be among those that are known.
  * @throws ConfigurationError with every fault and its path.
  */
-export function readCatalogFile(file: string, providers: readonly string[] | null): CatalogFile {
+export function readCatalogFile(file: string, known: KnownProviders): CatalogFile {
   const result = catalogFileSchema.safeParse(readYaml(file), { reportInput: true });
   if (!result.success) throw new ConfigurationError(file, fieldFaults(result.error).map(describeFault));
-  const faults = providers === null ? [] : unknownProviders(result.data, providers);
+  const faults = unknownProviders(result.data, known);
   if (faults.length > 0) throw new ConfigurationError(file, faults);
   return result.data;
 }
@@ -24,10 +26,15 @@ function readYaml(file: string): unknown {
   }
 }
 
-const unknownProviders = ({ models }: CatalogFile, providers: readonly string[]): string[] =>
-  models.flatMap((model, index) =>
-    model.upstreams
-      .map(({ provider }, place) => ({ provider, path: `models.${index}.upstreams.${place}.provider` }))
-      .filter(({ provider }) => provider !== 'mock' && !providers.includes(provider))
-      .map(({ provider, path }) => `${path}: the configuration has no provider ${JSON.stringify(provider)}`),
+const unknownProviders = ({ models }: CatalogFile, { names, of, remedy }: KnownProviders): string[] =>
+  models.flatMap(({ id, upstreams }, index) =>
+    upstreams.flatMap(({ provider }, place) => {
+      if (names.includes(provider)) return [];
+      const near = nearName(provider, names);
+      const meant = near === null ? '' : ` (is ${near} meant?)`;
+      return [
+        `models.${index}.upstreams.${place}.provider: ${of} has no provider ${JSON.stringify(provider)}${meant}, which the ` +
+          `model ${id} needs; it has ${names.join(', ')}. What to do: ${remedy}`,
+      ];
+    }),
   );

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { SHIPPED } from '../../contracts/betas.ts';
 import type { CatalogModel } from '../../contracts/catalog.ts';
+import type { Configuration } from '../../contracts/configuration.ts';
 import { formatUsd, microUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 import { type CatalogState, loadCatalog } from '../catalog/catalog-state.ts';
 import { describeCheaperBetas } from '../catalog/cheaper-betas.ts';
+import { type KnownProviders, knownProviders } from '../catalog/gateway-providers.ts';
 import { publishCatalog } from '../catalog/publish-catalog.ts';
 import { readCatalogFile } from '../catalog/read-catalog-file.ts';
 import { describeUnknownNames } from '../catalog/unknown-names.ts';
@@ -29,9 +31,8 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
     .argument('<file>', 'YAML or JSON; contracts/example-catalog.yaml shows every field')
     .addHelpText('after', '\nExample:\n  gateway catalog publish contracts/example-catalog.yaml')
     .action(async (file: string, _options: unknown, command: Command) => {
-      const { providers } = configurationOf(context, command);
       // Before anything is begun for it.
-      const read = readCatalogFile(file, Object.keys(providers));
+      const read = readCatalogFile(file, providersFor(configurationOf(context, command)));
       await withBegunLog(context, command, async (log) => {
         const recording = recordingOf(context);
         const result = await publishCatalog(log, read, recording);
@@ -70,6 +71,15 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
         show(context, command, { json: { version, hash, models: [...state.models.values()] }, text: textOf(state) });
       });
     });
+}
+
+/** @throws CommandError where what the running gateway has cannot be told */
+function providersFor(configuration: Configuration): KnownProviders {
+  try {
+    return knownProviders(configuration);
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error), EXIT.unavailable);
+  }
 }
 
 function textOf({ version, hash, models }: CatalogState): string {

@@ -63,8 +63,9 @@ export const reasonArgument = (text: string): string => lineArgument(text, 'word
 
 export const nameArgument = (text: string): string => lineArgument(text, 'a name');
 
-export const listArgument = (text: string): string[] =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
+/** Each once, in the order in which they stand. */
+export function listArgument(text: string): string[] {
+  const items = text.split(',').map((item) => item.trim());
+  if (items.includes('')) throw new InvalidArgumentError('expected names with commas between, none of them empty');
+  return [...new Set(items)];
+}

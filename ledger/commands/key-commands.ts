@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
+import type { EventLog } from '../../contracts/event-log.ts';
 import { type AccountId, keyId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd } from '../../contracts/money.ts';
+import { nearName } from '../../contracts/near-name.ts';
 import { loadAccount } from '../account/load-account.ts';
 import { newKey } from '../account/new-key.ts';
+import { loadCatalog } from '../catalog/catalog-state.ts';
 import { accountArgument, instantArgument, listArgument, nameArgument, usdArgument } from './command-arguments.ts';
 import {
   type CommandContext,
@@ -21,6 +24,7 @@ interface IssueOptions {
   readonly expires?: number;
   readonly models?: string[];
   readonly monthlyLimitUsd?: MicroUsd;
+  readonly keyOnly?: boolean;
 }
 
 /** `gateway key issue|revoke|list`. */
@@ -33,9 +37,10 @@ export function addKeyCommands(key: Command, context: CommandContext): void {
     .option('--expires <instant>', 'when it ends; never otherwise', instantArgument)
     .option('--models <ids>', 'the only models that it may call, with commas between', listArgument)
     .option('--monthly-limit-usd <amount>', 'how much it may spend in a calendar month (UTC)', usdArgument)
+    .option('--key-only', 'print the key and nothing else (with --json as one JSON string), for scripts')
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway key issue acct_demo --name laptop\n  gateway key issue acct_demo --models opal-medium,svc-mock --monthly-limit-usd 20',
+      '\nExamples:\n  gateway key issue acct_demo --name laptop\n  gateway key issue acct_demo --models opal-medium,svc-mock --monthly-limit-usd 20\n  KEY=$(gateway key issue acct_demo --key-only)',
     )
     .action(async (id: AccountId, options: IssueOptions, command: Command) => issue(id, options, command, context));
 
@@ -67,6 +72,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
   await withEventLog(context, command, async (log) => {
     const { secret, keyId: issued, sha256, last4 } = newKey();
     const { name, models = null, monthlyLimitUsd = null, expires = null } = options;
+    if (models !== null) await refuseUnknownModels(log, models);
     const { recordedAt } = await runAccountCommand(context, log, id, {
       type: 'IssueKey',
       keyId: keyId(issued),
@@ -79,11 +85,36 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
       monthlyLimit: monthlyLimitUsd,
       nowMs: context.clock(),
     });
+    if (options.keyOnly === true) {
+      show(context, command, { json: secret, text: secret });
+      return;
+    }
     showWritten(context, command, recordedAt, {
       json: { accountId: id, keyId: issued, key: secret },
       text: `${secret}\n\n${issued} of ${id}. This is the only time that the key is shown.`,
     });
   });
+}
+
+/** A key for a model that there is not would refuse each of its requests. @throws CommandError */
+async function refuseUnknownModels(log: EventLog, models: readonly string[]): Promise<void> {
+  const catalog = await loadCatalog(log);
+  if (catalog.version === 0)
+    throw new CommandError(
+      '--models: no catalog is published yet, so that there is no model to name: gateway catalog publish FILE first',
+      EXIT.refused,
+    );
+  const known = [...catalog.models.keys()];
+  const unknown = models.filter((model) => !catalog.models.has(model));
+  if (unknown.length === 0) return;
+  const told = unknown.map((model) => {
+    const near = nearName(model, known);
+    return near === null ? JSON.stringify(model) : `${JSON.stringify(model)} (is ${near} meant?)`;
+  });
+  throw new CommandError(
+    `--models: the catalog has no model ${told.join(', ')}; it has ${known.join(', ')}`,
+    EXIT.refused,
+  );
 }
 
 async function list(id: AccountId, command: Command, context: CommandContext): Promise<void> {

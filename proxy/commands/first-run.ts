@@ -4,6 +4,7 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountId, grantId, keyId } from '../../contracts/ids.ts';
 import { newKey } from '../../ledger/account/new-key.ts';
 import { loadCatalog } from '../../ledger/catalog/catalog-state.ts';
+import { configuredProviders } from '../../ledger/catalog/gateway-providers.ts';
 import { publishCatalog } from '../../ledger/catalog/publish-catalog.ts';
 import { readCatalogFile } from '../../ledger/catalog/read-catalog-file.ts';
 import { type CommandContext, recordingOf } from '../../ledger/commands/command-context.ts';
@@ -20,7 +21,7 @@ export async function publishFirstCatalog(
   const { version } = await loadCatalog(log);
   if (version > 0) return;
   const file = configuration.catalog ?? EXAMPLE_CATALOG;
-  await publishCatalog(log, readCatalogFile(file, Object.keys(configuration.providers)), recordingOf(context));
+  await publishCatalog(log, readCatalogFile(file, configuredProviders(configuration)), recordingOf(context));
 }
 
 export interface DemoAccount {

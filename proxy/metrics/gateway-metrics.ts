@@ -6,6 +6,7 @@ import type { Holds } from '../admission/holds.ts';
 import type { Availability } from '../availability.ts';
 import type { GatewayClock } from '../clock/gateway-clock.ts';
 import type { InFlight } from '../in-flight.ts';
+import type { UnservedModels } from '../unserved-models.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 /** Where the figures are; each is read when somebody asks for the metrics. */
@@ -13,6 +14,7 @@ export interface MeasuredParts {
   readonly clock: () => number;
   readonly watch: Pick<GatewayClock, 'doubt' | 'jumps' | 'skewMs'>;
   readonly availability: Availability;
+  readonly unserved: Pick<UnservedModels, 'count'>;
   readonly projections: Pick<Projections, 'ageMs' | 'accounts'>;
   readonly journal: Pick<Journal, 'bytes' | 'open' | 'obstacle'>;
   /** Requests that have ended, in this run or an earlier one, and are not in the ledger yet. */
@@ -73,6 +75,11 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
     const ageMs = projections.ageMs(clock());
     return ageMs === null ? Number.POSITIVE_INFINITY : ageMs / 1_000;
   });
+  gauge(
+    'models_without_provider',
+    'Models of the catalog that the configuration has no provider for: every request for them fails',
+    () => parts.unserved.count,
+  );
   gauge('journal_bytes', 'Bytes of the journal that are still needed', () => journal.bytes);
   gauge('journal_open_requests', 'Requests in the journal that are not settled', () => journal.open);
   gauge('settlements_pending', 'Requests that have ended and are not in the ledger yet', pending);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountId, commandId, uuidV7 } from '../../contracts/ids.ts';
@@ -34,6 +34,7 @@ describe('without a running gateway', () => {
       'acct_ada',
     );
     expect(opened).toMatchObject({ accountId: 'acct_ada', kind: 'personal', trialMicroUsd: '5000000' });
+    await json('catalog', 'publish', EXAMPLE);
     expect(await json('credits', 'grant', 'acct_ada', '--usd', '12.50')).toMatchObject({ amountMicroUsd: '12500000' });
     const { key, keyId } = await json(
       'key',
@@ -118,7 +119,10 @@ describe('without a running gateway', () => {
   });
 
   it('publishes a catalog, says what changes, and does not publish the same again', async () => {
-    expect((await run('catalog', 'publish', EXAMPLE)).stdout).toContain('published catalog version 1');
+    const file = join(data, 'catalog.yaml');
+    writeFileSync(file, readFileSync(EXAMPLE, 'utf8').replace('opal-large', 'opal-larger'));
+    expect((await run('catalog', 'publish', file)).stdout).toContain('published catalog version 2');
+    expect((await run('catalog', 'publish', EXAMPLE)).stdout).toContain('published catalog version 3');
     expect((await run('catalog', 'publish', EXAMPLE)).stdout).toContain('nothing changes');
     expect((await run('catalog', 'show')).stdout).toMatch(/opal-medium .*3\.00/);
   });

@@ -28,6 +28,7 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     clockDoubt: () => state.clockDoubt,
     ledgerDoubt: () => null,
     claimDoubt: () => state.claimDoubt,
+    unserved: () => null,
     projections: views,
     journal,
     viewsAgeMsMax: MAX_AGE_MS,

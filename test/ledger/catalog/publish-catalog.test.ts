@@ -170,7 +170,11 @@ describe('a beta with a price of its own', () => {
 
 describe('publishing', () => {
   test('the file of a catalog from before there were betas and prices a use changes nothing', () => {
-    const file = readCatalogFile(new URL('../../../contracts/example-catalog.yaml', import.meta.url).pathname, null);
+    const file = readCatalogFile(new URL('../../../contracts/example-catalog.yaml', import.meta.url).pathname, {
+      names: ['mock'],
+      of: 'the gateway',
+      remedy: 'none',
+    });
     const plain = { models: file.models.map((one) => ({ ...one, uses: {}, betas: { shipped: true, listed: [] } })) };
     // What the program without them made of that file.
     expect(decideCatalog(EMPTY_CATALOG, plain, AT)?.hash).toBe(

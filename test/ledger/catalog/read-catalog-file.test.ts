@@ -40,21 +40,20 @@ function faultsOf(action: () => unknown): readonly string[] {
   return [];
 }
 
+const having = (...providers: string[]) => ({ names: ['mock', ...providers], of: 'the gateway', remedy: 'add it' });
+
 describe('a catalog file', () => {
   test('is read with the providers of the configuration, of which mock is always one', () => {
     const file = fileOf(stringify({ models: [model] }));
-    expect(readCatalogFile(file, ['main']).models[0]?.upstreams).toEqual(model.upstreams);
+    expect(readCatalogFile(file, having('main')).models[0]?.upstreams).toEqual(model.upstreams);
   });
 
   test('that names a provider which is not configured is told the path', () => {
     const file = fileOf(stringify({ models: [model] }));
-    expect(faultsOf(() => readCatalogFile(file, ['spare']))).toEqual([
-      'models.0.upstreams.1.provider: the configuration has no provider "main"',
+    expect(faultsOf(() => readCatalogFile(file, having('spare', 'maim')))).toEqual([
+      'models.0.upstreams.1.provider: the gateway has no provider "main" (is maim meant?), which the model opal-medium needs; ' +
+        'it has mock, spare, maim. What to do: add it',
     ]);
-  });
-
-  test('is read without looking at providers where none are given', () => {
-    expect(faultsOf(() => readCatalogFile(fileOf(stringify({ models: [model] })), null))).toEqual([]);
   });
 
   test('that is wrong is told the file and every path', () => {
@@ -66,15 +65,15 @@ describe('a catalog file', () => {
         ],
       }),
     );
-    const faults = faultsOf(() => readCatalogFile(file, ['main']));
+    const faults = faultsOf(() => readCatalogFile(file, having('main')));
     expect(faults.map((fault) => fault.split(':')[0])).toEqual(
       expect.arrayContaining(['models.0.price', 'models.1.label']),
     );
-    expect(() => readCatalogFile(file, ['main'])).toThrow(`${file}:\n  models.0.price`);
+    expect(() => readCatalogFile(file, having('main'))).toThrow(`${file}:\n  models.0.price`);
   });
 
   test('that is missing, or not YAML, is told in the same way', () => {
-    expect(faultsOf(() => readCatalogFile(join(folder, 'none.yaml'), null))[0]).toMatch(/ENOENT/);
-    expect(faultsOf(() => readCatalogFile(fileOf('models: ['), null))).toHaveLength(1);
+    expect(faultsOf(() => readCatalogFile(join(folder, 'none.yaml'), having()))[0]).toMatch(/ENOENT/);
+    expect(faultsOf(() => readCatalogFile(fileOf('models: ['), having()))).toHaveLength(1);
   });
 });

@@ -1,0 +1,46 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { expect, it, onTestFinished } from 'vitest';
+import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { programInProcess } from './program-in-process.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+/** A command of the program as the README has it: in a line of its own, or in the middle of a sentence. */
+const COMMANDS = /(?:npm run (?:-s )?gateway --|`gateway) ([a-z]+(?: [a-z-]+)?)/g;
+/** What starts a program by the name `gateway` from npm's registry, where this one is not installed. */
+const FROM_REGISTRY = /(?:npx|npm exec|npm x|pnpm dlx|bunx) (?:-\S+ )*gateway\b/;
+
+it('no page, message or comment tells anybody to run a package of the name `gateway` from npm’s registry', () => {
+  const files = execFileSync('git', ['ls-files', '*.md', '*.ts', '*.yaml', '*.json', '.ci'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  const telling = files
+    .trim()
+    .split('\n')
+    .filter((file) => FROM_REGISTRY.test(readFileSync(join(ROOT, file), 'utf8')));
+  expect(telling).toEqual([]);
+  const { private: isPrivate, name, scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  expect({ isPrivate, isOther: name !== 'gateway', run: scripts.gateway }).toEqual({
+    isPrivate: true,
+    isOther: true,
+    run: 'exec node proxy/main.ts',
+  });
+});
+
+it('each command of the README is one that the program has', async () => {
+  const program = await programInProcess();
+  onTestFinished(() => program.close());
+  const commands = [...README.matchAll(COMMANDS)].map(([, words = '']) => words);
+  expect(commands.length).toBeGreaterThan(15);
+  expect(commands.filter((words) => !isCommand(gatewayProgram(program.context), words.split(' ')))).toEqual([]);
+});
+
+function isCommand(above: Command, [word, ...rest]: readonly string[]): boolean {
+  if (word === undefined || above.commands.length === 0) return true;
+  const named = above.commands.find((command) => command.name() === word);
+  return named !== undefined && isCommand(named, rest);
+}
