@@ -109,8 +109,8 @@ export class MessageRelay {
   }
 
   onError(error: UpstreamError): void {
-    if (this.#phase === 'ended') return;
     this.#passPieces();
+    if (this.#phase === 'ended') return;
     if (this.#phase === 'waiting' && this.#isClientGone && isOverTime(error.kind)) {
       this.#endAbandoned();
       return;
@@ -196,6 +196,7 @@ export class MessageRelay {
     const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
     if (this.#refused !== null) {
       this.#refused.add(bytes);
+      if (this.#refused.isTooLong) this.#passRefusal();
       return;
     }
     this.#meter?.push(bytes);

@@ -21,12 +21,17 @@ export class RefusedBody {
 
   add(piece: Buffer): void {
     this.#bytes += piece.length;
-    if (this.#bytes <= REFUSED_BODY_BYTES_MAX) this.#pieces.push(piece);
-    else this.#pieces = [];
+    if (this.isTooLong) this.#pieces = [];
+    else this.#pieces.push(piece);
+  }
+
+  /** Nothing that is still to come changes what is told: it need not be waited for, and may never end. */
+  get isTooLong(): boolean {
+    return this.#bytes > REFUSED_BODY_BYTES_MAX;
   }
 
   end(words: UpstreamWords): Refusal {
-    if (this.#bytes > REFUSED_BODY_BYTES_MAX || isEncoded(this.#headers))
+    if (this.isTooLong || isEncoded(this.#headers))
       return refusal('invalid_request', 'the model refused the request, and what it said cannot be passed on');
     return saidRefusal(this.#status, Buffer.concat(this.#pieces), words);
   }
