@@ -24,15 +24,39 @@ const noteSchema = z.strictObject({
 });
 export type FolderNote = z.infer<typeof noteSchema>;
 
-/** Null where there is none. @throws Error when the file is not of its form. */
+/** The note says nothing. The message is all an operator needs. */
+export class FolderNoteError extends Error {
+  override readonly name = 'FolderNoteError';
+}
+
+/**
+ * Null where there is none. One that says nothing is not taken for none: what it alone knew is gone, and whether what the
+ * views and the journal know is enough is for an operator to say. @throws FolderNoteError when the file is not of its form
+ */
 export function readNote(dataFolder: string): FolderNote | null {
   const file = join(dataFolder, NOTE_FILE);
+  let text: string | null = null;
   try {
-    return noteSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    text = readFileSync(file, 'utf8');
+    return noteSchema.parse(JSON.parse(text));
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
-    throw new Error(`${file} does not say which ledger the folder belongs to; put it back, or move it away`, { cause });
+    throw new FolderNoteError(
+      `${file} ${whyUnread(text, cause)}; put it back as it was, or move it away: ${WHO_ELSE}`,
+      {
+        cause,
+      },
+    );
   }
+}
+
+const WHO_ELSE = 'without it, the views and the journal of the folder say what its ledger must have';
+
+function whyUnread(text: string | null, cause: unknown): string {
+  if (text === null) return `cannot be read (${cause instanceof Error ? cause.message : String(cause)})`;
+  const isBlank = text.replaceAll('\0', '').trim() === '';
+  const what = isBlank ? 'is empty, as a loss of power can leave a file' : 'is not of its form';
+  return `${what}, and does not say which ledger the folder belongs to`;
 }
 
 /** On disk when it returns, whole or not at all. */

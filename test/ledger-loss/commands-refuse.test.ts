@@ -71,3 +71,16 @@ describe('a command', () => {
     await expect(proven(site)).rejects.toThrow(/what .* knows of its ledger cannot be read: .*ledger-id/);
   });
 });
+
+it.each([
+  ['is empty', '', /ledger-id is empty, as a loss of power can leave a file, and/],
+  ['is nothing but NUL bytes', '\0'.repeat(191), /ledger-id is empty, as a loss of power can leave a file, and/],
+  ['is cut', '{"ledgerId":', /ledger-id is not of its form, and/],
+])('a start on a folder whose note %s ends in one line that says how to mend it', async (_what, text, message) => {
+  const site = await siteOf(null);
+  writeFileSync(join(site.data, 'ledger-id'), text);
+  const { exitCode, stderr } = await runProgram('--config', site.configPath, 'serve', '--port', '0');
+  expect(exitCode).toBe(4);
+  expect(stderr).toMatch(message);
+  expect(stderr).toMatch(/^gateway: .*; put it back as it was, or move it away: [^\n]*\n$/);
+});
