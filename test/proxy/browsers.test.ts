@@ -44,6 +44,11 @@ describe('a call with a key', () => {
     });
   });
 
+  it('is allowed however the header is spelled that a browser asks for', async () => {
+    const asked = await preflight(open, '/v1/messages', APP, `X-Api-Key , ${DIRECT.toUpperCase()}`);
+    expect([asked.status, asked.headers['access-control-allow-origin']]).toEqual([204, APP]);
+  });
+
   it.each([true, false])('has its answer readable there, stream %s, as are refusals', async (stream) => {
     for (const [model, status] of [
       ['opal-medium', 200],

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
@@ -105,6 +106,22 @@ describe('a proxy among several', () => {
     };
     expect(await one.hold('a', 50n)).toBe('held');
     expect(between).toBe(13);
+  });
+
+  it('is tried no more once its time is over, though they go on coming between', async () => {
+    const one = await startWithoutUpkeep('proxy_1', 300);
+    let between = 0;
+    scene.log.faults = () => {
+      write(limitSet(1_000 + ++between));
+      return { type: 'none' };
+    };
+    expect(await one.hold('a', 50n)).toBe('log_away');
+    const triesIn = async (waitedMs: number): Promise<number> => {
+      const before = between;
+      await delay(waitedMs);
+      return between - before;
+    };
+    await expect.poll(() => triesIn(1_000), { timeout: 8_000 }).toBe(0);
   });
 
   it('takes effect once where the answer to its lease was lost', async () => {
