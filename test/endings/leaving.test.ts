@@ -334,6 +334,30 @@ describe('a client that stops reading', () => {
     expect((await usagesReach(1)).usages).toMatchObject([{ outcome }]);
   });
 
+  it('for long in all is the cause where the total time of its call is over, also long after it has read on', async () => {
+    let passedMs = 0;
+    await start({
+      clock: () => Date.now() + passedMs,
+      settings: { clientStallMs: 60_000 },
+      provider: { totalMs: 4_000, idleMs: 4_000 },
+    });
+    const pieces = LONG.slice(0, -2);
+    upstream.answerWith([head(), ...pieces.map(write), silence]);
+    const answer = await readNoMore();
+    const { writes } = await upstream.seen(0);
+    const sinceMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
+    await expect.poll(sinceMs, WAIT).toBeGreaterThan(1_000);
+    expect(writes.length).toBeLessThan(pieces.length);
+    passedMs = 40_000;
+    const rest = answer.restOrCut();
+    await expect.poll(() => writes.length, WAIT).toBe(pieces.length);
+    // It has kept up for as long by now, so that an upstream that breaks off would do so by itself.
+    await leavingIsSeen();
+    passedMs = 80_000;
+    expect((await rest).isCut).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'client_disconnected', source: 'estimated' }]);
+  });
+
   it('for a while, and reads on, gets all of it', async () => {
     const idleMs = 2_500;
     await start({ settings: { clientStallMs: 60_000 }, provider: { idleMs } });
