@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
-import type { ToDoAgain } from './to-do-again.ts';
+import type { AllToDoAgain } from './all-to-do-again.ts';
 
 /** It names people. */
 const MODE = 0o600;
@@ -11,7 +11,7 @@ const fileOf = (dataFolder: string, generation: number): string =>
   join(dataFolder, `to-do-again.generation-${generation}.json`);
 
 /** For people; on disk when it returns its path, whole or not at all. @throws Error of the file system */
-export function writeToDoAgain(dataFolder: string, generation: number, toDoAgain: ToDoAgain): string {
+export function writeToDoAgain(dataFolder: string, generation: number, toDoAgain: AllToDoAgain): string {
   const file = fileOf(dataFolder, generation);
   replaceFile(file, `${JSON.stringify({ generation, ...toDoAgain }, null, 2)}\n`, MODE);
   return file;

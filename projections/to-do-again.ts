@@ -204,5 +204,6 @@ function missingExceptions(
 
 const exceptionsOf = (state: AccountState) => (state.type === 'open' ? state.exceptions : NO_EXCEPTIONS);
 
-const isAnything = ({ accountId: _, settlesByItself: __, ...lacks }: AccountToDoAgain): boolean =>
+/** Whether there is something of an account to do. */
+export const isAnything = ({ accountId: _, settlesByItself: __, ...lacks }: AccountToDoAgain): boolean =>
   Object.values(lacks).some((part) => (Array.isArray(part) ? part.length > 0 : part !== null && part !== false));

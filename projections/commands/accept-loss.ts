@@ -22,13 +22,12 @@ import { LOCK_FILE } from '../../ledger/journal/folder-lock.ts';
 import { type OpenedJournal, openJournal } from '../../ledger/journal/journal.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { type AllToDoAgain, type AllToDoAgainOptions, findAllToDoAgain } from '../all-to-do-again.ts';
 import { type CarriedOver, carryOver } from '../carry-over.ts';
 import { describeToDoAgain } from '../describe-to-do-again.ts';
 import { compareLedger, type LedgerComparison, readFolder } from '../prove-ledger.ts';
-import { findSettling, type SettlesByItself } from '../settles-by-itself.ts';
-import { findToDoAgain, type ToDoAgain } from '../to-do-again.ts';
+import { findSettling } from '../settles-by-itself.ts';
 import { toDoAgainFile, writeToDoAgain } from '../to-do-again-file.ts';
-import { viewsBefore } from '../views-set-aside.ts';
 
 /** What was given up and carried over, as the command shows it. */
 interface Accepted {
@@ -40,7 +39,7 @@ interface Accepted {
   readonly requests: readonly UnsettleableRequest[];
   readonly carried: CarriedOver;
   /** What only an operator can do again; null where there are no views to know it by. */
-  readonly toDoAgain: ToDoAgain | null;
+  readonly toDoAgain: AllToDoAgain | null;
   /** Where that stands, too: what is printed may be lost, and cannot be had again. */
   readonly toDoAgainFile: string | null;
 }
@@ -114,16 +113,10 @@ async function accept(
   }
 }
 
-interface ToDoAgainParts {
-  readonly dataFolder: string;
-  readonly generation: number;
-  readonly nowMs: number;
-  readonly settling: SettlesByItself;
-}
-
 /** Before anything is given up. @throws CommandError where it cannot be written */
-async function noteToDoAgain(log: EventLog, { dataFolder, generation, nowMs, settling }: ToDoAgainParts) {
-  const toDoAgain = await findToDoAgain(log, viewsBefore(dataFolder, generation), nowMs, settling);
+async function noteToDoAgain(log: EventLog, options: AllToDoAgainOptions) {
+  const { dataFolder, generation } = options;
+  const toDoAgain = await findAllToDoAgain(log, options);
   if (toDoAgain === null) return { toDoAgain, toDoAgainFile: null };
   try {
     return { toDoAgain, toDoAgainFile: writeToDoAgain(dataFolder, generation, toDoAgain) };
@@ -223,15 +216,24 @@ function saysGivenUp(lost: Accepted['lost']): string[] {
 /** For people: the rest of a long list is in its file, and in the answer for machines. */
 const SHOWN_MAX = 200;
 
-function saysToDoAgain(toDoAgain: ToDoAgain | null, file: string | null): string[] {
+function saysToDoAgain(toDoAgain: AllToDoAgain | null, file: string | null): string[] {
   if (toDoAgain === null) return ['what is lost of accounts and prices is not known: there are no views of before'];
-  const lines = describeToDoAgain(toDoAgain);
-  if (lines.length === 0) return [];
-  const more = lines.length > SHOWN_MAX ? [`  and ${lines.length - SHOWN_MAX} more`] : [];
+  const parts = [
+    { title: 'lost, and to be done again or made good by hand:', lines: describeToDoAgain(toDoAgain) },
+    ...toDoAgain.earlier.map((earlier) => ({
+      title:
+        `lost, too, and known from before generation ${earlier.beforeGeneration} only; what was done again since under` +
+        ' other names or ids stands above, or is there:',
+      lines: describeToDoAgain(earlier),
+    })),
+  ].filter(({ lines }) => lines.length > 0);
+  if (parts.length === 0) return [];
   return [
-    'lost, and to be done again or made good by hand:',
-    ...lines.slice(0, SHOWN_MAX).map((line) => `  ${line}`),
-    ...more,
+    ...parts.flatMap(({ title, lines }) => [
+      title,
+      ...lines.slice(0, SHOWN_MAX).map((line) => `  ${line}`),
+      ...(lines.length > SHOWN_MAX ? [`  and ${lines.length - SHOWN_MAX} more`] : []),
+    ]),
     `all of that is in ${file}, as JSON; nothing reads the file`,
   ];
 }

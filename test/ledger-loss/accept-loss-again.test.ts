@@ -124,7 +124,11 @@ it('a backup that is found after the loss of all was accepted brings back nobody
   cpSync(backup, site.ledgerFile);
   await expect(site.start()).rejects.toThrow(/accept-loss/);
   const suspended = ['acct_team'];
-  expect(await acceptAgain(site)).toMatchObject({ generation: 3, revokedKeys: [{ keyId: revoked?.keyId }], suspended });
+  const accepted = await acceptAgain(site);
+  expect(accepted).toMatchObject({ generation: 3, revokedKeys: [{ keyId: revoked?.keyId }], suspended });
+  // What only the views of before both losses know of the day that the backup lacks.
+  const told = { beforeGeneration: 2, catalog: { was: { version: 2 }, is: { version: 1 } } };
+  expect(accepted).toMatchObject({ toDoAgain: { earlier: [told] } });
   const life = await site.start();
   await life.gateway.whenReady();
   const me = await fetch(`${life.gateway.url}/me`, { headers: { 'x-api-key': revoked?.key ?? '' } });

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
@@ -8,7 +8,7 @@ import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
 import { carryOver } from '../../projections/carry-over.ts';
-import { writeKeptRefusals } from '../../projections/kept-refusals.ts';
+import { readKeptRefusals, writeKeptRefusals } from '../../projections/kept-refusals.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { Projections } from '../../projections/projections.ts';
 import { type ProgramInProcess, programInProcess } from '../commands/program-in-process.ts';
@@ -289,6 +289,50 @@ it('of two folders that do the same at once both go over', async () => {
   expect(await takeOver(log, folder, 2)).toMatchObject({ revokedKeys: [], suspended: [] });
   expect(other).toEqual([]);
   expect(await refusedIn(found, key)).toEqual({ isRevoked: true, suspended: 'fraud' });
+});
+
+describe('views that were set aside before there was a file of who is refused', () => {
+  it('are named where they cannot be read, and nothing is taken over until they are moved away', async () => {
+    const { folder, putBack } = await folderWithRefusals();
+    const file = join(folder, 'views.db.before-generation-2');
+    writeFileSync(file, 'this is no database. '.repeat(100));
+    const found = await putBack();
+    const before = await found.log.headPosition();
+    await expect(takeOver(found.log, folder, 3)).rejects.toThrow(
+      `${file} cannot be read, and may know who was refused`,
+    );
+    expect(await found.log.headPosition()).toBe(before);
+    renameSync(file, join(folder, 'elsewhere'));
+    expect(await takeOver(found.log, folder, 3)).toMatchObject({ suspended: [ADA] });
+  });
+
+  /** Views of the account, suspended or not, as a file of that name. */
+  async function setAside(folder: string, name: string, generation: number, reason: string | null) {
+    const { program } = await backup();
+    if (reason !== null) await program.run('account', 'suspend', ADA, '--reason', reason);
+    await serve(program.log, folder, generation);
+    renameSync(join(folder, VIEWS_FILE), join(folder, name));
+  }
+  const keptIn = (folder: string) => readKeptRefusals(folder).map(({ suspended }) => suspended?.reason);
+
+  it('are read by their generations, and within one as they were set aside: the last word counts', async () => {
+    const folder = temporaryFolder();
+    await setAside(folder, 'views.db.before-generation-10', 9, 'tenth');
+    await setAside(folder, 'views.db.before-generation-9', 8, 'ninth');
+    expect(keptIn(folder)).toEqual(['tenth']);
+    await setAside(folder, 'views.db.before-generation-10.10', 9, 'tenth of the tenth');
+    await setAside(folder, 'views.db.before-generation-10.2', 9, 'second of the tenth');
+    expect(keptIn(folder)).toEqual(['tenth of the tenth']);
+    await setAside(folder, 'views.db.before-generation-11', 10, null);
+    expect(keptIn(folder)).toEqual([]);
+  });
+
+  it('that are of an earlier generation than others lift nothing, wherever they stand', async () => {
+    const folder = temporaryFolder();
+    await setAside(folder, 'views.db.before-generation-3', 2, 'fraud');
+    await setAside(folder, 'views.db.before-generation-4', 1, null);
+    expect(keptIn(folder)).toEqual(['fraud']);
+  });
 });
 
 it('a file that cannot be read is named, and nothing is taken over', async () => {

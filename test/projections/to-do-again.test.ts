@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
@@ -8,6 +8,9 @@ import { type AccountId, accountId, accountStream, commandId, NO_STREAM, revisio
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
+import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
+import { findAllToDoAgain } from '../../projections/all-to-do-again.ts';
 import { describeToDoAgain } from '../../projections/describe-to-do-again.ts';
 import { Projections } from '../../projections/projections.ts';
 import { findToDoAgain, type ToDoAgain } from '../../projections/to-do-again.ts';
@@ -278,6 +281,66 @@ it('a ledger without any catalog has lost the prices of all models, of which a l
     'catalog: version 2 was in force, the ledger has none: publish it again; ' +
       'prices differ of m0, m1, m2, m3, m4, m5, m6, m7, m8, m9 and 2 more',
   ]);
+});
+
+describe('views that earlier losses have set aside', () => {
+  /** The day is lost with all else; what is opened anew knows little, and the backup without that day is found. */
+  async function foundAfterAll() {
+    const { data, left } = await ledgerWithLostDay();
+    renameSync(join(data, 'views.db'), join(data, 'views.db.before-generation-2'));
+    const anew = await copyOf(null, join(data, 'anew.db'));
+    const again = [opened, granted('anew', 5), keyIssued({ keyId: OTHER_KEY })];
+    const revoked: AccountEvent = {
+      type: 'ApiKeyRevoked',
+      data: { keyId: OTHER_KEY, revokedAt: '2026-11-06T13:00:00.000Z' },
+    };
+    await anew.append(accountStream(ACCOUNT), NO_STREAM, encodeEvents([...again, revoked], recording()));
+    await viewsOf(anew, data);
+    const find = (log: EventLog) =>
+      findAllToDoAgain(log, { dataFolder: data, generation: 3, nowMs: IN_MONTH, settling: new Map() });
+    return { data, left, find };
+  }
+
+  it('are asked, too, where the ledger does not have the generation that they were set aside for', async () => {
+    const { data, left, find } = await foundAfterAll();
+    const found = await find(left);
+    expect(found?.accounts).toMatchObject([{ accountId: ACCOUNT, grants: [{ grantId: 'anew' }], keys: [] }]);
+    expect(found?.earlier).toMatchObject([
+      {
+        ...{ beforeGeneration: 2, views: join(data, 'views.db.before-generation-2') },
+        catalog: { was: { version: 2 }, is: { version: 1 } },
+        // The key that newer views know as revoked is not to be issued again.
+        accounts: [
+          { accountId: BOB, isReinstatementLost: true },
+          { accountId: EVE, grants: [{ grantId: 'e' }], suspended: 'fraud' },
+          { accountId: ACCOUNT, keys: [], limits: [], balance: { was: '-10', is: '90' }, exceptions: [{}, {}] },
+        ],
+      },
+    ]);
+  });
+
+  it('are not asked again once the ledger goes on from what they have told', async () => {
+    const { left, find } = await foundAfterAll();
+    const state = await readLedgerState(left);
+    const parts = { lost: [], untold: 0, requests: [], reason: 'test', nowMs: IN_MONTH, recording: recording() };
+    expect(await acceptLoss(left, { ...parts, state, known: null })).toMatchObject({ generation: 2 });
+    expect(await find(left)).toMatchObject({ accounts: [{ accountId: ACCOUNT }], earlier: [] });
+  });
+
+  it('are all there is to ask where a generation has left none', async () => {
+    const { data, left, find } = await foundAfterAll();
+    rmSync(join(data, 'views.db'));
+    expect(await find(left)).toMatchObject({ catalog: { was: { version: 2 } }, accounts: [{}, {}, {}], earlier: [] });
+    rmSync(join(data, 'views.db.before-generation-2'));
+    expect(await find(left)).toBe(null);
+  });
+
+  it('are named where they cannot be read', async () => {
+    const { data, left, find } = await foundAfterAll();
+    const file = join(data, 'views.db.before-generation-2');
+    writeFileSync(file, 'no database, and longer than the head of one'.repeat(20));
+    await expect(find(left)).rejects.toThrow(`${file} cannot be read, and may know what was lost`);
+  });
 });
 
 const END_MS = Date.parse('2026-12-01T00:00:00.000Z');
