@@ -19,10 +19,13 @@ export interface FileTrouble {
  */
 export class OpenedFile {
   readonly #parts: readonly { readonly path: string; readonly identity: string }[];
+  /** Of the file itself: events are only added, so it never has fewer. */
+  #bytes = 0n;
 
   private constructor(path: string) {
     this.#parts = ENDS.flatMap((end) => {
-      const identity = identityAt(path + end);
+      const { identity, bytes } = partAt(path + end);
+      if (end === '') this.#bytes = bytes;
       return identity === null ? [] : [{ path: path + end, identity }];
     });
   }
@@ -42,27 +45,53 @@ export class OpenedFile {
     return this.#parts[0]?.identity ?? null;
   }
 
+  /** Another file was copied into the very file that is open. */
+  get isOverwritten(): boolean {
+    const [file] = this.#parts;
+    if (file === undefined) return false;
+    const { identity, bytes } = partAt(file.path);
+    return identity === file.identity && this.#hasShrunk(bytes);
+  }
+
   /** Null while what was opened is at its place. Some microseconds. */
   trouble(): FileTrouble | null {
     for (const part of this.#parts) {
       const found = partAt(part.path);
-      if (found.identity === part.identity) continue;
+      if (found.identity === part.identity) {
+        if (part === this.#parts[0] && this.#hasShrunk(found.bytes))
+          return { isReplaced: true, message: `${part.path} was overwritten while it was open` };
+        continue;
+      }
       if (found.identity !== null) return { isReplaced: true, message: `${part.path} was replaced while it was open` };
       const message = `${part.path} is not at its place any more (${found.why}): nothing is read or written until that very file is back`;
       return { isReplaced: false, message };
     }
     return null;
   }
+
+  /** Another file was copied into this one: what moves a -wal into it makes it longer, if anything. */
+  #hasShrunk(bytes: bigint): boolean {
+    if (bytes < this.#bytes) return true;
+    this.#bytes = bytes;
+    return false;
+  }
 }
 
 const identityAt = (path: string): string | null => partAt(path).identity;
 
-function partAt(path: string): { readonly identity: string | null; readonly why: string } {
+interface FoundPart {
+  readonly identity: string | null;
+  readonly bytes: bigint;
+  /** Why it is not known. */
+  readonly why: string;
+}
+
+function partAt(path: string): FoundPart {
   try {
     const found = lookAt(path);
-    if (found === null) return { identity: null, why: 'it was removed or moved away while it was open' };
-    return { identity: identityOf(found), why: 'it has no inode' };
+    if (found === null) return { identity: null, bytes: 0n, why: 'it was removed or moved away while it was open' };
+    return { identity: identityOf(found), bytes: found.size, why: 'it has no inode' };
   } catch (fault) {
-    return { identity: null, why: messageOf(fault) };
+    return { identity: null, bytes: 0n, why: messageOf(fault) };
   }
 }

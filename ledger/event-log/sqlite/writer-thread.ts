@@ -1,7 +1,7 @@
 import { checkFile } from './check-file.ts';
 import { groupCommit } from './group-commit.ts';
 import type { AppendedGroup, AppendGroup } from './messages.ts';
-import { openForAppends } from './open-database.ts';
+import { closeWithoutCheckpoint, openForAppends } from './open-database.ts';
 import { OpenedFile } from './opened-file.ts';
 import { runThread } from './run-thread.ts';
 import { recordWal } from './wal-record.ts';
@@ -14,5 +14,12 @@ runThread<AppendGroup, AppendedGroup>(({ path, busyMs, isServedFrom }) => {
     return openForAppends(path, busyMs);
   });
   recordWal(path);
-  return { file, answer: commitWhileInPlace(groupCommit(database, busyMs), file), close: () => database.close() };
+  return {
+    file,
+    answer: commitWhileInPlace(groupCommit(database, busyMs), file),
+    close: () => {
+      if (file.isOverwritten) closeWithoutCheckpoint(database, path, busyMs);
+      else database.close();
+    },
+  };
 });

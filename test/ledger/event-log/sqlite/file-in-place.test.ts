@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -106,6 +106,27 @@ describe('a log whose file is replaced while it is open', () => {
     await expectAway(log, new RegExp(`ledger\\.db${end} was replaced while it was open`));
     await subscriber.until(() => subscriber.stopped.length > 0);
     expect(subscriber.stopped).toEqual([expect.any(LedgerLostError)]);
+  });
+
+  it('is so, too, where another is copied into it, and its -wal is not moved into that when it is closed', async () => {
+    const [path, backup] = [newPath(), newPath('backup.db')];
+    for (const count of [1, 400]) {
+      const log = await openLog(path);
+      await written(log, newStream(), NO_STREAM, events(count));
+      await log.close();
+      if (count === 1) copyFileSync(path, backup);
+    }
+    const { log, subscriber } = await openFollowed(path);
+    const wal = readFileSync(`${path}-wal`);
+    const { ino } = statSync(path);
+    copyFileSync(backup, path);
+    expect(statSync(path).ino).toBe(ino);
+    await expectAway(log, /ledger\.db was overwritten while it was open/);
+    await subscriber.until(() => subscriber.stopped.length > 0);
+    expect(subscriber.stopped).toEqual([expect.any(LedgerLostError)]);
+    await log.close();
+    expect(readFileSync(path).equals(readFileSync(backup))).toBe(true);
+    expect(readFileSync(`${path}-wal`).equals(wal)).toBe(true);
   });
 
   it('is not thought of where a handler fails over another log: that stops its subscription', async () => {
