@@ -1,20 +1,22 @@
 import { formatUsd, PICO_PER_MICRO } from '../contracts/money.ts';
+import { onOneLine } from '../contracts/printable.ts';
 import type { CatalogToDoAgain } from './catalog-to-do-again.ts';
 import type { AccountToDoAgain, ToDoAgain } from './to-do-again.ts';
 
 /** As many lines as there are things to do, each with what an operator needs for it. */
-export const describeToDoAgain = ({ catalog, accounts }: ToDoAgain): string[] => [
-  ...(catalog === null ? [] : [catalogLine(catalog)]),
-  ...accounts.flatMap((lacks) => [
-    ...accountLines(lacks),
-    ...moneyLines(lacks),
-    ...settlesLines(lacks),
-    ...grantLines(lacks),
-    ...keyLines(lacks),
-    ...limitLines(lacks),
-    ...exceptionLines(lacks),
-  ]),
-];
+export const describeToDoAgain = ({ catalog, accounts }: ToDoAgain): string[] =>
+  [
+    ...(catalog === null ? [] : [catalogLine(catalog)]),
+    ...accounts.flatMap((lacks) => [
+      ...accountLines(lacks),
+      ...moneyLines(lacks),
+      ...settlesLines(lacks),
+      ...grantLines(lacks),
+      ...keyLines(lacks),
+      ...limitLines(lacks),
+      ...exceptionLines(lacks),
+    ]),
+  ].map(onOneLine);
 
 /** Models that one line names: all of them are in the answer for machines. */
 const MODELS_NAMED_MAX = 10;

@@ -112,22 +112,19 @@ function textOf({ version, hash, models }: CatalogState): string {
 }
 
 /** USD a use, a line each. */
-const usesOf = ({ uses }: Pick<RateCard, 'uses'>): string =>
-  Object.entries(uses)
-    .map(([name, rate]) => `${name} ${formatUsd(microUsd(rate / PICO_PER_MICRO))}`)
-    .join('\n');
+const usesOf = ({ uses }: Pick<RateCard, 'uses'>): string[] =>
+  Object.entries(uses).map(([name, rate]) => `${name} ${formatUsd(microUsd(rate / PICO_PER_MICRO))}`);
 
 /** The shipped list as the word that stands for it, and each of the others with what it changes; a line each. */
-const betasOf = ({ betas }: CatalogModel): string =>
-  [
-    ...(betas.shipped ? [SHIPPED] : []),
-    ...betas.listed.map(({ name, contextWindow, rateCard }) => {
-      const changes = [
-        ...(contextWindow === null ? [] : [`window ${contextWindow}`]),
-        ...(rateCard === null
-          ? []
-          : [`input ${formatUsd(rateCard.rates.input)}, output ${formatUsd(rateCard.rates.output)}`]),
-      ];
-      return changes.length === 0 ? name : `${name} (${changes.join(', ')})`;
-    }),
-  ].join('\n');
+const betasOf = ({ betas }: CatalogModel): string[] => [
+  ...(betas.shipped ? [SHIPPED] : []),
+  ...betas.listed.map(({ name, contextWindow, rateCard }) => {
+    const changes = [
+      ...(contextWindow === null ? [] : [`window ${contextWindow}`]),
+      ...(rateCard === null
+        ? []
+        : [`input ${formatUsd(rateCard.rates.input)}, output ${formatUsd(rateCard.rates.output)}`]),
+    ];
+    return changes.length === 0 ? name : `${name} (${changes.join(', ')})`;
+  }),
+];

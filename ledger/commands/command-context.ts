@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
+import { onOneLine } from '../../contracts/printable.ts';
 import type { LedgerLostError } from '../identity/ledger-lost.ts';
 import { newCommandId } from '../new-command-id.ts';
 import { CommandError, EXIT } from './command-error.ts';
@@ -188,16 +189,19 @@ export function showWritten(
 
 const bigintAsText = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A cell may have several lines; each is kept to one. */
+export type Cell = string | readonly string[];
+
+export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const drawn = new Table({ head: [...head], style: { head: [], border: [] } });
-  drawn.push(...rows.map((row) => [...row]));
+  drawn.push(...rows.map((row) => row.map((cell) => [cell].flat().map(onOneLine).join('\n'))));
   return drawn.toString();
 }
 
 /** Name and value, a line each. */
 export function facts(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${onOneLine(value)}`).join('\n');
 }
 
 export const recordingOf = (context: CommandContext): Recording => ({

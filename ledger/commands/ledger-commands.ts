@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { decodeMetadata } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type AccountId, accountStream, revision } from '../../contracts/ids.ts';
+import { onOneLine } from '../../contracts/printable.ts';
 import { hasEvents } from '../identity/unsettleable.ts';
 import { accountArgument, wholeNumberArgument } from './command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from './command-context.ts';
@@ -40,5 +41,5 @@ const jsonOf = ({ stream, revision, position, id, type, data, metadata }: Record
 
 function textOf(event: RecordedEvent): string {
   const { recordedAt, actor } = decodeMetadata(event);
-  return `${String(event.revision).padStart(6)}  ${recordedAt}  ${event.type}  (${actor})\n        ${event.data}\n`;
+  return `${String(event.revision).padStart(6)}  ${recordedAt}  ${onOneLine(`${event.type}  (${actor})`)}\n        ${event.data}\n`;
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import pino, { type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { Configuration, KafkaConfiguration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
 import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
+import { programLogger } from '../program-logger.ts';
 import { UnpublishableEventError } from '../relay/event-publication.ts';
 import { KafkaPublisher } from '../relay/kafka-publisher.ts';
 import { RELAY_LIMITS } from '../relay/limits.ts';
@@ -25,10 +26,7 @@ export interface RelayProgram {
 
 /** Publishes until SIGTERM or SIGINT. @throws CommandError, EventLogError, LedgerLostError */
 export async function runRelayCommand({ configuration, kafka, context, claimMs }: RelayProgram): Promise<void> {
-  const logger = pino(
-    { level: configuration.logLevel, base: null },
-    pino.destination({ dest: 2, sync: false, minLength: 0 }),
-  );
+  const logger = programLogger(configuration);
   const name = `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`;
   const registry = new Registry();
   const metrics = new RelayMetrics(registry, context.clock);

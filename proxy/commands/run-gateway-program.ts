@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { ConfigurationError } from '../../contracts/configuration.ts';
 import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { EventLogError } from '../../contracts/event-log.ts';
+import { printable } from '../../contracts/printable.ts';
 import { type CommandContext, CommandError, EXIT } from '../../ledger/commands/command-context.ts';
 import { FolderNoteError } from '../../ledger/identity/folder-note.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
@@ -10,7 +11,8 @@ import { UnusableError } from '../unusable-error.ts';
 import { gatewayProgram } from './gateway-program.ts';
 
 /** Carries out one command line, without the program's name, and says on `warn` why it fails. Returns the exit code. */
-export async function runGatewayProgram(context: CommandContext, args: readonly string[]): Promise<number> {
+export async function runGatewayProgram(given: CommandContext, args: readonly string[]): Promise<number> {
+  const context = printing(given);
   try {
     await gatewayProgram(context).parseAsync(args, { from: 'user' });
     return 0;
@@ -18,6 +20,13 @@ export async function runGatewayProgram(context: CommandContext, args: readonly 
     return exitCodeOf(error, context);
   }
 }
+
+/** Names, reasons and messages come from others, and a terminal obeys what is in them. */
+const printing = (context: CommandContext): CommandContext => ({
+  ...context,
+  write: (text) => context.write(printable(text)),
+  warn: (text) => context.warn(printable(text)),
+});
 
 const UNREADABLE =
   'A newer program may have written it: start that one. If not, something else has written into the log: put back a copy from before.';

@@ -1,10 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import type { Command } from 'commander';
-import pino, { type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../../ledger/commands/command-context.ts';
 import { beginLedger } from '../../ledger/commands/ledger-file.ts';
+import { programLogger } from '../../ledger/program-logger.ts';
 import { tightenFolder } from '../../ledger/tighten-folder.ts';
 import { Gateway } from '../gateway.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
@@ -27,10 +28,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
     }),
     options,
   );
-  const logger = pino(
-    { level: configuration.logLevel, base: null },
-    pino.destination({ dest: 2, sync: false, minLength: 0 }),
-  );
+  const logger = programLogger(configuration);
   const begun = beginLedger(configuration);
   mkdirSync(configuration.data, { recursive: true });
   tighten(configuration.data, logger);

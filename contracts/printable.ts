@@ -1,0 +1,21 @@
+/**
+ * What is not seen, or turns what is: control characters (Cc), those that only format, such as turned directions and joiners
+ * without width (Cf), line and paragraph separators, and halves of characters.
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const UNSEEN_IN_LINES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/**
+ * Text of several lines for a terminal or a log: what others have put into it can neither hide nor command. The escapes
+ * are JSON's, so that JSON stays the same value.
+ */
+export const printable = (text: string): string => text.replace(UNSEEN_IN_LINES, escaped);
+
+/** The same of a text that stands within one line, such as a name that somebody else has given. */
+export const onOneLine = (text: string): string => text.replace(UNSEEN, escaped);
+
+function escaped(character: string): string {
+  let units = '';
+  for (let at = 0; at < character.length; at++) units += `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`;
+  return units;
+}
