@@ -170,6 +170,16 @@ const configurationSchema = z.strictObject({
    * readable from everywhere without it.
    */
   browserOrigins: z.array(z.union([z.literal('*'), origin])).default([]),
+  /**
+   * Bytes of request bodies that there may be at once, from their arrival to their request's end: in all, and of one
+   * account. Past the first a request is answered with 529, past the other with 429.
+   */
+  bodies: z
+    .strictObject({
+      maxBytes: z.int().min(LIMITS.requestBodyBytesMax).max(1e12).default(LIMITS.bodiesBytesMax),
+      maxBytesPerAccount: z.int().min(LIMITS.requestBodyBytesMax).max(1e12).default(LIMITS.bodiesBytesPerAccountMax),
+    })
+    .prefault({}),
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
   /** Answers that are read on at once after their clients have left; a further one's upstream is left at once. */
   drainsMax: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsMax),

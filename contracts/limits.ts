@@ -14,10 +14,14 @@ export const LIMITS = Object.freeze({
   /** Nesting of a request body: deeper is refused before anything recurses over it. */
   requestDepthMax: 512,
   /**
-   * Values in a request body, counted by brackets and commas. 32 MiB of a conversation have some ten thousand; as many as
-   * fit the bytes take a parser and a validator seconds.
+   * Elements and keys of a request body, counted by brackets and commas. A long conversation of an agent has thousands of
+   * blocks of four or five keys each, beside tools with hundreds of keys: some ten thousand. As many as fit 32 MiB take a
+   * parser and a validator seconds.
    */
   requestValuesMax: 200_000,
+  /** Bytes of request bodies in all, and of one account: a thousand long conversations, and a quarter of them. */
+  bodiesBytesMax: 512 * MIB,
+  bodiesBytesPerAccountMax: 128 * MIB,
   /** A JSON answer of an upstream; a longer one is cut, for it could not be metered. */
   answerBytesMax: 64 * MIB,
   requestHeadersBytesMax: 32 * KIB,
@@ -107,6 +111,11 @@ export const LIMITS = Object.freeze({
   amountDigitsMax: 60,
 });
 
+assert(
+  LIMITS.requestBodyBytesMax <= LIMITS.bodiesBytesPerAccountMax &&
+    LIMITS.bodiesBytesPerAccountMax <= LIMITS.bodiesBytesMax,
+  'the longest body has room',
+);
 assert(LIMITS.drainMs <= LIMITS.requestTotalMs, 'a drain ends within its request');
 assert(LIMITS.clientStallMs < LIMITS.idleMs, 'a client that holds an upstream back has left before the upstream has');
 assert(

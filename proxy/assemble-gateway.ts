@@ -17,6 +17,8 @@ import type { OpenedGateway } from './open-gateway.ts';
 import { RecoveredRequests } from './recovered-requests.ts';
 import { Drains } from './relay/drains.ts';
 import { RequestAccounting } from './request-accounting.ts';
+import { BodyBudget } from './request-body/body-budget.ts';
+import { BodyThreads } from './request-body/body-threads.ts';
 import { buildServer } from './server.ts';
 import { UnservedModels } from './unserved-models.ts';
 import { UpstreamDirectory } from './upstream/upstream-directory.ts';
@@ -35,6 +37,8 @@ export interface GatewayProcess extends OpenedGateway {
   readonly inFlight: InFlight;
   readonly upstreams: UpstreamDirectory;
   readonly unserved: UnservedModels;
+  readonly threads: BodyThreads;
+  readonly bodies: BodyBudget;
   readonly server: FastifyInstance;
   readonly sweeper: ExpirySweeper;
 }
@@ -48,17 +52,19 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const inFlight = new InFlight(LIMITS.requestsInFlightMax);
   const onFenced = (why: string): void => availability.fence(why);
   const claim = GatewayClaim.of({ ...options, passed: clock.passed, projections, onFenced });
-  const upstreams = new UpstreamDirectory(configuration.providers);
+  const threads = new BodyThreads();
+  const upstreams = new UpstreamDirectory(configuration.providers, threads);
   const unserved = unservedOf(opened, upstreams);
   const availability = availabilityOf(opened, claim, unserved);
   const onSettledAfter = (latencyMs: number): void => metrics?.settled(latencyMs);
   const isUnderWay = (requestId: RequestId): boolean => holds.has(requestId) && !recovered.has(requestId);
   const settlement = gatewaySettlement({ opened, holds, availability, isUnderWay, onSettledAfter });
-  const built = { availability, holds, counts, inFlight, settlement, claim };
+  const bodies = new BodyBudget(configuration.bodies);
+  const built = { availability, holds, counts, inFlight, settlement, claim, bodies };
   const recovered = recoveredOf(opened, built);
   const metrics = metricsOf(opened, { ...built, recovered, unserved });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
-  const server = serverOf(opened, { ...built, fleet, upstreams });
+  const server = serverOf(opened, { ...built, fleet, upstreams, threads });
   const sweeper = sweeperOf(opened, built);
   return {
     ...opened,
@@ -71,12 +77,14 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
     inFlight,
     upstreams,
     unserved,
+    threads,
+    bodies,
     server,
     sweeper,
   };
 }
 
-type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inFlight'> & {
+type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inFlight' | 'bodies'> & {
   readonly holds: Holds;
   readonly counts: RequestCounts;
 };
@@ -158,10 +166,10 @@ function fleetOf({ options, clock: watch, projections }: OpenedGateway, built: B
 
 function serverOf(
   { options, clock: watch, journal, projections }: OpenedGateway,
-  built: Built & Pick<GatewayProcess, 'fleet' | 'upstreams'>,
+  built: Built & Pick<GatewayProcess, 'fleet' | 'upstreams' | 'threads'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
-  const { claim, holds, settlement, counts, fleet, upstreams, inFlight, availability } = built;
+  const { claim, holds, settlement, counts, fleet, upstreams, inFlight, availability, threads, bodies } = built;
   const epoch = (): number | null => claim?.current?.epoch ?? null;
   return buildServer({
     clock,
@@ -174,6 +182,8 @@ function serverOf(
     unknownBetas: configuration.unknownBetas,
     browserOrigins: configuration.browserOrigins,
     upstreams,
+    threads,
+    bodies,
     inFlight,
     availability,
     counts,

@@ -8,6 +8,8 @@ import type { Availability } from './availability.ts';
 import type { InFlight } from './in-flight.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
 import type { RelayParts } from './relay/relay-parts.ts';
+import type { BodyBudget } from './request-body/body-budget.ts';
+import type { BodyThreads } from './request-body/body-threads.ts';
 import type { UpstreamDirectory } from './upstream/upstream-directory.ts';
 
 /** What the routes work with. Built in assemble-gateway.ts. */
@@ -29,4 +31,8 @@ export interface GatewayParts {
   readonly inFlight: InFlight;
   readonly availability: Availability;
   readonly counts: RequestCounts;
+  /** How many bytes of bodies there may be. */
+  readonly bodies: BodyBudget;
+  /** What reads long ones. */
+  readonly threads: BodyThreads;
 }

@@ -89,6 +89,11 @@ export class Gateway {
     return this.#process.sweeper.sweep();
   }
 
+  /** Bytes of request bodies that there are (`bodies` of the configuration). */
+  get bodyBytes(): number {
+    return this.#process.bodies.bytes;
+  }
+
   get projections(): Projections {
     return this.#process.projections;
   }

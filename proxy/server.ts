@@ -15,6 +15,7 @@ import { addCallerToRequests } from './routes/know-caller.ts';
 import { routeMe } from './routes/me.ts';
 import { routeMessages } from './routes/messages.ts';
 import { routeModels } from './routes/models.ts';
+import { leaveBodiesUnread } from './routes/read-body.ts';
 import { cutStalledClients } from './stalled-clients.ts';
 
 /** Longer than the idle time of common load balancers, so that they close first. */
@@ -23,7 +24,6 @@ const KEEP_ALIVE_MS = 75_000;
 /** The HTTP server: routes, raw bodies, and the envelope around everything that goes wrong. */
 export function buildServer(parts: GatewayParts): FastifyInstance {
   const app = Fastify({
-    bodyLimit: LIMITS.requestBodyBytesMax,
     genReqId: () => newRequestId(parts.clock()),
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: { maxHeaderSize: LIMITS.requestHeadersBytesMax },
@@ -40,7 +40,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     },
   });
   cutStalledClients(app);
-  keepBodiesRaw(app);
+  leaveBodiesUnread(app);
   addCallerToRequests(app);
   countAnswers(app, parts.counts);
   app.setErrorHandler((error: FastifyError, request, reply) => {
@@ -60,18 +60,6 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   for (const route of [routeMessages, routeCountTokens, routeModels, routeCatalogAndPricing, routeMe, routeHealth])
     route(app, parts);
   return app;
-}
-
-const BODY_TYPE = 'application/octet-stream';
-
-/** Bodies are taken as bytes whatever their type says, also where it is none: they are forwarded as they are. */
-function keepBodiesRaw(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (request.method === 'POST') request.headers['content-type'] = BODY_TYPE;
-    done();
-  });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 }
 
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
@@ -95,8 +83,6 @@ const noRoute = (method: string, url: string): Refusal =>
   refusal('route_not_found', `there is no ${method} ${pathOf(url)}${hintFor(url)}`);
 
 function refusalFor(error: FastifyError): Refusal {
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return refusal('body_too_large', `the body is longer than ${LIMITS.requestBodyBytesMax} bytes (32 MiB)`);
   const { statusCode } = error;
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
     return refusal('invalid_request', 'the request cannot be read: its length or encoding is not what its headers say');

@@ -23,6 +23,7 @@ export async function stopInOrder(gateway: GatewayProcess, metricsServer: Metric
   await closed;
   await metricsServer?.close();
   await gateway.upstreams.close();
+  await gateway.threads.close();
   await gateway.sweeper.close();
   await gateway.projections.close();
   await gateway.ledgerWatch.close();

@@ -5,18 +5,20 @@ import { rateOfUse } from '../../contracts/rate-card.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
+import { readFacts } from '../request-body/read-facts.ts';
+import type { MessageFacts } from '../request-body/request-facts.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { type Candidate, candidateOf, type IncomingRequest } from './candidate.ts';
 import type { NoLease } from './lease-queue.ts';
-import { refusedFor } from './model-lifecycle.ts';
+import { refusedFor, widestWindow } from './model-lifecycle.ts';
 import { type MoneyRequest, type Remedies, refuseByMoney, takenByHolds } from './money-gate.ts';
 import type { AskedUse } from './request-size.ts';
-import { refuseByStanding } from './standing.ts';
+import { refuseByKeyNow, refuseByStanding } from './standing.ts';
 import { costOfUses, dearestInputClass, inputTokensBound, inputTokensByCount, worstCase } from './worst-case.ts';
 
 /** A request that may go upstream: its worst case is held. */
-export interface Admitted extends Omit<Candidate, 'size'> {
+export interface Admitted extends Candidate {
   readonly type: 'admitted';
   /** What it is held under; null where one proxy has all of an account's credit. */
   readonly leaseId: LeaseId | null;
@@ -28,7 +30,7 @@ export interface Admitted extends Omit<Candidate, 'size'> {
 /**
  * Everything that stands between a caller who is known and the way upstream, in order: body, model, allow-list, rate
  * limit, money.
- * Only where the worst case by size does not fit, but one by the exact count may, is there a wait: never where something
+ * A long body is read by another thread, after which the caller is looked at again. Else there is a wait only where the worst case by size does not fit, but one by the exact count may, is there a wait: never where something
  * brings input that a count does not know.
  */
 export function admit(
@@ -38,9 +40,34 @@ export function admit(
   const unavailable = parts.availability.refuse();
   if (unavailable !== null) return unavailable;
   if (parts.inFlight.isFull) return refusal('gateway_overloaded', 'too many requests are under way', 1);
-  const candidate = candidateOf(incoming, parts);
+  const { caller, headers, bytes } = incoming;
+  const facts = readFacts(
+    'message',
+    {
+      bytes,
+      headers,
+      share: caller.accountId,
+      isWanted: incoming.isWanted,
+      windowMax: () => widestWindow(parts.projections.catalog.state),
+    },
+    parts.threads,
+  );
+  return facts instanceof Promise
+    ? facts.then(
+        (read) => refuseByKeyNow(caller, parts.projections.accounts, parts.clock()) ?? admitRead(incoming, read, parts),
+      )
+    : admitRead(incoming, facts, parts);
+}
+
+function admitRead(
+  incoming: IncomingRequest,
+  facts: MessageFacts | Refusal,
+  parts: GatewayParts,
+): Admitted | Refusal | Promise<Admitted | Refusal> {
+  if (facts.type === 'refusal') return facts;
+  const candidate = candidateOf(incoming, facts, parts);
   if ('code' in candidate) return candidate;
-  const bound = inputTokensBound(candidate.size, candidate.terms.contextWindow);
+  const bound = inputTokensBound(candidate.facts.size, candidate.terms.contextWindow);
   const held = hold(candidate, bound, parts);
   if (held === null) return holdUnderLease(candidate, bound, parts);
   if (held.type === 'admitted' || !mayFitByCount(candidate, bound, parts)) return held;
@@ -79,8 +106,7 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
     leaseId,
     startedAtMs: nowMs,
   });
-  const { size: _size, ...admitted } = candidate;
-  return { type: 'admitted', ...admitted, leaseId, hold: worst.hold, admittedAtMs: nowMs };
+  return { type: 'admitted', ...candidate, leaseId, hold: worst.hold, admittedAtMs: nowMs };
 }
 
 /** What costs nothing needs no claim, and goes on. */
@@ -94,13 +120,17 @@ function moneyRequest(candidate: Candidate, inputTokens: number, parts: GatewayP
   const { state: account } = parts.projections.accounts.read(accountId);
   if (account.type === 'unopened') throw new Error(`${accountId} was authenticated and is not open`);
   const worst = worstOf(candidate, inputTokens);
-  const maxTokens = candidate.valid.request.max_tokens;
-  const behind = { fieldBehind: candidate.size.behind, betaBehind: candidate.terms.behind, ...remediesOf(candidate) };
+  const maxTokens = candidate.facts.maxTokens;
+  const behind = {
+    fieldBehind: candidate.facts.size.behind,
+    betaBehind: candidate.terms.behind,
+    ...remediesOf(candidate),
+  };
   return { accountId, account, keyId: key.keyId, worst, maxTokens, ...behind, nowMs: parts.clock() };
 }
 
 /** What its caller can do for a smaller hold, or has to know of it. */
-function remediesOf({ size, terms, deployments }: Candidate): Remedies {
+function remediesOf({ facts: { size }, terms, deployments }: Candidate): Remedies {
   const isPaid = ({ name }: AskedUse): boolean => (rateOfUse(terms.rateCard, name) ?? 0n) > 0n;
   const bounded = size.uses.find((use) => use.most > 1 && use.name !== 'code_execution_requests' && isPaid(use));
   return {
@@ -154,19 +184,19 @@ function refuseWithoutLease(
   );
 }
 
-const worstOf = ({ model, terms, size, mayRunFast, valid }: Candidate, inputTokens: number) =>
+const worstOf = ({ model, terms, facts, mayRunFast }: Candidate, inputTokens: number) =>
   worstCase(terms.rateCard, mayRunFast ? 'fast' : 'standard', {
     inputTokens,
-    inputClass: dearestInputClass(size, model.caching),
-    maxTokens: valid.request.max_tokens,
-    uses: costOfUses(size, terms.rateCard),
+    inputClass: dearestInputClass(facts.size, model.caching),
+    maxTokens: facts.maxTokens,
+    uses: costOfUses(facts.size, terms.rateCard),
   });
 
 /** Whether the request may fit once its input is counted: what it is at least likely to have fits now. */
 function mayFitByCount(candidate: Candidate, bound: number, parts: GatewayParts): boolean {
-  const { size, deployments, inputTokensGuess } = candidate;
+  const { facts, deployments, inputTokensGuess } = candidate;
   if (parts.claimDoubt() !== null) return false;
-  if (size.isFedFromOutside || !deployments.some(canCount) || inputTokensGuess >= bound) return false;
+  if (facts.size.isFedFromOutside || !deployments.some(canCount) || inputTokensGuess >= bound) return false;
   const request = moneyRequest(candidate, inputTokensGuess, parts);
   return refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds)) === null;
 }
@@ -181,8 +211,8 @@ async function admitByCount(
   refused: Refusal,
   parts: GatewayParts,
 ): Promise<Admitted | Refusal> {
-  const { valid, version, terms } = candidate;
-  const call = { body: valid.body, request: valid.request, version, beta: terms.beta };
+  const { bytes, facts, version, terms } = candidate;
+  const call = { bytes, facts, version, beta: terms.beta };
   const counts = await Promise.all(
     candidate.deployments.filter(canCount).map(async (deployment) => {
       const counted = await countUpstream(deployment, call);

@@ -2,18 +2,16 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
-import type { MessageRequest } from '../../contracts/messages.ts';
 import type { Caller } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
-import { weighLongInput } from '../relay/input-estimate.ts';
-import type { InputWeight } from '../relay/input-weight.ts';
+import type { RequestBytes } from '../request-body/request-bytes.ts';
+import type { MessageFacts } from '../request-body/request-facts.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
-import { asksForFast, type ValidRequest, validateMessageRequest } from '../validate.ts';
-import { refuseAtFirstLook } from './first-look.ts';
+import { asksForFast } from './fast-lane.ts';
 import { refuseByRoles } from './message-roles.ts';
 import { findModel, refusedFor } from './model-lifecycle.ts';
-import { type RequestSize, requestSize } from './request-size.ts';
+import type { RequestSize } from './request-size.ts';
 import { refuseByStanding } from './standing.ts';
 import { type Terms, termsOf } from './terms.ts';
 import { inputTokensGuess, usesWithoutPrice } from './worst-case.ts';
@@ -22,14 +20,17 @@ export interface IncomingRequest {
   readonly requestId: RequestId;
   readonly caller: Caller;
   readonly headers: IncomingHttpHeaders;
-  readonly body: unknown;
+  readonly bytes: RequestBytes;
+  /** Whether its client still waits. */
+  readonly isWanted: () => boolean;
 }
 
 /** A request that only money may still stand in the way of. */
 export interface Candidate {
   readonly requestId: RequestId;
   readonly caller: Caller;
-  readonly valid: ValidRequest<MessageRequest>;
+  readonly facts: MessageFacts;
+  readonly bytes: RequestBytes;
   readonly model: CatalogModel;
   /** Where it may run, in the order in which to try. */
   readonly deployments: readonly Deployment[];
@@ -39,45 +40,36 @@ export interface Candidate {
   readonly inputTokensGuess: number;
   /** What its provider has counted for it, where it was asked; null where it was not. */
   readonly inputTokensCounted: number | null;
-  /** What its text is worth, where it is too long to be weighed later; null where it is not. */
-  readonly inputWeight: InputWeight | null;
   readonly terms: Terms;
   /** `anthropic-version`, as the client sent it; null where it did not. */
   readonly version: string | null;
-  readonly size: RequestSize;
 }
 
-/** What a request is, or why it is refused before its money is: its body, its model, nothing left to pay with, what has no price. */
-export function candidateOf(incoming: IncomingRequest, parts: GatewayParts): Candidate | Refusal {
-  const { requestId, caller, headers } = incoming;
+/** What a request is, or why it is refused before its money is: its model, what has no price. */
+export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, parts: GatewayParts): Candidate | Refusal {
+  const { requestId, caller, headers, bytes } = incoming;
   const nowMs = parts.clock();
-  const valid = validateMessageRequest(incoming.body, headers);
-  if (valid.type === 'refusal') return valid;
-  const fast = asksForFast(valid.request, headers);
+  const fast = asksForFast(facts, headers);
   if (typeof fast !== 'boolean') return fast;
-  const model = findCallable(caller, valid.request.model, parts);
+  const model = findCallable(caller, facts.model, parts);
   if ('code' in model) return model;
   const deployments = parts.upstreams.deploymentsOf(model);
-  const refused = refuseByRoles(valid.request, model) ?? refuseByDeployments(valid.request, model, deployments);
+  const refused = refuseByRoles(facts, model) ?? refuseByDeployments(facts, model, deployments);
   if (refused !== null) return refusedFor(model, nowMs, refused);
   const mayRunFast = fast && model.rateCard.fastMultiplier !== null;
   const terms = termsOf(model, {
     header: headerOf(headers, 'anthropic-beta'),
-    saysSpeed: mayRunFast || valid.request.speed === 'standard',
+    saysSpeed: mayRunFast || facts.speed === 'standard',
     unknownBetas: parts.unknownBetas,
   });
   if ('code' in terms) return refusedFor(model, nowMs, terms);
-  const refusedAtOnce = refuseAtFirstLook({ caller, valid, terms, mayRunFast }, parts);
-  if (refusedAtOnce !== null) return refusedFor(model, nowMs, refusedAtOnce);
-  const size = requestSize(valid.request, valid.body);
-  const unknown = refuseBySize(size, model, terms);
+  const unknown = refuseBySize(facts.size, model, terms);
   if (unknown !== null) return refusedFor(model, nowMs, unknown);
-  const guess = inputTokensGuess(size, terms.contextWindow);
+  const guess = inputTokensGuess(facts.size, terms.contextWindow);
   const limited = parts.rateLimit.take(caller, guess, nowMs);
   if (limited !== null) return refusedFor(model, nowMs, limited);
   const version = headerOf(headers, 'anthropic-version');
-  const inputWeight = weighLongInput(valid.request, valid.body, terms.contextWindow);
-  const found = { requestId, caller, valid, model, deployments, terms, version, size, inputWeight };
+  const found = { requestId, caller, facts, bytes, model, deployments, terms, version };
   return { ...found, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
 }
 
@@ -104,13 +96,12 @@ export function findCallable(caller: Caller, id: string, parts: GatewayParts): C
 }
 
 function refuseByDeployments(
-  request: MessageRequest,
+  { wantsThread }: MessageFacts,
   model: CatalogModel,
   deployments: readonly Deployment[],
 ): Refusal | null {
   if (deployments.length === 0)
     return refusal('upstream_failed', `no upstream of model ${model.id} is configured on this gateway`);
-  const wantsThread = request.thread !== null && request.thread !== undefined;
   if (wantsThread && deployments.some(({ upstream }) => !upstream.keepsThreads))
     return refusal(
       'thread_unsupported',

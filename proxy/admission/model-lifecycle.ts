@@ -31,6 +31,14 @@ export function refusedFor(model: CatalogModel, nowMs: number, refused: Refusal)
   return deprecation === null ? refused : { ...refused, deprecation };
 }
 
+/** Tokens of the widest window that any model has, with any beta. */
+export function widestWindow({ models }: CatalogState): number {
+  let widest = 0;
+  for (const { contextWindow, betas } of models.values())
+    widest = Math.max(widest, contextWindow, ...betas.listed.map((beta) => beta.contextWindow ?? 0));
+  return widest;
+}
+
 /** Models that can be called now, in the catalog's order. */
 export const callableModels = (catalog: CatalogState, nowMs: number): CatalogModel[] =>
   [...catalog.models.values()].filter((model) => lifecycleOf(model, nowMs) !== 'retired');

@@ -25,8 +25,6 @@ export interface MoneyRequest extends Remedies {
   readonly account: OpenAccount;
   readonly keyId: KeyId;
   readonly worst: WorstCase;
-  /** It is that of the output; the input has not been looked at. */
-  readonly isOutputAlone?: true;
   readonly maxTokens: number;
   /** The field, and the beta, for which more is held than the request's own bytes at the model's usual price. */
   readonly fieldBehind: string | null;
@@ -139,8 +137,7 @@ function figures(
       : `no max_tokens would pass for this input by its bytes${mayCountHelp ? ' (a lower one may, once its provider has counted them)' : ''}`;
   const others = held > 0n ? ` (${formatUsd(held)} USD more is held for requests under way)` : '';
   const later = isOnlyHeld ? '; it fits once they have ended for less: try again' : '';
-  const what = request.isOutputAlone ? 'its output alone' : 'it';
-  return `${what} could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}${later}; ${advice}`;
+  return `it could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}${later}; ${advice}`;
 }
 
 const atLeastNone = (left: MicroUsd): MicroUsd => (left < 0n ? microUsd(0n) : left);

@@ -6,6 +6,7 @@ import type { Holds } from '../admission/holds.ts';
 import type { Availability } from '../availability.ts';
 import type { GatewayClock } from '../clock/gateway-clock.ts';
 import type { InFlight } from '../in-flight.ts';
+import type { BodyBudget } from '../request-body/body-budget.ts';
 import type { UnservedModels } from '../unserved-models.ts';
 import type { RequestCounts } from './request-counts.ts';
 
@@ -20,6 +21,7 @@ export interface MeasuredParts {
   /** Requests that have ended, in this run or an earlier one, and are not in the ledger yet. */
   readonly pending: () => number;
   readonly inFlight: InFlight;
+  readonly bodies: BodyBudget;
   readonly holds: Holds;
   readonly counts: RequestCounts;
 }
@@ -60,7 +62,7 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
     () => parts.watch.skewMs / 1_000,
   );
   gauge('clock_jumps', 'Jumps of the clock since the start', () => parts.watch.jumps);
-  const { availability, projections, journal, pending, inFlight, holds, clock } = parts;
+  const { availability, projections, journal, pending, inFlight, bodies, holds, clock } = parts;
   gauge('event_log_up', '1 while the event log is in sight, 0 while it is away', () =>
     availability.isLogAway ? 0 : 1,
   );
@@ -89,6 +91,7 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
     () => availability.stuckCount,
   );
   gauge('requests_in_flight', 'Requests that are being relayed', () => inFlight.count);
+  gauge('body_bytes', 'Bytes of request bodies, of which there may be bodies.maxBytes', () => bodies.bytes);
   gauge('holds', 'Requests that have credit held and are not settled', () => holds.count);
   const exceptions = () => [...projections.accounts.balance.openExceptions()].map(([, exception]) => exception);
   gauge('exceptions_open', 'Requests whose usage waits for an approval or a drop', () => exceptions().length);

@@ -3,14 +3,14 @@ import { isObject } from '../../contracts/json-object.ts';
 import { NO_TOKENS, TOKEN_CLASSES, type TokenClass, type TokenCounts } from '../../contracts/usage.ts';
 import type { Terms } from '../admission/terms.ts';
 import { tokensOfMillitokens } from '../meter/text-tokens.ts';
+import type { RequestBytes } from '../request-body/request-bytes.ts';
+import type { MessageFacts } from '../request-body/request-facts.ts';
 import { type InputWeight, weighInput } from './input-weight.ts';
-import { PARSED_ON_LEAVING_BYTES_MAX } from './limits.ts';
 
 export interface RequestToEstimate {
   /** The client's request, which was valid when it was admitted. */
-  readonly body: Buffer;
-  /** What it weighed when it was admitted; null where it is to be weighed when that is asked for. */
-  readonly inputWeight: InputWeight | null;
+  readonly bytes: Pick<RequestBytes, 'whole'>;
+  readonly facts: Pick<MessageFacts, 'inputWeight'>;
   /** What its provider counted for it before it was admitted, where it did. */
   readonly inputTokensCounted: number | null;
   readonly model: Pick<CatalogModel, 'caching'>;
@@ -23,21 +23,17 @@ export interface RequestToEstimate {
  * token at the least, for it was sent. All of it is billed as the cheapest class that it can have been: a request that
  * caches, of a model that does, may have read everything from the cache.
  *
- * It reads the whole body once more, unless that was too long (limits.ts), so it is asked for only where a request ends
- * without its usage.
+ * It reads the whole body once more, unless that was long and is weighed already, so it is asked for only where a request
+ * ends without its usage.
  */
 export function estimateInput(request: RequestToEstimate): TokenCounts {
-  const { body, inputTokensCounted, model, terms } = request;
+  const { bytes, facts, inputTokensCounted, model, terms } = request;
   const { contextWindow, rateCard } = terms;
-  const { millitokens, asksForCache } = request.inputWeight ?? weightOf(body, contextWindow);
+  const { millitokens, asksForCache } = facts.inputWeight ?? weightOf(bytes.whole, contextWindow);
   const counted = inputTokensCounted ?? tokensOfMillitokens(millitokens);
   const tokens = Math.min(contextWindow, Math.max(1, counted));
   return { ...NO_TOKENS, [cheapestInputClass(rateCard.rates, mayCache(model.caching, asksForCache))]: tokens };
 }
-
-/** What a request is to be weighed by at its admission; null where that can wait until it is asked for. */
-export const weighLongInput = (request: object, body: Buffer, contextWindow: number): InputWeight | null =>
-  body.length > PARSED_ON_LEAVING_BYTES_MAX && isObject(request) ? weighInput(request, contextWindow) : null;
 
 function weightOf(body: Buffer, contextWindow: number): InputWeight {
   const request: unknown = JSON.parse(body.toString('utf8'));

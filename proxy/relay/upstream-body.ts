@@ -1,12 +1,13 @@
 import { editTopLevel } from '../request-body/edit-top-level.ts';
+import type { RequestBytes } from '../request-body/request-bytes.ts';
+import type { MessageFacts } from '../request-body/request-facts.ts';
 
 export interface BodyForUpstream {
-  readonly body: Buffer;
-  readonly modelInBody: string;
+  readonly bytes: RequestBytes;
+  readonly facts: Pick<MessageFacts, 'model' | 'hasSpeed' | 'topLevel'>;
   /** The model's name there. */
   readonly upstreamModel: string;
   readonly asksForFast: boolean;
-  readonly bodyHasSpeed: boolean;
   /** Asked for, and the model has a fast lane. */
   readonly mayRunFast: boolean;
 }
@@ -15,12 +16,14 @@ export interface BodyForUpstream {
  * The client's bytes with what must differ upstream: the model's name, and the lane where the header asked for it or the
  * model does not have it. Everything else stays as it was, byte for byte.
  */
-export function bodyForUpstream(request: BodyForUpstream): Buffer {
-  const set: Record<string, string> = {};
-  const remove: string[] = [];
-  if (request.upstreamModel !== request.modelInBody) set.model = JSON.stringify(request.upstreamModel);
-  if (request.mayRunFast) set.speed = '"fast"';
-  else if (request.asksForFast && request.bodyHasSpeed) remove.push('speed');
-  if (Object.keys(set).length === 0 && remove.length === 0) return request.body;
-  return editTopLevel(request.body, { set, remove });
+export function bodyForUpstream(request: BodyForUpstream): RequestBytes {
+  const { bytes, facts, upstreamModel, mayRunFast, asksForFast } = request;
+  const isSameModel = upstreamModel === facts.model;
+  const removesSpeed = !mayRunFast && asksForFast && facts.hasSpeed;
+  if (isSameModel && !mayRunFast && !removesSpeed) return bytes;
+  const set = {
+    ...(isSameModel ? {} : { model: JSON.stringify(upstreamModel) }),
+    ...(mayRunFast ? { speed: '"fast"' } : {}),
+  };
+  return bytes.changed(editTopLevel(facts.topLevel, { set, remove: removesSpeed ? ['speed'] : [] }));
 }

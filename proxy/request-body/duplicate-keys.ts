@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { LIMITS } from '../../contracts/limits.ts';
 import { DATA_FIELDS, DECIDING_FIELDS } from '../../contracts/nested-fields.ts';
 import { isOpening, skipSpace, skipString, skipValue, TopLevelScan } from './json-scan.ts';
+import { type TopLevel, TopLevelPlaces } from './top-level.ts';
 
 export interface DuplicateKey {
   /** As it is compared. */
@@ -21,17 +22,26 @@ export interface DuplicateKey {
  * The scan goes over strings by native search and parses nothing.
  */
 export function findDuplicateKey(body: Buffer): DuplicateKey | null {
+  const found = readTopLevel(body);
+  return 'members' in found ? null : found;
+}
+
+/** The same, and where there is none, the places of the members on top, for they are gone over anyway. */
+export function readTopLevel(body: Buffer): DuplicateKey | TopLevel {
   const seen = new Set<string>();
+  const places = new TopLevelPlaces();
   const scan = new TopLevelScan(body);
   while (scan.next()) {
-    const key = folded(scan.key);
+    const name = scan.key;
+    const key = folded(name);
     if (seen.has(key)) return { key: key.slice(0, KEY_SHOWN_MAX), within: null };
     seen.add(key);
-    if (DATA_FIELDS.has(scan.key)) continue;
+    places.see(name, scan);
+    if (DATA_FIELDS.has(name)) continue;
     const inside = duplicateIn(body, scan.valueStart, scan.valueEnd);
     if (inside !== null) return { key: inside, within: key.slice(0, KEY_SHOWN_MAX) };
   }
-  return null;
+  return places.of(scan);
 }
 
 const KEY_SHOWN_MAX = 64;

@@ -1,21 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Refusal } from '../../contracts/errors.ts';
-import type { CountTokensRequest } from '../../contracts/messages.ts';
 import { findCallable } from '../admission/candidate.ts';
 import { refuseByRoles } from '../admission/message-roles.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
-import { refuseByStanding } from '../admission/standing.ts';
+import { refuseByKeyNow, refuseByStanding } from '../admission/standing.ts';
 import { termsOf } from '../admission/terms.ts';
 import { answer, refuse } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
 import { saidRefusal } from '../relay/said-refusal.ts';
 import { isGatewaysFault, refusalForStatus } from '../relay/upstream-refusal.ts';
-import { type CountResult, countUpstream } from '../upstream/count-tokens.ts';
+import { readFacts } from '../request-body/read-facts.ts';
+import { type CountRequest, type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
-import { type ValidRequest, validateCountTokens } from '../validate.ts';
 import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
+import { bodyOf, readBody } from './read-body.ts';
 
 /** A token of an estimate: where no upstream of the model counts. */
 const ESTIMATED_BYTES_PER_TOKEN = 4;
@@ -30,16 +30,21 @@ const PATHS = ['/v1/messages/count_tokens', '/messages/count_tokens'];
 
 /** POST /v1/messages/count_tokens: counts without generating. It costs nothing and does not pass the money gate. */
 export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): void {
-  const hooks = { onRequest: knowCaller(parts), preHandler: [inTurn(), knowCallerStill(parts)] };
+  const hooks = { onRequest: knowCaller(parts), preHandler: [readBody(parts), inTurn(), knowCallerStill(parts)] };
   for (const path of PATHS)
     app.post(path, hooks, async (request, reply) => {
       const { headers } = request;
       const caller = callerOf(request);
-      const valid = validateCountTokens(request.body, headers);
-      if (valid.type === 'refusal') return refuse(reply, valid);
-      const model = findCallable(caller, valid.request.model, parts);
+      const { bytes } = bodyOf(request);
+      const isWanted = (): boolean => !request.raw.socket.destroyed;
+      const body = { bytes, headers, share: caller.accountId, isWanted, windowMax: () => 0 };
+      const facts = await readFacts('count', body, parts.threads);
+      const refusedByKey = refuseByKeyNow(caller, parts.projections.accounts, parts.clock());
+      if (refusedByKey !== null) return refuse(reply, refusedByKey);
+      if (facts.type === 'refusal') return refuse(reply, facts);
+      const model = findCallable(caller, facts.model, parts);
       if ('code' in model) return refuse(reply, model);
-      const roles = refuseByRoles(valid.request, model);
+      const roles = refuseByRoles(facts, model);
       if (roles !== null) return refuse(reply, roles);
       const { unknownBetas } = parts;
       const terms = termsOf(model, { header: headerOf(headers, 'anthropic-beta'), saysSpeed: false, unknownBetas });
@@ -49,25 +54,24 @@ export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): voi
       const deprecation = deprecationHeader(model, parts.clock());
       if (deprecation !== null) void reply.header('x-svc-deprecation', deprecation);
       const counting = parts.upstreams.deploymentsOf(model).filter(({ upstream }) => upstream.countsTokens);
-      const counted = await countAtFirstThatAnswers(counting, valid, terms.beta, request, parts);
+      const counted = await countAtFirstThatAnswers(counting, { bytes, facts, beta: terms.beta }, request, parts);
       const refusedNow = refuseByStanding(caller, parts.projections.accounts, parts.clock());
       if (refusedNow !== null) return refuse(reply, refusedNow);
-      return counted === null ? sendEstimate(reply, valid.body.length) : sendCount(reply, counted);
+      return counted === null ? sendEstimate(reply, bytes.length) : sendCount(reply, counted);
     });
 }
 
 /** Null where none has answered: none counts, or none could. A refusal is for those alone that ask to be asked later. */
 async function countAtFirstThatAnswers(
   deployments: readonly Deployment[],
-  { body, request }: ValidRequest<CountTokensRequest>,
-  beta: string | null,
+  count: Omit<CountRequest, 'version'>,
   { headers, id }: FastifyRequest,
   parts: GatewayParts,
 ): Promise<Count | Refusal | null> {
   const version = headerOf(headers, 'anthropic-version');
   let last: Refusal | null = null;
   for (const deployment of deployments) {
-    const result = await countUpstream(deployment, { body, request, version, beta });
+    const result = await countUpstream(deployment, { ...count, version });
     if (result.type === 'counted') return result;
     if (result.type === 'answered' && CALLERS_FAULTS.has(result.status))
       return saidRefusal(result.status, result.body, deployment.upstream.words);

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Refusal } from '../../contracts/errors.ts';
 import { refusal } from '../../contracts/errors.ts';
-import { type RequestId, requestId } from '../../contracts/ids.ts';
+import { requestId } from '../../contracts/ids.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { type Admitted, admit } from '../admission/admit.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
@@ -15,46 +15,49 @@ import { MessageRelay } from '../relay/message-relay.ts';
 import type { RelayedRequest } from '../relay/relayed-request.ts';
 import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
+import { bodyOf, readBody } from './read-body.ts';
 
 /** The second is what an SDK makes of a base URL without `/v1` (specification, part 1, rule 2). */
 const PATHS = ['/v1/messages', '/messages'];
 
 /** POST /v1/messages: admit, then hand the connection to the relay. */
 export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
-  const hooks = { onRequest: knowCaller(parts), preHandler: [inTurn(), knowCallerStill(parts)] };
+  const hooks = { onRequest: knowCaller(parts), preHandler: [readBody(parts), inTurn(), knowCallerStill(parts)] };
   for (const path of PATHS)
     app.post(path, hooks, (request, reply) => {
       const caller = callerOf(request);
+      const { bytes, share } = bodyOf(request);
+      const isWanted = (): boolean => !request.raw.socket.destroyed;
       const admitted = admit(
-        { requestId: requestId(request.id), caller, headers: request.headers, body: request.body },
+        { requestId: requestId(request.id), caller, headers: request.headers, bytes, isWanted },
         parts,
       );
-      if (admitted instanceof Promise) return admitted.then((result) => proceed(result, request, reply, parts));
-      return proceed(admitted, request, reply, parts);
+      if (!(admitted instanceof Promise)) return proceed(admitted, request, reply, parts);
+      share.keep();
+      return admitted.then((result) => proceed(result, request, reply, parts)).finally(() => share.letGo());
     });
 }
 
 function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: FastifyReply, parts: GatewayParts) {
-  if (admitted.type === 'refusal') return refuse(reply, admitted);
-  const { requestId } = admitted;
   if (request.raw.socket.destroyed) {
-    // The client left while its input was counted: nothing has gone upstream.
-    parts.holds.release(requestId);
+    // The client left while its body was read, or its input counted: nothing has gone upstream.
+    if (admitted.type === 'admitted') parts.holds.release(admitted.requestId);
     parts.counts.answered(0, false);
     reply.hijack();
     return reply;
   }
+  if (admitted.type === 'refusal') return refuse(reply, admitted);
   const relayed = begin(admitted, parts);
   if ('code' in relayed) return refuse(reply, relayed);
   keepHeadersForBrowser(request, reply);
   reply.hijack();
-  relay(relayed, requestId, reply, parts);
+  relay(relayed, request, reply, parts);
   return reply;
 }
 
 /** Takes the request's start down; from here on it is accounted for, whatever happens. */
 function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusal {
-  const { requestId, caller, valid, model, deployments, terms } = admitted;
+  const { requestId, caller, facts, bytes, model, deployments, terms } = admitted;
   const [first] = deployments;
   if (first === undefined) throw new Error(`model ${model.id} was admitted without an upstream`);
   const { id, version, hash } = terms.rateCard;
@@ -74,15 +77,13 @@ function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusa
       accounted,
       model,
       terms,
-      body: valid.body,
-      maxTokens: valid.request.max_tokens,
-      isStream: valid.request.stream === true,
+      bytes,
+      facts,
+      maxTokens: facts.maxTokens,
+      isStream: facts.isStream,
       asksForFast: admitted.asksForFast,
       mayRunFast: admitted.mayRunFast,
-      bodyHasSpeed: Object.hasOwn(valid.request, 'speed'),
-      modelInBody: valid.request.model,
       inputTokensCounted: admitted.inputTokensCounted,
-      inputWeight: admitted.inputWeight,
       version: admitted.version,
       deprecation: deprecationHeader(model, admitted.admittedAtMs),
       deployments,
@@ -99,11 +100,14 @@ function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusa
   }
 }
 
-function relay(request: RelayedRequest, requestId: RequestId, reply: FastifyReply, parts: GatewayParts): void {
+function relay(relayed: RelayedRequest, request: FastifyRequest, reply: FastifyReply, parts: GatewayParts): void {
   const { raw } = reply;
-  const client = new ClientAnswer(raw, requestId, request.deprecation);
-  const relay: MessageRelay = new MessageRelay(request, client, parts.relay, () => {
+  const { share } = bodyOf(request);
+  share.keep();
+  const client = new ClientAnswer(raw, relayed.accounted.requestId, relayed.deprecation);
+  const relay: MessageRelay = new MessageRelay(relayed, client, parts.relay, () => {
     parts.inFlight.remove(relay);
+    share.letGo();
     parts.counts.answered(raw.statusCode, raw.headersSent);
   });
   parts.inFlight.add(relay);

@@ -3,6 +3,8 @@ import { countTokensAnswerSchema } from '../../contracts/messages.ts';
 import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
 import { parseJson } from '../meter/bounded-json.ts';
 import { editTopLevel } from '../request-body/edit-top-level.ts';
+import type { RequestBytes } from '../request-body/request-bytes.ts';
+import type { CountFacts } from '../request-body/request-facts.ts';
 import {
   isEncoded,
   type UpstreamControl,
@@ -13,8 +15,8 @@ import {
 import type { Deployment } from './upstream-directory.ts';
 
 export interface CountRequest {
-  readonly body: Buffer;
-  readonly request: { readonly model: string; readonly [field: string]: unknown };
+  readonly bytes: RequestBytes;
+  readonly facts: CountFacts;
   /** `anthropic-version` and `anthropic-beta` as the request itself goes upstream with them; null for none. */
   readonly version: string | null;
   readonly beta: string | null;
@@ -32,13 +34,9 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
  * model's name, and of its fields those that a count takes. Bounded in time and size; never retried here.
  */
 export function countUpstream({ upstream, model }: Deployment, count: CountRequest): Promise<CountResult> {
-  const remove = Object.keys(count.request).filter((field) => !COUNTED_FIELDS.has(field));
-  const isSameModel = model === count.request.model;
-  const body =
-    isSameModel && remove.length === 0
-      ? count.body
-      : editTopLevel(count.body, { set: isSameModel ? {} : { model: JSON.stringify(model) }, remove });
-  const { version, beta } = count;
+  const { bytes, facts, version, beta } = count;
+  const set = model === facts.model ? {} : { model: JSON.stringify(model) };
+  const body = bytes.changed(editTopLevel(facts.topLevel, { set, keepOnly: COUNTED_FIELDS }));
   return new Promise((resolve) => {
     const receiver = new CountReceiver(resolve);
     upstream.send({ path: '/v1/messages/count_tokens', body, version, beta }, receiver);

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { ProviderConfiguration } from '../../contracts/configuration.ts';
 import {
@@ -52,7 +53,7 @@ export class HttpUpstream implements Upstream {
       path: this.#basePath + call.path,
       method: 'POST',
       headers: this.#headers(call),
-      body: call.body,
+      body: bodyOf(call),
     };
     this.#pool.dispatch(options, new DispatchReceiver(receiver, this.words));
   }
@@ -61,15 +62,23 @@ export class HttpUpstream implements Upstream {
     await this.#pool.destroy();
   }
 
-  #headers({ version, beta }: UpstreamCall): string[] {
+  #headers({ version, beta, body }: UpstreamCall): string[] {
     const { auth, apiKey } = this.#provider;
     const headers = ['content-type', 'application/json', 'accept-encoding', 'identity'];
+    // Of several pieces undici does not know how long they are together.
+    if (body.pieces.length > 1) headers.push('content-length', String(body.length));
     if (auth === 'bearer') headers.push('authorization', `Bearer ${apiKey}`);
     else headers.push('x-api-key', apiKey);
     headers.push('anthropic-version', version ?? this.#provider.version);
     if (beta !== null) headers.push('anthropic-beta', beta);
     return headers;
   }
+}
+
+/** Several pieces are written one after another, as the connection takes them. */
+function bodyOf({ body: { pieces } }: UpstreamCall): Buffer | Readable {
+  const [first] = pieces;
+  return pieces.length === 1 && first !== undefined ? first : Readable.from(pieces);
 }
 
 class DispatchReceiver implements Dispatcher.DispatchHandler {

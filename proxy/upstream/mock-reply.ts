@@ -22,6 +22,12 @@ const WORDS =
 /** One token is four bytes, for a mock. */
 export const mockTokens = (bytes: number): number => Math.max(1, Math.ceil(bytes / 4));
 
+/** The reply to a body that is a request, and whether it is asked for as a stream. */
+export function mockMessage(body: Buffer): { readonly message: Message; readonly isStream: boolean } {
+  const request: MockRequest = JSON.parse(body.toString('utf8'));
+  return { message: mockReply(request, body), isStream: request.stream === true };
+}
+
 export function mockReply(request: MockRequest, body: Buffer): Message {
   const digest = createHash('sha256').update(body).digest('hex');
   const tool = toolToCall(request);

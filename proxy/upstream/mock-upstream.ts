@@ -1,6 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { Message } from '../../contracts/messages.ts';
-import { type MockRequest, mockReply, mockTokens } from './mock-reply.ts';
+import type { BodyThreads, MockAnswer } from '../request-body/body-threads.ts';
+import type { RequestBytes } from '../request-body/request-bytes.ts';
+import { mockMessage, mockTokens } from './mock-reply.ts';
 import type { Upstream, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from './upstream.ts';
 import { NO_SECRETS } from './upstream-words.ts';
 
@@ -13,20 +16,50 @@ export class MockUpstream implements Upstream {
   readonly words = NO_SECRETS;
   readonly totalMs = LIMITS.requestTotalMs;
 
-  send(call: UpstreamCall, receiver: UpstreamReceiver): void {
-    const request: MockRequest = JSON.parse(call.body.toString('utf8'));
-    if (call.path === '/v1/messages/count_tokens') {
-      play([json({ input_tokens: mockTokens(call.body.length) })], 'application/json', null, receiver);
-      return;
+  readonly #threads: BodyThreads;
+
+  constructor(threads: BodyThreads) {
+    this.#threads = threads;
+  }
+
+  send({ path, body }: UpstreamCall, receiver: UpstreamReceiver): void {
+    if (path === '/v1/messages/count_tokens')
+      play([json({ input_tokens: mockTokens(body.length) })], 'application/json', null, receiver);
+    else if (body.isShort) answer(mockMessage(body.whole), receiver);
+    else void this.#answerLong(body, receiver);
+  }
+
+  /** It reads the body as no other upstream does, so a long one is read by a thread: a copy, for the body may be sent again. */
+  async #answerLong(body: RequestBytes, receiver: UpstreamReceiver): Promise<void> {
+    try {
+      const pieces = await copyOf(body);
+      const { value } = await this.#threads.mockAnswer(pieces, { share: this.name, isWanted: () => true });
+      answer(value, receiver);
+    } catch (error) {
+      receiver.onError({ kind: 'unreached', message: error instanceof Error ? error.message : String(error) });
     }
-    const message = mockReply(request, call.body);
-    if (request.stream === true) play(streamOf(message), 'text/event-stream; charset=utf-8', message.id, receiver);
-    else play([json(message)], 'application/json', message.id, receiver);
   }
 
   async close(): Promise<void> {
     // It holds nothing.
   }
+}
+
+/** A piece in each turn of the event loop, so that nobody waits for all of it. */
+async function copyOf({ pieces }: RequestBytes): Promise<Buffer[]> {
+  const copies: Buffer[] = [];
+  for (const piece of pieces) {
+    const copy = Buffer.allocUnsafeSlow(piece.length);
+    piece.copy(copy);
+    copies.push(copy);
+    await nextTurn();
+  }
+  return copies;
+}
+
+function answer({ message, isStream }: MockAnswer, receiver: UpstreamReceiver): void {
+  if (isStream) play(streamOf(message), 'text/event-stream; charset=utf-8', message.id, receiver);
+  else play([json(message)], 'application/json', message.id, receiver);
 }
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));

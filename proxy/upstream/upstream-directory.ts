@@ -1,5 +1,6 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import type { Configuration } from '../../contracts/configuration.ts';
+import type { BodyThreads } from '../request-body/body-threads.ts';
 import { HttpUpstream } from './http-upstream.ts';
 import { MockUpstream } from './mock-upstream.ts';
 import type { Upstream } from './upstream.ts';
@@ -14,9 +15,9 @@ export interface Deployment {
 export class UpstreamDirectory {
   readonly #upstreams: ReadonlyMap<string, Upstream>;
 
-  constructor(providers: Configuration['providers']) {
+  constructor(providers: Configuration['providers'], threads: BodyThreads) {
     const configured = Object.entries(providers).map(([name, provider]) => new HttpUpstream(name, provider));
-    this.#upstreams = new Map([new MockUpstream(), ...configured].map((upstream) => [upstream.name, upstream]));
+    this.#upstreams = new Map([new MockUpstream(threads), ...configured].map((upstream) => [upstream.name, upstream]));
   }
 
   /** Where a model runs, in the order in which to try; providers that this gateway does not know are left out. */

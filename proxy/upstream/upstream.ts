@@ -1,3 +1,4 @@
+import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { UpstreamWords } from './upstream-words.ts';
 
 /** One way to reach a provider that speaks the Messages protocol. A port of the relay, implemented over HTTP and by the mock. */
@@ -20,7 +21,7 @@ export interface Upstream {
 
 export interface UpstreamCall {
   readonly path: '/v1/messages' | '/v1/messages/count_tokens';
-  readonly body: Buffer;
+  readonly body: RequestBytes;
   /** As the client sent them; null where it did not. */
   readonly version: string | null;
   readonly beta: string | null;

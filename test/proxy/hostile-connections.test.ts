@@ -58,10 +58,14 @@ describe('what is not HTTP', () => {
       'a length beside chunks',
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-    ['a chunk without a size', 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
+    [
+      'a chunk without a size',
+      'POST /v1/messages HTTP/1.1\r\nx-api-key: KEY\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
+    ],
     ['no host', 'GET /me HTTP/1.1\r\nconnection: close\r\n\r\n'],
   ])('is answered with a 400 and closed: %s', async (_title, bytes) => {
-    const answer = await sendRaw(gateway.url, bytes);
+    const withKey = typeof bytes === 'string' ? bytes.replace('KEY', gateway.key) : bytes;
+    const answer = await sendRaw(gateway.url, withKey);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     if (_title !== 'no host') messageOf(lastBodyOf(answer), 400);
   });

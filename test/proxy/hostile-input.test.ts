@@ -225,7 +225,7 @@ describe('nesting', () => {
       GOOD.replace('hello', '['.repeat(99)).replace('{', `{"a":${'['.repeat(600)}`),
     ],
   ])('is refused without recursing over it: a million %s', async (_title, body) => {
-    expect(await refused(body)).toBe('the body is nested deeper than 512 levels');
+    expect(await refused(body)).toBe('the body is nested deeper than 512 levels; send it flatter');
   });
 
   it('passes up to the bound, and not one level more', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { requestSize } from '../../../proxy/admission/request-size.ts';
-import { validateMessageRequest } from '../../../proxy/validate.ts';
+import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 import { BARE, NAMED, saying, sizeOf, untouchable } from './sized-request.ts';
 
 const image = (source: object) => ({ type: 'image', source });
@@ -327,16 +327,16 @@ describe('the size of a request', () => {
     ['thinking', '"messages":[],"thinking":{"type":"enabled","__proto__":{}}'],
     ['a block of the system', '"messages":[],"system":[{"type":"text","text":"x","__proto__":{}}]'],
   ])('is the worst by a field __proto__ of %s', (_title, fields) => {
-    const valid = validateMessageRequest(Buffer.from(`{"model":"m","max_tokens":1,${fields}}`), {});
-    if (valid.type !== 'valid') throw new Error(valid.message);
-    expect(requestSize(valid.request, valid.body)).toMatchObject({ ...worst, usesAnything: true });
+    const facts = factsOf('message', Buffer.from(`{"model":"m","max_tokens":1,${fields}}`), 0);
+    if (facts.type === 'refusal') throw new Error(facts.message);
+    expect(facts.size).toMatchObject({ ...worst, usesAnything: true });
   });
 
   it.each(['service_tier', 'inference_geo', 'context_management', 'fallbacks', 'compaction', 'billing_policy'])(
     'is not asked of a request that says %s twice',
     (name) => {
       const body = `{"model":"m","max_tokens":1,"messages":[],"${name}":{},"${name}":null}`;
-      expect(validateMessageRequest(Buffer.from(body), {})).toMatchObject({ type: 'refusal' });
+      expect(factsOf('message', Buffer.from(body), 0)).toMatchObject({ type: 'refusal' });
     },
   );
 });

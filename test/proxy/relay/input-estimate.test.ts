@@ -7,9 +7,10 @@ import { noteMalformed, nothingSeen, type SeenUsage, takeUsage } from '../../../
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { type EndedRequest, endingOf } from '../../../proxy/relay/ending.ts';
 import { IMAGE_TOKENS_ESTIMATE_MAX, imageTokens } from '../../../proxy/relay/image-tokens.ts';
-import { estimateInput, weighLongInput } from '../../../proxy/relay/input-estimate.ts';
+import { estimateInput } from '../../../proxy/relay/input-estimate.ts';
 import { weighInput } from '../../../proxy/relay/input-weight.ts';
-import { PARSED_ON_LEAVING_BYTES_MAX } from '../../../proxy/relay/limits.ts';
+import { READ_AT_ONCE_BYTES_MAX } from '../../../proxy/request-body/limits.ts';
+import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 
 const rates = ratesFrom(rate(3_000_000n), rate(15_000_000n));
@@ -23,8 +24,8 @@ const estimated = (
   more: { counted?: number; caching?: 'none' | 'explicit' | 'automatic'; window?: number } = {},
 ) =>
   estimateInput({
-    body: Buffer.from(JSON.stringify(request)),
-    inputWeight: null,
+    bytes: { whole: Buffer.from(JSON.stringify(request)) },
+    facts: { inputWeight: null },
     inputTokensCounted: more.counted ?? null,
     model: { caching: more.caching ?? 'none' },
     terms: { contextWindow: more.window ?? 200_000, rateCard: card },
@@ -101,14 +102,18 @@ describe('the input of a request, estimated', () => {
   });
 
   it('is not parsed once more where it is long: it was weighed when it was parsed', () => {
-    const long = { ...user('x'.repeat(PARSED_ON_LEAVING_BYTES_MAX)), next: { cache_control: {} } };
-    const body = Buffer.from(JSON.stringify(long));
-    expect(weighLongInput(long, body.subarray(0, PARSED_ON_LEAVING_BYTES_MAX), 200_000)).toBe(null);
-    const inputWeight = weighLongInput(long, body, 200_000);
-    expect(inputWeight).toEqual({ millitokens: PARSED_ON_LEAVING_BYTES_MAX * 150, asksForCache: false });
+    const weightOf = (request: object) => {
+      const facts = factsOf('message', Buffer.from(JSON.stringify({ model: 'm', max_tokens: 1, ...request })), 200_000);
+      if (facts.type === 'refusal') throw new Error(facts.message);
+      return facts.inputWeight;
+    };
+    expect(weightOf(user('x'.repeat(READ_AT_ONCE_BYTES_MAX - 200)))).toBe(null);
+    const inputWeight = weightOf({ ...user('x'.repeat(READ_AT_ONCE_BYTES_MAX)), next: { cache_control: {} } });
+    expect(inputWeight).toEqual({ millitokens: READ_AT_ONCE_BYTES_MAX * 150, asksForCache: false });
     const terms = { contextWindow: 200_000, rateCard: card };
-    const asked = { body: Buffer.from('not read'), inputWeight, inputTokensCounted: null, terms };
-    expect(estimateInput({ ...asked, model: { caching: 'explicit' } }).input).toBe(157_286);
+    const bytes = { whole: Buffer.from('not read') };
+    const asked = { bytes, facts: { inputWeight }, inputTokensCounted: null, terms };
+    expect(estimateInput({ ...asked, model: { caching: 'explicit' } }).input).toBe(9_830);
   });
 
   it('weighs no more text than fills the window, whatever it stands in', () => {

@@ -1,11 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { editTopLevel, type TopLevelEdits } from '../../../proxy/request-body/edit-top-level.ts';
+import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
+import { topLevelOf } from '../../../proxy/request-body/top-level.ts';
 import { body, KEYS, key, textOf } from './arbitrary-body.ts';
 
 const RUNS = 1_500;
 
-const edited = (text: string, edits: TopLevelEdits): string => editTopLevel(Buffer.from(text), edits).toString();
+const edit = (given: RequestBytes, edits: TopLevelEdits): RequestBytes => {
+  const names = new Set([...Object.keys(edits.set ?? {}), ...(edits.remove ?? []), ...(edits.keepOnly ?? [])]);
+  return given.changed(editTopLevel(topLevelOf(given.whole, names), edits));
+};
+const edited = (text: string, edits: TopLevelEdits): string =>
+  edit(new RequestBytes([Buffer.from(text)]), edits).whole.toString();
 
 const newText = fc.constantFrom('"new"', '1', '{"model": [1]}', 'null', '"漢"');
 const edits = fc
@@ -93,8 +100,8 @@ describe('editing the top level of a body', () => {
   });
 
   it('gives the body itself back where nothing changes', () => {
-    const given = Buffer.from('{"a": 1}');
-    expect(editTopLevel(given, { remove: ['b'] })).toBe(given);
+    const given = new RequestBytes([Buffer.from('{"a": 1}')]);
+    expect(edit(given, { remove: ['b'] })).toBe(given);
   });
 
   it.each([
@@ -106,6 +113,15 @@ describe('editing the top level of a body', () => {
     ['{"\\u0061":1,"b":"\\"a\\":1"}', ['a'], '{"b":"\\"a\\":1"}'],
   ])('removes from %j the keys %j with their commas', (text, remove, expected) => {
     expect(edited(text, { remove })).toBe(expected);
+  });
+
+  it('keeps only what is named, whatever else there is and however much of it', () => {
+    const others = Array.from({ length: 1_000 }, (_, index) => `"x${index}":[${index}]`).join(' , ');
+    const text = `{${others}, "model":"a",${others.replaceAll('x', 'y')},"messages":[] ,"z":1}`;
+    expect(edited(text, { set: { model: '"b"' }, keepOnly: new Set(['model', 'messages']) })).toBe(
+      '{"model":"b","messages":[]}',
+    );
+    expect(topLevelOf(Buffer.from(text), new Set(['model', 'messages'])).members).toHaveLength(5);
   });
 
   it('sets and removes in one go', () => {

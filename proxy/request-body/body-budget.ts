@@ -1,0 +1,48 @@
+import { type Refusal, refusal } from '../../contracts/errors.ts';
+import type { AccountId } from '../../contracts/ids.ts';
+
+export interface BodyBudgetOptions {
+  readonly maxBytes: number;
+  readonly maxBytesPerAccount: number;
+}
+
+/**
+ * How many bytes of request bodies there are in all: counted as they come, given back when nobody has them any more. An
+ * account's part of it has a bound, too, so that nobody's bodies keep those of others out.
+ */
+export class BodyBudget {
+  readonly #options: BodyBudgetOptions;
+  readonly #ofAccount = new Map<AccountId, number>();
+  #bytes = 0;
+
+  constructor(options: BodyBudgetOptions) {
+    this.#options = options;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Null where there is room; then it is taken. */
+  take(accountId: AccountId, bytes: number): Refusal | null {
+    const { maxBytes, maxBytesPerAccount } = this.#options;
+    const own = (this.#ofAccount.get(accountId) ?? 0) + bytes;
+    if (own > maxBytesPerAccount)
+      return refusal(
+        'rate_limited',
+        `the requests of this account that are under way have more than ${maxBytesPerAccount} bytes together`,
+      );
+    if (this.#bytes + bytes > maxBytes)
+      return refusal('gateway_overloaded', 'the requests that are under way have too many bytes together', 1);
+    this.#bytes += bytes;
+    this.#ofAccount.set(accountId, own);
+    return null;
+  }
+
+  give(accountId: AccountId, bytes: number): void {
+    const own = (this.#ofAccount.get(accountId) ?? 0) - bytes;
+    if (own > 0) this.#ofAccount.set(accountId, own);
+    else this.#ofAccount.delete(accountId);
+    this.#bytes -= bytes;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Refusal } from '../../contracts/errors.ts';
+import type { AccountId } from '../../contracts/ids.ts';
+import type { BodyBudget } from './body-budget.ts';
+
+/**
+ * One request's part of the budget, given back once: when its answer is over and nobody keeps the bytes
+ * for longer, such as a relay whose client has left.
+ */
+export class BodyShare {
+  readonly #budget: BodyBudget;
+  readonly #accountId: AccountId;
+  #bytes = 0;
+  #keepers = 0;
+  #isOver = false;
+  #isGiven = false;
+
+  constructor(budget: BodyBudget, accountId: AccountId) {
+    this.#budget = budget;
+    this.#accountId = accountId;
+  }
+
+  /** Why there is no room for so many more; null where they are taken. */
+  take(bytes: number): Refusal | null {
+    const refused = this.#budget.take(this.#accountId, bytes);
+    if (refused === null) this.#bytes += bytes;
+    return refused;
+  }
+
+  /** Whoever keeps the bytes lets go of them once, whatever becomes of the connection. */
+  keep(): void {
+    this.#keepers++;
+  }
+
+  letGo(): void {
+    this.#keepers--;
+    this.#giveWhenOver();
+  }
+
+  /** Nobody sends more of it, and nobody waits for its answer. */
+  over(): void {
+    this.#isOver = true;
+    this.#giveWhenOver();
+  }
+
+  #giveWhenOver(): void {
+    if (!this.#isOver || this.#keepers > 0 || this.#isGiven) return;
+    this.#isGiven = true;
+    this.#budget.give(this.#accountId, this.#bytes);
+  }
+}

@@ -1,0 +1,24 @@
+import { getPriority, setPriority } from 'node:os';
+import { parentPort } from 'node:worker_threads';
+import { mockMessage } from '../upstream/mock-reply.ts';
+import type { BodyResult, BodyTask } from './body-threads.ts';
+import { THREAD_NICENESS } from './limits.ts';
+import { factsOf } from './request-facts.ts';
+
+/**
+ * Reads long bodies away from the thread that serves requests, one after another. The pieces come by transfer and go back
+ * by transfer: nothing of them is copied but here, where it is put together.
+ */
+// On Linux a priority is a thread's; elsewhere it would be that of the whole process.
+if (process.platform === 'linux') setPriority(Math.min(19, getPriority() + THREAD_NICENESS));
+
+parentPort?.on('message', (task: BodyTask) => {
+  const pieces = task.pieces.map((piece) => Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
+  parentPort?.postMessage({ pieces, value: resultOf(task, Buffer.concat(pieces)) } satisfies BodyResult<unknown>, [
+    ...new Set(pieces.map((piece) => piece.buffer as ArrayBuffer)),
+  ]);
+});
+
+function resultOf({ job, windowMax }: BodyTask, body: Buffer): unknown {
+  return job === 'mock' ? mockMessage(body) : factsOf(job, body, windowMax);
+}

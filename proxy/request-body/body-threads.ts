@@ -1,0 +1,203 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import type { Refusal } from '../../contracts/errors.ts';
+import type { Message } from '../../contracts/messages.ts';
+import { IDLE_MS, READING_MS_MAX, THREAD_HEAP_MIB_MAX, THREADS_MAX, WAITING_MAX } from './limits.ts';
+import type { FactsByKind, FactsKind } from './request-facts.ts';
+
+export interface MockAnswer {
+  readonly message: Message;
+  readonly isStream: boolean;
+}
+
+/** As a thread gets it. */
+export interface BodyTask {
+  readonly job: FactsKind | 'mock';
+  readonly pieces: readonly Uint8Array<ArrayBuffer>[];
+  readonly windowMax: number;
+}
+/** As a thread gives it back. */
+export interface BodyResult<T> {
+  readonly pieces: readonly Buffer[];
+  readonly value: T;
+}
+
+export interface Asker {
+  /** Askers take turns, whatever each has waiting: an account, so that nobody's bodies stand before all of another's. */
+  readonly share: string;
+  /** Whether anybody still waits for it. */
+  readonly isWanted: () => boolean;
+}
+
+/** A body was not read: its thread ended, or too many wait, or nobody waits for it any more. */
+export class BodyNotReadError extends Error {
+  override readonly name = 'BodyNotReadError';
+}
+
+interface Waiting {
+  readonly task: Omit<BodyTask, 'pieces'>;
+  readonly pieces: readonly Buffer[];
+  readonly asker: Asker;
+  readonly resolve: (result: BodyResult<unknown>) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Threads that read long bodies. They start when they are needed and end when they have not been for a while; one that
+ * dies takes the body that it had along, and nothing else.
+ */
+export class BodyThreads {
+  /** By share, each in its order; the share whose turn it is stands first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #threads = new Set<BodyThread>();
+  readonly #threadsMax = Math.max(1, Math.min(THREADS_MAX, availableParallelism() - 1));
+  #count = 0;
+  #isClosed = false;
+
+  /** Bodies that wait for a thread. */
+  get waiting(): number {
+    return this.#count;
+  }
+
+  /** Gives the pieces away, for they are transferred; they come back with the facts. @throws BodyNotReadError */
+  facts<K extends FactsKind>(
+    kind: K,
+    { pieces, windowMax }: { readonly pieces: readonly Buffer[]; readonly windowMax: number },
+    asker: Asker,
+  ): Promise<BodyResult<FactsByKind[K] | Refusal>> {
+    return this.#run({ job: kind, windowMax }, pieces, asker);
+  }
+
+  /** The same for the mock's reply. */
+  mockAnswer(pieces: readonly Buffer[], asker: Asker): Promise<BodyResult<MockAnswer>> {
+    return this.#run({ job: 'mock', windowMax: 0 }, pieces, asker);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const waiting of this.#waiting.values())
+      for (const { reject } of waiting) reject(new BodyNotReadError('the gateway is shutting down'));
+    this.#waiting.clear();
+    this.#count = 0;
+    await Promise.all([...this.#threads].map((thread) => thread.end()));
+  }
+
+  /** What comes back is what the job of the task computes (body-thread.ts). */
+  #run<T>(task: Omit<BodyTask, 'pieces'>, pieces: readonly Buffer[], asker: Asker): Promise<BodyResult<T>> {
+    const { promise, resolve, reject } = Promise.withResolvers<BodyResult<T>>();
+    if (this.#isClosed) reject(new BodyNotReadError('the gateway is shutting down'));
+    else if (this.#count >= WAITING_MAX) reject(new BodyNotReadError('too many long bodies wait to be read'));
+    else {
+      const own = this.#waiting.get(asker.share) ?? [];
+      own.push({ task, pieces, asker, resolve: (result) => resolve(result as BodyResult<T>), reject });
+      this.#waiting.set(asker.share, own);
+      this.#count++;
+      this.#next();
+    }
+    return promise;
+  }
+
+  #next(): void {
+    while (this.#count > 0) {
+      const thread = this.#freeThread();
+      if (thread === null) return;
+      const waiting = this.#take();
+      if (waiting === null) return;
+      if (waiting.asker.isWanted()) thread.read(waiting);
+      else waiting.reject(new BodyNotReadError('nobody waits for it any more'));
+    }
+  }
+
+  /** The first of the share whose turn it is, which then stands last. */
+  #take(): Waiting | null {
+    for (const [share, waiting] of this.#waiting) {
+      this.#waiting.delete(share);
+      const [first, ...others] = waiting;
+      if (first === undefined) continue;
+      if (others.length > 0) this.#waiting.set(share, others);
+      this.#count--;
+      return first;
+    }
+    return null;
+  }
+
+  #freeThread(): BodyThread | null {
+    for (const thread of this.#threads) if (thread.isFree) return thread;
+    if (this.#threads.size >= this.#threadsMax) return null;
+    const thread = new BodyThread({
+      onFree: () => this.#next(),
+      onEnded: () => {
+        this.#threads.delete(thread);
+        this.#next();
+      },
+    });
+    this.#threads.add(thread);
+    return thread;
+  }
+}
+
+/** One thread and the body that it reads. */
+class BodyThread {
+  readonly #worker: Worker;
+  readonly #exited: Promise<unknown>;
+  readonly #onFree: () => void;
+  #reading: Waiting | null = null;
+  #isEnded = false;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor({ onFree, onEnded }: { readonly onFree: () => void; readonly onEnded: () => void }) {
+    this.#onFree = onFree;
+    this.#worker = new Worker(new URL('./body-thread.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX },
+    });
+    this.#worker.on('message', (result: BodyResult<unknown>) => this.#finished(result));
+    let cause: unknown = null;
+    this.#worker.on('error', (error) => {
+      cause = error;
+    });
+    this.#exited = new Promise((resolve) => this.#worker.once('exit', resolve));
+    this.#worker.once('exit', () => {
+      this.#isEnded = true;
+      this.#stopTimer();
+      this.#reading?.reject(new BodyNotReadError('the thread that read it has ended', { cause }));
+      this.#reading = null;
+      onEnded();
+    });
+  }
+
+  get isFree(): boolean {
+    return this.#reading === null && !this.#isEnded;
+  }
+
+  read(waiting: Waiting): void {
+    this.#stopTimer();
+    this.#reading = waiting;
+    this.#timer = setTimeout(() => void this.end(), READING_MS_MAX);
+    const { task, pieces } = waiting;
+    this.#worker.postMessage({ ...task, pieces }, [...new Set(pieces.map((piece) => piece.buffer as ArrayBuffer))]);
+  }
+
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    await this.#worker.terminate();
+    await this.#exited;
+  }
+
+  #finished({ pieces, value }: BodyResult<unknown>): void {
+    const reading = this.#reading;
+    this.#reading = null;
+    this.#stopTimer();
+    this.#timer = setTimeout(() => void this.end(), IDLE_MS);
+    this.#timer.unref();
+    reading?.resolve({
+      pieces: pieces.map((piece) => Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)),
+      value,
+    });
+    this.#onFree();
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+}

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { LIMITS } from '../../contracts/limits.ts';
+
+const KIB = 1024;
+
+/**
+ * A longer body is parsed, checked and weighed by another thread. Measured on the usual machine: what is as long as this
+ * takes a few milliseconds at the worst (many small blocks), 32 MiB take one to two seconds, and a hop to a thread a
+ * tenth of a millisecond.
+ */
+export const READ_AT_ONCE_BYTES_MAX = 64 * KIB;
+/** A long body is kept in pieces of this length as it comes: no byte of it is copied a second time. */
+export const PIECE_BYTES = 256 * KIB;
+
+/** Threads that read long bodies: with more, hostile ones would take the cores of those that serve. */
+export const THREADS_MAX = 2;
+/** Bodies that wait for a thread. Their bytes have a bound of their own (`bodies.maxBytes`). */
+export const WAITING_MAX = 1_024;
+/** A thread that has not read a body within this time is ended, and another takes its place. */
+export const READING_MS_MAX = 60_000;
+/** A thread that had nothing to do for so long is ended: the memory of what it has read goes with it. */
+export const IDLE_MS = 60_000;
+/** Of a thread's heap: the text of 32 MiB in two bytes a character, its values, and as much again. */
+export const THREAD_HEAP_MIB_MAX = 512;
+/** By how much a thread's priority is below that of those that serve (nice). */
+export const THREAD_NICENESS = 5;
+
+assert(READ_AT_ONCE_BYTES_MAX <= PIECE_BYTES, 'what is read at once is one piece');
+assert(PIECE_BYTES < LIMITS.requestBodyBytesMax, 'a body has many pieces');

@@ -1,0 +1,42 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Refusal, refusal } from '../../contracts/errors.ts';
+import { type Asker, BodyNotReadError, type BodyThreads } from './body-threads.ts';
+import type { RequestBytes } from './request-bytes.ts';
+import { type FactsByKind, type FactsKind, factsOf } from './request-facts.ts';
+
+export interface BodyToRead extends Asker {
+  readonly bytes: RequestBytes;
+  readonly headers: IncomingHttpHeaders;
+  /** Tokens of the widest context window that it may be for. */
+  readonly windowMax: () => number;
+}
+
+/** A short body is read at once, a long one by another thread: the same facts either way. */
+export function readFacts<K extends FactsKind>(
+  kind: K,
+  body: BodyToRead,
+  threads: BodyThreads,
+): FactsByKind[K] | Refusal | Promise<FactsByKind[K] | Refusal> {
+  const { bytes, headers } = body;
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== '' && encoding !== 'identity')
+    return invalid(`content-encoding: ${JSON.stringify(encoding)} is not supported; send the body as it is`);
+  if (bytes.length === 0) return invalid('the body is empty; expected a JSON object');
+  return bytes.isShort ? factsOf(kind, bytes.whole, 0) : readElsewhere(kind, body, threads);
+}
+
+async function readElsewhere<K extends FactsKind>(
+  kind: K,
+  body: BodyToRead,
+  threads: BodyThreads,
+): Promise<FactsByKind[K] | Refusal> {
+  const windowMax = body.windowMax();
+  try {
+    return await body.bytes.lend((pieces) => threads.facts(kind, { pieces, windowMax }, body));
+  } catch (error) {
+    if (!(error instanceof BodyNotReadError)) throw error;
+    return refusal('gateway_overloaded', `the body could not be read: ${error.message}`);
+  }
+}
+
+const invalid = (message: string): Refusal => refusal('invalid_request', message);

@@ -1,0 +1,106 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Refusal } from '../../contracts/errors.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { refuse } from '../answer.ts';
+import type { GatewayParts } from '../gateway-parts.ts';
+import { BodyShare } from '../request-body/body-share.ts';
+import { IncomingBody, TOO_LARGE } from '../request-body/incoming-body.ts';
+import type { RequestBytes } from '../request-body/request-bytes.ts';
+import { callerOf } from './know-caller.ts';
+
+/** A body that has been read, with its part of the budget. */
+export interface ReadBody {
+  readonly bytes: RequestBytes;
+  readonly share: BodyShare;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by `readBody`, on the routes that have it. */
+    readBody: ReadBody | null;
+  }
+}
+
+/**
+ * Nothing of a body is read but by `readBody`: not on routes that take none, not where nothing is routed, not of a stranger.
+ * What a client sends all the same is dropped when its answer is out. Whatever a body's type says, or where it says none,
+ * is no matter: bodies are bytes and are forwarded as they are.
+ */
+export function leaveBodiesUnread(app: FastifyInstance): void {
+  app.decorateRequest('readBody', null);
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.method !== 'GET') request.headers['content-type'] = BODY_TYPE;
+    done();
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+  // Whoever asks whether to send a body gets the word when it is read, and else a refusal.
+  app.server.on('checkContinue', (request, response) => app.routing(request, response));
+}
+
+const BODY_TYPE = 'application/octet-stream';
+
+/** Reads the body of a caller who is known, within the budget. */
+export function readBody({ bodies, counts }: GatewayParts) {
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const { raw } = request;
+    const announced = announcedBytes(request);
+    if (announced !== null && announced > LIMITS.requestBodyBytesMax) {
+      refuseBody(reply, TOO_LARGE);
+      return;
+    }
+    const share = new BodyShare(bodies, callerOf(request).accountId);
+    // Also an answer that waits for its turn is closed with its connection.
+    reply.raw.once('close', () => share.over());
+    const body = new IncomingBody(announced, (bytes) => share.take(bytes));
+    let isOver = false;
+    const end = (refused: Refusal | null): void => {
+      isOver = true;
+      raw.off('data', add);
+      if (refused === null) {
+        request.readBody = { bytes: body.end(), share };
+        done();
+        return;
+      }
+      share.over();
+      refuseBody(reply, refused);
+    };
+    const add = (chunk: Buffer): void => {
+      const refused = body.add(chunk);
+      // What still comes is dropped, so that its sender gets to reading the answer.
+      if (refused !== null) end(refused);
+    };
+    raw.on('data', add);
+    raw.once('end', () => {
+      if (!isOver) end(null);
+    });
+    raw.once('close', () => {
+      if (isOver) return;
+      // The client has left in the middle of it.
+      isOver = true;
+      share.over();
+      counts.answered(0, false);
+      reply.hijack();
+    });
+    raw.once('error', () => undefined);
+    if (request.headers.expect !== undefined) reply.raw.writeContinue();
+  };
+}
+
+/** Of a body without an end the connection is not read on for the next request. */
+function refuseBody(reply: FastifyReply, refused: Refusal): void {
+  if (refused === TOO_LARGE) void reply.header('connection', 'close');
+  refuse(reply, refused);
+}
+
+/** The body that `readBody` has read. */
+export function bodyOf(request: FastifyRequest): ReadBody {
+  const { readBody: body } = request;
+  if (body === null) throw new Error(`${request.url} was routed without a body`);
+  return body;
+}
+
+function announcedBytes({ headers }: FastifyRequest): number | null {
+  const length = headers['content-length'];
+  return length === undefined ? null : Number(length);
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { accountId } from '../../../contracts/ids.ts';
+import { BodyBudget } from '../../../proxy/request-body/body-budget.ts';
+import { BodyShare } from '../../../proxy/request-body/body-share.ts';
+import { IncomingBody } from '../../../proxy/request-body/incoming-body.ts';
+import { PIECE_BYTES, READ_AT_ONCE_BYTES_MAX } from '../../../proxy/request-body/limits.ts';
+
+const ONE = accountId('acct_one');
+const OTHER = accountId('acct_other');
+const budget = () => new BodyBudget({ maxBytes: 1_000, maxBytesPerAccount: 600 });
+
+describe('the budget of bodies', () => {
+  it('has room for so many bytes in all, and for so many of one account', () => {
+    const bodies = budget();
+    expect(bodies.take(ONE, 600)).toBe(null);
+    expect(bodies.take(ONE, 1)).toMatchObject({ code: 'rate_limited' });
+    expect(bodies.take(OTHER, 400)).toBe(null);
+    expect(bodies.take(OTHER, 1)).toMatchObject({ code: 'gateway_overloaded', retryAfterS: 1 });
+    expect(bodies.bytes).toBe(1_000);
+    bodies.give(ONE, 600);
+    expect(bodies.take(OTHER, 1)).toBe(null);
+    expect(bodies.take(ONE, 599)).toBe(null);
+    expect(bodies.bytes).toBe(1_000);
+  });
+
+  it('has a share back once: when its answer is over and nobody keeps it', () => {
+    const bodies = budget();
+    const share = new BodyShare(bodies, ONE);
+    share.take(100);
+    share.take(50);
+    share.keep();
+    share.keep();
+    share.over();
+    share.letGo();
+    expect(bodies.bytes).toBe(150);
+    share.letGo();
+    share.over();
+    expect(bodies.bytes).toBe(0);
+  });
+});
+
+describe('a body that comes', () => {
+  const taken = () => {
+    const sizes: number[] = [];
+    const take = (bytes: number): null => {
+      sizes.push(bytes);
+      return null;
+    };
+    return { sizes, take };
+  };
+
+  it('in one chunk is that chunk', () => {
+    const { sizes, take } = taken();
+    const chunk = Buffer.from('{}');
+    const body = new IncomingBody(2, take);
+    expect(body.add(chunk)).toBe(null);
+    expect(body.end().whole.buffer).toBe(chunk.buffer);
+    expect(sizes).toEqual([2]);
+  });
+
+  it.each([
+    ['announced', 300_000, [262_144, 37_856]],
+    ['not announced', 300_000, [65_536, PIECE_BYTES]],
+    ['announced and short', 1_000, [1_000]],
+    ['not announced and short', READ_AT_ONCE_BYTES_MAX, [READ_AT_ONCE_BYTES_MAX]],
+  ])('in small chunks takes few pieces of the budget: %s', (title, bytes, expected) => {
+    const { sizes, take } = taken();
+    const whole = Buffer.alloc(bytes, 'abcdefg');
+    const body = new IncomingBody(title.startsWith('announced') ? bytes : null, take);
+    for (let at = 0; at < bytes; at += 97) body.add(whole.subarray(at, at + 97));
+    const read = body.end();
+    expect(Buffer.concat(read.pieces).equals(whole)).toBe(true);
+    expect(sizes).toEqual(expected);
+  });
+
+  it('takes room as it comes, not as it is announced', () => {
+    const { sizes, take } = taken();
+    const body = new IncomingBody(32 * 1024 * 1024, take);
+    body.add(Buffer.alloc(1));
+    expect(sizes).toEqual([PIECE_BYTES]);
+  });
+
+  it('of no bytes is none', () => {
+    expect(new IncomingBody(null, () => null).end().length).toBe(0);
+  });
+});

@@ -1,0 +1,134 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { BodyNotReadError, BodyThreads } from '../../../proxy/request-body/body-threads.ts';
+import { READ_AT_ONCE_BYTES_MAX } from '../../../proxy/request-body/limits.ts';
+import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
+import { factsOf } from '../../../proxy/request-body/request-facts.ts';
+
+const open: BodyThreads[] = [];
+const threads = (): BodyThreads => {
+  const made = new BodyThreads();
+  open.push(made);
+  return made;
+};
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+
+const WINDOW = 200_000;
+const wanted = (share = 'acct_1') => ({ share, isWanted: () => true });
+const body = (more: object) =>
+  Buffer.from(JSON.stringify({ model: 'm', max_tokens: 7, messages: [{ role: 'user', content: 'hello' }], ...more }));
+/** In buffers of their own, cut at places that mean nothing. */
+const inPieces = (whole: Buffer, bytes = 70_001): Buffer[] =>
+  Array.from({ length: Math.ceil(whole.length / bytes) }, (_, index) => {
+    const piece = whole.subarray(index * bytes, (index + 1) * bytes);
+    return Buffer.from(new Uint8Array(piece).buffer);
+  });
+const LONG = 'naïve wörds, 漢字 "and" \\ slashes. '.repeat(20_000);
+
+describe('reading a body in another thread', () => {
+  it.each([
+    [
+      'a conversation',
+      body({
+        messages: [
+          { role: 'user', content: LONG },
+          { role: 'system', content: LONG },
+        ],
+      }),
+    ],
+    [
+      'blocks, tools, caches and fields that nobody knows',
+      body({
+        stream: true,
+        speed: null,
+        next: [LONG],
+        system: [{ type: 'text', text: LONG, cache_control: { type: 'ephemeral', ttl: '1h' } }],
+        tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }],
+        thread: { type: 'create' },
+      }),
+    ],
+    ['wrong elements', body({ messages: Array(150_000).fill(1) })],
+    ['what is no JSON', body({ next: LONG }).subarray(0, -1)],
+    ['what is no UTF-8', Buffer.concat([body({ next: LONG }), Buffer.of(0xff)])],
+    ['too many values', body({ next: Array(300_000).fill(1) })],
+    ['a key that stands twice', Buffer.from(`{"model":"a",${body({ next: LONG }).toString().slice(1)}`)],
+  ])('says the same as reading it at once, and gives its bytes back: %s', async (_title, whole) => {
+    const bytes = new RequestBytes(inPieces(whole));
+    const pool = threads();
+    for (const kind of ['message', 'count'] as const) {
+      const read = await bytes.lend((pieces) => pool.facts(kind, { pieces, windowMax: WINDOW }, wanted()));
+      expect(read).toEqual(factsOf(kind, whole, WINDOW));
+      expect(Buffer.concat(bytes.pieces).equals(whole)).toBe(true);
+    }
+  });
+
+  it('tells few places, however many members there are', async () => {
+    const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`key${index}`, index]));
+    const whole = body({
+      ...many,
+      temperature: 1,
+      ...Object.fromEntries(Object.entries(many).map(([k, v]) => [`x${k}`, v])),
+    });
+    const pieces = inPieces(whole);
+    const { value } = await threads().facts('message', { pieces, windowMax: WINDOW }, wanted());
+    if (value.type === 'refusal') throw new Error(value.message);
+    expect(value.topLevel.members.length).toBeLessThan(20);
+    expect(JSON.stringify(value).length).toBeLessThan(4_096);
+  });
+
+  it('takes the shares in turn, whatever one of them has waiting', async () => {
+    const pool = threads();
+    const order: string[] = [];
+    const ask = async (share: string): Promise<void> => {
+      const pieces = inPieces(body({ next: LONG }));
+      await pool.facts('message', { pieces, windowMax: WINDOW }, wanted(share));
+      order.push(share);
+    };
+    const hostile = Array.from({ length: 12 }, () => ask('hostile'));
+    await Promise.all([...hostile, ask('paying')]);
+    expect(order.indexOf('paying')).toBeLessThan(5);
+  });
+
+  it('leaves out what nobody waits for any more, and what is closed', async () => {
+    const pool = threads();
+    const pieces = inPieces(body({ next: LONG }));
+    const gone = pool.facts('message', { pieces, windowMax: 0 }, { share: 'a', isWanted: () => false });
+    await expect(gone).rejects.toThrow(BodyNotReadError);
+    await pool.close();
+    await expect(pool.facts('message', { pieces, windowMax: 0 }, wanted())).rejects.toThrow('shutting down');
+  });
+
+  it('tells whoever waits that it was closed meanwhile', async () => {
+    const pool = threads();
+    const asked = Array.from({ length: 6 }, () =>
+      pool.facts('message', { pieces: inPieces(body({ next: LONG })), windowMax: 0 }, wanted()),
+    );
+    const outcomes = Promise.allSettled(asked);
+    await pool.close();
+    for (const outcome of await outcomes) expect(outcome.status).toBe('rejected');
+  });
+});
+
+describe('the bytes of a request', () => {
+  it('are put together nowhere once they are many, and change at the same places', () => {
+    const whole = body({ next: LONG });
+    const bytes = new RequestBytes(inPieces(whole, 999));
+    const at = whole.indexOf('"hello"');
+    const changes = [
+      { from: 2, to: 7, text: 'MODEL' },
+      { from: at, to: at + 7, text: '"漢"' },
+      { from: whole.length - 1, to: whole.length - 1, text: ',"added":1' },
+    ];
+    const expected = new RequestBytes([whole.subarray(0, READ_AT_ONCE_BYTES_MAX)]).changed(changes.slice(0, 2)).whole;
+    const changed = bytes.changed(changes);
+    const text = Buffer.concat(changed.pieces);
+    expect(changed.length).toBe(text.length);
+    expect(JSON.parse(text.toString())).toMatchObject({ MODEL: 'm', messages: [{ content: '漢' }], added: 1 });
+    expect(text.subarray(0, 60_000).equals(expected.subarray(0, 60_000))).toBe(true);
+    expect(changed.pieces.filter((piece) => bytes.pieces.some(({ buffer }) => buffer === piece.buffer)).length).toBe(
+      changed.pieces.length - changes.length,
+    );
+    expect(bytes.changed([])).toBe(bytes);
+  });
+});

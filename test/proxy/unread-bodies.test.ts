@@ -1,0 +1,197 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../contracts/limits.ts';
+import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { hangUp, head, wait, write } from '../upstream/answer.ts';
+import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { asking, get, messageOf, post, refusalOf } from './fixtures/call.ts';
+import { openAccount } from './fixtures/open-account.ts';
+import { lastBodyOf, openSocket, statusesOf } from './fixtures/raw-socket.ts';
+
+const MIB = 1024 * 1024;
+const MAX = LIMITS.requestBodyBytesMax;
+
+/** Bodies of strangers, and what the bodies of those that are known may take. */
+let upstream: Upstream;
+let gateway: TestGateway;
+beforeAll(async () => {
+  upstream = await startUpstream();
+  gateway = await startTestGateway({
+    upstreamUrl: upstream.url,
+    creditsMicroUsd: 1_000_000_000_000n,
+    settings: { bodies: { maxBytes: 2 * MAX, maxBytesPerAccount: MAX } },
+  });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+
+/** Sends a head and the beginning of its body, which does not end, and reads until an answer is there. */
+async function answerToBeginning(method: string, path: string, ...headers: string[]): Promise<[string, Socket]> {
+  const socket = await openSocket(gateway.url);
+  const lines = [`${method} ${path} HTTP/1.1`, 'host: gateway', ...headers];
+  socket.write(`${lines.join('\r\n')}\r\n\r\n${'x'.repeat(1_000)}`);
+  const pieces: Buffer[] = [];
+  socket.on('data', (piece) => pieces.push(piece));
+  await once(socket, 'data');
+  return [Buffer.concat(pieces).toString(), socket];
+}
+
+describe('a body that is not read', () => {
+  const long = `content-length: ${20 * MIB}`;
+  it.each([
+    ['where nothing is routed', 'POST', '/nowhere', 404],
+    ['where nothing is routed, with another method', 'PUT', '/v1/messages', 404],
+    ['of a method that is none of the path', 'DELETE', '/v1/models', 404],
+    ['of a route that takes none', 'GET', '/pricing', 200],
+    ['of a route that takes none, by POST', 'POST', '/me', 404],
+    ['of a question for the options', 'OPTIONS', '/v1/messages', 204],
+    ['of a stranger', 'POST', '/v1/messages', 401],
+    ['of a stranger who counts', 'POST', '/v1/messages/count_tokens', 401],
+  ])('is answered before it has come: %s', async (_title, method, path, status) => {
+    const [answer, socket] = await answerToBeginning(method, path, long);
+    expect(statusesOf(answer)).toEqual([String(status)]);
+    socket.destroy();
+  });
+
+  it('is answered before it has come, of a key that is wrong, whatever its framing', async () => {
+    const [answer, socket] = await answerToBeginning(
+      'POST',
+      '/v1/messages',
+      'x-api-key: sk-svc-wrong',
+      'transfer-encoding: chunked',
+    );
+    messageOf(lastBodyOf(answer), 401);
+    socket.destroy();
+  });
+
+  it('is not asked for, where its sender asks before sending it', async () => {
+    const ask = async (path: string, key: string): Promise<string> => {
+      const [answer, socket] = await answerToBeginning('POST', path, `x-api-key: ${key}`, long, 'expect: 100-continue');
+      socket.destroy();
+      return statusesOf(answer)[0] ?? '';
+    };
+    expect(await ask('/v1/messages', gateway.key)).toBe('100');
+    expect(await ask('/v1/messages', 'sk-svc-wrong')).toBe('401');
+    expect(await ask('/nowhere', gateway.key)).toBe('404');
+  });
+
+  it('is passed over, and the connection serves on', async () => {
+    const socket = await openSocket(gateway.url);
+    const body = 'x'.repeat(MIB);
+    const me = `GET /me HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\nconnection: close\r\n\r\n`;
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece) => pieces.push(piece));
+    socket.write(`POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}${me}`);
+    await once(socket, 'close');
+    expect(statusesOf(Buffer.concat(pieces).toString())).toEqual(['404', '200']);
+  });
+});
+
+describe('bytes of bodies', () => {
+  const filled = (bytes: number): string => {
+    const frame = JSON.stringify(asking('opal-medium', { filler: '' }));
+    return frame.replace('"filler":""', `"filler":"${'x'.repeat(bytes - frame.length)}"`);
+  };
+  /** Sends all but the last byte of a body. */
+  async function begin(key: string, body: string): Promise<{ socket: Socket; end: () => Promise<string> }> {
+    const socket = await openSocket(gateway.url);
+    const pieces: Buffer[] = [];
+    // What is refused before its end is closed.
+    socket.on('error', () => undefined);
+    socket.on('data', (piece) => pieces.push(piece));
+    const headers = `host: x\r\nx-api-key: ${key}\r\nconnection: close\r\ncontent-length: ${body.length}`;
+    await new Promise((resolve) =>
+      socket.write(`POST /v1/messages HTTP/1.1\r\n${headers}\r\n\r\n${body.slice(0, -1)}`, resolve),
+    );
+    const end = async (): Promise<string> => {
+      const closed = once(socket, 'close');
+      socket.write(body.slice(-1));
+      await closed;
+      return Buffer.concat(pieces).toString();
+    };
+    return { socket, end };
+  }
+  const held = () => gateway.gateway.bodyBytes;
+  const whenHeld = (bytes: number) => expect.poll(held).toBeGreaterThanOrEqual(bytes);
+  const whenFree = () => expect.poll(held).toBe(0);
+
+  it('of one account have a bound, told as 429, and others have room beside them', async () => {
+    const other = await openAccount(gateway, { credits: 1_000_000_000n });
+    const first = await begin(gateway.key, filled(20 * MIB));
+    await whenHeld(19 * MIB);
+    const second = await begin(gateway.key, filled(20 * MIB));
+    const answer = await second.end();
+    expect(messageOf(lastBodyOf(answer), 429)).toMatch(
+      /^the requests of this account that are under way have more than/,
+    );
+    expect(answer).toMatch(/\r\nretry-after: 1\r\n/);
+    expect((await post(other, '/v1/messages', filled(12 * MIB))).status).toBe(200);
+    expect(statusesOf(await first.end())).toEqual(['200']);
+    await whenFree();
+  });
+
+  it('have a bound in all, told as 529', async () => {
+    const accounts = await Promise.all([1, 2, 3].map(() => openAccount(gateway, { credits: 1_000_000_000n })));
+    const [one, two, three] = accounts;
+    if (one === undefined || two === undefined || three === undefined) throw new Error('there are three');
+    const under = [await begin(one.key, filled(31 * MIB)), await begin(two.key, filled(31 * MIB))];
+    await whenHeld(61 * MIB);
+    expect(refusalOf(await post(three, '/v1/messages', filled(4 * MIB)), 529)).toBe(
+      'the requests that are under way have too many bytes together',
+    );
+    expect((await post(three, '/v1/messages', asking('opal-medium'))).status).toBe(200);
+    for (const { socket } of under) socket.destroy();
+    await whenFree();
+    expect((await post(three, '/v1/messages', filled(4 * MIB))).status).toBe(200);
+    await whenFree();
+  });
+
+  const endings: readonly (readonly [string, Script | null, (body: string) => string])[] = [
+    ['an answer', null, (body) => body],
+    ['a refusal for what it says', null, (body) => body.replace('"max_tokens":100', '"max_tokens":-10')],
+    ['a body that is no JSON', null, (body) => body.replace('{', '[')],
+    ['an upstream that breaks off', [head(), write('event: ping\ndata: {"type":"ping"}\n\n'), hangUp], (body) => body],
+    ['an upstream that refuses', [head(400), hangUp], (body) => body],
+  ];
+  it.each(endings)('are given back after %s', async (_title, script, change) => {
+    if (script !== null) upstream.answerWith(script);
+    for (const bytes of [500, MIB]) await post(gateway, '/v1/messages', change(filled(bytes))).catch(() => null);
+    await whenFree();
+    expect((await get(gateway, '/me')).status).toBe(200);
+  });
+
+  it('are held while what was asked for is read on without its client, and given back after that', async () => {
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([head(), write('event: ping\ndata: {"type":"ping"}\n\n'), wait(gate.promise), hangUp]);
+    const sent = upstream.requests.length;
+    const { socket } = await begin(gateway.key, filled(MIB));
+    socket.write('}');
+    await upstream.seen(sent);
+    await once(socket, 'readable').catch(() => null);
+    const closed = once(socket, 'close');
+    socket.destroy();
+    await closed;
+    await get(gateway, '/me');
+    expect(held()).toBeGreaterThanOrEqual(MIB);
+    gate.resolve();
+    await whenFree();
+  });
+
+  it('are given back when a client leaves with requests that wait for their turn', async () => {
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([wait(gate.promise), hangUp]);
+    const sent = upstream.requests.length;
+    const socket = await openSocket(gateway.url);
+    const body = filled(100_000);
+    const one = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    socket.write(one.repeat(3));
+    await upstream.seen(sent);
+    await whenHeld(3 * body.length);
+    socket.destroy();
+    gate.resolve();
+    await whenFree();
+  });
+});
