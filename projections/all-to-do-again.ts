@@ -30,7 +30,7 @@ export interface AllToDoAgainOptions {
 /**
  * Null where there are no views to know it by. Views that were set aside for a generation that the ledger still has are
  * not asked: what it had lost then was told then, and what was done of it since the newer views know.
- * @throws EventLogError; Error when a file is no database
+ * @throws EventLogError; UnreadableFileError
  */
 export async function findAllToDoAgain(log: EventLog, options: AllToDoAgainOptions): Promise<AllToDoAgain | null> {
   const { dataFolder, generation, nowMs, settling } = options;

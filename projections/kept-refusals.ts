@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../ledger/replace-file.ts';
+import { UnreadableFileError } from '../ledger/unreadable-file.ts';
 import { type KnownRefusals, readRefusals, VIEWS_FILE } from './known-views.ts';
 import { readSetAside, viewsSetAside } from './views-set-aside.ts';
 
@@ -32,7 +33,7 @@ const fileSchema = z.strictObject({ refused: z.array(refusalSchema) });
 /**
  * Who a data folder knows as refused: of all earlier generations, and of the views that are in it now. A ledger that has
  * lost an account may be followed by one that has it again, with keys that were revoked in between.
- * @throws Error when the file is not of its form, or views are no database
+ * @throws UnreadableFileError; Error when the newest views are no database
  */
 export function readKeptRefusals(dataFolder: string): readonly KeptRefusal[] {
   const kept = readFile(dataFolder) ?? refusalsSetAside(dataFolder);
@@ -49,7 +50,7 @@ function readFile(dataFolder: string): readonly KeptRefusal[] | null {
   try {
     return fileSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).refused;
   } catch (cause) {
-    throw new Error(`${file} does not say whose keys and accounts stay refused; put it back`, { cause });
+    throw new UnreadableFileError(`${file} does not say whose keys and accounts stay refused; put it back`, { cause });
   }
 }
 

@@ -35,7 +35,7 @@ export type LedgerComparison =
   | (LostEvents & { readonly type: 'lost'; readonly state: LedgerState; readonly error: LedgerLostError })
   | { readonly type: 'other ledger'; readonly error: LedgerLostError };
 
-/** @throws FolderNoteError; Error when another file of the folder is not of its form */
+/** @throws UnreadableFileError where the folder's note says nothing; Error when another file of the folder is not of its form */
 export function readFolder(dataFolder: string, recovered: readonly RecoveredRequest[], nowMs: number): FolderKnowledge {
   const views = readKnownViews(join(dataFolder, VIEWS_FILE));
   const note = readNote(dataFolder);

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { UnreadableFileError } from '../ledger/unreadable-file.ts';
 import { VIEWS_FILE } from './known-views.ts';
 
 /** A views' file that a folder has left behind when it went over to a generation. */
@@ -45,11 +46,13 @@ export function setViewsAside(dataFolder: string, generation: number): string | 
   }
 }
 
-/** @throws Error that names the file, where it cannot be read */
+/** @throws UnreadableFileError */
 export function readSetAside<T>(file: string, mayKnow: string, read: (file: string) => T): T {
   try {
     return read(file);
   } catch (cause) {
-    throw new Error(`${file} cannot be read, and may know ${mayKnow}; put it back, or move it away`, { cause });
+    throw new UnreadableFileError(`${file} cannot be read, and may know ${mayKnow}; put it back, or move it away`, {
+      cause,
+    });
   }
 }

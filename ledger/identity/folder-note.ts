@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { ledgerIdField, requestIdField } from '../../contracts/event-fields.ts';
 import { accountId, accountStream, eventId, type StreamName } from '../../contracts/ids.ts';
 import { replaceFile } from '../replace-file.ts';
+import { UnreadableFileError } from '../unreadable-file.ts';
 import type { LedgerKnowledge } from './known-ledger.ts';
 
 /** The file in a data folder that says which ledger it belongs to. */
@@ -24,14 +25,9 @@ const noteSchema = z.strictObject({
 });
 export type FolderNote = z.infer<typeof noteSchema>;
 
-/** The note says nothing. The message is all an operator needs. */
-export class FolderNoteError extends Error {
-  override readonly name = 'FolderNoteError';
-}
-
 /**
  * Null where there is none. One that says nothing is not taken for none: what it alone knew is gone, and whether what the
- * views and the journal know is enough is for an operator to say. @throws FolderNoteError when the file is not of its form
+ * views and the journal know is enough is for an operator to say. @throws UnreadableFileError when the file is not of its form
  */
 export function readNote(dataFolder: string): FolderNote | null {
   const file = join(dataFolder, NOTE_FILE);
@@ -41,7 +37,7 @@ export function readNote(dataFolder: string): FolderNote | null {
     return noteSchema.parse(JSON.parse(text));
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
-    throw new FolderNoteError(
+    throw new UnreadableFileError(
       `${file} ${whyUnread(text, cause)}; put it back as it was, or move it away: ${WHO_ELSE}`,
       {
         cause,

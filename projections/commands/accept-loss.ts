@@ -25,6 +25,7 @@ import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { type AllToDoAgain, type AllToDoAgainOptions, findAllToDoAgain } from '../all-to-do-again.ts';
 import { type CarriedOver, carryOver } from '../carry-over.ts';
 import { describeToDoAgain } from '../describe-to-do-again.ts';
+import { readKeptRefusals } from '../kept-refusals.ts';
 import { compareLedger, type LedgerComparison, readFolder } from '../prove-ledger.ts';
 import { findSettling } from '../settles-by-itself.ts';
 import { toDoAgainFile, writeToDoAgain } from '../to-do-again-file.ts';
@@ -91,6 +92,8 @@ async function accept(
     const unsettleable = new Set(requests.map(({ requestId }) => requestId));
     const left = recovered.filter(({ requestId }) => !unsettleable.has(requestId));
     const settling = await findSettling(log, left, nowMs);
+    // What cannot be read is told before anything is given up, not in the middle of carrying it over.
+    readKeptRefusals(configuration.data);
     const toDo = await noteToDoAgain(log, { dataFolder: configuration.data, generation, nowMs, settling });
     const identity = isBegun
       ? comparison.identity

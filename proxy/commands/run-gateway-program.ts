@@ -4,9 +4,9 @@ import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { printable } from '../../contracts/printable.ts';
 import { type CommandContext, CommandError, EXIT } from '../../ledger/commands/command-context.ts';
-import { FolderNoteError } from '../../ledger/identity/folder-note.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
+import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { gatewayProgram } from './gateway-program.ts';
 
@@ -41,7 +41,7 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   if (error instanceof CommandError) return say(error.message, error.exitCode);
   if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
   if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
-  if (error instanceof UnusableError || error instanceof FolderNoteError) return say(error.message, EXIT.unavailable);
+  if (error instanceof UnusableError) return say(error.message, EXIT.unavailable);
   if (error instanceof UnreadableEventError)
     return say(
       `an event of the ledger cannot be read, and none is skipped: ${error.message}\n${UNREADABLE}`,

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { decodeEvent } from '../../contracts/event-codec.ts';
@@ -14,6 +14,7 @@ import { carryOver } from '../../projections/carry-over.ts';
 import { compareLedger, readFolder } from '../../projections/prove-ledger.ts';
 import type { ToDoAgain } from '../../projections/to-do-again.ts';
 import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { runHere } from '../commands/run-here.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { LedgerSite } from './lost-ledgers.ts';
 
@@ -100,6 +101,13 @@ const setAside = (site: LedgerSite): string[] =>
     .split('\n')
     .map((line) => JSON.parse(line).requestId);
 
+async function headOf(site: LedgerSite) {
+  const log = await site.openLog();
+  const head = await log.headPosition();
+  await log.close();
+  return head;
+}
+
 async function stateOf(site: LedgerSite) {
   const log = await site.openLog();
   const events = await Array.fromAsync(log.readAll(), decodeEvent);
@@ -109,6 +117,27 @@ async function stateOf(site: LedgerSite) {
   const { generation, earlier } = site.note();
   return { refused: refused.map(({ type }) => type).sort(), losses: losses.length, generation, earlier };
 }
+
+it.each(['views.db.before-generation-2', 'refused.json'])(
+  'that cannot read %s says so in one line and does nothing',
+  async (name) => {
+    const site = await siteWithLoss();
+    const file = join(site.data, name);
+    writeFileSync(file, 'nothing that can be read');
+    const before = await headOf(site);
+    const { exitCode, stderr } = await runHere(
+      '--config',
+      site.configPath,
+      'ledger',
+      'accept-loss',
+      '--reason',
+      'test',
+    );
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 4, stderr: expect.stringMatching(/^gateway: [^\n]*\n$/) });
+    expect(stderr).toContain(file);
+    expect(await headOf(site)).toEqual(before);
+  },
+);
 
 it('a backup that is found after the loss of all was accepted brings back nobody who was refused', async () => {
   const site = await siteWithLoss();

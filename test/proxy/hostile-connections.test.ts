@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { hangUp, stream, wait } from '../upstream/answer.ts';
+import { countTokens, hangUp, stream, wait } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
@@ -133,6 +133,25 @@ describe('one connection', () => {
     upstream.answerWith(defaultAnswer);
     expect((await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
     expect(upstream.requests.length).toBe(sent + 1);
+  });
+
+  it('has a count asked in its turn, too', async () => {
+    const sent = upstream.requests.length;
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith(({ path }) =>
+      path.includes('count_tokens') ? countTokens(7) : [wait(gate.promise), ...stream(streamEvents())],
+    );
+    const count = good('connection: close').replace('/v1/messages', '/v1/messages/count_tokens');
+    const answers = sendRaw(gateway.url, good() + count);
+    await upstream.seen(sent);
+    for (let round = 0; round < 5; round++) await get(gateway, '/me');
+    const sentMeanwhile = upstream.requests.length;
+    gate.resolve();
+    expect(lastBodyOf(await answers)).toBe('{"input_tokens":7}');
+    expect(sentMeanwhile).toBe(sent + 1);
+    upstream.answerWith(defaultAnswer);
+    served++;
+    before = { ...before, sent: before.sent + 1 };
   });
 
   it('serves a request after one that was refused for its body', async () => {
