@@ -6,6 +6,7 @@ import { describeFault, fieldFaults } from './field-faults.ts';
 import { slackFaults } from './lease-slack.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
+import { rateLimitsSchema } from './rate-limits.ts';
 
 const milliseconds = (max: number) => z.int().min(1).max(max);
 const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http or https URL' });
@@ -180,6 +181,8 @@ const configurationSchema = z.strictObject({
       maxBytesPerAccount: z.int().min(LIMITS.requestBodyBytesMax).max(1e12).default(LIMITS.bodiesBytesPerAccountMax),
     })
     .prefault({}),
+  /** What one account, and one key of it, may ask for in a minute and at once. */
+  rateLimits: rateLimitsSchema.prefault({}),
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
   /** Answers that are read on at once after their clients have left; a further one's upstream is left at once. */
   drainsMax: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsMax),

@@ -17,7 +17,12 @@ export const ERROR_TABLE = {
   model_not_found: entry(404, 'not_found_error', null, 'the catalog has no such model'),
   route_not_found: entry(404, 'not_found_error', null, 'no such path, or not with this method'),
   model_retired: entry(410, 'not_found_error', null, 'the model is retired; the message names its replacement'),
-  rate_limited: entry(429, 'rate_limit_error', 1, 'too many requests or tokens in the current window'),
+  rate_limited: entry(
+    429,
+    'rate_limit_error',
+    1,
+    'a limit of the key or the account is reached; the message says which',
+  ),
   internal: entry(500, 'api_error', 1, 'a fault of the gateway; the log has it under the request id'),
   upstream_failed: entry(502, 'api_error', 1, 'no upstream of the model answered usefully'),
   upstream_refused_gateway: entry(502, 'api_error', null, "the upstream refused the gateway's own credential"),

@@ -5,7 +5,6 @@ import type { Settlement } from '../ledger/settlement/settlement.ts';
 import { CreditFleet } from './admission/credit-fleet.ts';
 import { Holds } from './admission/holds.ts';
 import { longestRequestMs, longestSettledMs } from './admission/longest-request.ts';
-import { UNLIMITED } from './admission/rate-limit.ts';
 import { Availability } from './availability.ts';
 import { GatewayClaim } from './claim/gateway-claim.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
@@ -14,6 +13,7 @@ import { InFlight } from './in-flight.ts';
 import { type GatewayMetrics, gatewayMetrics } from './metrics/gateway-metrics.ts';
 import { RequestCounts } from './metrics/request-counts.ts';
 import type { OpenedGateway } from './open-gateway.ts';
+import { RateLimits } from './rate-limits/rate-limits.ts';
 import { RecoveredRequests } from './recovered-requests.ts';
 import { Drains } from './relay/drains.ts';
 import { RequestAccounting } from './request-accounting.ts';
@@ -50,6 +50,12 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const holds = new Holds();
   const counts = new RequestCounts();
   const inFlight = new InFlight(LIMITS.requestsInFlightMax);
+  const rateLimits = new RateLimits({
+    ...options,
+    configuration: configuration.rateLimits,
+    accounts: projections.accounts,
+    proxiesOf: (account) => fleet?.proxiesOf(account) ?? 1,
+  });
   const onFenced = (why: string): void => availability.fence(why);
   const claim = GatewayClaim.of({ ...options, passed: clock.passed, projections, onFenced });
   const threads = new BodyThreads();
@@ -60,7 +66,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const isUnderWay = (requestId: RequestId): boolean => holds.has(requestId) && !recovered.has(requestId);
   const settlement = gatewaySettlement({ opened, holds, availability, isUnderWay, onSettledAfter });
   const bodies = new BodyBudget(configuration.bodies);
-  const built = { availability, holds, counts, inFlight, settlement, claim, bodies };
+  const built = { availability, holds, counts, rateLimits, inFlight, settlement, claim, bodies };
   const recovered = recoveredOf(opened, built);
   const metrics = metricsOf(opened, { ...built, recovered, unserved });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
@@ -87,6 +93,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
 type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inFlight' | 'bodies'> & {
   readonly holds: Holds;
   readonly counts: RequestCounts;
+  readonly rateLimits: RateLimits;
 };
 
 function availabilityOf(
@@ -169,7 +176,8 @@ function serverOf(
   built: Built & Pick<GatewayProcess, 'fleet' | 'upstreams' | 'threads'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
-  const { claim, holds, settlement, counts, fleet, upstreams, inFlight, availability, threads, bodies } = built;
+  const { claim, holds, settlement, counts, rateLimits, fleet, upstreams, inFlight, availability, threads, bodies } =
+    built;
   const epoch = (): number | null => claim?.current?.epoch ?? null;
   return buildServer({
     clock,
@@ -178,7 +186,7 @@ function serverOf(
     holds,
     fleet,
     claimDoubt: () => claim?.doubt() ?? null,
-    rateLimit: UNLIMITED,
+    rateLimits,
     unknownBetas: configuration.unknownBetas,
     browserOrigins: configuration.browserOrigins,
     upstreams,

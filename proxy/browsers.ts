@@ -1,9 +1,17 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { headerOf } from './header.ts';
+import { RATE_LIMIT_HEADERS } from './rate-limits/rate-limit-headers.ts';
 
 /** What a page may read of an answer's headers. */
-const EXPOSED = ['request-id', 'retry-after', 'x-should-retry', 'x-svc-deprecation', 'x-svc-token-count'];
+const EXPOSED = [
+  'request-id',
+  'retry-after',
+  'x-should-retry',
+  'x-svc-deprecation',
+  'x-svc-token-count',
+  ...RATE_LIMIT_HEADERS,
+];
 const PREFLIGHT_LASTS_S = 600;
 /** Anybody may read them anywhere: they need no key. */
 const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/pricing', '/catalog', '/status']);

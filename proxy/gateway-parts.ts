@@ -3,10 +3,10 @@ import type { Configuration } from '../contracts/configuration.ts';
 import type { Projections } from '../projections/projections.ts';
 import type { CreditFleet } from './admission/credit-fleet.ts';
 import type { Holds } from './admission/holds.ts';
-import type { RateLimit } from './admission/rate-limit.ts';
 import type { Availability } from './availability.ts';
 import type { InFlight } from './in-flight.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
+import type { RateLimits } from './rate-limits/rate-limits.ts';
 import type { RelayParts } from './relay/relay-parts.ts';
 import type { BodyBudget } from './request-body/body-budget.ts';
 import type { BodyThreads } from './request-body/body-threads.ts';
@@ -22,7 +22,7 @@ export interface GatewayParts {
   readonly fleet: CreditFleet | null;
   /** Why this proxy's claim on its name does not let it admit what costs anything; null where it does, or needs none. */
   readonly claimDoubt: () => string | null;
-  readonly rateLimit: RateLimit;
+  readonly rateLimits: RateLimits;
   /** What becomes of values of `anthropic-beta` that the catalog does not let pass. */
   readonly unknownBetas: Configuration['unknownBetas'];
   readonly browserOrigins: Configuration['browserOrigins'];

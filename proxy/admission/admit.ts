@@ -5,6 +5,7 @@ import { rateOfUse } from '../../contracts/rate-card.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
+import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import { readFacts } from '../request-body/read-facts.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
@@ -67,6 +68,31 @@ function admitRead(
   if (facts.type === 'refusal') return facts;
   const candidate = candidateOf(incoming, facts, parts);
   if ('code' in candidate) return candidate;
+  const { ticket } = candidate;
+  try {
+    const result = admitCandidate(candidate, parts);
+    return result instanceof Promise
+      ? result.then(
+          (late) => kept(late, ticket),
+          (error: unknown) => {
+            ticket.refused();
+            throw error;
+          },
+        )
+      : kept(result, ticket);
+  } catch (error) {
+    ticket.refused();
+    throw error;
+  }
+}
+
+/** Whoever is refused has taken nothing of any limit, for whatever it is refused. */
+function kept(result: Admitted | Refusal, ticket: RateTicket): Admitted | Refusal {
+  if (result.type === 'refusal') ticket.refused();
+  return result;
+}
+
+function admitCandidate(candidate: Candidate, parts: GatewayParts): Admitted | Refusal | Promise<Admitted | Refusal> {
   const bound = inputTokensBound(candidate.facts.size, candidate.terms.contextWindow);
   const held = hold(candidate, bound, parts);
   if (held === null) return holdUnderLease(candidate, bound, parts);

@@ -5,6 +5,7 @@ import type { RequestId } from '../../contracts/ids.ts';
 import type { Caller } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
+import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -43,6 +44,8 @@ export interface Candidate {
   readonly terms: Terms;
   /** `anthropic-version`, as the client sent it; null where it did not. */
   readonly version: string | null;
+  /** What it has taken of its caller's limits: whoever ends the request ends it. */
+  readonly ticket: RateTicket;
 }
 
 /** What a request is, or why it is refused before its money is: its model, what has no price. */
@@ -66,10 +69,11 @@ export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, part
   const unknown = refuseBySize(facts.size, model, terms);
   if (unknown !== null) return refusedFor(model, nowMs, unknown);
   const guess = inputTokensGuess(facts.size, terms.contextWindow);
-  const limited = parts.rateLimit.take(caller, guess, nowMs);
-  if (limited !== null) return refusedFor(model, nowMs, limited);
   const version = headerOf(headers, 'anthropic-version');
-  const found = { requestId, caller, facts, bytes, model, deployments, terms, version };
+  // The last that can be in its way but money: whoever has the ticket gives it back.
+  const ticket = parts.rateLimits.take(caller, { kind: facts.isStream ? 'stream' : 'message', inputTokens: guess });
+  if ('code' in ticket) return refusedFor(model, nowMs, ticket);
+  const found = { requestId, caller, facts, bytes, model, deployments, terms, version, ticket };
   return { ...found, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
 }
 

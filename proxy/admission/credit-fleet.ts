@@ -33,6 +33,13 @@ export class CreditFleet {
     this.upkeep = new LeaseUpkeep({ leases: this.leases, queue: this.queue, accounts, holds, clock, logger });
   }
 
+  /** How many proxies are known to serve an account: this one, and those that have leased some of its credit. */
+  proxiesOf(account: OpenAccount): number {
+    const proxies = new Set(this.leases.ofOthers(account).map(({ proxy }) => proxy));
+    if (this.leases.proxy !== null) proxies.delete(this.leases.proxy);
+    return 1 + proxies.size;
+  }
+
   /** Whether a request may be held under the lease now; what is nearly used up is refilled beside it. */
   takeRoom(accountId: AccountId, account: OpenAccount, scope: LeaseScope, need: MicroUsd): boolean {
     const room = this.leases.room(accountId, account, scope);

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { type AccountId, type KeyId, type LeaseId, leaseId } from '../../contracts/ids.ts';
+import { type AccountId, type KeyId, type LeaseId, leaseId, type ProxyId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type Lease, NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
@@ -72,6 +72,11 @@ export class CreditLeases {
       for (const forget of this.#doubtful.get(accountId) ?? []) forget();
       this.#doubtful.delete(accountId);
     });
+  }
+
+  /** The name that this process leases under; null before the log has it. */
+  get proxy(): ProxyId | null {
+    return this.#options.claim()?.proxy ?? null;
   }
 
   /** Of this process, or of one before it that is known to have ended. */

@@ -6,8 +6,10 @@ import type { Holds } from '../admission/holds.ts';
 import type { Availability } from '../availability.ts';
 import type { GatewayClock } from '../clock/gateway-clock.ts';
 import type { InFlight } from '../in-flight.ts';
+import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import type { BodyBudget } from '../request-body/body-budget.ts';
 import type { UnservedModels } from '../unserved-models.ts';
+import { measureLimits } from './limit-metrics.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 /** Where the figures are; each is read when somebody asks for the metrics. */
@@ -23,6 +25,7 @@ export interface MeasuredParts {
   readonly inFlight: InFlight;
   readonly bodies: BodyBudget;
   readonly holds: Holds;
+  readonly rateLimits: RateLimits;
   readonly counts: RequestCounts;
 }
 
@@ -100,6 +103,7 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
     Number(exceptions().reduce((sum, one) => sum + amountOfException(one), 0n)),
   );
   countRequests(registry, parts.counts);
+  measureLimits(registry, parts.rateLimits);
   const latency = new Histogram({
     name: 'gateway_settlement_latency_seconds',
     help: 'From the end of a request to its usage and debit in the ledger',

@@ -2,9 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { ERROR_TABLE, errorEnvelope, JSON_TYPE, type Refusal, retryHeaders } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
+import type { RelayedRequest } from './relayed-request.ts';
 
 /** A proxy in front of the gateway would otherwise keep a stream's events until it has a buffer full. */
 const UNBUFFERED = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
+
+/** What an answer's head says of its request. */
+export type AnsweredRequest = Pick<RelayedRequest, 'deprecation' | 'rateLimitHeaders'>;
 
 /**
  * The client's end of a relayed request: writes bytes as they are given, tells of back-pressure, and is destroyed,
@@ -13,14 +17,14 @@ const UNBUFFERED = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
 export class ClientAnswer {
   readonly #response: ServerResponse;
   readonly #requestId: RequestId;
-  readonly #deprecation: string | null;
+  readonly #request: AnsweredRequest;
   #isStream = false;
   #isLengthKnown = false;
 
-  constructor(response: ServerResponse, requestId: RequestId, deprecation: string | null) {
+  constructor(response: ServerResponse, requestId: RequestId, request: AnsweredRequest) {
     this.#response = response;
     this.#requestId = requestId;
-    this.#deprecation = deprecation;
+    this.#request = request;
   }
 
   /** The client knows from the bytes alone where the answer ends: nothing is left to say at the end. */
@@ -87,8 +91,9 @@ export class ClientAnswer {
   }
 
   #ownHeaders(): string[] {
-    const headers = ['request-id', this.#requestId];
-    if (this.#deprecation !== null) headers.push('x-svc-deprecation', this.#deprecation);
+    const { deprecation, rateLimitHeaders } = this.#request;
+    const headers = ['request-id', this.#requestId, ...rateLimitHeaders()];
+    if (deprecation !== null) headers.push('x-svc-deprecation', deprecation);
     return headers;
   }
 }

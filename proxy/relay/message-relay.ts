@@ -303,6 +303,7 @@ export class MessageRelay {
   #abandon(): void {
     if (this.#isAccounted) return;
     this.#isAccounted = true;
+    this.#request.ticket.metered(NO_TOKENS);
     this.#parts.accounting.abandon(this.#request.accounted);
   }
 
@@ -344,6 +345,7 @@ export class MessageRelay {
       nowMs: this.#parts.accounting.nowOf(accounted),
     };
     const ending = this.#endingOf(ended);
+    this.#request.ticket.metered(ending.tokens);
     if (ending.source === 'estimated')
       this.#parts.logger.warn(
         { requestId: accounted.requestId, outcome },
@@ -391,6 +393,7 @@ export class MessageRelay {
     this.#attempt.leave();
     this.#stopDrain?.();
     this.#stopDrain = null;
+    this.#request.ticket.end();
     this.#onEnded();
   }
 }

@@ -1,6 +1,7 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import type { Refusal } from '../../contracts/errors.ts';
 import type { Terms } from '../admission/terms.ts';
+import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import type { AccountedRequest } from '../request-accounting.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
@@ -25,6 +26,10 @@ export interface RelayedRequest {
   readonly inputTokensCounted: number | null;
   readonly version: string | null;
   readonly deprecation: string | null;
+  /** What it has taken of its caller's limits. It ends with the request's last upstream call. */
+  readonly ticket: RateTicket;
+  /** What its caller has left of the limits a minute: names and values in turn, for the answer's head. */
+  readonly rateLimitHeaders: () => readonly string[];
   /** Where the model runs, in the order in which to try. At least one. */
   readonly deployments: readonly Deployment[];
   /** Why its caller may call nothing now, as the views say; null where the caller may. Asked before each further call. */

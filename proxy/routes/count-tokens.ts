@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CatalogModel } from '../../contracts/catalog.ts';
 import type { Refusal } from '../../contracts/errors.ts';
 import { findCallable } from '../admission/candidate.ts';
 import { refuseByRoles } from '../admission/message-roles.ts';
@@ -16,6 +17,7 @@ import type { Deployment } from '../upstream/upstream-directory.ts';
 import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 import { bodyOf, readBody } from './read-body.ts';
+import { tellRateLimits } from './tell-rate-limits.ts';
 
 /** A token of an estimate: where no upstream of the model counts. */
 const ESTIMATED_BYTES_PER_TOKEN = 4;
@@ -30,35 +32,62 @@ const PATHS = ['/v1/messages/count_tokens', '/messages/count_tokens'];
 
 /** POST /v1/messages/count_tokens: counts without generating. It costs nothing and does not pass the money gate. */
 export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): void {
-  const hooks = { onRequest: knowCaller(parts), preHandler: [readBody(parts), inTurn(), knowCallerStill(parts)] };
+  const hooks = {
+    onRequest: knowCaller(parts),
+    preHandler: [readBody(parts), inTurn(), knowCallerStill(parts)],
+    onSend: tellRateLimits(parts),
+  };
   for (const path of PATHS)
     app.post(path, hooks, async (request, reply) => {
-      const { headers } = request;
-      const caller = callerOf(request);
-      const { bytes } = bodyOf(request);
-      const isWanted = (): boolean => !request.raw.socket.destroyed;
-      const body = { bytes, headers, share: caller.accountId, isWanted, windowMax: () => 0 };
-      const facts = await readFacts('count', body, parts.threads);
-      const refusedByKey = refuseByKeyNow(caller, parts.projections.accounts, parts.clock());
-      if (refusedByKey !== null) return refuse(reply, refusedByKey);
-      if (facts.type === 'refusal') return refuse(reply, facts);
-      const model = findCallable(caller, facts.model, parts);
-      if ('code' in model) return refuse(reply, model);
-      const roles = refuseByRoles(facts, model);
-      if (roles !== null) return refuse(reply, roles);
-      const { unknownBetas } = parts;
-      const terms = termsOf(model, { header: headerOf(headers, 'anthropic-beta'), saysSpeed: false, unknownBetas });
-      if ('code' in terms) return refuse(reply, terms);
-      const limited = parts.rateLimit.take(caller, 0, parts.clock());
-      if (limited !== null) return refuse(reply, limited);
-      const deprecation = deprecationHeader(model, parts.clock());
+      const asked = await askedCount(request, parts);
+      if ('code' in asked) return refuse(reply, asked);
+      const deprecation = deprecationHeader(asked.model, parts.clock());
       if (deprecation !== null) void reply.header('x-svc-deprecation', deprecation);
-      const counting = parts.upstreams.deploymentsOf(model).filter(({ upstream }) => upstream.countsTokens);
-      const counted = await countAtFirstThatAnswers(counting, { bytes, facts, beta: terms.beta }, request, parts);
-      const refusedNow = refuseByStanding(caller, parts.projections.accounts, parts.clock());
-      if (refusedNow !== null) return refuse(reply, refusedNow);
-      return counted === null ? sendEstimate(reply, bytes.length) : sendCount(reply, counted);
+      const ticket = parts.rateLimits.take(callerOf(request), { kind: 'count', inputTokens: 0 });
+      if ('code' in ticket) return refuse(reply, ticket);
+      try {
+        return await count(asked, request, reply, parts);
+      } finally {
+        ticket.end();
+      }
     });
+}
+
+interface AskedCount {
+  readonly model: CatalogModel;
+  readonly count: Omit<CountRequest, 'version'>;
+}
+
+async function askedCount(request: FastifyRequest, parts: GatewayParts): Promise<AskedCount | Refusal> {
+  const { headers } = request;
+  const caller = callerOf(request);
+  const { bytes } = bodyOf(request);
+  const isWanted = (): boolean => !request.raw.socket.destroyed;
+  const body = { bytes, headers, share: caller.accountId, isWanted, windowMax: () => 0 };
+  const facts = await readFacts('count', body, parts.threads);
+  const refusedByKey = refuseByKeyNow(caller, parts.projections.accounts, parts.clock());
+  if (refusedByKey !== null) return refusedByKey;
+  if (facts.type === 'refusal') return facts;
+  const model = findCallable(caller, facts.model, parts);
+  if ('code' in model) return model;
+  const roles = refuseByRoles(facts, model);
+  if (roles !== null) return roles;
+  const { unknownBetas } = parts;
+  const terms = termsOf(model, { header: headerOf(headers, 'anthropic-beta'), saysSpeed: false, unknownBetas });
+  return 'code' in terms ? terms : { model, count: { bytes, facts, beta: terms.beta } };
+}
+
+async function count(
+  { model, count }: AskedCount,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: GatewayParts,
+): Promise<FastifyReply> {
+  const counting = parts.upstreams.deploymentsOf(model).filter(({ upstream }) => upstream.countsTokens);
+  const counted = await countAtFirstThatAnswers(counting, count, request, parts);
+  const refusedNow = refuseByStanding(callerOf(request), parts.projections.accounts, parts.clock());
+  if (refusedNow !== null) return refuse(reply, refusedNow);
+  return counted === null ? sendEstimate(reply, count.bytes.length) : sendCount(reply, counted);
 }
 
 /** Null where none has answered: none counts, or none could. A refusal is for those alone that ask to be asked later. */

@@ -16,13 +16,18 @@ import type { RelayedRequest } from '../relay/relayed-request.ts';
 import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 import { bodyOf, readBody } from './read-body.ts';
+import { tellRateLimits } from './tell-rate-limits.ts';
 
 /** The second is what an SDK makes of a base URL without `/v1` (specification, part 1, rule 2). */
 const PATHS = ['/v1/messages', '/messages'];
 
 /** POST /v1/messages: admit, then hand the connection to the relay. */
 export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
-  const hooks = { onRequest: knowCaller(parts), preHandler: [readBody(parts), inTurn(), knowCallerStill(parts)] };
+  const hooks = {
+    onRequest: knowCaller(parts),
+    preHandler: [readBody(parts), inTurn(), knowCallerStill(parts)],
+    onSend: tellRateLimits(parts),
+  };
   for (const path of PATHS)
     app.post(path, hooks, (request, reply) => {
       const caller = callerOf(request);
@@ -41,7 +46,10 @@ export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
 function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: FastifyReply, parts: GatewayParts) {
   if (request.raw.socket.destroyed) {
     // The client left while its body was read, or its input counted: nothing has gone upstream.
-    if (admitted.type === 'admitted') parts.holds.release(admitted.requestId);
+    if (admitted.type === 'admitted') {
+      parts.holds.release(admitted.requestId);
+      admitted.ticket.end();
+    }
     parts.counts.answered(0, false);
     reply.hijack();
     return reply;
@@ -87,10 +95,13 @@ function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusa
       version: admitted.version,
       deprecation: deprecationHeader(model, admitted.admittedAtMs),
       deployments,
+      ticket: admitted.ticket,
+      rateLimitHeaders: () => parts.rateLimits.headersOf(caller),
       refuseByStanding: () => refuseByStanding(caller, parts.projections.accounts, parts.clock()),
     };
   } catch (error) {
     parts.holds.release(requestId);
+    admitted.ticket.refused();
     if (!(error instanceof JournalError)) throw error;
     parts.logger.error({ err: error, requestId }, 'the journal refuses requests');
     return (
@@ -104,7 +115,7 @@ function relay(relayed: RelayedRequest, request: FastifyRequest, reply: FastifyR
   const { raw } = reply;
   const { share } = bodyOf(request);
   share.keep();
-  const client = new ClientAnswer(raw, relayed.accounted.requestId, relayed.deprecation);
+  const client = new ClientAnswer(raw, relayed.accounted.requestId, relayed);
   const relay: MessageRelay = new MessageRelay(relayed, client, parts.relay, () => {
     parts.inFlight.remove(relay);
     share.letGo();

@@ -49,6 +49,13 @@ describe('a configuration', () => {
       unknownBetas: 'drop',
       browserOrigins: [],
       logLevel: 'info',
+      rateLimits: {
+        paid: { requestsPerMinute: 12_000, concurrentCounts: 64 },
+        unpaid: { requestsPerMinute: 60, concurrentRequests: 16 },
+        plans: {},
+        keyPercent: 80,
+        proxies: 1,
+      },
       data: resolve('.data'),
     });
     expect(configuration).not.toHaveProperty('catalog');
@@ -186,6 +193,13 @@ describe('a fault', () => {
       'providers.main.apiKeyEnv: expected the name of an environment variable',
     ],
     [{ providers: { main: { ...provider, idleMs: 1.5 } } }, 'providers.main.idleMs: expected a whole number'],
+    [{ rateLimits: { unpaid: { requestsPerMinute: 0 } } }, 'rateLimits.unpaid.requestsPerMinute: must be at least 1'],
+    [{ rateLimits: { plans: { team: { rpm: 1 } } } }, 'rateLimits.plans.team: has no setting named "rpm"'],
+    [
+      { rateLimits: { plans: { trial: {} } } },
+      'rateLimits.plans.trial: is what accounts are called that have no plan, whether or not they have paid; say paid or unpaid',
+    ],
+    [{ rateLimits: { keyPercent: 101 } }, 'rateLimits.keyPercent: must be at most 100'],
     [{ providers: { mock: provider } }, 'providers.mock: is built in; choose another name'],
   ])('of %j is told with its path', (settings, fault) => {
     expect(faultsOf(() => read(settings))).toEqual([fault]);

@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { HIGH_LIMITS } from '../gateway/high-limits.ts';
 import { readStoredEvents, type StoredEvent } from './audit/stored-event.ts';
 import { type StartedProcess, startProcess, stopInOrder } from './child-process.ts';
 import { type CrashCatalog, crashCatalog, crashProviders } from './crash-catalog.ts';
@@ -126,6 +127,7 @@ function writeConfiguration({ folder, data, upstreamUrl, catalog, store }: Confi
     // A request to count carries no script, so that this upstream could not say what it will report.
     providers: crashProviders(upstreamUrl, 'CRASH_UPSTREAM_KEY', { countTokens: false }),
     ...(store === undefined ? {} : { eventLog: { kind: 'eventstoredb', connectionString: store.connectionString } }),
+    rateLimits: HIGH_LIMITS,
     drainMs: RUN_DRAIN_MS,
     clientStallMs: CLIENT_STALL_MS,
     // The scene of a clock that moves does not wait for a whole minute.

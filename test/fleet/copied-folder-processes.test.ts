@@ -7,6 +7,7 @@ import { killStarted, type StartedProcess, startProcess, stopInOrder } from '../
 import { GATEWAY_PROGRAM, gatewayCommand } from '../crash/gateway-command.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { textOf } from '../eventstoredb/stored-event.ts';
+import { HIGH_LIMITS } from '../gateway/high-limits.ts';
 import { type PostTarget, postMessage } from '../gateway/post-message.ts';
 import { TEST_CATALOG, temporaryFolder } from '../gateway/start-gateway.ts';
 import { head, wait, write } from '../upstream/answer.ts';
@@ -115,6 +116,7 @@ async function start(): Promise<string> {
   const eventLog = { kind: 'eventstoredb', connectionString: store.connectionString };
   const common = {
     listen: { port: 0 },
+    rateLimits: HIGH_LIMITS,
     catalog: join(folder, 'catalog.json'),
     eventLog,
     proxies: 'one',

@@ -7,6 +7,7 @@ import { killAtOnce, killStarted, type StartedProcess, startProcess } from '../c
 import { GATEWAY_PROGRAM, gatewayCommand } from '../crash/gateway-command.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { textOf } from '../eventstoredb/stored-event.ts';
+import { HIGH_LIMITS } from '../gateway/high-limits.ts';
 import { type PostTarget, postMessage, startPost } from '../gateway/post-message.ts';
 import { TEST_CATALOG, temporaryFolder } from '../gateway/start-gateway.ts';
 import { json, wait } from '../upstream/answer.ts';
@@ -62,6 +63,7 @@ function writeConfiguration(index: number, { provider = {}, leases = {}, ...time
   const test = { protocol: 'messages', baseUrl: upstream.url, apiKeyEnv: 'FLEET_KEY', countTokens: false, ...provider };
   const configuration = {
     listen: { port: 0 },
+    rateLimits: HIGH_LIMITS,
     data,
     catalog: join(folder, 'catalog.json'),
     eventLog: { kind: 'eventstoredb', connectionString: store.connectionString },

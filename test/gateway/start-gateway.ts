@@ -15,11 +15,12 @@ import { runAccountCommand } from '../../ledger/commands/run-account-command.ts'
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { publishFirstCatalog } from '../../proxy/commands/first-run.ts';
 import { Gateway } from '../../proxy/gateway.ts';
+import { HIGH_LIMITS } from './high-limits.ts';
 
 export interface TestGatewayOptions {
   /** A provider `test` at this address; the catalog then has `opal-*` and the others of TEST_CATALOG there. */
   readonly upstreamUrl?: string;
-  /** Settings beside listen, data and providers, as in a configuration file. */
+  /** Settings beside listen, data and providers, as in a configuration file. Limits are high where they are not said. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Settings of the provider `test` beside its address. */
   readonly provider?: Readonly<Record<string, unknown>>;
@@ -174,6 +175,7 @@ function writeConfiguration(data: string, { upstreamUrl, settings, provider, cat
     data,
     catalog: withUpstream || catalog !== undefined ? catalogFile : example,
     ...(withUpstream ? { providers: { test } } : {}),
+    rateLimits: HIGH_LIMITS,
     ...settings,
   };
   writeFileSync(file, JSON.stringify(content));

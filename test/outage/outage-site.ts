@@ -15,6 +15,7 @@ import { type CrashCatalog, crashCatalog, crashProviders } from '../crash/crash-
 import { GATEWAY_PROGRAM, UPSTREAM_PROGRAM } from '../crash/gateway-command.ts';
 import type { ClientKey } from '../crash/post-planned.ts';
 import { RUN_DRAIN_MS } from '../crash/run-drain.ts';
+import { HIGH_LIMITS } from '../gateway/high-limits.ts';
 import { RestartedProcess } from '../soak/restarted-process.ts';
 
 const EVENT_STORE_PROGRAM = fileURLToPath(new URL('../eventstoredb/main.ts', import.meta.url));
@@ -111,6 +112,7 @@ function writeConfiguration(parts: ConfigurationParts): string {
     metrics: { serve: { port: metricsPort } },
     // A request to count carries no script, so that this upstream could not say what it will report.
     providers: crashProviders(upstreamUrl, 'OUTAGE_UPSTREAM_KEY', { countTokens: false }),
+    rateLimits: HIGH_LIMITS,
     drainMs: RUN_DRAIN_MS,
     logLevel: 'info',
   };

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crashProviders } from '../crash/crash-catalog.ts';
 import { RUN_DRAIN_MS } from '../crash/run-drain.ts';
+import { HIGH_LIMITS } from '../gateway/high-limits.ts';
 import { TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 
 export interface SoakConfigurationParts {
@@ -43,6 +44,7 @@ export function writeSoakConfiguration(
     clock: { skewMs: 2_000 },
     // A request to count carries no script, so that this upstream could not say what it will report.
     providers: crashProviders(upstreamUrl, 'SOAK_UPSTREAM_KEY', { countTokens: false, ...PROVIDER_TIMES }),
+    rateLimits: HIGH_LIMITS,
     drainMs: RUN_DRAIN_MS,
     logLevel: 'error',
   };

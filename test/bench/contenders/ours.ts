@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { HIGH_LIMITS } from '../../gateway/high-limits.ts';
 import { MODELS } from '../fast-upstream/answers.ts';
 import type { Processes } from '../processes.ts';
 import type { Contender } from './contender.ts';
@@ -82,6 +83,7 @@ const configurationOf = (data: string, catalog: string, upstreamPort: number) =>
   providers: {
     bench: { protocol: 'messages', baseUrl: `http://127.0.0.1:${upstreamPort}`, apiKeyEnv: 'BENCH_KEY' },
   },
+  rateLimits: HIGH_LIMITS,
 });
 
 const modelOf = (id: string) => ({

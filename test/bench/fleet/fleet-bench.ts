@@ -12,6 +12,7 @@ import { ProxyClaim } from '../../../proxy/claim/proxy-claim.ts';
 import { TimePassed } from '../../../proxy/clock/time-passed.ts';
 import { GATEWAY_PROGRAM, gatewayCommand } from '../../crash/gateway-command.ts';
 import { startFakeEventStore } from '../../eventstoredb/fake-event-store.ts';
+import { HIGH_LIMITS } from '../../gateway/high-limits.ts';
 import { type PostTarget, postMessage } from '../../gateway/post-message.ts';
 import { freePort, type Processes } from '../processes.ts';
 import type { FleetNews, FleetSample } from './fleet-figures.ts';
@@ -61,7 +62,14 @@ async function startProxies(processes: Processes, connectionString: string): Pro
       const eventLog = { kind: 'eventstoredb', connectionString };
       writeFileSync(
         configPath,
-        JSON.stringify({ listen: { port }, data, catalog: CATALOG, eventLog, logLevel: 'error' }),
+        JSON.stringify({
+          listen: { port },
+          data,
+          catalog: CATALOG,
+          eventLog,
+          rateLimits: HIGH_LIMITS,
+          logLevel: 'error',
+        }),
       );
       return { name, data, port, configPath };
     }),

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { LIMITS } from './limits.ts';
+
+/**
+ * What one account may ask of the gateway. Every limit has its own count: requests and tokens of a minute, and calls that
+ * are under way at once.
+ */
+export interface RateLimitSet {
+  /** Calls of /v1/messages and of count_tokens, whatever the model costs. */
+  readonly requestsPerMinute: number;
+  /** Input that is not read from a cache: as guessed when the request comes, as metered when it has ended. */
+  readonly inputTokensPerMinute: number;
+  /** As metered when the request has ended. */
+  readonly outputTokensPerMinute: number;
+  /** Calls of /v1/messages, from admission until their upstream is done: also while they wait, and when their client has left. */
+  readonly concurrentRequests: number;
+  /** Of those, the ones with `stream: true`. */
+  readonly concurrentStreams: number;
+  /** Calls of count_tokens. */
+  readonly concurrentCounts: number;
+}
+
+/** Hundreds of agents side by side. */
+const PAID: RateLimitSet = {
+  requestsPerMinute: 12_000,
+  inputTokensPerMinute: 200_000_000,
+  outputTokensPerMinute: 20_000_000,
+  concurrentRequests: 1_000,
+  concurrentStreams: 1_000,
+  concurrentCounts: 64,
+};
+
+/** A few agents. Each request is an event of about 1.1 KB for ever, so 60 a minute are 95 MB a day at the most. */
+const UNPAID: RateLimitSet = {
+  requestsPerMinute: 60,
+  inputTokensPerMinute: 4_000_000,
+  outputTokensPerMinute: 400_000,
+  concurrentRequests: 16,
+  concurrentStreams: 16,
+  concurrentCounts: 4,
+};
+
+/** Sixty thousand times this, and ten times that, are still exact (proxy/rate-limits/minute-bucket.ts). */
+const PER_MINUTE_MAX = 10_000_000_000;
+const PROXIES_MAX = 1_000;
+
+const perMinute = z.int().min(1).max(PER_MINUTE_MAX);
+const concurrent = z.int().min(1).max(LIMITS.requestsInFlightMax);
+
+const limitSet = (usual: RateLimitSet) =>
+  z
+    .strictObject({
+      requestsPerMinute: perMinute.default(usual.requestsPerMinute),
+      inputTokensPerMinute: perMinute.default(usual.inputTokensPerMinute),
+      outputTokensPerMinute: perMinute.default(usual.outputTokensPerMinute),
+      concurrentRequests: concurrent.default(usual.concurrentRequests),
+      concurrentStreams: concurrent.default(usual.concurrentStreams),
+      concurrentCounts: concurrent.default(usual.concurrentCounts),
+    })
+    .prefault({});
+
+/** The section `rateLimits` of the configuration. */
+export const rateLimitsSchema = z.strictObject({
+  /** Of accounts that were ever granted credits from a purchase or a plan. */
+  paid: limitSet(PAID),
+  /** Of all others: on trial, or with credits that were given away, or with nothing. */
+  unpaid: limitSet(UNPAID),
+  /** By the name of an account's plan, paid or not. What a plan leaves out has the default of `paid`. */
+  plans: z
+    .record(z.string().min(1), limitSet(PAID))
+    .default({})
+    .refine((plans) => !Object.hasOwn(plans, 'trial'), {
+      path: ['trial'],
+      error: 'is what accounts are called that have no plan, whether or not they have paid; say paid or unpaid',
+    }),
+  /** What one key may take of each of its account's limits, in percent: the rest is always left to the account's others. */
+  keyPercent: z.int().min(1).max(100).default(80),
+  /**
+   * How many proxies serve from one log, at the least: each admits its part of every limit. Where leases show that more
+   * serve an account, it is that many.
+   */
+  proxies: z.int().min(1).max(PROXIES_MAX).default(1),
+});
+
+export type RateLimitsConfiguration = z.infer<typeof rateLimitsSchema>;

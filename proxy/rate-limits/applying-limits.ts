@@ -1,0 +1,58 @@
+import type { RateLimitSet, RateLimitsConfiguration } from '../../contracts/rate-limits.ts';
+import type { OpenAccount } from '../../ledger/account/account-state.ts';
+
+/** What applies to a caller on this proxy. */
+export interface ApplyingLimits {
+  readonly account: RateLimitSet;
+  readonly key: RateLimitSet;
+  /** Among how many proxies the configured limits are divided. */
+  readonly proxies: number;
+}
+
+/**
+ * Finds the limits of an account and its keys: of its plan, or by whether it has ever paid; divided by the number of
+ * proxies that serve it, rounded down, and never less than one.
+ */
+export class LimitsByAccount {
+  readonly #configuration: RateLimitsConfiguration;
+  /** There are few: one for each set and number of proxies. */
+  readonly #divided = new Map<RateLimitSet, Map<number, ApplyingLimits>>();
+
+  constructor(configuration: RateLimitsConfiguration) {
+    this.#configuration = configuration;
+  }
+
+  /** @param proxies how many serve the account, as far as is known */
+  of(account: Pick<OpenAccount, 'plan' | 'grants'>, proxies: number): ApplyingLimits {
+    const { paid, unpaid, plans } = this.#configuration;
+    const ofPlan = Object.hasOwn(plans, account.plan) ? plans[account.plan] : undefined;
+    return this.#among(ofPlan ?? (hasPaid(account) ? paid : unpaid), Math.max(proxies, this.#configuration.proxies));
+  }
+
+  #among(configured: RateLimitSet, proxies: number): ApplyingLimits {
+    const ofSet = this.#divided.get(configured) ?? new Map<number, ApplyingLimits>();
+    this.#divided.set(configured, ofSet);
+    const known = ofSet.get(proxies);
+    if (known !== undefined) return known;
+    const account = partOf(configured, 1, proxies);
+    const made = { account, key: partOf(account, this.#configuration.keyPercent, 100), proxies };
+    ofSet.set(proxies, made);
+    return made;
+  }
+}
+
+/** Also where all of it is used up, has expired or was revoked. */
+const hasPaid = ({ grants }: Pick<OpenAccount, 'grants'>): boolean =>
+  grants.some(({ source }) => source === 'purchase' || source === 'plan');
+
+function partOf(limits: RateLimitSet, part: number, of: number): RateLimitSet {
+  const share = (limit: number): number => Math.max(1, Math.floor((limit * part) / of));
+  return {
+    requestsPerMinute: share(limits.requestsPerMinute),
+    inputTokensPerMinute: share(limits.inputTokensPerMinute),
+    outputTokensPerMinute: share(limits.outputTokensPerMinute),
+    concurrentRequests: share(limits.concurrentRequests),
+    concurrentStreams: share(limits.concurrentStreams),
+    concurrentCounts: share(limits.concurrentCounts),
+  };
+}
