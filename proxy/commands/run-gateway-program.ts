@@ -41,7 +41,8 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   if (error instanceof CommandError) return say(error.message, error.exitCode);
   if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
   if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
-  if (error instanceof UnusableError) return say(error.message, EXIT.unavailable);
+  if (error instanceof UnusableError || error instanceof UnreadableFileError)
+    return say(error.message, EXIT.unavailable);
   if (error instanceof UnreadableEventError)
     return say(
       `an event of the ledger cannot be read, and none is skipped: ${error.message}\n${UNREADABLE}`,
