@@ -313,9 +313,19 @@ function withPassword(
   return { ...rest, sasl: { mechanism: sasl.mechanism, username: sasl.username, password } };
 }
 
+/** What no header can carry, and what a file or a copy has added at an end. */
+const NOT_IN_A_SECRET = /^\s|[\p{Cc}\p{Zl}\p{Zp}]|\s$/u;
+
 function fromEnvironment(name: string, path: string, source: ConfigurationSource, faults: string[]): string {
   const value = source.environment[name] ?? '';
   if (value === '') faults.push(`${path}: the environment variable ${name} is not set`);
+  const amiss = NOT_IN_A_SECRET.exec(value);
+  // What it holds is a secret: what is amiss and where is all that is told.
+  if (amiss !== null) {
+    const what = /[\r\n]/.test(amiss[0]) ? 'a line end' : 'a blank or a control character';
+    const where = `at character ${amiss.index + 1} of ${value.length}`;
+    faults.push(`${path}: the environment variable ${name} holds ${what} ${where}; take it out`);
+  }
   return value;
 }
 

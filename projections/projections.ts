@@ -12,6 +12,7 @@ import {
 } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
+import { readUndamaged, setViewsAside } from './damaged-views.ts';
 import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
@@ -39,6 +40,8 @@ export interface ProjectionsOptions {
   readonly onLive?: () => void;
   /** Each time the feed is lost from sight, or is looked for in vain; it is looked for on and on. */
   readonly onDropped?: (error: Error) => void;
+  /** The views' file cannot be read, and all is read from the feed; where it is written to, it was set aside, and where. */
+  readonly onDamaged?: (why: string, aside: string | null) => void;
   /** Each event that says which ledger this is: no view holds it. */
   readonly onLedgerEvent?: (event: LedgerEvent) => void;
 }
@@ -80,7 +83,7 @@ export class Projections {
     this.accounts.onFolded(() => this.#waiters.wake());
   }
 
-  /** Needs nothing but the file. @throws Error when that is no file of views. */
+  /** Needs nothing but the file, which is made anew where it is none of views. @throws Error when it cannot be opened */
   static async start(options: ProjectionsOptions): Promise<Projections> {
     const projections = new Projections(options);
     projections.#start();
@@ -179,7 +182,7 @@ export class Projections {
 
   #start(): void {
     const { path, persist } = this.#options;
-    const restored = path === null ? null : restoreViews(path, this.#views, this.#feed.name);
+    const restored = path === null ? null : this.#restore(path);
     if (restored !== null) this.#takeRestored(restored);
     if (persist && path !== null) this.#openStore({ path, keep: restored !== null });
     this.#reading = this.#feed.open({
@@ -191,6 +194,16 @@ export class Projections {
       onDropped: (error) => this.#nowDropped(error),
       onStopped: (error) => this.#stop(error),
     });
+  }
+
+  /** Null where the file has no views to go on with. */
+  #restore(path: string): StoredCheckpoint | null {
+    const found = readUndamaged(() => restoreViews(path, this.#views, this.#feed.name));
+    if (found.damage === null) return found.read;
+    // Some rows may have been taken before the one that cannot be read.
+    for (const view of this.#views) view.clear();
+    this.#options.onDamaged?.(found.damage, this.#options.persist ? setViewsAside(path) : null);
+    return null;
   }
 
   #takeRestored({ checkpoint, currentAtMs }: StoredCheckpoint): void {

@@ -15,6 +15,7 @@ import {
 import { type LedgerIdentity, type LedgerState, readLedgerState } from '../ledger/identity/ledger-state.ts';
 import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
 import type { RecoveredRequest } from '../ledger/journal/journal.ts';
+import { readUndamaged } from './damaged-views.ts';
 import { readKnownViews, VIEWS_FILE } from './known-views.ts';
 
 /** What a data folder knows of its ledger. */
@@ -23,6 +24,8 @@ export interface FolderKnowledge {
   readonly all: readonly LedgerKnowledge[];
   /** The newest identity that anything in the folder knows; null where all of it is from before. */
   readonly identity: LedgerIdentity | null;
+  /** Why its views cannot be read, and so tell nothing; null where they can, or there are none. */
+  readonly viewsDamage: string | null;
 }
 
 /** How a ledger compares with what a data folder knows of it. */
@@ -37,7 +40,8 @@ export type LedgerComparison =
 
 /** @throws UnreadableFileError where the folder's note says nothing; Error when another file of the folder is not of its form */
 export function readFolder(dataFolder: string, recovered: readonly RecoveredRequest[], nowMs: number): FolderKnowledge {
-  const views = readKnownViews(join(dataFolder, VIEWS_FILE));
+  const found = readUndamaged(() => readKnownViews(join(dataFolder, VIEWS_FILE)));
+  const views = found.damage === null ? found.read : null;
   const note = readNote(dataFolder);
   const all = [
     ...(views === null ? [] : [views]),
@@ -46,7 +50,7 @@ export function readFolder(dataFolder: string, recovered: readonly RecoveredRequ
   ];
   const identities = all.flatMap(({ identity }) => (identity === null ? [] : [identity]));
   const identity = identities.sort((one, other) => other.generation - one.generation)[0] ?? null;
-  return { note, all, identity };
+  return { note, all, identity, viewsDamage: found.damage };
 }
 
 export interface CompareOptions {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { noteProviders } from '../ledger/catalog/gateway-providers.ts';
 import { type Journal, openJournal } from '../ledger/journal/journal.ts';
 import { journalFolder } from '../ledger/journal/segment-folder.ts';
+import { damageOf, setViewsAside } from '../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../projections/known-views.ts';
 import { Projections, type ProjectionsOptions } from '../projections/projections.ts';
 import { viewFeedOf } from '../projections/view-feed-of.ts';
@@ -27,7 +28,7 @@ export type ViewsFollower = Pick<ProjectionsOptions, 'onStopped' | 'onLive' | 'o
 
 /**
  * Opens, in this order: the journal, with which the folder is locked, the clock's watch, the ledger (compared with what the folder knows), the views.
- * @throws JournalError, EventLogError, LedgerLostError; Error where the views' file is none
+ * @throws JournalError, EventLogError, LedgerLostError; Error where the views' file cannot be opened
  */
 export async function openGateway(given: GatewayOptions, follower: ViewsFollower): Promise<OpenedGateway> {
   const { configuration, log, logger, clock: wall, monotonic } = given;
@@ -42,13 +43,19 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
   const proxy = configuration.proxies === 'many' ? proxyIdOf(configuration.data, wall()) : null;
   const clock = new GatewayClock({ wall, monotonic, bounds: configuration.clock, log, proxy, logger });
   const options = { ...given, clock: clock.now };
+  const views = join(configuration.data, VIEWS_FILE);
+  const onDamaged = (reason: string, file: string | null): void =>
+    logger.error({ reason, file }, 'views.db cannot be read as views: it is set aside, and made anew from the log');
+  const damage = damageOf(views);
+  if (damage !== null) onDamaged(damage, setViewsAside(views));
   const ledgerWatch = await startLedgerWatch(options, opened);
   const projections = await Projections.start({
     log,
     feed: await viewFeedOf(configuration, log, proxyIdOf(configuration.data, options.clock()), ledgerWatch.whenWhole),
     clock: options.clock,
-    path: join(configuration.data, VIEWS_FILE),
+    path: views,
     persist: true,
+    onDamaged,
     ...follower,
     onLedgerEvent: (event) => ledgerWatch.heard(event),
   });

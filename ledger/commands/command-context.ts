@@ -35,6 +35,8 @@ export interface ProvenLedger {
   readonly isWhole: boolean;
   /** Why nothing may be written into it, in the words in which a gateway refuses to serve from it; null where it may. */
   readonly error: LedgerLostError | null;
+  /** What else is amiss in the folder, and how it is met. */
+  readonly warning?: string;
 }
 
 /** A program that stays up whatever becomes of the log. */
@@ -97,8 +99,9 @@ async function withProvenLog<T>(
   work: (log: EventLog, configuration: Configuration) => Promise<T>,
 ): Promise<T> {
   return aroundLog(context, command, async (log, configuration) => {
-    const { error } = await context.proveLedger(log, configuration);
+    const { error, warning } = await context.proveLedger(log, configuration);
     if (error !== null) throw error;
+    if (warning !== undefined) context.warn(`warning: ${warning}\n`);
     await refuseWrongClock(context, command, { log, configuration });
     return work(log, configuration);
   });
@@ -132,6 +135,7 @@ export async function withReadLog<T>(
   refuseMissing(configurationOf(context, command));
   return aroundLog(context, command, async (log, configuration) => {
     const ledger = await context.proveLedger(log, configuration);
+    if (ledger.warning !== undefined) context.warn(`warning: ${ledger.warning}\n`);
     if (ledger.error !== null) context.warn(`warning: ${ledger.error.message}\n`);
     return work(log, configuration, ledger);
   });

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { CommandError, EXIT, type ProvenLedger } from '../../ledger/commands/command-context.ts';
@@ -6,6 +7,7 @@ import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
 import { readBesideGateway } from '../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
+import { VIEWS_FILE } from '../known-views.ts';
 import { compareLedger, type FolderKnowledge, readFolder } from '../prove-ledger.ts';
 
 /**
@@ -18,14 +20,21 @@ export async function proveLedger(
   clock: () => number,
 ): Promise<ProvenLedger> {
   // What is known is read first: whatever is written meanwhile, the ledger has it.
-  const { all } = knownIn(configuration.data, clock());
+  const { all, viewsDamage } = knownIn(configuration.data, clock());
+  const damaged = viewsDamage === null ? {} : { warning: describeDamage(configuration.data, viewsDamage) };
   if (all.every(({ identity, events }) => identity === null && events.length === 0))
-    return { isWhole: true, error: null };
+    return { isWhole: viewsDamage === null, error: null, ...damaged };
   const where = ledgerPlace(configuration);
   const comparison = await whileBriefly(() => compareLedger(all, { log, where, looks: looksFor(configuration) }));
   const isRefused = comparison.type === 'lost' || comparison.type === 'other ledger';
-  return { isWhole: comparison.type === 'whole', error: isRefused ? comparison.error : null };
+  const isWhole = comparison.type === 'whole' && viewsDamage === null;
+  return { isWhole, error: isRefused ? comparison.error : null, ...damaged };
 }
+
+/** A command changes nothing in the folder, where a gateway may be at work. */
+export const describeDamage = (data: string, damage: string): string =>
+  `${join(data, VIEWS_FILE)} cannot be read as views (${damage}): the ledger is read from its beginning instead. ` +
+  'The next start of the gateway sets the file aside, and makes it anew';
 
 /** Many reads in a row: one of them that fails shall not be the command's end. */
 const LOOKED_FOR_MS = 10_000;

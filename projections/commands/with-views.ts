@@ -5,6 +5,7 @@ import { type CommandContext, withReadLog } from '../../ledger/commands/command-
 import type { AccountViews } from '../account-views.ts';
 import { VIEWS_FILE } from '../known-views.ts';
 import { Projections } from '../projections.ts';
+import { describeDamage } from './proven-ledger.ts';
 
 /**
  * All accounts for a command that reads: from the views and what the log has beyond them; the views' file is left alone.
@@ -17,7 +18,13 @@ export async function withViews<T>(
 ): Promise<T> {
   return withReadLog(context, command, async (log, { data }, { isWhole }) => {
     const path = isWhole ? join(data, VIEWS_FILE) : null;
-    const projections = await Projections.start({ log, path, persist: false, onStopped: () => undefined });
+    const projections = await Projections.start({
+      log,
+      path,
+      persist: false,
+      onStopped: () => undefined,
+      onDamaged: (why) => context.warn(`warning: ${describeDamage(data, why)}\n`),
+    });
     try {
       await projections.whenCaughtUp();
       return await work(projections.accounts, log);

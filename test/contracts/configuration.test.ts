@@ -127,6 +127,19 @@ describe('the credential of a provider', () => {
     ]);
   });
 
+  test.each([
+    [`${SECRET}\n`, 'a line end', SECRET.length + 1],
+    [`${SECRET}\r\n`, 'a line end', SECRET.length + 1],
+    ['sk-\nsecret', 'a line end', 4],
+    [' sk-secret', 'a blank or a control character', 1],
+    ['sk-secret\t', 'a blank or a control character', 10],
+    ['sk\u0000secret', 'a blank or a control character', 3],
+  ])('with %j in it is told by its variable, and not shown', (key, what, at) => {
+    expect(faultsOf(() => read({ providers: { main: provider } }, { UPSTREAM_KEY: key }))).toEqual([
+      `providers.main.apiKeyEnv: the environment variable UPSTREAM_KEY holds ${what} at character ${at} of ${key.length}; take it out`,
+    ]);
+  });
+
   test('is not needed by a command that calls no provider', () => {
     expect(read({ providers: { main: provider } }, {}, false).providers.main?.apiKey).toBe('');
   });

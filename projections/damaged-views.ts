@@ -1,0 +1,70 @@
+import { existsSync, renameSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { syncFolder } from '../ledger/sync-folder.ts';
+
+/** SQLite's codes for what another try, or the machine's owner, can mend: the file may be whole. */
+const NOT_THE_FILE: ReadonlySet<number> = new Set([
+  5, // busy
+  6, // locked
+  7, // no memory
+  10, // input or output failed
+  13, // the disk is full
+  14, // cannot be opened
+]);
+/** Tables that a file of views has, the one or the other from its first moment on. */
+const OF_VIEWS = ['stored_view', 'of_ledger'];
+
+/** Why reading a views' file has failed, where that is the file's fault. @throws the error where it is not */
+export function whyDamaged(error: unknown): string {
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : null;
+  if (code !== null && NOT_THE_FILE.has(code)) throw error;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What reads a views' file; the reason instead, where what is in it cannot be read as views. @throws as `whyDamaged` */
+export function readUndamaged<T>(
+  read: () => T,
+): { readonly read: T; readonly damage: null } | { readonly damage: string } {
+  try {
+    return { read: read(), damage: null };
+  } catch (error) {
+    return { damage: whyDamaged(error) };
+  }
+}
+
+/** Why a file cannot be views; null where it can, or there is none. Looks at each page once. @throws as `whyDamaged` */
+export function damageOf(path: string): string | null {
+  if (!existsSync(path)) return null;
+  if (statSync(path).size === 0) return 'it is empty';
+  const looked = readUndamaged(() => lookAt(path));
+  return looked.damage ?? looked.read;
+}
+
+function lookAt(path: string): string | null {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    const found = database.prepare('PRAGMA quick_check(1)').get()?.quick_check;
+    if (found !== 'ok') return String(found);
+    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    const isOther = tables.length > 0 && !tables.some(({ name }) => OF_VIEWS.includes(String(name)));
+    return isOther ? 'it is a database of something else' : null;
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Moves a views' file away with what SQLite keeps beside it, so that views are made anew in its place: they are a cache
+ * of the log. Nobody else may have the folder open. Returns the name that it has now.
+ */
+export function setViewsAside(path: string): string {
+  for (let count = 1; ; count++) {
+    const aside = `${path}.damaged${count === 1 ? '' : `.${count}`}`;
+    if (existsSync(aside)) continue;
+    renameSync(path, aside);
+    for (const beside of ['-wal', '-shm']) if (existsSync(path + beside)) renameSync(path + beside, aside + beside);
+    syncFolder(dirname(path));
+    return aside;
+  }
+}
