@@ -8,19 +8,9 @@ import { loadAccount } from '../account/load-account.ts';
 import { monthOf } from '../account/month.ts';
 import { monthOfSpend } from '../account/spend.ts';
 import { accountArgument, emailArgument, reasonArgument, usdArgument } from './command-arguments.ts';
-import {
-  type CommandContext,
-  CommandError,
-  EXIT,
-  facts,
-  show,
-  showWritten,
-  table,
-  withBegunLog,
-  withEventLog,
-  withReadLog,
-} from './command-context.ts';
+import { type CommandContext, CommandError, EXIT, withBegunLog, withEventLog, withReadLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
+import { facts, show, showWritten, table } from './show.ts';
 
 /** The state that each word leads to. */
 const SUSPENSION = { suspend: 'SuspendAccount', reinstate: 'ReinstateAccount' } as const;
@@ -115,7 +105,7 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
     show(context, command, {
       json: { ...state, revision, availableMicroUsd: available },
-      text: textOf(state, available, { nowMs, lateMs }),
+      text: () => textOf(state, available, { nowMs, lateMs }),
     });
   });
 }

@@ -16,12 +16,10 @@ import {
   configurationOf,
   EXIT,
   recordingOf,
-  show,
-  showWritten,
-  table,
   withBegunLog,
   withReadLog,
 } from './command-context.ts';
+import { show, showWritten, table } from './show.ts';
 
 /** `gateway catalog publish|show`. */
 export function addCatalogCommands(catalog: Command, context: CommandContext): void {
@@ -68,7 +66,10 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
       await withReadLog(context, command, async (log) => {
         const state = await loadCatalog(log);
         const { version, hash } = state;
-        show(context, command, { json: { version, hash, models: [...state.models.values()] }, text: textOf(state) });
+        show(context, command, {
+          json: { version, hash, models: [...state.models.values()] },
+          text: () => textOf(state),
+        });
       });
     });
 }

@@ -1,10 +1,8 @@
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { onOneLine } from '../../contracts/printable.ts';
 import type { LedgerLostError } from '../identity/ledger-lost.ts';
 import { newCommandId } from '../new-command-id.ts';
 import { CommandError, EXIT } from './command-error.ts';
@@ -163,49 +161,6 @@ async function aroundLog<T>(
   } finally {
     await log.close();
   }
-}
-
-export interface Shown {
-  /** For machines (`--json`): one JSON value. */
-  readonly json: unknown;
-  /** For people. */
-  readonly text: string;
-}
-
-export function show(context: CommandContext, command: Command, shown: Shown): void {
-  const isJson = globalOptions(command).json === true;
-  context.write(`${isJson ? JSON.stringify(shown.json, bigintAsText) : shown.text}\n`);
-}
-
-/**
- * The same of what was written, with the time that it was written with: where nothing else knows the time, a clock that
- * is ahead shows itself there alone. Null where it is so already, and nothing was written.
- */
-export function showWritten(
-  context: CommandContext,
-  command: Command,
-  recordedAt: string | null,
-  { json, text }: { readonly json: Readonly<Record<string, unknown>>; readonly text: string },
-): void {
-  const when = recordedAt === null ? 'nothing was written: it is so already' : `written at ${recordedAt}`;
-  show(context, command, { json: { ...json, recordedAt }, text: `${text}\n${when}` });
-}
-
-const bigintAsText = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
-
-/** A cell may have several lines; each is kept to one. */
-export type Cell = string | readonly string[];
-
-export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const drawn = new Table({ head: [...head], style: { head: [], border: [] } });
-  drawn.push(...rows.map((row) => row.map((cell) => [cell].flat().map(onOneLine).join('\n'))));
-  return drawn.toString();
-}
-
-/** Name and value, a line each. */
-export function facts(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${name.padEnd(width)}  ${onOneLine(value)}`).join('\n');
 }
 
 export const recordingOf = (context: CommandContext): Recording => ({

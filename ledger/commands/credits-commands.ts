@@ -10,8 +10,9 @@ import {
   usdArgument,
   wholeNumberArgument,
 } from './command-arguments.ts';
-import { type CommandContext, showWritten, withEventLog } from './command-context.ts';
+import { type CommandContext, withEventLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
+import { showWritten } from './show.ts';
 
 type Source = Exclude<EventData<'CreditsGranted'>['source'], 'trial'>;
 

@@ -7,17 +7,9 @@ import { loadAccount } from '../account/load-account.ts';
 import { newKey } from '../account/new-key.ts';
 import { loadCatalog } from '../catalog/catalog-state.ts';
 import { accountArgument, instantArgument, listArgument, nameArgument, usdArgument } from './command-arguments.ts';
-import {
-  type CommandContext,
-  CommandError,
-  EXIT,
-  show,
-  showWritten,
-  table,
-  withEventLog,
-  withReadLog,
-} from './command-context.ts';
+import { type CommandContext, CommandError, EXIT, withEventLog, withReadLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
+import { show, showWritten, table } from './show.ts';
 
 interface IssueOptions {
   readonly name: string;
@@ -135,6 +127,6 @@ async function list(id: AccountId, command: Command, context: CommandContext): P
       key.monthlyLimitMicroUsd === null ? 'none' : formatUsd(key.monthlyLimitMicroUsd),
     ]);
     const head = ['key', 'name', 'ends in', 'state', 'expires', 'models', 'USD a month'];
-    show(context, command, { json: keys.map(({ sha256: _hash, ...key }) => key), text: table(head, rows) });
+    show(context, command, { json: keys.map(({ sha256: _hash, ...key }) => key), text: () => table(head, rows) });
   });
 }

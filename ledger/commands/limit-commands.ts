@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import { type AccountId, keyId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { accountArgument, usdArgument } from './command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, showWritten, withEventLog } from './command-context.ts';
+import { type CommandContext, CommandError, EXIT, withEventLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
 import { setAsideBefore } from './set-aside.ts';
+import { showWritten } from './show.ts';
 
 interface LimitOptions {
   readonly usd?: MicroUsd;

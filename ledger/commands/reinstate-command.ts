@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { type AccountId, grantId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { accountArgument, instantArgument, reasonArgument, usdArgument } from './command-arguments.ts';
-import { type CommandContext, recordingOf, showWritten, withEventLog } from './command-context.ts';
+import { type CommandContext, recordingOf, withEventLog } from './command-context.ts';
 import { runAccountCommand } from './run-account-command.ts';
+import { showWritten } from './show.ts';
 
 interface ReinstateOptions {
   readonly grant: string;

@@ -10,9 +10,9 @@ import {
   EXIT,
   recordingOf,
   refuseWrongClock,
-  show,
   withUnprovenLog,
 } from '../../ledger/commands/command-context.ts';
+import { show } from '../../ledger/commands/show.ts';
 import { acceptLoss, nextGeneration } from '../../ledger/identity/accept-loss.ts';
 import { describeLost } from '../../ledger/identity/ledger-lost.ts';
 import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';

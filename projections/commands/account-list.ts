@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { formatUsd, microUsd } from '../../contracts/money.ts';
 import { usableCredits } from '../../ledger/account/grants.ts';
-import { type CommandContext, show, table } from '../../ledger/commands/command-context.ts';
+import type { CommandContext } from '../../ledger/commands/command-context.ts';
+import { type ShownRow, showRows } from '../../ledger/commands/show.ts';
 import type { AccountViews } from '../account-views.ts';
 import { withViews } from './with-views.ts';
 
@@ -11,35 +12,30 @@ export function addAccountListCommand(account: Command, context: CommandContext)
     .command('list')
     .description('list all accounts')
     .action(async (_options: unknown, command: Command) => {
-      await withViews(context, command, async (accounts) => {
-        const listed = openAccounts(accounts, context.clock());
-        const rows = listed.map((one) => [
-          one.accountId,
-          one.kind,
-          one.email,
-          one.plan,
-          formatUsd(one.availableMicroUsd),
-        ]);
-        show(context, command, {
-          json: listed,
-          text: table(['account', 'kind', 'e-mail', 'plan', 'USD available'], rows),
-        });
-      });
+      await withViews(context, command, (accounts) =>
+        showRows(context, command, openAccounts(accounts, context.clock()), ROW),
+      );
     });
 }
 
-const openAccounts = (accounts: AccountViews, nowMs: number) =>
-  [...accounts.balance.all()].flatMap(([accountId, { state }]) =>
-    state.type === 'unopened'
-      ? []
-      : [
-          {
-            accountId,
-            kind: state.kind,
-            email: state.email,
-            plan: state.plan,
-            isSuspended: state.suspended !== null,
-            availableMicroUsd: microUsd(usableCredits(state.grants, nowMs) - state.uncovered),
-          },
-        ],
-  );
+type ListedAccount = ReturnType<typeof openAccounts> extends Generator<infer Listed> ? Listed : never;
+
+const ROW: ShownRow<ListedAccount> = {
+  head: ['account', 'kind', 'e-mail', 'plan', 'USD available'],
+  cells: (one) => [one.accountId, one.kind, one.email, one.plan, formatUsd(one.availableMicroUsd)],
+  json: (one) => one,
+};
+
+/** One at a time: there may be many. */
+function* openAccounts(accounts: AccountViews, nowMs: number) {
+  for (const [accountId, { state }] of accounts.balance.all())
+    if (state.type === 'open')
+      yield {
+        accountId,
+        kind: state.kind,
+        email: state.email,
+        plan: state.plan,
+        isSuspended: state.suspended !== null,
+        availableMicroUsd: microUsd(usableCredits(state.grants, nowMs) - state.uncovered),
+      };
+}

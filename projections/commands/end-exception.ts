@@ -9,11 +9,10 @@ import {
   CommandError,
   EXIT,
   recordingOf,
-  show,
-  showWritten,
   withEventLog,
 } from '../../ledger/commands/command-context.ts';
 import { type Decided, decideAccountCommand, runAccountCommand } from '../../ledger/commands/run-account-command.ts';
+import { show, showWritten } from '../../ledger/commands/show.ts';
 import { exceptionsByAccount } from './exceptions-by-account.ts';
 import { withViews } from './with-views.ts';
 

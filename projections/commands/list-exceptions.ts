@@ -4,7 +4,8 @@ import { formatUsd } from '../../contracts/money.ts';
 import type { BillingException } from '../../ledger/account/account-state.ts';
 import { type EndedException, readEndedExceptions } from '../../ledger/account/ended-exceptions.ts';
 import { amountOfException, costOfException, reasonsOf } from '../../ledger/account/exceptions.ts';
-import { type CommandContext, CommandError, EXIT, show, table } from '../../ledger/commands/command-context.ts';
+import { type CommandContext, CommandError, EXIT } from '../../ledger/commands/command-context.ts';
+import { show, table } from '../../ledger/commands/show.ts';
 import { exceptionsByAccount } from './exceptions-by-account.ts';
 import { withViews } from './with-views.ts';
 
@@ -30,7 +31,7 @@ export async function listExceptions(listing: Listing, command: Command, context
     }
     const all = [...rows, ...ended];
     const more = unlisted === 0 ? '' : `\nand ${unlisted} without a price that stand in their UsageRecorded only`;
-    show(context, command, { json: { exceptions: all, unlisted }, text: textOf(all, listing.withEnded) + more });
+    show(context, command, { json: { exceptions: all, unlisted }, text: () => textOf(all, listing.withEnded) + more });
   });
 }
 

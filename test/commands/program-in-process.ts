@@ -12,6 +12,8 @@ import { temporaryFolder } from '../gateway/start-gateway.ts';
 export interface ProgramInProcess {
   readonly log: EventLog;
   readonly context: CommandContext;
+  /** Its configuration. */
+  readonly file: string;
   /** The machine's; Date.now at first. */
   clock: () => number;
   /** How the ledger compares with what is known of it; whole at first. */
@@ -34,6 +36,7 @@ export async function programInProcess(): Promise<ProgramInProcess> {
   let warned = '';
   const program: ProgramInProcess = {
     log,
+    file,
     context: {
       openEventLog: async () => heldOpen(log),
       proveLedger: async () => program.ledger,

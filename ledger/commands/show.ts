@@ -1,0 +1,98 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import Table from 'cli-table3';
+import type { Command } from 'commander';
+import { onOneLine } from '../../contracts/printable.ts';
+import { type CommandContext, globalOptions } from './command-context.ts';
+
+export interface Shown {
+  /** For machines (`--json`): one JSON value. */
+  readonly json: unknown;
+  /** For people; drawn only where it is shown. */
+  readonly text: string | (() => string);
+}
+
+export function show(context: CommandContext, command: Command, shown: Shown): void {
+  if (isJson(command)) context.write(`${JSON.stringify(shown.json, bigintAsText)}\n`);
+  else context.write(`${typeof shown.text === 'string' ? shown.text : shown.text()}\n`);
+}
+
+/** How one of many things is shown. */
+export interface ShownRow<T> {
+  readonly head: readonly string[];
+  readonly cells: (row: T) => readonly Cell[];
+  readonly json: (row: T) => unknown;
+}
+
+/**
+ * The same of any number of things, for machines as one array: each is taken when its block is written, and between two
+ * blocks whoever reads may end the program.
+ */
+export async function showRows<T>(
+  context: CommandContext,
+  command: Command,
+  rows: Iterable<T>,
+  { head, cells, json }: ShownRow<T>,
+): Promise<void> {
+  let before = isJson(command) ? '[' : '';
+  for (const block of blocksOf(rows)) {
+    const text = isJson(command)
+      ? block.map((row) => JSON.stringify(json(row), bigintAsText)).join(',\n')
+      : table(head, block.map(cells));
+    context.write(before + text);
+    before = isJson(command) ? ',\n' : '\n';
+    await nextTurn();
+  }
+  const isEmpty = before === '[' || before === '';
+  if (isJson(command)) context.write(isEmpty ? '[]\n' : ']\n');
+  else context.write(isEmpty ? `${table(head, [])}\n` : '\n');
+}
+
+const isJson = (command: Command): boolean => globalOptions(command).json === true;
+
+/**
+ * The same of what was written, with the time that it was written with: where nothing else knows the time, a clock that
+ * is ahead shows itself there alone. Null where it is so already, and nothing was written.
+ */
+export function showWritten(
+  context: CommandContext,
+  command: Command,
+  recordedAt: string | null,
+  { json, text }: { readonly json: Readonly<Record<string, unknown>>; readonly text: string },
+): void {
+  const when = recordedAt === null ? 'nothing was written: it is so already' : `written at ${recordedAt}`;
+  show(context, command, { json: { ...json, recordedAt }, text: `${text}\n${when}` });
+}
+
+const bigintAsText = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
+
+/** A cell may have several lines; each is kept to one. */
+export type Cell = string | readonly string[];
+
+/** A long one in blocks, each with its head: drawing one takes the square of its rows. */
+export const table = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>
+  rows.length === 0 ? draw(head, []) : [...blocksOf(rows)].map((block) => draw(head, block)).join('\n');
+
+const ROWS_A_BLOCK = 100;
+
+function* blocksOf<T>(rows: Iterable<T>): Generator<T[]> {
+  let block: T[] = [];
+  for (const row of rows) {
+    block.push(row);
+    if (block.length < ROWS_A_BLOCK) continue;
+    yield block;
+    block = [];
+  }
+  if (block.length > 0) yield block;
+}
+
+function draw(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const drawn = new Table({ head: [...head], style: { head: [], border: [] } });
+  drawn.push(...rows.map((row) => row.map((cell) => [cell].flat().map(onOneLine).join('\n'))));
+  return drawn.toString();
+}
+
+/** Name and value, a line each. */
+export function facts(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${onOneLine(value)}`).join('\n');
+}
