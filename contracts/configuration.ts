@@ -18,6 +18,11 @@ const origin = z
     'expected an origin such as "https://app.example", or "*"',
   );
 
+/** An address, or a range of them in CIDR notation. */
+const addressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+  error: 'expected an address or a range such as "10.0.0.0/8"',
+});
+
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable');
 
 const usd = z.string().transform((text, context): MicroUsd => {
@@ -171,6 +176,21 @@ const configurationSchema = z.strictObject({
    * readable from everywhere without it.
    */
   browserOrigins: z.array(z.union([z.literal('*'), origin])).default([]),
+  /**
+   * Connections of clients at once: in all, and of one source address. The latter bounds requests where a client comes
+   * through one of `trustedProxies`. One too many is closed, or its request answered with 429.
+   */
+  connections: z
+    .strictObject({
+      max: z.int().min(1).max(1_000_000).default(LIMITS.connectionsMax),
+      perAddress: z.int().min(1).max(1_000_000).default(LIMITS.connectionsPerAddressMax),
+    })
+    .prefault({}),
+  /**
+   * Addresses and ranges of proxies in front. They are not counted by their address: behind them the client is the last
+   * hop of `x-forwarded-for` that is none of them. That header is not believed from anyone else.
+   */
+  trustedProxies: z.array(addressRange).default(['127.0.0.0/8', '::1/128']),
   /**
    * Bytes of request bodies that there may be at once, from their arrival to their request's end: in all, and of one
    * account. Past the first a request is answered with 529, past the other with 429.

@@ -25,6 +25,18 @@ export const LIMITS = Object.freeze({
   /** A JSON answer of an upstream; a longer one is cut, for it could not be metered. */
   answerBytesMax: 64 * MIB,
   requestHeadersBytesMax: 32 * KIB,
+  /** Connections of clients in all: each takes a descriptor, and a request under way another towards its upstream. */
+  connectionsMax: 10_000,
+  /** Of one source address: a backend or an office behind one address has some hundreds of requests under way. */
+  connectionsPerAddressMax: 500,
+
+  /** How often it is looked at how late the event loop is. */
+  loopDelayLookMs: SECOND_MS,
+  /** Late by this on the average of a look, for so many looks in a row, is behind: what is new is refused. */
+  loopDelayShedMs: 500,
+  loopDelayTimes: 2,
+  /** Until it is late by no more than this. */
+  loopDelayCalmMs: 100,
   /** From a request's first byte to its last. */
   requestReceiveMs: 5 * MINUTE_MS,
 
@@ -116,6 +128,9 @@ assert(
     LIMITS.bodiesBytesPerAccountMax <= LIMITS.bodiesBytesMax,
   'the longest body has room',
 );
+assert(LIMITS.connectionsPerAddressMax <= LIMITS.connectionsMax, 'one source does not take all connections');
+assert(LIMITS.connectionsMax <= LIMITS.requestsInFlightMax, 'a connection has one request under way');
+assert(LIMITS.loopDelayCalmMs < LIMITS.loopDelayShedMs, 'what is shed does not flutter');
 assert(LIMITS.drainMs <= LIMITS.requestTotalMs, 'a drain ends within its request');
 assert(LIMITS.clientStallMs < LIMITS.idleMs, 'a client that holds an upstream back has left before the upstream has');
 assert(

@@ -7,9 +7,11 @@ import { Holds } from './admission/holds.ts';
 import { longestRequestMs, longestSettledMs } from './admission/longest-request.ts';
 import { Availability } from './availability.ts';
 import { GatewayClaim } from './claim/gateway-claim.ts';
+import { TrustedProxies } from './connections/trusted-proxies.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
 import { InFlight } from './in-flight.ts';
+import { LoopDelay } from './loop-delay.ts';
 import { type GatewayMetrics, gatewayMetrics } from './metrics/gateway-metrics.ts';
 import { RequestCounts } from './metrics/request-counts.ts';
 import type { OpenedGateway } from './open-gateway.ts';
@@ -39,6 +41,7 @@ export interface GatewayProcess extends OpenedGateway {
   readonly unserved: UnservedModels;
   readonly threads: BodyThreads;
   readonly bodies: BodyBudget;
+  readonly loopDelay: LoopDelay;
   readonly server: FastifyInstance;
   readonly sweeper: ExpirySweeper;
 }
@@ -66,7 +69,8 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const isUnderWay = (requestId: RequestId): boolean => holds.has(requestId) && !recovered.has(requestId);
   const settlement = gatewaySettlement({ opened, holds, availability, isUnderWay, onSettledAfter });
   const bodies = new BodyBudget(configuration.bodies);
-  const built = { availability, holds, counts, rateLimits, inFlight, settlement, claim, bodies };
+  const loopDelay = new LoopDelay(options.loopDelay ?? (() => 0));
+  const built = { availability, holds, counts, rateLimits, inFlight, settlement, claim, bodies, loopDelay };
   const recovered = recoveredOf(opened, built);
   const metrics = metricsOf(opened, { ...built, recovered, unserved });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
@@ -85,12 +89,13 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
     unserved,
     threads,
     bodies,
+    loopDelay,
     server,
     sweeper,
   };
 }
 
-type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inFlight' | 'bodies'> & {
+type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inFlight' | 'bodies' | 'loopDelay'> & {
   readonly holds: Holds;
   readonly counts: RequestCounts;
   readonly rateLimits: RateLimits;
@@ -176,8 +181,8 @@ function serverOf(
   built: Built & Pick<GatewayProcess, 'fleet' | 'upstreams' | 'threads'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
-  const { claim, holds, settlement, counts, rateLimits, fleet, upstreams, inFlight, availability, threads, bodies } =
-    built;
+  const { claim, holds, settlement, counts, rateLimits, fleet, upstreams, inFlight, availability } = built;
+  const { threads, bodies, loopDelay } = built;
   const epoch = (): number | null => claim?.current?.epoch ?? null;
   return buildServer({
     clock,
@@ -192,6 +197,9 @@ function serverOf(
     upstreams,
     threads,
     bodies,
+    loopDelay,
+    connections: configuration.connections,
+    trustedProxies: new TrustedProxies(configuration.trustedProxies),
     inFlight,
     availability,
     counts,

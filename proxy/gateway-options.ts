@@ -11,6 +11,11 @@ export interface GatewayOptions {
   readonly clock: () => number;
   /** Milliseconds by a clock that nobody sets, against which the other is watched. */
   readonly monotonic: () => number;
+  /**
+   * Milliseconds that the event loop was late, on the average since it was last asked (loop-delay.ts). Absent is never: then
+   * no load is shed.
+   */
+  readonly loopDelay?: () => number;
   /** Once the ledger has proved to be whole (ledger-watch/), before anything is read from it. */
   readonly onLedgerWhole?: () => Promise<void>;
   /**

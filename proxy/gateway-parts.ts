@@ -4,7 +4,10 @@ import type { Projections } from '../projections/projections.ts';
 import type { CreditFleet } from './admission/credit-fleet.ts';
 import type { Holds } from './admission/holds.ts';
 import type { Availability } from './availability.ts';
+import type { ConnectionBounds } from './connections/bound-connections.ts';
+import type { TrustedProxies } from './connections/trusted-proxies.ts';
 import type { InFlight } from './in-flight.ts';
+import type { LoopDelay } from './loop-delay.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
 import type { RateLimits } from './rate-limits/rate-limits.ts';
 import type { RelayParts } from './relay/relay-parts.ts';
@@ -31,6 +34,11 @@ export interface GatewayParts {
   readonly inFlight: InFlight;
   readonly availability: Availability;
   readonly counts: RequestCounts;
+  /** How many connections there may be, and whose word is taken for where one comes from. */
+  readonly connections: ConnectionBounds;
+  readonly trustedProxies: TrustedProxies;
+  /** Whether the event loop is behind. */
+  readonly loopDelay: LoopDelay;
   /** How many bytes of bodies there may be. */
   readonly bodies: BodyBudget;
   /** What reads long ones. */

@@ -4,6 +4,7 @@ import { LIMITS } from '../contracts/limits.ts';
 import { refuse } from './answer.ts';
 import { answerClientError } from './answer-client-error.ts';
 import { letBrowsersIn } from './browsers.ts';
+import { boundConnections } from './connections/bound-connections.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { KnownRoutes } from './known-routes.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
@@ -34,15 +35,17 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     // A path that cannot be decoded matches no route.
     frameworkErrors: (error, request, reply) =>
       refuse(reply, error.code === 'FST_ERR_BAD_URL' ? noRoute(request.method, request.url) : refusalFor(error)),
+    trustProxy: (address) => parts.trustedProxies.has(address),
     return503OnClosing: false,
     clientErrorHandler(error, socket) {
       answerClientError(error, socket);
     },
   });
+  countAnswers(app, parts.counts);
+  boundConnections(app, parts.connections, { proxies: parts.trustedProxies, counts: parts.counts });
   cutStalledClients(app);
   leaveBodiesUnread(app);
   addCallerToRequests(app);
-  countAnswers(app, parts.counts);
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const refused = refusalFor(error);
     if (refused.code === 'internal') parts.logger.error({ err: error, requestId: request.id }, 'a request failed');

@@ -24,6 +24,7 @@ export async function stopInOrder(gateway: GatewayProcess, metricsServer: Metric
   await metricsServer?.close();
   await gateway.upstreams.close();
   await gateway.threads.close();
+  gateway.loopDelay.close();
   await gateway.sweeper.close();
   await gateway.projections.close();
   await gateway.ledgerWatch.close();

@@ -9,6 +9,7 @@ import { programLogger } from '../../ledger/program-logger.ts';
 import { tightenFolder } from '../../ledger/tighten-folder.ts';
 import { Gateway } from '../gateway.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
+import { loopDelayOfProcess } from '../loop-delay.ts';
 import { type DemoAccount, openDemoAccount, publishFirstCatalog } from './first-run.ts';
 
 export interface ServeOptions {
@@ -51,6 +52,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       logger,
       clock: context.clock,
       monotonic,
+      loopDelay: loopDelayOfProcess(),
       onLedgerWhole,
       onUnusable,
     });

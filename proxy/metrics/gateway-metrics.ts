@@ -6,6 +6,7 @@ import type { Holds } from '../admission/holds.ts';
 import type { Availability } from '../availability.ts';
 import type { GatewayClock } from '../clock/gateway-clock.ts';
 import type { InFlight } from '../in-flight.ts';
+import type { LoopDelay } from '../loop-delay.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import type { BodyBudget } from '../request-body/body-budget.ts';
 import type { UnservedModels } from '../unserved-models.ts';
@@ -24,6 +25,7 @@ export interface MeasuredParts {
   readonly pending: () => number;
   readonly inFlight: InFlight;
   readonly bodies: BodyBudget;
+  readonly loopDelay: LoopDelay;
   readonly holds: Holds;
   readonly rateLimits: RateLimits;
   readonly counts: RequestCounts;
@@ -94,6 +96,15 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
     () => availability.stuckCount,
   );
   gauge('requests_in_flight', 'Requests that are being relayed', () => inFlight.count);
+  const { loopDelay } = parts;
+  gauge(
+    'event_loop_delay_seconds',
+    'How late the event loop was, on the average of the last second',
+    () => loopDelay.ms / 1_000,
+  );
+  gauge('shedding', '1 while new requests are refused because the event loop is behind', () =>
+    loopDelay.isBehind ? 1 : 0,
+  );
   gauge('body_bytes', 'Bytes of request bodies, of which there may be bodies.maxBytes', () => bodies.bytes);
   gauge('holds', 'Requests that have credit held and are not settled', () => holds.count);
   const exceptions = () => [...projections.accounts.balance.openExceptions()].map(([, exception]) => exception);
@@ -122,6 +133,24 @@ function countRequests(registry: Registry, counts: RequestCounts): void {
     collect() {
       this.reset();
       this.inc(counts.priorityUnasked);
+    },
+  });
+  new Counter({
+    name: 'gateway_shed_total',
+    help: 'Requests that were refused because the event loop was behind',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(counts.shed);
+    },
+  });
+  new Counter({
+    name: 'gateway_connections_refused_total',
+    help: 'Connections that were closed because there were too many in all, or of their source address',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(counts.connectionsRefused);
     },
   });
   new Counter({

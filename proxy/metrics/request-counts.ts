@@ -9,6 +9,8 @@ export class RequestCounts {
   readonly #answers = new Float64Array(STATUS_MAX + 1);
   readonly #outcomes = new Map<Outcome, number>();
   #priorityUnasked = 0;
+  #connectionsRefused = 0;
+  #shed = 0;
 
   /** An answer has ended, or its client has left: before the head the status is not sent. */
   answered(status: number, isHeadSent: boolean): void {
@@ -24,6 +26,24 @@ export class RequestCounts {
   /** An answer came by priority capacity that its request had not asked for: billed at standard prices. */
   gavePriorityUnasked(): void {
     this.#priorityUnasked++;
+  }
+
+  /** There were too many. */
+  refusedConnection(): void {
+    this.#connectionsRefused++;
+  }
+
+  /** It was refused because the event loop was behind. */
+  shedRequest(): void {
+    this.#shed++;
+  }
+
+  get connectionsRefused(): number {
+    return this.#connectionsRefused;
+  }
+
+  get shed(): number {
+    return this.#shed;
   }
 
   get priorityUnasked(): number {

@@ -16,9 +16,18 @@ export function addCallerToRequests(app: FastifyInstance): void {
   app.decorateRequest('caller', null);
 }
 
-/** Finds the caller from the headers alone, so that nobody unknown makes the gateway read a body. */
-export function knowCaller({ projections, availability, clock }: GatewayParts) {
+/**
+ * Finds the caller from the headers alone, so that nobody unknown makes the gateway read a body. Nobody is looked for while
+ * the event loop is behind.
+ */
+export function knowCaller({ projections, availability, clock, loopDelay, counts }: GatewayParts) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const shed = loopDelay.refuse();
+    if (shed !== null) {
+      counts.shedRequest();
+      refuse(reply, shed);
+      return;
+    }
     const caller = authenticate(request.headers, projections.accounts, clock());
     if (caller.type === 'refusal') {
       // A key that is not known yet may be one of those that the ledger has.

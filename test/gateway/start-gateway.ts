@@ -35,6 +35,8 @@ export interface TestGatewayOptions {
   readonly clock?: () => number;
   /** Where it is not given the wall clock never jumps, however it is moved. */
   readonly monotonic?: () => number;
+  /** What the event loop is late by; never otherwise, however busy the machine is. */
+  readonly loopDelay?: () => number;
   /** Lines that the gateway logs are added here. */
   readonly logLines?: string[];
 }
@@ -127,7 +129,14 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   await publishFirstCatalog(context, log, configuration);
   const run = (id: AccountId, command: AccountCommand) => runAccountCommand(context, log, id, command);
   if (isFirst) KEY_OF_DATA.set(data, await openAccount(run, options.creditsMicroUsd ?? 1_000_000_000n, clock()));
-  const gateway = await Gateway.start({ configuration, log, logger: loggerTo(options.logLines), clock, monotonic });
+  const gateway = await Gateway.start({
+    configuration,
+    log,
+    logger: loggerTo(options.logLines),
+    clock,
+    monotonic,
+    ...(options.loopDelay === undefined ? {} : { loopDelay: options.loopDelay }),
+  });
   await gateway.whenReady();
 
   const command = async (one: AccountCommand, id = ACCOUNT): Promise<void> => {

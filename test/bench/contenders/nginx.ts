@@ -10,8 +10,8 @@ const WORKER_TRIES_MAX = 40;
 
 /** nginx as it is set up for streams; null where it is not installed (NGINX names one that is elsewhere). */
 export async function startNginx(processes: Processes, upstreamPort: number): Promise<Contender | null> {
-  const program = [process.env.NGINX ?? '', ...PLACES.map((place) => join(place, 'nginx'))].find(isExecutable);
-  if (program === undefined) return null;
+  const program = nginxProgram();
+  if (program === null) return null;
   const port = await freePort();
   const configuration = join(processes.folder, 'nginx.conf');
   writeFileSync(configuration, configurationOf(processes.folder, port, upstreamPort));
@@ -33,6 +33,10 @@ export async function startNginx(processes: Processes, upstreamPort: number): Pr
     needsWarmUp: false,
   };
 }
+
+/** Where nginx is; null where it is not installed. */
+export const nginxProgram = (): string | null =>
+  [process.env.NGINX ?? '', ...PLACES.map((place) => join(place, 'nginx'))].find(isExecutable) ?? null;
 
 const configurationOf = (folder: string, port: number, upstreamPort: number): string => `
 daemon off;

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { hangUp, wait } from '../../upstream/answer.ts';
+import { startUpstream } from '../../upstream/upstream.ts';
+import { asking, get, messageOf } from '../fixtures/call.ts';
+import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from '../fixtures/raw-socket.ts';
+
+const open: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+async function start(settings: object, upstreamUrl?: string): Promise<TestGateway> {
+  const gateway = await startTestGateway({
+    settings: { ...settings },
+    ...(upstreamUrl === undefined ? {} : { upstreamUrl }),
+  });
+  open.push(() => gateway.stop());
+  return gateway;
+}
+
+const kept = (socket: Socket): Socket => {
+  socket.on('error', () => undefined);
+  open.push(() => socket.destroy());
+  return socket;
+};
+/** Whether a connection is answered, or closed without a word. */
+async function isServed(url: string): Promise<boolean> {
+  const socket = kept(await openSocket(url));
+  socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+  return Promise.race([once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)]);
+}
+const ME = (key: string, ...headers: string[]) =>
+  ['GET /me HTTP/1.1', 'host: x', `x-api-key: ${key}`, 'connection: close', ...headers, '', ''].join('\r\n');
+
+describe('connections', () => {
+  it('have a bound in all, and room again when one has gone', async () => {
+    const gateway = await start({ connections: { max: 3 } });
+    const three = await Promise.all([1, 2, 3].map(() => openSocket(gateway.url).then(kept)));
+    await expect.poll(() => isServed(gateway.url)).toBe(false);
+    three[0]?.destroy();
+    await expect.poll(() => isServed(gateway.url)).toBe(true);
+  });
+
+  it('have a bound of each address that is no trusted proxy', async () => {
+    const gateway = await start({ connections: { perAddress: 2 }, trustedProxies: ['192.0.2.1'] });
+    expect([await isServed(gateway.url), await isServed(gateway.url), await isServed(gateway.url)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    const { hostname, port } = new URL(gateway.url);
+    const other = kept(connect({ host: hostname, port: Number(port), localAddress: '127.0.0.9' }));
+    other.write(ME(gateway.key));
+    const [answer] = await once(other, 'data');
+    expect(statusesOf(String(answer))).toEqual(['200']);
+  });
+
+  it('of loopback have none by default', async () => {
+    const gateway = await start({ connections: { perAddress: 1 } });
+    expect(await Promise.all([1, 2, 3, 4].map(() => isServed(gateway.url)))).toEqual([true, true, true, true]);
+  });
+});
+
+describe('requests through a trusted proxy', () => {
+  const setUp = async (settings: object) => {
+    const upstream = await startUpstream();
+    open.push(() => upstream.close());
+    const gateway = await start({ connections: { perAddress: 1 }, ...settings }, upstream.url);
+    const gate = Promise.withResolvers<void>();
+    open.push(() => gate.resolve());
+    upstream.answerWith([wait(gate.promise), hangUp]);
+    /** A request that does not end before the gate is opened. */
+    const hold = async (...headers: string[]): Promise<void> => {
+      const sent = upstream.requests.length;
+      const socket = kept(await openSocket(gateway.url));
+      socket.write(requestText(gateway.key, JSON.stringify(asking('opal-medium')), headers));
+      await upstream.seen(sent);
+    };
+    const me = async (...headers: string[]): Promise<string> => {
+      const answer = await sendRaw(gateway.url, ME(gateway.key, ...headers));
+      if (statusesOf(answer)[0] === '429')
+        expect(messageOf(lastBodyOf(answer), 429)).toBe('more than 1 requests from this address are under way');
+      return statusesOf(answer)[0] ?? '';
+    };
+    return { gateway, gate, hold, me };
+  };
+
+  it('are counted by the last hop that is no such proxy, and not by what stands before it', async () => {
+    const { gate, hold, me } = await setUp({ trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'] });
+    await hold('x-forwarded-for: 203.0.113.5');
+    expect(await me('x-forwarded-for: 203.0.113.5')).toBe('429');
+    expect(await me('x-forwarded-for: 198.51.100.1, 203.0.113.5')).toBe('429');
+    expect(await me('x-forwarded-for: 198.51.100.1, 203.0.113.5, 10.1.2.3')).toBe('429');
+    expect(await me('x-forwarded-for: 198.51.100.1', 'x-forwarded-for: 203.0.113.5')).toBe('429');
+    expect(await me('x-forwarded-for: 203.0.113.5, 198.51.100.1')).toBe('200');
+    expect(await me('x-forwarded-for: 10.9.9.9')).toBe('200');
+    expect(await me()).toBe('200');
+    gate.resolve();
+    await expect.poll(() => me('x-forwarded-for: 203.0.113.5')).toBe('200');
+  });
+
+  it('say nothing where the proxy is not trusted', async () => {
+    const { hold, me } = await setUp({ trustedProxies: ['192.0.2.1'], connections: { perAddress: 100 } });
+    await hold('x-forwarded-for: 203.0.113.5');
+    expect(await me('x-forwarded-for: 203.0.113.5')).toBe('200');
+  });
+
+  it('are forgotten when their client leaves', async () => {
+    const { gateway, hold, me } = await setUp({});
+    await hold('x-forwarded-for: 203.0.113.5');
+    expect(await me('x-forwarded-for: 203.0.113.5')).toBe('429');
+    await open.pop()?.();
+    await expect.poll(() => me('x-forwarded-for: 203.0.113.5')).toBe('200');
+    expect((await get(gateway, '/me')).status).toBe(200);
+  });
+});

@@ -1,0 +1,75 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../contracts/limits.ts';
+import { LoopDelay } from '../../proxy/loop-delay.ts';
+import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { asking, call, get, post, refusalOf } from './fixtures/call.ts';
+
+const { loopDelayShedMs: SHED, loopDelayCalmMs: CALM, loopDelayTimes: TIMES } = LIMITS;
+const open: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+describe('a loop that is behind', () => {
+  const watched = () => {
+    const reading = { ms: 0 };
+    const delay = new LoopDelay(() => reading.ms);
+    open.push(() => delay.close());
+    const look = (ms: number): boolean => {
+      reading.ms = ms;
+      delay.look();
+      return delay.isBehind;
+    };
+    return { delay, look };
+  };
+
+  it('sheds once it has been so for several readings, and a stall alone sheds nothing', () => {
+    const { delay, look } = watched();
+    for (let time = 1; time < TIMES; time++) expect(look(SHED)).toBe(false);
+    expect(look(SHED - 1)).toBe(false);
+    for (let time = 1; time < TIMES; time++) expect(look(60_000)).toBe(false);
+    expect(delay.refuse()).toBe(null);
+    expect(look(SHED)).toBe(true);
+    expect(delay.refuse()).toMatchObject({ code: 'gateway_overloaded', retryAfterS: expect.any(Number) });
+    expect(delay.ms).toBe(SHED);
+  });
+
+  it('sheds on until it is far below, and then takes as many readings again', () => {
+    const { look } = watched();
+    for (let time = 1; time <= TIMES; time++) look(SHED);
+    expect(look(SHED - 1)).toBe(true);
+    expect(look(CALM + 1)).toBe(true);
+    expect(look(CALM)).toBe(false);
+    for (let time = 1; time < TIMES; time++) expect(look(SHED)).toBe(false);
+    expect(look(SHED)).toBe(true);
+  });
+});
+
+describe('a gateway whose loop is behind', () => {
+  let gateway: TestGateway;
+  const samples = async (): Promise<string> => (await call(gateway.gateway.metricsUrl ?? '', '/metrics')).text;
+
+  it('refuses new messages and counts with 529 before it looks at them, tells of it, and goes on by itself', async () => {
+    let ms = 0;
+    gateway = await startTestGateway({ loopDelay: () => ms, settings: { metrics: { serve: { port: 0 } } } });
+    open.push(() => gateway.stop());
+    const ask = async (path: string, key = gateway.key) => post({ ...gateway, key }, path, asking('svc-mock'));
+    expect((await ask('/v1/messages')).status).toBe(200);
+    ms = 2 * SHED;
+    await expect.poll(async () => (await ask('/v1/messages')).status).toBe(529);
+    for (const path of ['/v1/messages', '/messages', '/v1/messages/count_tokens']) {
+      const answered = await ask(path, 'sk-svc-wrong');
+      expect(refusalOf(answered, 529)).toBe('the gateway is behind with what it has; try again');
+      expect(answered.headers['retry-after']).toBe('2');
+      expect(answered.headers['x-should-retry']).toBe('true');
+    }
+    expect((await get(gateway, '/me')).status).toBe(200);
+    expect((await call(gateway.url, '/healthz')).status).toBe(200);
+    expect(await samples()).toMatch(/^gateway_shedding 1$/m);
+    expect(await samples()).toMatch(new RegExp(`^gateway_event_loop_delay_seconds ${(2 * SHED) / 1_000}$`, 'm'));
+    ms = 0;
+    await expect.poll(async () => (await ask('/v1/messages')).status).toBe(200);
+    expect(await samples()).toMatch(/^gateway_shedding 0$/m);
+    expect(await samples()).toMatch(/^gateway_shed_total \d+$/m);
+  });
+});
