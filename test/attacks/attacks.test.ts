@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Processes } from '../bench/processes.ts';
+import { type AttackSite, layOutAttackSite, NO_TRIAL } from './attack-site.ts';
+import { ATTACKS } from './attacks.ts';
+import { startReadmeNginx } from './readme-nginx.ts';
+import { bodyBytes, type Held, heldBy, watchBeside } from './watcher.ts';
+
+/**
+ * Attacks from outside on a gateway that is a process of its own, straight and through the README's nginx. Beside each a
+ * client pays and is served; afterwards the gateway holds no more than before.
+ */
+const MEMORY_AFTER_MIB_MAX = 500;
+const DESCRIPTORS_MORE_MAX = 16;
+const processes = new Processes();
+let site: AttackSite;
+let nginx: string | null = null;
+/** Once everything that it needs for itself is loaded. */
+let before: Held;
+beforeAll(async () => {
+  site = await layOutAttackSite({ ...NO_TRIAL, connections: { perAddress: 400 } });
+  await watchBeside(
+    site,
+    () => ATTACKS['a million wrong elements']?.run({ url: site.url, key: site.brokeKey }) ?? Promise.resolve(),
+  );
+  before = heldBy(site.pid);
+  nginx = await startReadmeNginx(processes, site.url);
+  if (nginx === null)
+    process.stderr.write('skipped: nginx is not installed, attacks go straight to the gateway alone\n');
+});
+afterAll(async () => {
+  await site.close();
+  await processes.stopAll();
+});
+
+describe.each(['straight', 'through nginx'])('%s', (way) => {
+  it.each(Object.entries(ATTACKS))('a client that pays is served beside %s', async (_title, attack) => {
+    const url = way === 'straight' ? site.url : nginx;
+    if (url === null) return;
+    const start = heldBy(site.pid);
+    let mostMib = 0;
+    const watching = setInterval(() => {
+      mostMib = Math.max(mostMib, heldBy(site.pid).residentMib);
+    }, 20);
+    let answers: string[] = [];
+    const { statuses, probes } = await watchBeside(site, async () => {
+      answers = await attack.run({ url, key: site.brokeKey });
+    });
+    clearInterval(watching);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(new Set(probes)).toEqual(new Set([200]));
+    expect(answers.filter((status) => status !== '' && !attack.statuses.includes(status))).toEqual([]);
+    expect(mostMib).toBeLessThan(start.residentMib + attack.memoryMib);
+    await expect.poll(() => bodyBytes(site)).toBe(0);
+    await expect
+      .poll(() => heldBy(site.pid).descriptors)
+      .toBeLessThanOrEqual(before.descriptors + DESCRIPTORS_MORE_MAX);
+  });
+});
+
+/** What its threads have read goes with them, once they have had nothing to do for a while. */
+it('holds no more after all that than before', async () => {
+  await expect
+    .poll(() => heldBy(site.pid).residentMib, { interval: 500 })
+    .toBeLessThan(before.residentMib + MEMORY_AFTER_MIB_MAX);
+});
