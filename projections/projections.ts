@@ -12,7 +12,7 @@ import {
 } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
-import { readUndamaged, setViewsAside } from './damaged-views.ts';
+import { readUndamaged, setDamagedViewsAside } from './damaged-views.ts';
 import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
@@ -202,7 +202,7 @@ export class Projections {
     if (found.damage === null) return found.read;
     // Some rows may have been taken before the one that cannot be read.
     for (const view of this.#views) view.clear();
-    this.#options.onDamaged?.(found.damage, this.#options.persist ? setViewsAside(path) : null);
+    this.#options.onDamaged?.(found.damage, this.#options.persist ? setDamagedViewsAside(path) : null);
     return null;
   }
 

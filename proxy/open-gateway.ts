@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { noteProviders } from '../ledger/catalog/gateway-providers.ts';
 import { type Journal, openJournal } from '../ledger/journal/journal.ts';
 import { journalFolder } from '../ledger/journal/segment-folder.ts';
-import { damageOf, setViewsAside } from '../projections/damaged-views.ts';
+import { damageOf, setDamagedViewsAside } from '../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../projections/known-views.ts';
 import { Projections, type ProjectionsOptions } from '../projections/projections.ts';
 import { viewFeedOf } from '../projections/view-feed-of.ts';
@@ -47,7 +47,7 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
   const onDamaged = (reason: string, file: string | null): void =>
     logger.error({ reason, file }, 'views.db cannot be read as views: it is set aside, and made anew from the log');
   const damage = damageOf(views);
-  if (damage !== null) onDamaged(damage, setViewsAside(views));
+  if (damage !== null) onDamaged(damage, setDamagedViewsAside(views));
   const ledgerWatch = await startLedgerWatch(options, opened);
   const projections = await Projections.start({
     log,

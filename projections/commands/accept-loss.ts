@@ -22,10 +22,12 @@ import { LOCK_FILE } from '../../ledger/journal/folder-lock.ts';
 import { type OpenedJournal, openJournal } from '../../ledger/journal/journal.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { type AllToDoAgain, type AllToDoAgainOptions, findAllToDoAgain } from '../all-to-do-again.ts';
 import { type CarriedOver, carryOver } from '../carry-over.ts';
 import { describeToDoAgain } from '../describe-to-do-again.ts';
 import { readKeptRefusals } from '../kept-refusals.ts';
+import { VIEWS_FILE } from '../known-views.ts';
 import { compareLedger, type LedgerComparison, readFolder } from '../prove-ledger.ts';
 import { findSettling } from '../settles-by-itself.ts';
 import { toDoAgainFile, writeToDoAgain } from '../to-do-again-file.ts';
@@ -81,6 +83,7 @@ async function accept(
   try {
     const nowMs = context.clock();
     const folder = readFolder(configuration.data, recovered, nowMs);
+    if (folder.viewsDamage !== null) throw unreadableViews(configuration.data, folder.viewsDamage);
     const looks = looksFor(configuration);
     const where = ledgerPlace(configuration);
     const comparison = await compareLedger(folder.all, { log, where, looks });
@@ -115,6 +118,13 @@ async function accept(
     await journal.close();
   }
 }
+
+/** They may be all that knows who was refused, and what is lost. */
+const unreadableViews = (dataFolder: string, damage: string): UnreadableFileError =>
+  new UnreadableFileError(
+    `${join(dataFolder, VIEWS_FILE)} cannot be read as views (${damage}), and may know who was refused and what is lost; ` +
+      'put it back, or move it away to go on without what it knows',
+  );
 
 /** Before anything is given up. @throws CommandError where it cannot be written */
 async function noteToDoAgain(log: EventLog, options: AllToDoAgainOptions) {

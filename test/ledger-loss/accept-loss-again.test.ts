@@ -118,7 +118,7 @@ async function stateOf(site: LedgerSite) {
   return { refused: refused.map(({ type }) => type).sort(), losses: losses.length, generation, earlier };
 }
 
-it.each(['views.db.before-generation-2', 'refused.json'])(
+it.each(['views.db', 'views.db.before-generation-2', 'refused.json'])(
   'that cannot read %s says so in one line and does nothing',
   async (name) => {
     const site = await siteWithLoss();
