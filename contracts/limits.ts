@@ -19,10 +19,13 @@ export const LIMITS = Object.freeze({
    * parser and a validator seconds.
    */
   requestValuesMax: 200_000,
-  /** Bytes of request bodies in all, and of one account: a thousand long conversations, and a quarter of them. */
+  /**
+   * Bytes of request bodies, and of answers that are kept until they are whole, in all, and of one account: a thousand long
+   * conversations, and a quarter of them.
+   */
   bodiesBytesMax: 512 * MIB,
   bodiesBytesPerAccountMax: 128 * MIB,
-  /** A JSON answer of an upstream; a longer one is cut, for it could not be metered. */
+  /** A JSON answer of an upstream; a longer one is not passed on, for it could not be metered. */
   answerBytesMax: 64 * MIB,
   requestHeadersBytesMax: 32 * KIB,
   /** Connections of clients in all: each takes a descriptor, and a request under way another towards its upstream. */

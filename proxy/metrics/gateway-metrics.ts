@@ -105,7 +105,7 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   gauge('shedding', '1 while new requests are refused because the event loop is behind', () =>
     loopDelay.isBehind ? 1 : 0,
   );
-  gauge('body_bytes', 'Bytes of request bodies, of which there may be bodies.maxBytes', () => bodies.bytes);
+  gauge('body_bytes', 'Bytes of bodies that are kept, of which there may be bodies.maxBytes', () => bodies.bytes);
   gauge('holds', 'Requests that have credit held and are not settled', () => holds.count);
   const exceptions = () => [...projections.accounts.balance.openExceptions()].map(([, exception]) => exception);
   gauge('exceptions_open', 'Requests whose usage waits for an approval or a drop', () => exceptions().length);

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { ERROR_TABLE, errorEnvelope, JSON_TYPE, type Refusal, retryHeaders } from '../../contracts/errors.ts';
+import { ERROR_TABLE, errorEnvelope, JSON_TYPE, type Refusal, refusal, retryHeaders } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
 import type { RelayedRequest } from './relayed-request.ts';
@@ -18,6 +18,7 @@ export class ClientAnswer {
   readonly #response: ServerResponse;
   readonly #requestId: RequestId;
   readonly #request: AnsweredRequest;
+  #hasBegun = false;
   #isStream = false;
   #isLengthKnown = false;
 
@@ -37,6 +38,7 @@ export class ClientAnswer {
    * a stream is not announced: an error event may have to follow.
    */
   begin({ contentType, contentLength }: UpstreamHeaders, isStream: boolean): void {
+    this.#hasBegun = true;
     this.#isStream = isStream;
     this.#isLengthKnown = contentLength !== null && !isStream;
     const headers = ['content-type', contentType, ...this.#ownHeaders()];
@@ -67,20 +69,24 @@ export class ClientAnswer {
     this.#response.destroy();
   }
 
-  refuse(refusal: Refusal): void {
-    const body = JSON.stringify(errorEnvelope(refusal.code, refusal.message, this.#requestId));
+  refuse(refused: Refusal): void {
+    const body = JSON.stringify(errorEnvelope(refused.code, refused.message, this.#requestId));
     const headers = ['content-type', JSON_TYPE, ...this.#ownHeaders()];
-    headers.push(...Object.entries(retryHeaders(refusal)).flat());
+    headers.push(...Object.entries(retryHeaders(refused)).flat());
     headers.push('content-length', String(Buffer.byteLength(body)));
-    this.#response.writeHead(ERROR_TABLE[refusal.code].status, headers);
+    this.#response.writeHead(ERROR_TABLE[refused.code].status, headers);
     this.#response.end(body);
   }
 
   /**
-   * Ends an answer that broke off: a stream gets the protocol's `error` event, then the connection is cut. A clean end
-   * would be taken for a complete answer by clients that only read on.
+   * Ends an answer that broke off: one that has not begun is an error of ours; a stream gets the protocol's `error`
+   * event, then the connection is cut. A clean end would be taken for a complete answer by clients that only read on.
    */
   cut(message: string, isAtEventBoundary: boolean): void {
+    if (!this.#hasBegun) {
+      this.refuse(refusal('upstream_failed', message));
+      return;
+    }
     if (!this.#isStream || this.#response.destroyed) {
       this.#response.destroy();
       return;

@@ -1,7 +1,6 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { Outcome } from '../../contracts/events.ts';
-import { NO_TOKENS } from '../../contracts/usage.ts';
-import type { Ending } from '../../ledger/settlement/request-record.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { createAnswerMeter } from '../meter/answer-meter.ts';
 import { GuardedMeter } from '../meter/guarded-meter.ts';
 import { createStreamMeter } from '../meter/stream-meter.ts';
@@ -14,16 +13,18 @@ import {
   type UpstreamHeaders,
 } from '../upstream/upstream.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
+import { AccountedOnce } from './accounted-once.ts';
 import type { ClientAnswer } from './client-answer.ts';
-import { type EndedRequest, endingOf, isPriorityUnasked } from './ending.ts';
 import { HeldBack } from './held-back.ts';
-import { estimateInput } from './input-estimate.ts';
 import { isEventStream } from './media-type.ts';
 import { RefusedBody } from './refused-body.ts';
 import type { RelayParts } from './relay-parts.ts';
 import type { RelayedRequest } from './relayed-request.ts';
 import { UpstreamAttempt } from './upstream-attempt.ts';
-import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus } from './upstream-refusal.ts';
+import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus, UNREADABLE } from './upstream-refusal.ts';
+import { WholeAnswer } from './whole-answer.ts';
+
+const TOO_LONG = { error: `the answer is longer than ${LIMITS.answerBytesMax} bytes` };
 
 /**
  *            ┌── next deployment ◀─┐
@@ -48,6 +49,8 @@ export class MessageRelay {
   #meter: GuardedMeter | null = null;
   #upstreamRequestId: string | null = null;
   #pieces: Buffer[] = [];
+  /** Of an answer that is no stream, until it goes out. */
+  #whole: WholeAnswer | null = null;
   /** Of a head that is passed on. */
   #refused: RefusedBody | null = null;
   /** Some upstream may have seen the request. */
@@ -56,7 +59,7 @@ export class MessageRelay {
   #isSent = false;
   readonly #heldBack: HeldBack;
   #isClientGone = false;
-  #isAccounted = false;
+  readonly #accounted: AccountedOnce;
   #stopDrain: (() => void) | null = null;
 
   constructor(request: RelayedRequest, client: ClientAnswer, parts: RelayParts, onEnded: () => void) {
@@ -65,6 +68,7 @@ export class MessageRelay {
     this.#parts = parts;
     this.#onEnded = onEnded;
     this.#heldBack = new HeldBack(parts.clientStallMs, parts.monotonic);
+    this.#accounted = new AccountedOnce(request, parts);
     this.#attempt = new UpstreamAttempt(this, request, 0);
   }
 
@@ -105,6 +109,7 @@ export class MessageRelay {
     // Its own error event has said it; only one that the client can read, with its blank line, ends the answer.
     const isWhole = this.#meter.complete || this.#meter.isFaulty;
     if (isWhole || (this.#hasErrorEvent() && this.#isAtBoundary())) this.#conclude();
+    else if (this.#whole !== null) this.#attemptFailed(UNREADABLE, { error: 'the answer is no whole Message' });
     else this.#breakOff('the upstream ended the answer before it was complete');
   }
 
@@ -122,6 +127,7 @@ export class MessageRelay {
     this.#meter?.end();
     if (this.#refused !== null) this.#refuse(refusalForFailure(error.kind));
     else if (this.#meter?.complete === true) this.#conclude();
+    else if (this.#whole !== null) this.#attemptFailed(refusalForFailure(error.kind), { error: error.message });
     else if (this.#isClients(error.kind)) this.#dropClient();
     else this.#breakOff(`the upstream broke off: ${error.kind}`);
   }
@@ -137,6 +143,7 @@ export class MessageRelay {
   clientLeft(): void {
     if (this.#phase === 'ended' || this.#isClientGone) return;
     this.#isClientGone = true;
+    this.#whole = null;
     this.#leaveUpstream();
   }
 
@@ -172,9 +179,25 @@ export class MessageRelay {
     this.#phase = 'relaying';
     this.#meter = new GuardedMeter(
       isStream ? createStreamMeter(words) : createAnswerMeter(headers.contentLength, words),
-      this.#tellFault,
+      this.#accounted.tellFault,
     );
-    if (!this.#isClientGone) this.#client.begin(headers, isStream);
+    if (this.#isClientGone) return;
+    if (isStream) this.#client.begin(headers, true);
+    else this.#whole = new WholeAnswer(headers, this.#request.room);
+    if (this.#whole?.isTooLong === true) this.#attemptFailed(UNREADABLE, TOO_LONG);
+  }
+
+  #keep(bytes: Buffer, whole: WholeAnswer): void {
+    const hasRoom = whole.add(bytes);
+    if (whole.isTooLong) this.#attemptFailed(UNREADABLE, TOO_LONG);
+    else if (!hasRoom) this.#passWhole(whole);
+  }
+
+  /** What there is of it; where that is not all, the rest goes out as it comes. */
+  #passWhole(whole: WholeAnswer): void {
+    this.#whole = null;
+    this.#client.begin(whole.headers, false);
+    for (const piece of whole.take()) this.#write(piece);
   }
 
   #beginPassing(status: number, headers: UpstreamHeaders): void {
@@ -204,7 +227,13 @@ export class MessageRelay {
     // error costs nothing, though the client leaves when it reads that.
     if (this.#meter?.complete === true || this.#hasErrorEvent()) this.#account(this.#outcome());
     if (this.#isClientGone) return;
-    if (this.#client.write(bytes) || this.#heldBack.isNow) return;
+    if (this.#whole === null) this.#write(bytes);
+    else this.#keep(bytes, this.#whole);
+  }
+
+  #write(bytes: Buffer): void {
+    // Of a call that is over nothing more is to be held back.
+    if (this.#client.write(bytes) || this.#heldBack.isNow || this.#phase === 'ended') return;
     this.#control?.pause();
     this.#heldBack.begin();
     this.#client.onceDrained(() => {
@@ -239,8 +268,11 @@ export class MessageRelay {
     // The upstream has been waited for: meanwhile the key may have been revoked, or the account suspended.
     const refusedNow = hasNext ? this.#request.refuseByStanding() : null;
     if (hasNext && refusedNow === null) {
+      this.#phase = 'waiting';
       this.#isSent = false;
       this.#upstreamRequestId = null;
+      this.#meter = null;
+      this.#whole = null;
       this.#attempt = new UpstreamAttempt(this, this.#request, next);
       this.#attempt.send();
       return;
@@ -249,14 +281,15 @@ export class MessageRelay {
   }
 
   #refuse(refused: Refusal): void {
-    if (this.#hasReached) this.#account('upstream_refused');
-    else this.#abandon();
+    if (this.#meter !== null) this.#account('upstream_interrupted');
+    else if (this.#hasReached) this.#account('upstream_refused');
+    else this.#accounted.abandon();
     if (!this.#isClientGone) this.#client.refuse(refused);
     this.#finish();
   }
 
   #breakOff(message: string): void {
-    if (this.#phase === 'waiting' && !this.#hasReached) this.#abandon();
+    if (this.#phase === 'waiting' && !this.#hasReached) this.#accounted.abandon();
     else this.#account('upstream_interrupted');
     if (!this.#isClientGone) this.#client.cut(message, this.#isAtBoundary());
     this.#finish();
@@ -267,7 +300,7 @@ export class MessageRelay {
     this.#meter?.end();
     if (this.#isSent) this.#account(this.#outcome());
     else if (this.#hasReached) this.#account('upstream_refused');
-    else this.#abandon();
+    else this.#accounted.abandon();
     this.#finish();
   }
 
@@ -300,85 +333,25 @@ export class MessageRelay {
     this.#control?.abort();
   }
 
-  #abandon(): void {
-    if (this.#isAccounted) return;
-    this.#isAccounted = true;
-    this.#request.ticket.metered(NO_TOKENS);
-    this.#parts.accounting.abandon(this.#request.accounted);
-  }
-
-  /** No fault of the money side reaches the answer's bytes; a request that it leaves open is recovered at the start. */
   #account(outcome: Exclude<Outcome, 'recovered'>): void {
-    if (this.#isAccounted) return;
-    this.#isAccounted = true;
-    try {
-      this.#accountFor(outcome);
-    } catch (error) {
-      this.#tellFault(error);
-    }
+    this.#accounted.finish(outcome, {
+      deployment: this.#deployment,
+      upstreamRequestId: this.#upstreamRequestId,
+      meter: this.#meter,
+      isWithheld: this.#whole !== null,
+    });
   }
-
-  #accountFor(outcome: Exclude<Outcome, 'recovered'>): void {
-    const { accounted, maxTokens, mayRunFast } = this.#request;
-    const seen = this.#meter?.usage ?? null;
-    if (isPriorityUnasked(seen, mayRunFast)) this.#parts.accounting.gavePriorityUnasked();
-    if (seen !== null && seen.malformed.length > 0)
-      this.#parts.logger.error(
-        { requestId: accounted.requestId, malformed: seen.malformed },
-        'an upstream reported usage that cannot be read',
-      );
-    const ended: EndedRequest = {
-      outcome,
-      upstream: {
-        provider: this.#deployment.upstream.name,
-        model: this.#deployment.model,
-        requestId: this.#upstreamRequestId ?? this.#meter?.messageId ?? null,
-      },
-      seen,
-      isFinal: this.#meter?.isFinal ?? false,
-      maxTokens,
-      estimateInput: () => estimateInput(this.#request),
-      card: accounted.card,
-      hold: accounted.started.hold ?? null,
-      mayRunFast,
-      chargeInterrupted: this.#parts.chargeInterrupted,
-      nowMs: this.#parts.accounting.nowOf(accounted),
-    };
-    const ending = this.#endingOf(ended);
-    this.#request.ticket.metered(ending.tokens);
-    if (ending.source === 'estimated')
-      this.#parts.logger.warn(
-        { requestId: accounted.requestId, outcome },
-        'usage is estimated: the upstream did not report it',
-      );
-    this.#parts.accounting.finish(accounted, ending);
-  }
-
-  /** An ending that cannot be judged is one of which nothing is known but how it came. */
-  #endingOf(ended: EndedRequest): Ending {
-    try {
-      return endingOf(ended);
-    } catch (error) {
-      this.#tellFault(error);
-      return endingOf({ ...ended, seen: null, isFinal: false, estimateInput: () => NO_TOKENS });
-    }
-  }
-
-  /** Metering only looks: its faults are told and go no further. */
-  readonly #tellFault = (error: unknown): void => {
-    const { requestId } = this.#request.accounted;
-    this.#parts.logger.error({ err: error, requestId }, 'an answer could not be metered; its bytes pass all the same');
-  };
 
   /** The upstream has ended the answer, and the client's ends as it did. */
   #conclude(): void {
     this.#account(this.#outcome());
+    this.#phase = 'ended';
+    if (this.#whole !== null) this.#passWhole(this.#whole);
     this.#endDurably();
   }
 
   /** The end of a stream waits until the request's usage is on disk; its bytes have not waited. */
   #endDurably(): void {
-    this.#phase = 'ended';
     if (this.#client.isLengthKnown) this.#end();
     else void this.#parts.accounting.durable().then(() => this.#end());
   }
@@ -390,6 +363,7 @@ export class MessageRelay {
 
   #finish(): void {
     this.#phase = 'ended';
+    this.#whole = null;
     this.#attempt.leave();
     this.#stopDrain?.();
     this.#stopDrain = null;

@@ -3,6 +3,7 @@ import type { Refusal } from '../../contracts/errors.ts';
 import type { Terms } from '../admission/terms.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import type { AccountedRequest } from '../request-accounting.ts';
+import type { BodyShare } from '../request-body/body-share.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -16,6 +17,8 @@ export interface RelayedRequest {
   /** The client's bytes, and what was read of them. */
   readonly bytes: RequestBytes;
   readonly facts: MessageFacts;
+  /** In the budget of bodies: an answer that is kept until it is whole counts there, too. */
+  readonly room: Pick<BodyShare, 'take'>;
   readonly maxTokens: number;
   readonly isStream: boolean;
   /** Asked for by body or header. */

@@ -32,3 +32,9 @@ export const refusalForFailure = (kind: UpstreamErrorKind): Refusal =>
       ? 'the model did not answer in time; try again'
       : 'the model did not answer; try again',
   );
+
+/** Of an answer with status 200 that is no Message, or not all of one. */
+export const UNREADABLE: Refusal = refusal(
+  'upstream_failed',
+  'the model gave an answer that cannot be read; try again',
+);

@@ -7,8 +7,8 @@ export interface BodyBudgetOptions {
 }
 
 /**
- * How many bytes of request bodies there are in all: counted as they come, given back when nobody has them any more. An
- * account's part of it has a bound, too, so that nobody's bodies keep those of others out.
+ * How many bytes of request bodies, and of answers that are kept, there are in all: counted as they come, given back when
+ * nobody has them any more. An account's part of it has a bound, too, so that nobody's bodies keep those of others out.
  */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions;

@@ -13,6 +13,7 @@ import type { GatewayParts } from '../gateway-parts.ts';
 import { ClientAnswer } from '../relay/client-answer.ts';
 import { MessageRelay } from '../relay/message-relay.ts';
 import type { RelayedRequest } from '../relay/relayed-request.ts';
+import type { BodyShare } from '../request-body/body-share.ts';
 import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 import { bodyOf, readBody } from './read-body.ts';
@@ -55,16 +56,17 @@ function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: F
     return reply;
   }
   if (admitted.type === 'refusal') return refuse(reply, admitted);
-  const relayed = begin(admitted, parts);
+  const { share } = bodyOf(request);
+  const relayed = begin(admitted, share, parts);
   if ('code' in relayed) return refuse(reply, relayed);
   keepHeadersForBrowser(request, reply);
   reply.hijack();
-  relay(relayed, request, reply, parts);
+  relay(relayed, share, reply, parts);
   return reply;
 }
 
 /** Takes the request's start down; from here on it is accounted for, whatever happens. */
-function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusal {
+function begin(admitted: Admitted, room: BodyShare, parts: GatewayParts): RelayedRequest | Refusal {
   const { requestId, caller, facts, bytes, model, deployments, terms } = admitted;
   const [first] = deployments;
   if (first === undefined) throw new Error(`model ${model.id} was admitted without an upstream`);
@@ -87,6 +89,7 @@ function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusa
       terms,
       bytes,
       facts,
+      room,
       maxTokens: facts.maxTokens,
       isStream: facts.isStream,
       asksForFast: admitted.asksForFast,
@@ -111,9 +114,8 @@ function begin(admitted: Admitted, parts: GatewayParts): RelayedRequest | Refusa
   }
 }
 
-function relay(relayed: RelayedRequest, request: FastifyRequest, reply: FastifyReply, parts: GatewayParts): void {
+function relay(relayed: RelayedRequest, share: BodyShare, reply: FastifyReply, parts: GatewayParts): void {
   const { raw } = reply;
-  const { share } = bodyOf(request);
   share.keep();
   const client = new ClientAnswer(raw, relayed.accounted.requestId, relayed);
   const relay: MessageRelay = new MessageRelay(relayed, client, parts.relay, () => {

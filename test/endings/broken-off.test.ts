@@ -3,11 +3,10 @@ import { postMessage, recorded } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
 import { end, hangUp, head, reset, silence, stream, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
-import { message } from '../upstream/message.ts';
 import { errorEvent, streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
-/** An answer that broke off is never ended as though complete, and costs nothing, but where the configuration says so. */
+/** A stream that broke off is never ended as though complete, and costs nothing, but where the configuration says so. */
 let upstream: Upstream;
 let gateway: TestGateway;
 beforeEach(async () => {
@@ -82,31 +81,6 @@ describe('the upstream breaks off in the middle', () => {
     expect(isCut).toBe(true);
     expect(body.toString('utf8')).toContain('\n\nevent: error\ndata: ');
   });
-
-  it('of a JSON answer: the client is cut', async () => {
-    await start();
-    const whole = JSON.stringify(message({ tokens }));
-    upstream.answerWith([
-      head(200, { 'content-type': 'application/json', 'content-length': whole.length }),
-      write(whole.slice(0, 50)),
-      reset,
-    ]);
-    expect((await (await postMessage(gateway)).restOrCut()).isCut).toBe(true);
-    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
-  });
-
-  it.each([hangUp, reset])(
-    'a byte before its announced length: the client is cut, and pays nothing (%#)',
-    async (broken) => {
-      await start();
-      const whole = JSON.stringify(message({ tokens }));
-      const headers = { 'content-type': 'application/json', 'content-length': whole.length + 1 };
-      upstream.answerWith([head(200, headers), write(whole), broken]);
-      const answer = await postMessage(gateway, { headers: { connection: 'keep-alive' } });
-      expect((await answer.restOrCut()).isCut).toBe(true);
-      expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
-    },
-  );
 
   it('of a stream whose length its upstream announced: the error event has a place', async () => {
     await start();

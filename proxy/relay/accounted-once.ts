@@ -1,0 +1,104 @@
+import type { Outcome } from '../../contracts/events.ts';
+import { NO_TOKENS } from '../../contracts/usage.ts';
+import type { Ending } from '../../ledger/settlement/request-record.ts';
+import type { GuardedMeter } from '../meter/guarded-meter.ts';
+import type { Deployment } from '../upstream/upstream-directory.ts';
+import { type EndedRequest, endingOf, isPriorityUnasked } from './ending.ts';
+import { estimateInput } from './input-estimate.ts';
+import type { RelayParts } from './relay-parts.ts';
+import type { RelayedRequest } from './relayed-request.ts';
+
+/** What is known of a request's answer when it ends. */
+export interface EndedAnswer {
+  readonly deployment: Deployment;
+  /** The upstream's own id of the request, from the answer's head. */
+  readonly upstreamRequestId: string | null;
+  /** Null where no answer with status 200 has begun. */
+  readonly meter: GuardedMeter | null;
+  /** The client gets an error, and nothing of an answer. */
+  readonly isWithheld: boolean;
+}
+
+/** Finishes or abandons one request, the first time that it is asked to. */
+export class AccountedOnce {
+  readonly #request: RelayedRequest;
+  readonly #parts: RelayParts;
+  #isAccounted = false;
+
+  constructor(request: RelayedRequest, parts: RelayParts) {
+    this.#request = request;
+    this.#parts = parts;
+  }
+
+  /** No upstream has seen it. */
+  abandon(): void {
+    if (this.#isAccounted) return;
+    this.#isAccounted = true;
+    this.#request.ticket.metered(NO_TOKENS);
+    this.#parts.accounting.abandon(this.#request.accounted);
+  }
+
+  /** No fault of the money side reaches the answer's bytes; a request that it leaves open is recovered at the start. */
+  finish(outcome: Exclude<Outcome, 'recovered'>, answer: EndedAnswer): void {
+    if (this.#isAccounted) return;
+    this.#isAccounted = true;
+    try {
+      this.#finish(outcome, answer);
+    } catch (error) {
+      this.tellFault(error);
+    }
+  }
+
+  /** Metering only looks: its faults are told and go no further. */
+  readonly tellFault = (error: unknown): void => {
+    const { requestId } = this.#request.accounted;
+    this.#parts.logger.error({ err: error, requestId }, 'an answer could not be metered; its bytes pass all the same');
+  };
+
+  #finish(outcome: Exclude<Outcome, 'recovered'>, answer: EndedAnswer): void {
+    const { accounted, maxTokens, mayRunFast } = this.#request;
+    const { meter, deployment } = answer;
+    const seen = meter?.usage ?? null;
+    if (isPriorityUnasked(seen, mayRunFast)) this.#parts.accounting.gavePriorityUnasked();
+    if (seen !== null && seen.malformed.length > 0)
+      this.#parts.logger.error(
+        { requestId: accounted.requestId, malformed: seen.malformed },
+        'an upstream reported usage that cannot be read',
+      );
+    const ended: EndedRequest = {
+      outcome,
+      upstream: {
+        provider: deployment.upstream.name,
+        model: deployment.model,
+        requestId: answer.upstreamRequestId ?? meter?.messageId ?? null,
+      },
+      seen,
+      isFinal: meter?.isFinal ?? false,
+      maxTokens,
+      estimateInput: () => estimateInput(this.#request),
+      card: accounted.card,
+      hold: accounted.started.hold ?? null,
+      mayRunFast,
+      chargeInterrupted: answer.isWithheld ? 'none' : this.#parts.chargeInterrupted,
+      nowMs: this.#parts.accounting.nowOf(accounted),
+    };
+    const ending = this.#endingOf(ended);
+    this.#request.ticket.metered(ending.tokens);
+    if (ending.source === 'estimated')
+      this.#parts.logger.warn(
+        { requestId: accounted.requestId, outcome },
+        'usage is estimated: the upstream did not report it',
+      );
+    this.#parts.accounting.finish(accounted, ending);
+  }
+
+  /** An ending that cannot be judged is one of which nothing is known but how it came. */
+  #endingOf(ended: EndedRequest): Ending {
+    try {
+      return endingOf(ended);
+    } catch (error) {
+      this.tellFault(error);
+      return endingOf({ ...ended, seen: null, isFinal: false, estimateInput: () => NO_TOKENS });
+    }
+  }
+}
