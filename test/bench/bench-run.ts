@@ -12,6 +12,8 @@ import { type Figure, figureFor, figureOf } from './figures.ts';
 import { measureFleet } from './fleet/fleet-bench.ts';
 import { type FleetFigure, fleetFigures, fleetReport } from './fleet/fleet-figures.ts';
 import { judge } from './goals.ts';
+import { measureHostile } from './hostile/hostile-bench.ts';
+import { type HostileFigure, hostileFigures, hostileReport } from './hostile/hostile-figures.ts';
 import { median } from './load/latencies.ts';
 import { LoadGenerator } from './load-generator.ts';
 import { type Bench, measure, type Sample, warmUp } from './measure.ts';
@@ -35,20 +37,27 @@ export async function runBench(options: Options, processes: Processes): Promise<
   // First, while none of the contenders takes memory or time.
   const settlements = options.settlements ? await runSettlements(options, processes) : [];
   const fleet = options.fleet ? await runFleet(processes) : [];
+  const hostile = options.hostile ? await runHostile(options, processes) : [];
   const { figures, samples } = await runWorkloads(options, processes);
   const settlementFigured = settlementFigures(settlements);
-  const judgements = judge(figures, settlementFigured, fleet);
+  const judgements = judge(figures, settlementFigured, fleet, hostile);
   say(goalsReport(judgements));
   for (const doubt of doubtsOf(figures, [...samples, ...settlements])) say(`doubtful: ${doubt}`);
   say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
   if (options.jsonFile === null) return;
-  const all = { options, figures, settlements: settlementFigured, fleet, judgements, samples };
+  const all = { options, figures, settlements: settlementFigured, fleet, hostile, judgements, samples };
   writeFileSync(options.jsonFile, `${JSON.stringify(all, null, 2)}\n`);
 }
 
 async function runFleet(processes: Processes): Promise<FleetFigure[]> {
   const figures = fleetFigures(await measureFleet(processes));
   say(fleetReport(figures));
+  return figures;
+}
+
+async function runHostile(options: Options, processes: Processes): Promise<HostileFigure[]> {
+  const figures = hostileFigures(await measureHostile(processes, options));
+  say(hostileReport(figures));
   return figures;
 }
 

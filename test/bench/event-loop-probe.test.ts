@@ -11,9 +11,17 @@ import type { EventLoopDelay } from './event-loop-probe.ts';
 const PROBE = fileURLToPath(new URL('event-loop-probe.ts', import.meta.url));
 /** Longer than any process waits for its turn on a busy machine. */
 const BLOCK_MS = 2_000;
+/** Long enough to be told from everything else that the program does, by CPU time. */
+const COMPUTE_MS = 300;
 /** Blocks its loop once for every line that it reads, and says so. */
 const PROGRAM = `
-  process.stdin.on('data', () => setTimeout(() => {
+  process.stdin.on('data', (line) => setTimeout(() => {
+    const cpuMs = () => { const { user, system } = process.threadCpuUsage(); return (user + system) / 1_000; };
+    if (String(line).startsWith('compute')) {
+      for (const end = cpuMs() + ${COMPUTE_MS}; cpuMs() < end; );
+      setTimeout(() => console.log('computed'), 5);
+      return;
+    }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${BLOCK_MS});
     setTimeout(() => console.log('blocked'), 5);
   }, 5));
@@ -46,7 +54,11 @@ async function probed() {
     child.stdin.write('block\n');
     await once(lines, 'line');
   };
-  return { read, block };
+  const compute = async () => {
+    child.stdin.write('compute\n');
+    await once(lines, 'line');
+  };
+  return { read, block, compute };
 }
 
 test('tells how late the event loop was since it was last asked', async () => {
@@ -59,4 +71,13 @@ test('tells how late the event loop was since it was last asked', async () => {
   const rested = await read();
   expect(rested.sequence).toBe(2);
   expect(rested.maxMs).toBeLessThan(BLOCK_MS * 0.9);
+});
+
+test('tells the longest turn by what the thread computed, which waiting does not lengthen', async () => {
+  const { read, block, compute } = await probed();
+  await read();
+  await block();
+  expect((await read()).turnCpuMaxMs).toBeLessThan(COMPUTE_MS);
+  await compute();
+  expect((await read()).turnCpuMaxMs).toBeGreaterThanOrEqual(COMPUTE_MS * 0.9);
 });

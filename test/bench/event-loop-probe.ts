@@ -19,6 +19,11 @@ export interface EventLoopDelay {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
+  /**
+   * The most CPU time that the thread took between two turns of the loop that a timer of 1 ms saw: what no other work on
+   * the machine makes longer.
+   */
+  readonly turnCpuMaxMs: number;
 }
 
 const file = process.env.EVENT_LOOP_PROBE_FILE;
@@ -28,6 +33,7 @@ if (isMainThread && file !== undefined) watch(file);
 function watch(target: string): void {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   histogram.enable();
+  const turn = longestTurn();
   let sequence = 0;
   process.on('SIGUSR2', () => {
     const delay: EventLoopDelay = {
@@ -36,6 +42,7 @@ function watch(target: string): void {
       p50Ms: delayOf(histogram.percentile(50)),
       p99Ms: delayOf(histogram.percentile(99)),
       maxMs: delayOf(histogram.max),
+      turnCpuMaxMs: turn.take(),
     };
     // Renamed into place, so that whoever reads it never sees half of it.
     writeFileSync(`${target}.part`, JSON.stringify(delay));
@@ -43,5 +50,30 @@ function watch(target: string): void {
     histogram.reset();
   });
 }
+
+/** By the CPU time of this thread alone. */
+function longestTurn(): { take(): number } {
+  let longestUs = 0;
+  let lastUs = threadCpuUs();
+  setInterval(() => {
+    const nowUs = threadCpuUs();
+    longestUs = Math.max(longestUs, nowUs - lastUs);
+    lastUs = nowUs;
+  }, RESOLUTION_MS).unref();
+  return {
+    take: () => {
+      const taken = longestUs;
+      longestUs = 0;
+      return taken / US_PER_MS;
+    },
+  };
+}
+
+function threadCpuUs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
+}
+
+const US_PER_MS = 1_000;
 
 const delayOf = (ns: number): number => Math.max(0, ns / NS_PER_MS - RESOLUTION_MS);

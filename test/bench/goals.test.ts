@@ -114,6 +114,8 @@ test('the goals are those of the README', () => {
     'fleet: refused after a limit is set: at most 1000 ms',
     'fleet: refused after the account is suspended: at most 1000 ms',
     'fleet: refused after its name is claimed by a copy: at most 1000 ms',
+    'hostile bodies: p99 of a paying client, to alone: at most 2x',
+    'hostile bodies: longest turn of the event loop, CPU: at most 50 ms',
   ]);
 });
 

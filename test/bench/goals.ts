@@ -1,6 +1,7 @@
 import type { ContenderName } from './contenders/contender.ts';
 import { addedP50Us, type Figure, type Figures, figureFor } from './figures.ts';
 import { FLEET_NEWS, type FleetFigure } from './fleet/fleet-figures.ts';
+import type { HostileFigure } from './hostile/hostile-figures.ts';
 import { type SettlementFigures, settlementFigureFor } from './settlements/settlement-figures.ts';
 import type { SettlementLog, SettlementSpread } from './settlements/settlement-protocol.ts';
 import { EVENTS_PER_BILLED_REQUEST, LEDGER_REQUESTS_PER_S, type WorkloadName } from './workloads.ts';
@@ -106,15 +107,37 @@ const FLEET_GOALS: readonly Goal<readonly FleetFigure[]>[] = FLEET_NEWS.map((new
   value: (figures) => figures.find((figure) => figure.news === news)?.worstMs ?? null,
 }));
 
+/** Of the worst kind of body. */
+const HOSTILE_GOALS: readonly Goal<readonly HostileFigure[]>[] = [
+  {
+    title: 'hostile bodies: p99 of a paying client, to alone',
+    bound: 'most',
+    limit: 2,
+    unit: 'x',
+    value: (figures) => worst(figures.map(({ p99Ratio }) => p99Ratio)),
+  },
+  {
+    title: 'hostile bodies: longest turn of the event loop, CPU',
+    bound: 'most',
+    limit: 50,
+    unit: ' ms',
+    value: (figures) => worst(figures.map(({ turnMaxMs }) => turnMaxMs)),
+  },
+];
+
+const worst = (values: readonly number[]): number | null => (values.length === 0 ? null : Math.max(...values));
+
 /** Each goal with what was measured and whether that reaches it. */
 export const judge = (
   figures: Figures,
   settlements: SettlementFigures = [],
   fleet: readonly FleetFigure[] = [],
+  hostile: readonly HostileFigure[] = [],
 ): Judgement[] => [
   ...GOALS.map((goal) => judgementOf(goal, figures)),
   ...SETTLEMENT_GOALS.map((goal) => judgementOf(goal, settlements)),
   ...FLEET_GOALS.map((goal) => judgementOf(goal, fleet)),
+  ...HOSTILE_GOALS.map((goal) => judgementOf(goal, hostile)),
 ];
 
 function judgementOf<Measured>({ title, bound, limit, unit, value }: Goal<Measured>, from: Measured): Judgement {

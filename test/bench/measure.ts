@@ -110,7 +110,7 @@ async function startLedgerWindow(ours: Ours): Promise<{ end(): Promise<LedgerSam
 }
 
 /** Asks the probe for what it has since it was last asked. @throws Error when it says nothing for 5 s. */
-async function readDelay({ process, probeFile }: Ours): Promise<EventLoopDelay> {
+export async function readDelay({ process, probeFile }: Ours): Promise<EventLoopDelay> {
   const known = readProbe(probeFile)?.sequence ?? 0;
   process.kill('SIGUSR2');
   const deadline = Date.now() + PROBE_MS_MAX;

@@ -7,6 +7,7 @@ test('without options everything is measured in three rounds', () => {
     contenders: ['direct', 'nginx', 'portkey', 'ours'],
     settlements: true,
     fleet: true,
+    hostile: true,
     rounds: 3,
     body: 'small',
     jsonFile: null,

@@ -6,8 +6,10 @@ import { WORKLOADS, type WorkloadName } from './workloads.ts';
 const SETTLEMENTS = 'settlements';
 /** Likewise: how soon proxies act on what is in the log. */
 const FLEET = 'fleet';
-type Choice = WorkloadName | typeof SETTLEMENTS | typeof FLEET;
-const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), SETTLEMENTS, FLEET];
+/** Likewise: what a paying client has of the bodies that others send. */
+const HOSTILE = 'hostile';
+type Choice = WorkloadName | typeof SETTLEMENTS | typeof FLEET | typeof HOSTILE;
+const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), SETTLEMENTS, FLEET, HOSTILE];
 
 export interface Options {
   readonly workloads: readonly WorkloadName[];
@@ -15,6 +17,8 @@ export interface Options {
   readonly settlements: boolean;
   /** Whether it is measured how soon proxies act on what is in the log (fleet/). */
   readonly fleet: boolean;
+  /** Whether a paying client is measured beside hostile bodies (hostile/). */
+  readonly hostile: boolean;
   readonly contenders: readonly ContenderName[];
   readonly rounds: number;
   readonly warmUpMs: number;
@@ -62,9 +66,10 @@ export function readOptions(args: readonly string[]): Options {
   return {
     ...times,
     rounds,
-    workloads: choices.filter((choice) => choice !== SETTLEMENTS && choice !== FLEET),
+    workloads: choices.filter((choice) => choice !== SETTLEMENTS && choice !== FLEET && choice !== HOSTILE),
     settlements: choices.includes(SETTLEMENTS),
     fleet: choices.includes(FLEET),
+    hostile: choices.includes(HOSTILE),
     contenders: chosen('--contenders', values.contenders, CONTENDERS),
     body: values.large ? 'large' : 'small',
     profile: values.profile,

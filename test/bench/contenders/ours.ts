@@ -19,6 +19,8 @@ const READY_MS_MAX = 30_000;
 
 export interface Ours extends Contender {
   readonly process: ChildProcess;
+  /** Of an account without credits. */
+  readonly brokeKey: string;
   /** What the event-loop probe writes on SIGUSR2. */
   readonly probeFile: string;
   /** Where `--cpu-prof` leaves its profiles when the process has ended. */
@@ -34,26 +36,28 @@ export interface Ours extends Contender {
 export async function startOurs(
   processes: Processes,
   upstreamPort: number,
-  options: { readonly profile: boolean },
+  { profile, folder: name = 'ours' }: { readonly profile: boolean; readonly folder?: string },
 ): Promise<Ours> {
-  const data = join(processes.folder, 'ours');
-  const profileFolder = join(processes.folder, 'profiles');
-  const probeFile = join(processes.folder, 'event-loop.json');
-  mkdirSync(data);
-  const configuration = join(processes.folder, 'gateway.json');
-  const catalog = join(processes.folder, 'catalog.json');
+  const folder = join(processes.folder, name);
+  const data = join(folder, 'data');
+  const profileFolder = join(folder, 'profiles');
+  const probeFile = join(folder, 'event-loop.json');
+  mkdirSync(data, { recursive: true });
+  const configuration = join(folder, 'gateway.json');
+  const catalog = join(folder, 'catalog.json');
   writeFileSync(configuration, JSON.stringify(configurationOf(data, catalog, upstreamPort)));
   writeFileSync(catalog, JSON.stringify({ models: Object.values(MODELS).map(modelOf) }));
   const keys = Array.from({ length: ACCOUNTS }, (_, index) => openAccount(data, index));
+  const brokeKey = openBrokeAccount(data, configuration);
   const child = processes.spawn(
-    'ours',
+    name,
     [
       process.execPath,
       // As `npm start` and the program's first line have it.
       '--max-semi-space-size=64',
       '--import',
       PROBE,
-      ...(options.profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
+      ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
       join(ROOT, 'proxy/main.ts'),
       '--config',
       configuration,
@@ -62,7 +66,7 @@ export async function startOurs(
     ],
     { environment: { BENCH_KEY: 'bench', EVENT_LOOP_PROBE_FILE: probeFile, NODE_ENV: 'production' }, stdout: 'pipe' },
   );
-  const url = await readyUrl(child, processes);
+  const url = await readyUrl(child, processes, name);
   return {
     name: 'ours',
     port: Number(new URL(url).port),
@@ -70,6 +74,7 @@ export async function startOurs(
     pids: [child.pid ?? 0],
     needsWarmUp: true,
     process: child,
+    brokeKey,
     probeFile,
     profileFolder,
     eventsInLedger: () => countEvents(join(data, 'ledger.db')),
@@ -78,6 +83,7 @@ export async function startOurs(
 
 const configurationOf = (data: string, catalog: string, upstreamPort: number) => ({
   listen: { host: '127.0.0.1', port: 0 },
+  trialUsd: '0.00',
   data,
   catalog,
   providers: {
@@ -106,13 +112,31 @@ function openAccount(data: string, index: number): string {
   return String(key);
 }
 
+/** The configuration gives no trial. */
+function openBrokeAccount(data: string, configuration: string): string {
+  const config = ['--config', configuration];
+  gateway(
+    data,
+    'account',
+    'open',
+    '--kind',
+    'personal',
+    '--email',
+    'broke@example.com',
+    '--id',
+    'acct_broke',
+    ...config,
+  );
+  return String(JSON.parse(gateway(data, 'key', 'issue', 'acct_broke')).key);
+}
+
 function gateway(data: string, ...command: string[]): string {
   const program = [join(ROOT, 'proxy/main.ts'), ...command, '--data', data, '--json'];
   return execFileSync(process.execPath, program, { encoding: 'utf8', timeout: READY_MS_MAX, stdio: 'pipe' });
 }
 
 /** @throws Error with the end of the log when the gateway ends, or is not ready within 30 s. */
-async function readyUrl(child: ChildProcess, processes: Processes): Promise<string> {
+async function readyUrl(child: ChildProcess, processes: Processes, name: string): Promise<string> {
   if (child.stdout === null) throw new Error('the gateway was started with a pipe for its output');
   const lines = createInterface(child.stdout);
   const first = await Promise.race([
@@ -120,7 +144,7 @@ async function readyUrl(child: ChildProcess, processes: Processes): Promise<stri
     once(child, 'exit').then(() => null),
     setTimeout(READY_MS_MAX, null, { ref: false }),
   ]);
-  if (first === null) throw new Error(`the gateway did not start:\n${processes.logTail('ours')}`);
+  if (first === null) throw new Error(`the gateway did not start:\n${processes.logTail(name)}`);
   return String(JSON.parse(first).url);
 }
 

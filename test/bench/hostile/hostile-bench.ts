@@ -1,0 +1,72 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { type Ours, startOurs } from '../contenders/ours.ts';
+import { LoadGenerator } from '../load-generator.ts';
+import { readDelay } from '../measure.ts';
+import type { Options } from '../options.ts';
+import type { Processes } from '../processes.ts';
+import { requestBody, requestText } from '../request-body.ts';
+import { HOSTILE_NAMES, type HostileBody } from './hostile-bodies.ts';
+import type { HostileSample } from './hostile-figures.ts';
+import type { HostileCommand, HostileReply } from './hostile-sender.ts';
+
+/** What the paying client sends: far below what the gateway can do alone. */
+const PAYING = { requestsPerS: 200, connections: 16 };
+
+/** The p99 of a paying client beside bodies that a key without credits sends, and alone, in turns. */
+export async function measureHostile(processes: Processes, options: Options): Promise<HostileSample[]> {
+  const upstream = processes.fork('hostile-upstream', new URL('../fast-upstream/main.ts', import.meta.url));
+  const [{ port }] = await once(upstream, 'message');
+  const ours = await startOurs(processes, port, { profile: false, folder: 'hostile-ours' });
+  const load = new LoadGenerator(processes);
+  const sender = processes.fork('hostile-sender', new URL('./hostile-sender.ts', import.meta.url));
+  await load.start(payingLoad(ours));
+  await setTimeout(options.warmUpMs);
+  const samples: HostileSample[] = [];
+  for (let round = 0; round < options.rounds; round++)
+    for (const body of HOSTILE_NAMES) samples.push(await measureBody({ ours, load, sender, options }, body));
+  await load.stop();
+  for (const name of ['hostile-ours', 'load', 'hostile-sender', 'hostile-upstream']) await processes.stop(name);
+  return samples;
+}
+
+interface Scene {
+  readonly ours: Ours;
+  readonly load: LoadGenerator;
+  readonly sender: ChildProcess;
+  readonly options: Options;
+}
+
+async function measureBody({ ours, load, sender, options }: Scene, body: HostileBody): Promise<HostileSample> {
+  const p99Us = async (): Promise<number> => {
+    await setTimeout(options.settleMs);
+    await load.mark();
+    await setTimeout(options.windowMs);
+    return (await load.read()).answer.p99Us;
+  };
+  const aloneP99Us = await p99Us();
+  const url = `http://127.0.0.1:${ours.port}/v1/messages`;
+  await tell(sender, { type: 'start', url, key: ours.brokeKey, body });
+  await readDelay(ours);
+  const besideP99Us = await p99Us();
+  const { turnCpuMaxMs: turnMaxMs } = await readDelay(ours);
+  const { statuses } = await tell(sender, { type: 'stop' });
+  return { body, aloneP99Us, besideP99Us, turnMaxMs, statuses };
+}
+
+async function tell(sender: ChildProcess, command: HostileCommand): Promise<HostileReply> {
+  const replied = once(sender, 'message');
+  sender.send(command);
+  const [reply] = await replied;
+  return reply;
+}
+
+const payingLoad = ({ port, headers }: Ours) => ({
+  port,
+  requests: headers.map((one) => requestText({ port, headers: one }, requestBody('json', 'small'))),
+  connections: PAYING.connections,
+  eventsPerAnswer: 0,
+  countsEventsAsTheyCome: false,
+  requestsPerS: PAYING.requestsPerS,
+});
