@@ -46,6 +46,10 @@ const providerSchema = z.strictObject({
   /** A client that leaves: read on to the final usage, or cancel the upstream's call. */
   onClientDisconnect: z.enum(['drain', 'cancel']).default('drain'),
   connections: z.int().min(1).max(10_000).default(512),
+  /** For calls of count_tokens, beside those for messages: counts never take a connection from these. */
+  countConnections: z.int().min(1).max(10_000).default(32),
+  /** Of each of the two, the most that one account's calls may have at once, in percent. Its further calls wait. */
+  accountPercent: z.int().min(1).max(100).default(50),
   connectMs: milliseconds(LIMITS.connectMs).default(LIMITS.connectMs),
   firstByteMs: milliseconds(LIMITS.firstByteMs).default(LIMITS.firstByteMs),
   idleMs: milliseconds(LIMITS.idleMs).default(LIMITS.idleMs),
@@ -207,6 +211,8 @@ const configurationSchema = z.strictObject({
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
   /** Answers that are read on at once after their clients have left; a further one's upstream is left at once. */
   drainsMax: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsMax),
+  /** Of those, the most that are of one account: the others' clients leave, too. */
+  drainsMaxPerAccount: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsPerAccountMax),
   /** A client that takes no byte of an answer that waits for it, for so long, has left: it is charged as one that did. */
   clientStallMs: milliseconds(LIMITS.idleMs).default(LIMITS.clientStallMs),
   shutdownDrainMs: milliseconds(10 * LIMITS.shutdownDrainMs).default(LIMITS.shutdownDrainMs),

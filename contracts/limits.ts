@@ -47,6 +47,7 @@ export const LIMITS = Object.freeze({
   requestsInFlightMax: 20_000,
   /** Upstream answers that are read on after their client has left. */
   drainsMax: 1_000,
+  drainsPerAccountMax: 250,
   drainMs: 2 * MINUTE_MS,
   /** Upstream deployments tried for one request. */
   upstreamAttemptsMax: 4,
@@ -141,6 +142,7 @@ assert(
   'a request ends before the credits it may burn are written off',
 );
 assert(LIMITS.drainsMax <= LIMITS.requestsInFlightMax, 'a drain is a request in flight');
+assert(LIMITS.drainsPerAccountMax < LIMITS.drainsMax, 'one account does not have all drains');
 assert(
   LIMITS.idleMs <= LIMITS.requestTotalMs && LIMITS.firstByteMs <= LIMITS.requestTotalMs,
   'the total bounds the parts',

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { Configuration } from '../contracts/configuration.ts';
 import type { RequestId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { Settlement } from '../ledger/settlement/settlement.ts';
@@ -70,11 +71,13 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const settlement = gatewaySettlement({ opened, holds, availability, isUnderWay, onSettledAfter });
   const bodies = new BodyBudget(configuration.bodies);
   const loopDelay = new LoopDelay(options.loopDelay ?? (() => 0));
-  const built = { availability, holds, counts, rateLimits, inFlight, settlement, claim, bodies, loopDelay };
+  const drains = drainsOf(configuration);
+  const scarce = { rateLimits, upstreams, drains, bodies, loopDelay };
+  const built = { ...scarce, availability, holds, counts, inFlight, settlement, claim };
   const recovered = recoveredOf(opened, built);
   const metrics = metricsOf(opened, { ...built, recovered, unserved });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
-  const server = serverOf(opened, { ...built, fleet, upstreams, threads });
+  const server = serverOf(opened, { ...built, fleet, threads });
   const sweeper = sweeperOf(opened, built);
   return {
     ...opened,
@@ -96,10 +99,15 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
 }
 
 type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inFlight' | 'bodies' | 'loopDelay'> & {
+  readonly upstreams: UpstreamDirectory;
   readonly holds: Holds;
   readonly counts: RequestCounts;
   readonly rateLimits: RateLimits;
+  readonly drains: Drains;
 };
+
+const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): Drains =>
+  new Drains({ max: drainsMax, maxOfAccount: drainsMaxPerAccount, ms: drainMs });
 
 function availabilityOf(
   { options, clock: watch, projections, journal, ledgerWatch }: OpenedGateway,
@@ -178,10 +186,10 @@ function fleetOf({ options, clock: watch, projections }: OpenedGateway, built: B
 
 function serverOf(
   { options, clock: watch, journal, projections }: OpenedGateway,
-  built: Built & Pick<GatewayProcess, 'fleet' | 'upstreams' | 'threads'>,
+  built: Built & Pick<GatewayProcess, 'fleet' | 'threads'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
-  const { claim, holds, settlement, counts, rateLimits, fleet, upstreams, inFlight, availability } = built;
+  const { claim, holds, settlement, counts, rateLimits, drains, fleet, upstreams, inFlight, availability } = built;
   const { threads, bodies, loopDelay } = built;
   const epoch = (): number | null => claim?.current?.epoch ?? null;
   return buildServer({
@@ -215,7 +223,7 @@ function serverOf(
         leasedMs: longestSettledMs(configuration),
         logger,
       }),
-      drains: new Drains({ max: configuration.drainsMax, ms: configuration.drainMs }),
+      drains,
       logger,
       clock,
       monotonic,

@@ -48,7 +48,7 @@ export function admit(
       bytes,
       headers,
       share: caller.accountId,
-      isWanted: incoming.isWanted,
+      isWanted: () => !incoming.client.hasLeft,
       windowMax: () => widestWindow(parts.projections.catalog.state),
     },
     parts.threads,
@@ -183,6 +183,7 @@ async function holdUnderLease(
   const outcome = await fleet.queue.whenHeld(accountId, {
     keyId,
     need: worst.hold,
+    client: candidate.client,
     tryHold: () => {
       held = hold(candidate, inputTokens, parts);
       return held !== null;
@@ -237,8 +238,9 @@ async function admitByCount(
   refused: Refusal,
   parts: GatewayParts,
 ): Promise<Admitted | Refusal> {
-  const { bytes, facts, version, terms } = candidate;
-  const call = { bytes, facts, version, beta: terms.beta };
+  const { bytes, facts, client, version, terms } = candidate;
+  const { accountId } = candidate.caller;
+  const call = { bytes, facts, accountId, client, version, beta: terms.beta };
   const counts = await Promise.all(
     candidate.deployments.filter(canCount).map(async (deployment) => {
       const counted = await countUpstream(deployment, call);
@@ -246,7 +248,7 @@ async function admitByCount(
     }),
   );
   const counted = counts.flat();
-  if (counted.length === 0) return refuseNow(candidate, parts) ?? refused;
+  if (counted.length === 0 || client.hasLeft) return refuseNow(candidate, parts) ?? refused;
   const inputTokensCounted = Math.max(...counted.map((count) => count.tokens));
   const tokens = inputTokensByCount(inputTokensCounted, bound);
   const narrowed = { ...candidate, inputTokensCounted, deployments: counted.map(({ deployment }) => deployment) };

@@ -3,6 +3,7 @@ import type { CatalogModel } from '../../contracts/catalog.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { Caller } from '../authenticate.ts';
+import type { CallingClient } from '../calling-client.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
@@ -22,8 +23,7 @@ export interface IncomingRequest {
   readonly caller: Caller;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: RequestBytes;
-  /** Whether its client still waits. */
-  readonly isWanted: () => boolean;
+  readonly client: CallingClient;
 }
 
 /** A request that only money may still stand in the way of. */
@@ -32,6 +32,7 @@ export interface Candidate {
   readonly caller: Caller;
   readonly facts: MessageFacts;
   readonly bytes: RequestBytes;
+  readonly client: CallingClient;
   readonly model: CatalogModel;
   /** Where it may run, in the order in which to try. */
   readonly deployments: readonly Deployment[];
@@ -50,7 +51,7 @@ export interface Candidate {
 
 /** What a request is, or why it is refused before its money is: its model, what has no price. */
 export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, parts: GatewayParts): Candidate | Refusal {
-  const { requestId, caller, headers, bytes } = incoming;
+  const { requestId, caller, headers, bytes, client } = incoming;
   const nowMs = parts.clock();
   const fast = asksForFast(facts, headers);
   if (typeof fast !== 'boolean') return fast;
@@ -73,7 +74,7 @@ export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, part
   // The last that can be in its way but money: whoever has the ticket gives it back.
   const ticket = parts.rateLimits.take(caller, { kind: facts.isStream ? 'stream' : 'message', inputTokens: guess });
   if ('code' in ticket) return refusedFor(model, nowMs, ticket);
-  const found = { requestId, caller, facts, bytes, model, deployments, terms, version, ticket };
+  const found = { requestId, caller, facts, bytes, client, model, deployments, terms, version, ticket };
   return { ...found, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
 }
 

@@ -5,6 +5,7 @@ import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { ConflictsError } from '../../ledger/account/execute-command.ts';
 import { activeLeases, freeCredit, sumOfLeases } from '../../ledger/account/leases.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
+import type { CallingClient } from '../calling-client.ts';
 import type { CreditLeases, LeaseScope } from './credit-leases.ts';
 
 /**
@@ -19,12 +20,14 @@ const LOOKS = 5;
 const WAITING_MAX = 10_000;
 
 /** Why a request that needs a lease did not get it. */
-export type NoLease = 'none_free' | 'log_away' | 'too_many_waiting';
+export type NoLease = 'none_free' | 'log_away' | 'too_many_waiting' | 'client_left';
 
 export interface LeaseWait {
   /** Which lease it comes under is asked anew each time: a limit that is set meanwhile changes it. */
   readonly keyId: KeyId;
   readonly need: MicroUsd;
+  /** Whoever has left waits no longer, and nothing is leased for it. */
+  readonly client: Pick<CallingClient, 'hasLeft' | 'onceLeft'>;
   /** Holds the request under the lease where there is room; false where there is not. Called in one turn with the look. */
   readonly tryHold: () => boolean;
 }
@@ -70,13 +73,26 @@ export class LeaseQueue {
   whenHeld(accountId: AccountId, wait: LeaseWait): Promise<'held' | NoLease> {
     if (this.#count >= WAITING_MAX) return Promise.resolve('too_many_waiting');
     if (this.#options.isLogAway()) return Promise.resolve('log_away');
+    if (wait.client.hasLeft) return Promise.resolve('client_left');
     this.#count++;
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(accountId) ?? [];
       // Waits are measured on a clock that nobody sets; what is free goes by the gateway's.
       const nowMs = performance.now();
       const { reclaimMs, waitMs } = this.#options;
-      waiting.push({ ...wait, reclaimUntilMs: nowMs + reclaimMs, untilMs: nowMs + waitMs, resolve });
+      const entry: Waiting = {
+        ...wait,
+        reclaimUntilMs: nowMs + reclaimMs,
+        untilMs: nowMs + waitMs,
+        resolve: (outcome) => {
+          forget();
+          resolve(outcome);
+        },
+      };
+      const forget = wait.client.onceLeft(() =>
+        this.#resolveAll(accountId, (one) => (one === entry ? 'client_left' : null)),
+      );
+      waiting.push(entry);
       this.#waiting.set(accountId, waiting);
       if (!this.#running.has(accountId)) void this.#run(accountId);
     });

@@ -7,14 +7,13 @@ import type { Availability } from '../availability.ts';
 import type { GatewayClock } from '../clock/gateway-clock.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { LoopDelay } from '../loop-delay.ts';
-import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import type { BodyBudget } from '../request-body/body-budget.ts';
 import type { UnservedModels } from '../unserved-models.ts';
-import { measureLimits } from './limit-metrics.ts';
+import { type LimitedParts, measureLimits } from './limit-metrics.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 /** Where the figures are; each is read when somebody asks for the metrics. */
-export interface MeasuredParts {
+export interface MeasuredParts extends LimitedParts {
   readonly clock: () => number;
   readonly watch: Pick<GatewayClock, 'doubt' | 'jumps' | 'skewMs'>;
   readonly availability: Availability;
@@ -27,7 +26,6 @@ export interface MeasuredParts {
   readonly bodies: BodyBudget;
   readonly loopDelay: LoopDelay;
   readonly holds: Holds;
-  readonly rateLimits: RateLimits;
   readonly counts: RequestCounts;
 }
 
@@ -114,7 +112,7 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
     Number(exceptions().reduce((sum, one) => sum + amountOfException(one), 0n)),
   );
   countRequests(registry, parts.counts);
-  measureLimits(registry, parts.rateLimits);
+  measureLimits(registry, parts);
   const latency = new Histogram({
     name: 'gateway_settlement_latency_seconds',
     help: 'From the end of a request to its usage and debit in the ledger',

@@ -1,10 +1,18 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
+import type { Drains } from '../relay/drains.ts';
+import type { UpstreamDirectory } from '../upstream/upstream-directory.ts';
 
 const KINDS = ['message', 'stream', 'count'] as const;
 
+export interface LimitedParts {
+  readonly rateLimits: Pick<RateLimits, 'byRefusal' | 'underWay'>;
+  readonly upstreams: Pick<UpstreamDirectory, 'waiting'>;
+  readonly drains: Pick<Drains, 'count'>;
+}
+
 /** What limits are in callers' ways, and what is under way: no account and no key is named. */
-export function measureLimits(registry: Registry, rateLimits: Pick<RateLimits, 'byRefusal' | 'underWay'>): void {
+export function measureLimits(registry: Registry, { rateLimits, upstreams, drains }: LimitedParts): void {
   new Counter({
     name: 'gateway_rate_limited_total',
     help: 'Calls that were answered with 429, by whose limit it was and which',
@@ -22,6 +30,22 @@ export function measureLimits(registry: Registry, rateLimits: Pick<RateLimits, '
     registers: [registry],
     collect() {
       for (const kind of KINDS) this.set({ kind }, rateLimits.underWay(kind));
+    },
+  });
+  new Gauge({
+    name: 'gateway_calls_waiting',
+    help: 'Calls that wait for a connection to their provider',
+    registers: [registry],
+    collect() {
+      this.set(upstreams.waiting);
+    },
+  });
+  new Gauge({
+    name: 'gateway_drains',
+    help: 'Answers that are read on after their client has left',
+    registers: [registry],
+    collect() {
+      this.set(drains.count);
     },
   });
 }

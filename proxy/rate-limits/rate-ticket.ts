@@ -1,4 +1,4 @@
-import type { TokenCounts } from '../../contracts/usage.ts';
+import { NO_TOKENS, type TokenCounts } from '../../contracts/usage.ts';
 import type { AskedCall } from './asked-call.ts';
 import type { CallerUse } from './caller-use.ts';
 
@@ -12,6 +12,7 @@ export class RateTicket {
   readonly #monotonic: () => number;
   readonly #takenAtMs: number;
   readonly #onEnded: () => void;
+  #isMetered = false;
   #isEnded = false;
 
   /** @param monotonic whole milliseconds by a clock that nobody sets */
@@ -29,6 +30,7 @@ export class RateTicket {
     const taken = this.#call.inputTokens;
     const more = input + cacheWrite5m + cacheWrite1h - taken;
     const nowMs = this.#monotonic();
+    this.#isMetered = true;
     for (const use of this.#uses) {
       if (more > 0) use.take('inputTokens', more, nowMs);
       else use.giveBack('inputTokens', -more, { taken, takenAtMs: this.#takenAtMs }, nowMs);
@@ -41,18 +43,15 @@ export class RateTicket {
     if (this.#isEnded) return;
     const nowMs = this.#monotonic();
     const takenAtMs = this.#takenAtMs;
-    const taken = this.#call.inputTokens;
-    for (const use of this.#uses) {
-      use.giveBack('requests', 1, { taken: 1, takenAtMs }, nowMs);
-      use.giveBack('inputTokens', taken, { taken, takenAtMs }, nowMs);
-    }
+    for (const use of this.#uses) use.giveBack('requests', 1, { taken: 1, takenAtMs }, nowMs);
     this.end();
   }
 
-  /** It is under way no more. Idempotent. */
+  /** It is under way no more. What was not metered never went upstream. Idempotent. */
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    if (!this.#isMetered) this.metered(NO_TOKENS);
     for (const use of this.#uses) use.end(this.#call.kind);
     this.#onEnded();
   }

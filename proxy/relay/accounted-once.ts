@@ -34,7 +34,6 @@ export class AccountedOnce {
   abandon(): void {
     if (this.#isAccounted) return;
     this.#isAccounted = true;
-    this.#request.ticket.metered(NO_TOKENS);
     this.#parts.accounting.abandon(this.#request.accounted);
   }
 

@@ -317,8 +317,9 @@ export class MessageRelay {
       this.#endAbandoned();
       return;
     }
-    const { upstream } = this.#deployment;
-    const stop = upstream.onClientDisconnect === 'drain' ? this.#parts.drains.begin(() => this.#abort()) : null;
+    const { accountId } = this.#request.accounted;
+    const isDrained = this.#deployment.upstream.onClientDisconnect === 'drain';
+    const stop = isDrained ? this.#parts.drains.begin(accountId, () => this.#abort()) : null;
     if (stop === null) this.#abort();
     else {
       this.#stopDrain = stop;

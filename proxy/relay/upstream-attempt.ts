@@ -12,6 +12,7 @@ export class UpstreamAttempt implements UpstreamReceiver {
   readonly #request: RelayedRequest;
   #timer: NodeJS.Timeout | null = null;
   #control: UpstreamControl | null = null;
+  #leaveQueue: () => void = () => undefined;
   #isOver = false;
   #isLeft = false;
 
@@ -29,7 +30,8 @@ export class UpstreamAttempt implements UpstreamReceiver {
     const { version, terms } = this.#request;
     const body = bodyForUpstream({ ...this.#request, upstreamModel: model });
     this.#timer = setTimeout(() => this.#timeOut(), upstream.totalMs);
-    upstream.send({ path: '/v1/messages', body, version, beta: terms.beta }, this);
+    const { accountId } = this.#request.accounted;
+    this.#leaveQueue = upstream.send({ path: '/v1/messages', body, accountId, version, beta: terms.beta }, this);
   }
 
   /** Ends the call if it has not ended, and hears no more of it. */
@@ -37,6 +39,7 @@ export class UpstreamAttempt implements UpstreamReceiver {
     if (this.#isLeft) return;
     this.#isLeft = true;
     this.#clear();
+    this.#leaveQueue();
     if (!this.#isOver) this.#control?.abort();
   }
 

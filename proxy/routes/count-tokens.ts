@@ -7,6 +7,7 @@ import { deprecationHeader } from '../admission/model-lifecycle.ts';
 import { refuseByKeyNow, refuseByStanding } from '../admission/standing.ts';
 import { termsOf } from '../admission/terms.ts';
 import { answer, refuse } from '../answer.ts';
+import { CallingClient } from '../calling-client.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
 import { saidRefusal } from '../relay/said-refusal.ts';
@@ -39,7 +40,8 @@ export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): voi
   };
   for (const path of PATHS)
     app.post(path, hooks, async (request, reply) => {
-      const asked = await askedCount(request, parts);
+      const client = new CallingClient(reply.raw);
+      const asked = await askedCount(request, client, parts);
       if ('code' in asked) return refuse(reply, asked);
       const deprecation = deprecationHeader(asked.model, parts.clock());
       if (deprecation !== null) void reply.header('x-svc-deprecation', deprecation);
@@ -58,11 +60,15 @@ interface AskedCount {
   readonly count: Omit<CountRequest, 'version'>;
 }
 
-async function askedCount(request: FastifyRequest, parts: GatewayParts): Promise<AskedCount | Refusal> {
+async function askedCount(
+  request: FastifyRequest,
+  client: CallingClient,
+  parts: GatewayParts,
+): Promise<AskedCount | Refusal> {
   const { headers } = request;
   const caller = callerOf(request);
   const { bytes } = bodyOf(request);
-  const isWanted = (): boolean => !request.raw.socket.destroyed;
+  const isWanted = (): boolean => !client.hasLeft;
   const body = { bytes, headers, share: caller.accountId, isWanted, windowMax: () => 0 };
   const facts = await readFacts('count', body, parts.threads);
   const refusedByKey = refuseByKeyNow(caller, parts.projections.accounts, parts.clock());
@@ -74,7 +80,9 @@ async function askedCount(request: FastifyRequest, parts: GatewayParts): Promise
   if (roles !== null) return roles;
   const { unknownBetas } = parts;
   const terms = termsOf(model, { header: headerOf(headers, 'anthropic-beta'), saysSpeed: false, unknownBetas });
-  return 'code' in terms ? terms : { model, count: { bytes, facts, beta: terms.beta } };
+  return 'code' in terms
+    ? terms
+    : { model, count: { bytes, facts, accountId: caller.accountId, client, beta: terms.beta } };
 }
 
 async function count(
@@ -85,6 +93,10 @@ async function count(
 ): Promise<FastifyReply> {
   const counting = parts.upstreams.deploymentsOf(model).filter(({ upstream }) => upstream.countsTokens);
   const counted = await countAtFirstThatAnswers(counting, count, request, parts);
+  if (count.client.hasLeft) {
+    parts.counts.answered(0, false);
+    return reply.hijack();
+  }
   const refusedNow = refuseByStanding(callerOf(request), parts.projections.accounts, parts.clock());
   if (refusedNow !== null) return refuse(reply, refusedNow);
   return counted === null ? sendEstimate(reply, count.bytes.length) : sendCount(reply, counted);
@@ -102,6 +114,7 @@ async function countAtFirstThatAnswers(
   for (const deployment of deployments) {
     const result = await countUpstream(deployment, { ...count, version });
     if (result.type === 'counted') return result;
+    if (count.client.hasLeft) return null;
     if (result.type === 'answered' && CALLERS_FAULTS.has(result.status))
       return saidRefusal(result.status, result.body, deployment.upstream.words);
     const isOurs = result.type === 'answered' && isGatewaysFault(result.status);

@@ -9,6 +9,7 @@ import { refuseByStanding } from '../admission/standing.ts';
 import { refuse } from '../answer.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
 import { keepHeadersForBrowser } from '../browsers.ts';
+import { CallingClient } from '../calling-client.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { ClientAnswer } from '../relay/client-answer.ts';
 import { MessageRelay } from '../relay/message-relay.ts';
@@ -33,9 +34,9 @@ export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
     app.post(path, hooks, (request, reply) => {
       const caller = callerOf(request);
       const { bytes, share } = bodyOf(request);
-      const isWanted = (): boolean => !request.raw.socket.destroyed;
+      const client = new CallingClient(reply.raw);
       const admitted = admit(
-        { requestId: requestId(request.id), caller, headers: request.headers, bytes, isWanted },
+        { requestId: requestId(request.id), caller, headers: request.headers, bytes, client },
         parts,
       );
       if (!(admitted instanceof Promise)) return proceed(admitted, request, reply, parts);

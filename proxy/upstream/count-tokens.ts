@@ -1,6 +1,8 @@
+import type { AccountId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensAnswerSchema } from '../../contracts/messages.ts';
 import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
+import type { CallingClient } from '../calling-client.ts';
 import { parseJson } from '../meter/bounded-json.ts';
 import { editTopLevel } from '../request-body/edit-top-level.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
@@ -17,6 +19,9 @@ import type { Deployment } from './upstream-directory.ts';
 export interface CountRequest {
   readonly bytes: RequestBytes;
   readonly facts: CountFacts;
+  readonly accountId: AccountId;
+  /** A count that nobody waits for any more ends. */
+  readonly client: CallingClient;
   /** `anthropic-version` and `anthropic-beta` as the request itself goes upstream with them; null for none. */
   readonly version: string | null;
   readonly beta: string | null;
@@ -34,14 +39,29 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
  * model's name, and of its fields those that a count takes. Bounded in time and size; never retried here.
  */
 export function countUpstream({ upstream, model }: Deployment, count: CountRequest): Promise<CountResult> {
-  const { bytes, facts, version, beta } = count;
+  const { bytes, facts, accountId, client, version, beta } = count;
   const set = model === facts.model ? {} : { model: JSON.stringify(model) };
   const body = bytes.changed(editTopLevel(facts.topLevel, { set, keepOnly: COUNTED_FIELDS }));
   return new Promise((resolve) => {
-    const receiver = new CountReceiver(resolve);
-    upstream.send({ path: '/v1/messages/count_tokens', body, version, beta }, receiver);
+    if (client.hasLeft) {
+      resolve(LEFT);
+      return;
+    }
+    const receiver = new CountReceiver((result) => {
+      forget();
+      resolve(result);
+    });
+    const forget = client.onceLeft(() => receiver.abandon(LEFT.error));
+    receiver.leavesQueueBy(
+      upstream.send({ path: '/v1/messages/count_tokens', body, accountId, version, beta }, receiver),
+    );
   });
 }
+
+const LEFT = {
+  type: 'failed',
+  error: { kind: 'aborted', message: 'the client has left' },
+} as const satisfies CountResult;
 
 class CountReceiver implements UpstreamReceiver {
   readonly #resolve: (result: CountResult) => void;
@@ -51,14 +71,27 @@ class CountReceiver implements UpstreamReceiver {
   #status = 0;
   #headers: UpstreamHeaders | null = null;
   #control: UpstreamControl | null = null;
+  #leaveQueue: () => void = () => undefined;
+  #isOver = false;
 
   constructor(resolve: (result: CountResult) => void) {
     this.#resolve = resolve;
-    this.#timer = setTimeout(() => this.#fail({ kind: 'timeout', message: 'no count in time' }), LIMITS.countTokensMs);
+    this.#timer = setTimeout(
+      () => this.abandon({ kind: 'timeout', message: 'no count in time' }),
+      LIMITS.countTokensMs,
+    );
+  }
+
+  /** How it is taken back while it waits for a connection. */
+  leavesQueueBy(leave: () => void): void {
+    this.#leaveQueue = leave;
+    if (this.#isOver) leave();
   }
 
   onStart(control: UpstreamControl): void {
     this.#control = control;
+    // It had a turn, and waited for its connection.
+    if (this.#isOver) control.abort();
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
@@ -68,11 +101,12 @@ class CountReceiver implements UpstreamReceiver {
 
   onData(chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > ANSWER_BYTES_MAX) this.#fail({ kind: 'reset', message: 'the count is longer than 1 MiB' });
+    if (this.#bytes > ANSWER_BYTES_MAX) this.abandon({ kind: 'reset', message: 'the count is longer than 1 MiB' });
     else this.#pieces.push(chunk);
   }
 
   onEnd(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
     const body = Buffer.concat(this.#pieces);
     const inputTokens = this.#status === 200 ? readCount(body) : null;
@@ -88,13 +122,15 @@ class CountReceiver implements UpstreamReceiver {
   }
 
   onError(error: UpstreamError): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
     this.#resolve({ type: 'failed', error });
   }
 
-  /** The first result stands: what the call says after that is not heard. */
-  #fail(error: UpstreamError): void {
+  /** The first result stands: what the call says after that is not heard, and where it waits it is never sent. */
+  abandon(error: UpstreamError): void {
     this.onError(error);
+    this.#leaveQueue();
     this.#control?.abort();
   }
 }

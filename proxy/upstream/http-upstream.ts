@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
-import { type Dispatcher, errors, Pool } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import type { ProviderConfiguration } from '../../contracts/configuration.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { PooledConnections } from './pooled-connections.ts';
 import {
   HEADER_CHARS_MAX,
   REQUEST_ID_CHARS_MAX,
@@ -13,8 +15,12 @@ import {
 } from './upstream.ts';
 import { UpstreamWords } from './upstream-words.ts';
 
+/** Past it a count is estimated: whoever waits there has no connection within its time. */
+const COUNTS_WAITING_MAX = 1_024;
+
 /**
- * A provider over HTTP, with pooled keep-alive connections. undici's `dispatch` with a raw handler is the cheapest way
+ * A provider over HTTP, with pooled keep-alive connections: some for messages, and others for counts, which cost nothing
+ * and must never be in a message's way. undici's `dispatch` with a raw handler is the cheapest way
  * there is: no streams, no header objects of ours, chunks as the socket gave them.
  */
 export class HttpUpstream implements Upstream {
@@ -25,7 +31,8 @@ export class HttpUpstream implements Upstream {
   readonly totalMs: number;
   readonly words: UpstreamWords;
   readonly #provider: ProviderConfiguration;
-  readonly #pool: Pool;
+  readonly #messages: PooledConnections;
+  readonly #counts: PooledConnections;
   readonly #basePath: string;
 
   constructor(name: string, provider: ProviderConfiguration) {
@@ -37,29 +44,36 @@ export class HttpUpstream implements Upstream {
     this.words = new UpstreamWords(provider.apiKey);
     this.#provider = provider;
     this.#basePath = pathname.replace(/\/+$/, '');
-    this.#pool = new Pool(origin, {
-      connections: provider.connections,
-      // One request at a time on a connection: a slow answer must not stand before another.
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: provider.connectMs },
-      headersTimeout: provider.firstByteMs,
-      bodyTimeout: provider.idleMs,
+    this.#messages = new PooledConnections(origin, { ...provider, waitingMax: LIMITS.requestsInFlightMax });
+    this.#counts = new PooledConnections(origin, {
+      ...provider,
+      connections: provider.countConnections,
+      waitingMax: COUNTS_WAITING_MAX,
+      firstByteMs: Math.min(provider.firstByteMs, LIMITS.countTokensMs),
+      idleMs: Math.min(provider.idleMs, LIMITS.countTokensMs),
     });
   }
 
-  send(call: UpstreamCall, receiver: UpstreamReceiver): void {
-    const options: Dispatcher.DispatchOptions = {
-      path: this.#basePath + call.path,
-      method: 'POST',
-      headers: this.#headers(call),
-      body: bodyOf(call),
-    };
-    this.#pool.dispatch(options, new DispatchReceiver(receiver, this.words));
+  get waiting(): number {
+    return this.#messages.waiting + this.#counts.waiting;
+  }
+
+  send(call: UpstreamCall, receiver: UpstreamReceiver): () => void {
+    const connections = call.path === '/v1/messages' ? this.#messages : this.#counts;
+    const leave = connections.send(
+      call.accountId,
+      { path: this.#basePath + call.path, method: 'POST', headers: this.#headers(call), body: bodyOf(call) },
+      (onOver) => new DispatchReceiver(receiver, this.words, onOver),
+    );
+    if (leave !== null) return leave;
+    setImmediate(() =>
+      receiver.onError({ kind: 'unreached', message: 'too many calls wait for a connection to the provider' }),
+    );
+    return () => undefined;
   }
 
   async close(): Promise<void> {
-    await this.#pool.destroy();
+    await Promise.all([this.#messages.close(), this.#counts.close()]);
   }
 
   #headers({ version, beta, body }: UpstreamCall): string[] {
@@ -84,11 +98,14 @@ function bodyOf({ body: { pieces } }: UpstreamCall): Buffer | Readable {
 class DispatchReceiver implements Dispatcher.DispatchHandler {
   readonly #receiver: UpstreamReceiver;
   readonly #words: UpstreamWords;
+  readonly #onOver: () => void;
   #started = false;
 
-  constructor(receiver: UpstreamReceiver, words: UpstreamWords) {
+  /** @param onOver called once the receiver has been told of the end: what waits has its turn before what that begins */
+  constructor(receiver: UpstreamReceiver, words: UpstreamWords, onOver: () => void) {
     this.#receiver = receiver;
     this.#words = words;
+    this.#onOver = onOver;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -110,11 +127,19 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#receiver.onEnd();
+    try {
+      this.#receiver.onEnd();
+    } finally {
+      this.#onOver();
+    }
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#receiver.onError(this.#classify(error));
+    try {
+      this.#receiver.onError(this.#classify(error));
+    } finally {
+      this.#onOver();
+    }
   }
 
   #classify(error: Error): UpstreamError {

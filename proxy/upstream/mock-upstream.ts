@@ -22,11 +22,15 @@ export class MockUpstream implements Upstream {
     this.#threads = threads;
   }
 
-  send({ path, body }: UpstreamCall, receiver: UpstreamReceiver): void {
+  /** Nothing waits for it. */
+  readonly waiting = 0;
+
+  send({ path, body }: UpstreamCall, receiver: UpstreamReceiver): () => void {
     if (path === '/v1/messages/count_tokens')
       play([json({ input_tokens: mockTokens(body.length) })], 'application/json', null, receiver);
     else if (body.isShort) answer(mockMessage(body.whole), receiver);
     else void this.#answerLong(body, receiver);
+    return () => undefined;
   }
 
   /** It reads the body as no other upstream does, so a long one is read by a thread: a copy, for the body may be sent again. */

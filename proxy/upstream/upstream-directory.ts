@@ -28,6 +28,13 @@ export class UpstreamDirectory {
     });
   }
 
+  /** Calls that wait for a connection to their provider. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const upstream of this.#upstreams.values()) waiting += upstream.waiting;
+    return waiting;
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#upstreams.values()].map((upstream) => upstream.close()));
   }

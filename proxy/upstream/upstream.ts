@@ -1,3 +1,4 @@
+import type { AccountId } from '../../contracts/ids.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { UpstreamWords } from './upstream-words.ts';
 
@@ -14,14 +15,21 @@ export interface Upstream {
   readonly totalMs: number;
   /** Makes fit for events, logs and errors what it says. The strings of its heads and errors are. */
   readonly words: UpstreamWords;
-  /** Starts a call. `onStart` may come before `send` returns, all else later. */
-  send(call: UpstreamCall, receiver: UpstreamReceiver): void;
+  /** Calls that wait for a connection. */
+  readonly waiting: number;
+  /**
+   * Starts a call, or lets it wait for a connection. `onStart` may come before `send` returns, all else later. Returns how
+   * to take back a call that still waits: nothing is told of it any more. One that has started goes on.
+   */
+  send(call: UpstreamCall, receiver: UpstreamReceiver): () => void;
   close(): Promise<void>;
 }
 
 export interface UpstreamCall {
   readonly path: '/v1/messages' | '/v1/messages/count_tokens';
   readonly body: RequestBytes;
+  /** Whose it is: where connections are scarce, accounts take turns. */
+  readonly accountId: AccountId;
   /** As the client sent them; null where it did not. */
   readonly version: string | null;
   readonly beta: string | null;

@@ -8,6 +8,7 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { CreditFleet } from '../../../proxy/admission/credit-fleet.ts';
 import { Holds } from '../../../proxy/admission/holds.ts';
+import type { LeaseWait } from '../../../proxy/admission/lease-queue.ts';
 import { ACCOUNT, granted, KEY, keyIssued, ms, opened } from '../../ledger/account/example-account.ts';
 import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
 
@@ -33,7 +34,7 @@ export interface Proxy {
   readonly views: AccountViews;
   account(): OpenAccount;
   /** Holds a request, waiting for a lease where one is needed. */
-  hold(name: string, need: bigint): Promise<string>;
+  hold(name: string, need: bigint, client?: LeaseWait['client']): Promise<string>;
   release(name: string): void;
 }
 
@@ -70,7 +71,7 @@ export function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epo
     if (state.type === 'unopened') throw new Error('the account is not there yet');
     return state;
   };
-  const hold = (request: string, amount: bigint): Promise<string> => {
+  const hold = (request: string, amount: bigint, client = STAYS): Promise<string> => {
     const need: MicroUsd = microUsd(amount);
     const tryHold = (): boolean => {
       const scope = fleet.leases.scopeOf(account(), KEY, scene.nowMs);
@@ -81,12 +82,15 @@ export function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epo
       holds.place(requestId(request), held);
       return true;
     };
-    return tryHold() ? Promise.resolve('held') : fleet.queue.whenHeld(ACCOUNT, { keyId: KEY, need, tryHold });
+    return tryHold() ? Promise.resolve('held') : fleet.queue.whenHeld(ACCOUNT, { keyId: KEY, need, client, tryHold });
   };
   const proxy = { fleet, holds, views, account, hold, release: (one: string) => holds.release(requestId(one)) };
   proxies.push(proxy);
   return proxy;
 }
+
+/** A client that waits for as long as it takes. */
+const STAYS: LeaseWait['client'] = { hasLeft: false, onceLeft: () => () => undefined };
 
 let writes = 0;
 export function write(...events: readonly AccountEvent[]): void {

@@ -29,6 +29,24 @@ describe('a proxy among several', () => {
     expect(scene.log.events.length - events).toBeLessThanOrEqual(1);
   });
 
+  it('holds nothing for a request whose client leaves while it waits for its lease', async () => {
+    const [one] = await start('proxy_1');
+    const leaving: (() => void)[] = [];
+    const client = {
+      hasLeft: false,
+      onceLeft: (listener: () => void) => {
+        leaving.push(listener);
+        return () => undefined;
+      },
+    };
+    const waiting = one?.hold('a', 2n, client);
+    for (const leave of leaving) leave();
+    expect(await waiting).toBe('client_left');
+    expect(await one?.hold('b', 2n, { ...client, hasLeft: true })).toBe('client_left');
+    expect(await one?.hold('c', CREDIT)).toBe('held');
+    expect(one?.holds.count).toBe(1);
+  });
+
   it('gets what it needs when others hold nothing under their leases', async () => {
     const [one, two] = await start('proxy_1', 'proxy_2');
     expect(await one?.hold('a', 90n)).toBe('held');
