@@ -15,7 +15,7 @@ export interface LimitedParts {
 export function measureLimits(registry: Registry, { rateLimits, upstreams, drains }: LimitedParts): void {
   new Counter({
     name: 'gateway_rate_limited_total',
-    help: 'Calls that were answered with 429, by whose limit it was and which',
+    help: 'Calls that were refused by a rate limit, by whose it was and which',
     labelNames: ['whose', 'limit'],
     registers: [registry],
     collect() {

@@ -36,7 +36,7 @@ export class CallerUse {
       // What it will put out nobody knows: there is some room, and what is more than that is owed.
       const amount = of === 'inputTokens' ? inputTokens : 1;
       const waitMs = this.#buckets[of].waitMs(amount, this.limitOf(of), nowMs);
-      if (waitMs > (worst?.waitMs ?? 0)) worst = { limit: `${of}PerMinute`, waitMs };
+      if (waitMs > (worst?.waitMs ?? 0)) worst = { limit: LIMIT_OF[of], waitMs };
     }
     return worst;
   }
@@ -61,7 +61,7 @@ export class CallerUse {
   }
 
   limitOf(of: Minutely): number {
-    return this.limits[`${of}PerMinute`];
+    return this.limits[LIMIT_OF[of]];
   }
 
   left(of: Minutely, nowMs: number): number {
@@ -96,6 +96,13 @@ export interface Taken {
   readonly taken: number;
   readonly takenAtMs: number;
 }
+
+/** Written out: a name that is put together for each look is looked up slowly. */
+const LIMIT_OF = {
+  requests: 'requestsPerMinute',
+  inputTokens: 'inputTokensPerMinute',
+  outputTokens: 'outputTokensPerMinute',
+} as const satisfies Record<Minutely, keyof RateLimitSet>;
 
 const OF_MESSAGES: readonly Minutely[] = ['requests', 'inputTokens', 'outputTokens'];
 const OF_COUNTS: readonly Minutely[] = ['requests'];

@@ -10,58 +10,63 @@ export const RATE_LIMIT_HEADERS: readonly string[] = NAMES.flatMap((name) =>
   ['limit', 'remaining', 'reset'].map((field) => `anthropic-ratelimit-${name}-${field}`),
 );
 
-/** What is left of a limit a minute. */
-export interface Left {
+/**
+ * Names and values in turn: of each limit what a caller has left, by its key or its account, whichever has less. `tokens` is
+ * whichever of input and output has less left. The resets are of the wall clock, in whole seconds, rounded up.
+ */
+export function rateLimitHeaders(key: CallerUse, account: CallerUse, { atMs, nowMs, instants }: HeadersAt): string[] {
+  const requests = leftOf(narrower(key, account, 'requests', atMs), 'requests', atMs);
+  const input = leftOf(narrower(key, account, 'inputTokens', atMs), 'inputTokens', atMs);
+  const output = leftOf(narrower(key, account, 'outputTokens', atMs), 'outputTokens', atMs);
+  const headers: string[] = [];
+  let name = 0;
+  for (const { limit, left, fullInMs } of [requests, output.left < input.left ? output : input, input, output])
+    for (const value of [String(limit), String(left), instants.after(nowMs + fullInMs)])
+      headers.push(RATE_LIMIT_HEADERS[name++] ?? '', value);
+  return headers;
+}
+
+export interface HeadersAt {
+  /** By the clock of the limits. */
+  readonly atMs: number;
+  /** By the wall's. */
+  readonly nowMs: number;
+  readonly instants: WholeSeconds;
+}
+
+interface Left {
   readonly limit: number;
-  readonly remaining: number;
+  readonly left: number;
   /** After how long nothing of it is used any more. */
   readonly fullInMs: number;
 }
 
-/** Of what a caller has left of each limit, by its key and its account: the narrower. */
-export function narrowerOf(uses: readonly CallerUse[], of: Minutely, atMs: number): Left {
-  let narrowest: Left | null = null;
-  for (const use of uses) {
-    const remaining = use.left(of, atMs);
-    const limit = use.limitOf(of);
-    const isNarrower =
-      narrowest === null ||
-      remaining < narrowest.remaining ||
-      (remaining === narrowest.remaining && limit < narrowest.limit);
-    if (isNarrower) narrowest = { limit, remaining, fullInMs: use.fullInMs(of, atMs) };
-  }
-  if (narrowest === null) throw new Error('a caller has a key and an account');
-  return narrowest;
+const leftOf = (use: CallerUse, of: Minutely, atMs: number): Left => ({
+  limit: use.limitOf(of),
+  left: use.left(of, atMs),
+  fullInMs: use.fullInMs(of, atMs),
+});
+
+function narrower(key: CallerUse, account: CallerUse, of: Minutely, atMs: number): CallerUse {
+  const more = account.left(of, atMs) - key.left(of, atMs);
+  return more < 0 || (more === 0 && account.limitOf(of) < key.limitOf(of)) ? account : key;
 }
 
-/**
- * Names and values in turn. `tokens` is whichever of input and output has less left. The resets are of the wall clock, in
- * whole seconds, rounded up.
- */
-export function rateLimitHeaders(
-  left: Readonly<Record<Minutely, Left>>,
-  nowMs: number,
-  instants: WholeSeconds,
-): string[] {
-  const { requests, inputTokens, outputTokens } = left;
-  const tokens = outputTokens.remaining < inputTokens.remaining ? outputTokens : inputTokens;
-  const values: string[] = [];
-  for (const { limit, remaining, fullInMs } of [requests, tokens, inputTokens, outputTokens])
-    values.push(String(limit), String(remaining), instants.after(nowMs + fullInMs));
-  return RATE_LIMIT_HEADERS.flatMap((name, index) => [name, values[index] ?? '']);
-}
+/** As many seconds are remembered as have resets that lie close together: those of most answers. */
+const REMEMBERED_SECONDS = 128;
 
-/** Instants as RFC 3339 in whole seconds. Most answers of a second say the same one. */
+/** Instants as RFC 3339 in whole seconds. */
 export class WholeSeconds {
-  #second = Number.NaN;
-  #text = '';
+  readonly #seconds = new Float64Array(REMEMBERED_SECONDS);
+  readonly #texts: string[] = Array.from({ length: REMEMBERED_SECONDS }, () => '1970-01-01T00:00:00Z');
 
   after(ms: number): string {
     const second = Math.ceil(ms / SECOND_MS);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#text = new Date(second * SECOND_MS).toISOString().replace('.000Z', 'Z');
+    const at = second % REMEMBERED_SECONDS;
+    if (this.#seconds[at] !== second) {
+      this.#seconds[at] = second;
+      this.#texts[at] = new Date(second * SECOND_MS).toISOString().replace('.000Z', 'Z');
     }
-    return this.#text;
+    return this.#texts[at] ?? '';
   }
 }

@@ -4,8 +4,8 @@ import type { AccountViews } from '../../projections/account-views.ts';
 import type { Caller } from '../authenticate.ts';
 import { type ApplyingLimits, LimitsByAccount } from './applying-limits.ts';
 import type { AskedCall, CallKind } from './asked-call.ts';
-import { CallerUse, type Minutely } from './caller-use.ts';
-import { narrowerOf, rateLimitHeaders, WholeSeconds } from './rate-limit-headers.ts';
+import { CallerUse } from './caller-use.ts';
+import { rateLimitHeaders, WholeSeconds } from './rate-limit-headers.ts';
 import { refuseByRate, type Whose } from './rate-refusal.ts';
 import { RateTicket } from './rate-ticket.ts';
 import { RememberedUses } from './remembered-uses.ts';
@@ -66,12 +66,7 @@ export class RateLimits {
     const limits = this.#limitsOf(caller);
     const ofKey = this.#uses.find(keyOf(caller), limits.key) ?? new CallerUse(limits.key, nowMs);
     const ofAccount = this.#uses.find(caller.accountId, limits.account) ?? new CallerUse(limits.account, nowMs);
-    const left = (of: Minutely) => narrowerOf([ofKey, ofAccount], of, nowMs);
-    return rateLimitHeaders(
-      { requests: left('requests'), inputTokens: left('inputTokens'), outputTokens: left('outputTokens') },
-      clock(),
-      this.#instants,
-    );
+    return rateLimitHeaders(ofKey, ofAccount, { atMs: nowMs, nowMs: clock(), instants: this.#instants });
   }
 
   underWay(kind: CallKind): number {

@@ -82,8 +82,14 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   },
   'long bodies to be counted': {
     run: (target) => many(6, target, sending('POST /v1/messages/count_tokens HTTP/1.1', message(8 * MIB), key(target))),
-    statuses: ['200'],
+    statuses: ['200', '429'],
     memoryMib: 700,
+  },
+  'more counts than a key without credits may have': {
+    run: (target) =>
+      many(150, target, sending('POST /v1/messages/count_tokens HTTP/1.1', message(16 * 1024), key(target))),
+    statuses: ['200', '429'],
+    memoryMib: 160,
   },
   'a million wrong elements': {
     run: (target) => {

@@ -130,6 +130,20 @@ describe("a provider's connections", () => {
     expect(await figure('calls_waiting')).toBe(0);
   });
 
+  it('are not asked for where the client leaves while its long body is read, and nothing of the call is left', async () => {
+    await start({});
+    const body = asking('opal-medium', { messages: [{ role: 'user', content: 'x'.repeat(400_000) }] });
+    const sockets = await Promise.all(Array.from({ length: 12 }, () => leavingPost(gateway, '/v1/messages', body)));
+    for (const [index, socket] of sockets.entries()) {
+      // In the middle of it, at its end, and a little later.
+      if (index % 3 > 0) await get(gateway, '/me');
+      socket.destroy();
+    }
+    await expect.poll(() => figure('body_bytes')).toBe(0);
+    await expect.poll(() => figure('calls_under_way{kind="message"}')).toBe(0);
+    expect((await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
+  });
+
   it('are not waited for by calls whose client has left: nothing of them is kept', async () => {
     await start({ connections: 1 });
     const [begun, ...more] = stream(streamEvents());

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import type { AccountEvent, EventData } from '../../../contracts/events.ts';
+import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { LimitsByAccount } from '../../../proxy/rate-limits/applying-limits.ts';
+import { fold } from '../../ledger/account/decider-specification.ts';
+import { granted, opened } from '../../ledger/account/example-account.ts';
+
+const configuration = rateLimitsSchema.parse({
+  paid: { requestsPerMinute: 1_000, concurrentStreams: 7 },
+  unpaid: { requestsPerMinute: 10 },
+  plans: { team: { requestsPerMinute: 50 } },
+  keyPercent: 30,
+});
+const limits = new LimitsByAccount(configuration);
+
+function account(...events: readonly AccountEvent[]): OpenAccount {
+  const state = fold([opened, ...events]);
+  if (state.type !== 'open') throw new Error('it was opened');
+  return state;
+}
+const from = (source: EventData<'CreditsGranted'>['source']): AccountEvent => granted(`g_${source}`, 1, { source });
+const onPlan = (plan: string): AccountEvent => ({ type: 'PlanChanged', data: { plan } });
+const requests = (...events: readonly AccountEvent[]): number =>
+  limits.of(account(...events), 1).account.requestsPerMinute;
+
+it('are those of who has ever paid from the first credits of a purchase or a plan on, and those of who has not before', () => {
+  expect(requests()).toBe(10);
+  for (const source of ['trial', 'promotion', 'adjustment'] as const) expect(requests(from(source))).toBe(10);
+  for (const source of ['purchase', 'plan'] as const) expect(requests(from('trial'), from(source))).toBe(1_000);
+});
+
+it('are those of a plan that has some, whoever has paid; what they leave out is the default', () => {
+  expect(requests(onPlan('team'))).toBe(50);
+  expect(requests(from('purchase'), onPlan('team'))).toBe(50);
+  expect(requests(from('purchase'), onPlan('other'))).toBe(1_000);
+  expect(requests(onPlan('constructor'))).toBe(10);
+  expect(limits.of(account(onPlan('team')), 1).account.concurrentStreams).toBe(1_000);
+});
+
+it('are in part those of a key, and divided among proxies: whole numbers, at least one', () => {
+  const paid = account(from('purchase'));
+  expect(limits.of(paid, 1).key).toMatchObject({ requestsPerMinute: 300, concurrentStreams: 2 });
+  expect(limits.of(paid, 3)).toMatchObject({
+    account: { requestsPerMinute: 333, concurrentStreams: 2 },
+    key: { requestsPerMinute: 99, concurrentStreams: 1 },
+    proxies: 3,
+  });
+  expect(limits.of(paid, 900).account.concurrentStreams).toBe(1);
+  // As many as are configured, where fewer are known.
+  const configured = new LimitsByAccount({ ...configuration, proxies: 4 });
+  expect([configured.of(paid, 2).proxies, configured.of(paid, 5).proxies]).toEqual([4, 5]);
+});
