@@ -33,9 +33,9 @@ afterAll(async () => {
 });
 
 describe.each(['straight', 'through nginx'])('%s', (way) => {
-  it.each(Object.entries(ATTACKS))('a client that pays is served beside %s', async (_title, attack) => {
+  it.for(Object.entries(ATTACKS))('a client that pays is served beside %s', async ([, attack], { skip }) => {
     const url = way === 'straight' ? site.url : nginx;
-    if (url === null) return;
+    if (url === null) return skip('nginx is not installed');
     const start = heldBy(site.pid);
     let mostMib = 0;
     const watching = setInterval(() => {
