@@ -2,13 +2,13 @@ import { Readable } from 'node:stream';
 import { type Dispatcher, errors } from 'undici';
 import type { ProviderConfiguration } from '../../contracts/configuration.ts';
 import { LIMITS } from '../../contracts/limits.ts';
+import { DecodedAnswer, decodable } from './decoded-answer.ts';
 import { PooledConnections } from './pooled-connections.ts';
 import {
   HEADER_CHARS_MAX,
   REQUEST_ID_CHARS_MAX,
   type Upstream,
   type UpstreamCall,
-  type UpstreamControl,
   type UpstreamError,
   type UpstreamHeaders,
   type UpstreamReceiver,
@@ -100,6 +100,8 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
   readonly #words: UpstreamWords;
   readonly #onOver: () => void;
   #started = false;
+  /** Of an answer that came encoded. */
+  #decoded: DecodedAnswer | null = null;
 
   /** @param onOver called once the receiver has been told of the end: what waits has its turn before what that begins */
   constructor(receiver: UpstreamReceiver, words: UpstreamWords, onOver: () => void) {
@@ -110,25 +112,41 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#started = true;
-    this.#receiver.onStart(controlOf(controller));
+    this.#receiver.onStart({
+      pause: () => (this.#decoded ?? controller).pause(),
+      resume: () => (this.#decoded ?? controller).resume(),
+      abort: () => abort(controller),
+    });
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
     // An informational answer announces another; only the last head counts.
-    if (status >= 200) this.#receiver.onHead(status, readHeaders(headers, this.#words));
+    if (status < 200) return;
+    const read = readHeaders(headers, this.#words);
+    const encoding = decodable(read.contentEncoding);
+    if (encoding !== null)
+      this.#decoded = new DecodedAnswer(encoding, this.#receiver, {
+        pause: () => controller.pause(),
+        resume: () => controller.resume(),
+        abort: () => abort(controller),
+      });
+    const decoded = encoding === null ? read : { ...read, contentEncoding: null, contentLength: null };
+    this.#receiver.onHead(status, decoded);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#receiver.onData(chunk);
+    if (this.#decoded === null) this.#receiver.onData(chunk);
+    else this.#decoded.push(chunk);
   }
 
   onResponseEnd(): void {
     try {
-      this.#receiver.onEnd();
+      if (this.#decoded === null) this.#receiver.onEnd();
+      else this.#decoded.end();
     } finally {
       this.#onOver();
     }
@@ -136,7 +154,9 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     try {
-      this.#receiver.onError(this.#classify(error));
+      const failed = this.#classify(error);
+      if (this.#decoded === null) this.#receiver.onError(failed);
+      else this.#decoded.fail(failed);
     } finally {
       this.#onOver();
     }
@@ -156,11 +176,8 @@ class Aborted extends Error {
   override readonly name = 'Aborted';
 }
 
-const controlOf = (controller: Dispatcher.DispatchController): UpstreamControl => ({
-  pause: () => controller.pause(),
-  resume: () => controller.resume(),
-  abort: () => controller.abort(new Aborted('the gateway ended the call')),
-});
+const abort = (controller: Dispatcher.DispatchController): void =>
+  controller.abort(new Aborted('the gateway ended the call'));
 
 function readHeaders(headers: Record<string, string | string[] | undefined>, words: UpstreamWords): UpstreamHeaders {
   const one = (name: string): string | null => {

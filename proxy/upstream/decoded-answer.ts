@@ -1,0 +1,141 @@
+import {
+  type BrotliDecompress,
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  type Gunzip,
+} from 'node:zlib';
+import { LIMITS } from '../../contracts/limits.ts';
+import type { UpstreamError, UpstreamReceiver } from './upstream.ts';
+
+type Decoder = Gunzip | BrotliDecompress;
+type Encoding = 'gzip' | 'deflate' | 'br';
+
+const ENCODINGS: ReadonlyMap<string, Encoding> = new Map([
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+  ['br', 'br'],
+]);
+
+/** The encoding that can be undone; null where there is none, or none that is known. */
+export const decodable = (contentEncoding: string | null): Encoding | null =>
+  contentEncoding === null ? null : (ENCODINGS.get(contentEncoding.trim().toLowerCase()) ?? null);
+
+/** The call that the bytes come from. */
+interface EncodedCall {
+  pause(): void;
+  resume(): void;
+  abort(): void;
+}
+
+/**
+ * Undoes the encoding of an answer that was asked for as it is, so that it can be metered, looked through and passed on.
+ * What an upstream has flushed is passed on at once. It decodes to as much as a JSON answer may have, or is broken, like
+ * one that is not what it says.
+ */
+export class DecodedAnswer {
+  readonly #encoding: Encoding;
+  readonly #receiver: UpstreamReceiver;
+  readonly #call: EncodedCall;
+  #decoder: Decoder | null = null;
+  #bytes = 0;
+  #isPaused = false;
+  #isOver = false;
+
+  constructor(encoding: Encoding, receiver: UpstreamReceiver, call: EncodedCall) {
+    this.#encoding = encoding;
+    this.#receiver = receiver;
+    this.#call = call;
+  }
+
+  push(chunk: Buffer): void {
+    const [first] = chunk;
+    if (this.#isOver || first === undefined) return;
+    this.#decoder ??= this.#begin(first);
+    if (!this.#decoder.write(chunk)) this.#call.pause();
+  }
+
+  /** The call has ended; the answer does when all of it is decoded. */
+  end(): void {
+    if (this.#isOver) return;
+    if (this.#decoder === null) this.#over(() => this.#receiver.onEnd());
+    else this.#decoder.end();
+  }
+
+  /** The call has failed: what had come until then is told before that. */
+  fail(error: UpstreamError): void {
+    const decoder = this.#decoder;
+    const tell = (): void => this.#over(() => this.#receiver.onError(error));
+    if (decoder === null || error.kind === 'aborted') {
+      tell();
+      return;
+    }
+    decoder.resume();
+    decoder.flush(() => setImmediate(tell));
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#decoder?.pause();
+    this.#call.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#decoder?.resume();
+    if (this.#decoder?.writableNeedDrain !== true) this.#call.resume();
+  }
+
+  #begin(first: number): Decoder {
+    const decoder = decoderOf(this.#encoding, first);
+    decoder.on('data', (decoded: Buffer) => this.#pass(decoded));
+    decoder.on('drain', () => {
+      if (!this.#isPaused) this.#call.resume();
+    });
+    decoder.on('end', () => this.#over(() => this.#receiver.onEnd()));
+    decoder.on('error', () => this.#break(`the answer is not the ${this.#encoding} that it says`));
+    if (this.#isPaused) decoder.pause();
+    return decoder;
+  }
+
+  #pass(decoded: Buffer): void {
+    if (this.#isOver) return;
+    this.#bytes += decoded.length;
+    if (this.#bytes <= LIMITS.answerBytesMax) this.#receiver.onData(decoded);
+    else this.#break(`the answer decodes to more than ${LIMITS.answerBytesMax} bytes`);
+  }
+
+  #break(message: string): void {
+    if (this.#isOver) return;
+    this.#over(() => this.#receiver.onError({ kind: 'reset', message }));
+    this.#call.abort();
+  }
+
+  #over(tell: () => void): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#decoder?.destroy();
+    tell();
+  }
+}
+
+const AT_ONCE = { flush: constants.Z_SYNC_FLUSH };
+
+function decoderOf(encoding: Encoding, first: number): Decoder {
+  switch (encoding) {
+    case 'gzip':
+      return createGunzip(AT_ONCE);
+    case 'deflate':
+      // Some send it without the frame that the standard asks for, as browsers allow; the frame's first byte tells.
+      return (first & 0x0f) === ZLIB_METHOD ? createInflate(AT_ONCE) : createInflateRaw(AT_ONCE);
+    case 'br':
+      return createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH });
+    default:
+      return encoding satisfies never;
+  }
+}
+
+const ZLIB_METHOD = 8;
