@@ -99,6 +99,11 @@ export const LIMITS = Object.freeze({
   /** What a proxy's clock may be off the clock of the log's server, where that stamps events. */
   clockSkewMs: 10 * SECOND_MS,
 
+  /**
+   * A process that has not been able to take down usage for so long, for want of room or descriptors, says at /healthz that
+   * it is not healthy. It goes on trying: a supervisor that starts it again frees descriptors, but makes no room.
+   */
+  unhealthyAfterMs: MINUTE_MS,
   /** How long a proxy serves from views that the log no longer feeds. */
   viewsAgeMs: 5 * MINUTE_MS,
   /** A lease outlasts the longest request by this: in the first half a proxy admits under it, in the second it settles. */

@@ -5,6 +5,8 @@ import { LIMITS } from '../contracts/limits.ts';
 export const VIEW_LIMITS = Object.freeze({
   /** While the views follow their feed and nothing happens, the file is told that they are current this often. */
   currentMarkMs: 2_000,
+  /** Between two tries of a write that a full disk has refused. */
+  postponedPauseMs: 1_000,
   /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
   rowsPerTurn: 50,
   /** The longest pause between two looks for a log that is away. The looking itself ends with `close`. */

@@ -42,8 +42,17 @@ export interface ProjectionsOptions {
   readonly onDropped?: (error: Error) => void;
   /** The views' file cannot be read, and all is read from the feed; where it is written to, it was set aside, and where. */
   readonly onDamaged?: (why: string, aside: string | null) => void;
+  /** The file cannot be written for the moment (a full disk, no descriptor): told once, until `onWrittenAgain`. */
+  readonly onUnwritten?: (error: Error) => void;
+  readonly onWrittenAgain?: () => void;
   /** Each event that says which ledger this is: no view holds it. */
   readonly onLedgerEvent?: (event: LedgerEvent) => void;
+}
+
+export interface UnwrittenViews {
+  /** By `performance.now()`. */
+  readonly sinceMs: number;
+  readonly why: string;
 }
 
 /**
@@ -71,6 +80,7 @@ export class Projections {
   #checkpoint: (() => string) | null = null;
   #caughtUp = false;
   #restoredMarkMs: number | null = null;
+  #unwritten: UnwrittenViews | null = null;
   #stopped: Error | null = null;
   #closing: Promise<void> | null = null;
 
@@ -117,6 +127,11 @@ export class Projections {
    */
   get restoredMarkMs(): number | null {
     return this.#restoredMarkMs;
+  }
+
+  /** That the file cannot be written for the moment; null where it can. */
+  get unwritten(): UnwrittenViews | null {
+    return this.#unwritten;
   }
 
   /** What has stopped the projections; null while they follow their feed, or look for it. */
@@ -222,6 +237,14 @@ export class Projections {
       views: this.#views,
       checkpoint: () => this.#storedCheckpoint(),
       onFailed: (error) => this.#stop(error),
+      onPostponed: (error) => {
+        this.#unwritten = { sinceMs: performance.now(), why: error.message };
+        this.#options.onUnwritten?.(error);
+      },
+      onWrittenAgain: () => {
+        this.#unwritten = null;
+        this.#options.onWrittenAgain?.();
+      },
     });
   }
 

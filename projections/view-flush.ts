@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../contracts/limits.ts';
 import { VIEW_LIMITS } from './limits.ts';
+import { UnwrittenRows } from './unwritten-rows.ts';
 import type { StoredView, ViewRow } from './view.ts';
 import type { StoredCheckpoint } from './view-file.ts';
-import type { ViewStore } from './view-store.ts';
+import { type ViewStore, ViewsNotWrittenError } from './view-store.ts';
 
 export interface ViewFlushOptions {
   readonly store: ViewStore;
@@ -12,15 +13,25 @@ export interface ViewFlushOptions {
   readonly checkpoint: () => StoredCheckpoint | null;
   /** The file could not be written. Nothing is written after it. */
   readonly onFailed: (error: Error) => void;
+  /** It cannot be written for the moment, told once; what it lacks is kept, and written when it can be. */
+  readonly onPostponed: (error: Error) => void;
+  /** What it lacked is written. */
+  readonly onWrittenAgain: () => void;
 }
 
-/** Writes the views' changes to their file, a while after the first of them, one write at a time. */
+/**
+ * Writes the views' changes to their file, a while after the first of them, one write at a time. A full disk, or a process
+ * out of descriptors, only postpones that, for as long as it lasts.
+ */
 export class ViewFlush {
   readonly #options: ViewFlushOptions;
   #timer: NodeJS.Timeout | null = null;
   #flushing: Promise<void> | null = null;
   #requested = false;
   #isOver = false;
+  readonly #unwritten = new UnwrittenRows();
+  /** Null where the last write went well. */
+  #postponedBy: Error | null = null;
   /** Who waits for a write that begins after now. */
   readonly #waiting: PromiseWithResolvers<void>[] = [];
 
@@ -32,15 +43,18 @@ export class ViewFlush {
   request(): void {
     this.#requested = true;
     if (this.#isOver || this.#timer !== null || this.#flushing !== null) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      this.#flushing = this.#flush()
-        .catch((error: unknown) => this.#fail(error))
-        .finally(() => {
-          this.#flushing = null;
-          if (this.#requested) this.request();
-        });
-    }, LIMITS.viewFlushMs);
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = null;
+        this.#flushing = this.#flush()
+          .catch((error: unknown) => this.#fail(error))
+          .finally(() => {
+            this.#flushing = null;
+            if (this.#requested) this.request();
+          });
+      },
+      this.#postponedBy === null ? LIMITS.viewFlushMs : VIEW_LIMITS.postponedPauseMs,
+    );
   }
 
   /** Resolves when what the views hold now is in the file. Rejects where it will not be any more. */
@@ -56,10 +70,11 @@ export class ViewFlush {
   async clear(): Promise<void> {
     await this.#quiesce();
     await this.#options.store.clear();
+    this.#unwritten.clear();
     if (this.#waiting.length > 0) this.request();
   }
 
-  /** Writes what is left, where the views are still to be trusted. */
+  /** Writes what is left, where the views are still to be trusted, and the disk lets it. */
   async close({ write }: { readonly write: boolean }): Promise<void> {
     await this.#quiesce();
     const isOver = this.#isOver;
@@ -76,6 +91,9 @@ export class ViewFlush {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     await this.#flushing;
+    // Where that was postponed.
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
   }
 
   /**
@@ -89,9 +107,24 @@ export class ViewFlush {
       await this.#writeChanges();
       for (const { resolve } of waiting) resolve();
     } catch (error) {
+      if (error instanceof ViewsNotWrittenError && error.mayPass) {
+        this.#waiting.unshift(...waiting);
+        this.#postpone(error);
+        return;
+      }
       for (const { reject } of waiting) reject(error);
       throw error;
     }
+    if (this.#postponedBy === null) return;
+    this.#postponedBy = null;
+    this.#options.onWrittenAgain();
+  }
+
+  #postpone(error: Error): void {
+    this.#requested = true;
+    const isNews = this.#postponedBy === null;
+    this.#postponedBy = error;
+    if (isNews) this.#options.onPostponed(error);
   }
 
   async #writeChanges(): Promise<void> {
@@ -105,7 +138,13 @@ export class ViewFlush {
         if (rows.length % VIEW_LIMITS.rowsPerTurn === 0) await nextTurn();
       }
     }
-    await this.#options.store.write(rows, at);
+    try {
+      await this.#options.store.write(this.#unwritten.with(rows), at);
+    } catch (error) {
+      this.#unwritten.add(rows);
+      throw error;
+    }
+    this.#unwritten.clear();
   }
 
   #fail(error: unknown): void {

@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { WriteRequest } from './view-store.ts';
+import { mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
+import type { WriteAnswer, WriteRequest } from './view-store.ts';
 
 /** Carries out the statements of a request in one transaction, away from the thread that serves requests. */
 const database = new DatabaseSync(String(workerData), { timeout: 5_000 });
@@ -15,8 +16,8 @@ parentPort?.on('message', (request: WriteRequest | 'close') => {
   parentPort?.postMessage(write(request));
 });
 
-/** The fault as text, or null when all of it is written. */
-function write(statements: WriteRequest): string | null {
+/** Null when all of it is written. A ROLLBACK that fails ends the thread. */
+function write(statements: WriteRequest): WriteAnswer {
   try {
     database.exec('BEGIN IMMEDIATE');
     for (const [sql, values] of statements) prepare(sql).run(...values);
@@ -24,7 +25,7 @@ function write(statements: WriteRequest): string | null {
     return null;
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
-    return error instanceof Error ? error.message : String(error);
+    return { message: messageOf(error), mayPass: mayPass(error) };
   }
 }
 

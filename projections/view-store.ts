@@ -13,6 +13,20 @@ import {
 
 /** The statements of one transaction. */
 export type WriteRequest = readonly Statement[];
+/** Null when it is written; otherwise why not, and whether it may be written later. */
+export type WriteAnswer = { readonly message: string; readonly mayPass: boolean } | null;
+
+/** Nothing of a write is in the file. */
+export class ViewsNotWrittenError extends Error {
+  override readonly name = 'ViewsNotWrittenError';
+  /** The same write can succeed later: the disk was full, or the process out of descriptors. */
+  readonly mayPass: boolean;
+
+  constructor({ message, mayPass }: NonNullable<WriteAnswer>) {
+    super(`the views were not written: ${message}`);
+    this.mayPass = mayPass;
+  }
+}
 
 export interface ViewStoreOptions {
   readonly path: string;
@@ -39,7 +53,7 @@ export class ViewStore {
     this.#options = options;
     this.#worker = new Worker(new URL('./view-store-worker.ts', import.meta.url), { workerData: options.path });
     this.#exited = new Promise((resolve) => this.#worker.once('exit', resolve));
-    this.#worker.on('message', (fault: unknown) => this.#answered(fault));
+    this.#worker.on('message', (answer: WriteAnswer) => this.#answered(answer));
     // Also between writes, where nobody waits: without a listener the whole process would end.
     this.#worker.on('error', (error) => this.#end(error));
     this.#worker.on('exit', () => {
@@ -60,7 +74,7 @@ export class ViewStore {
     return new ViewStore(options);
   }
 
-  /** Writes all of it or nothing. One call at a time. @throws Error when SQLite refuses, or the thread has ended. */
+  /** Writes all of it or nothing. One call at a time. @throws ViewsNotWrittenError; Error when the thread has ended. */
   write(rows: readonly ViewRow[], at: StoredCheckpoint): Promise<void> {
     return this.#send(writing(rows, this.#options.views, at));
   }
@@ -85,11 +99,11 @@ export class ViewStore {
     await this.#waiting.promise;
   }
 
-  #answered(fault: unknown): void {
+  #answered(answer: WriteAnswer): void {
     const waiting = this.#waiting;
     this.#waiting = null;
-    if (fault === null) waiting?.resolve();
-    else waiting?.reject(new Error(`the views were not written: ${String(fault)}`));
+    if (answer === null) waiting?.resolve();
+    else waiting?.reject(new ViewsNotWrittenError(answer));
   }
 
   #end(cause: unknown): void {

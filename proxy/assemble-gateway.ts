@@ -13,6 +13,7 @@ import { ExpirySweeper } from './expiry-sweeper.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
 import { InFlight } from './in-flight.ts';
 import { LoopDelay } from './loop-delay.ts';
+import { MachineShortages } from './machine-shortages.ts';
 import { type GatewayMetrics, gatewayMetrics } from './metrics/gateway-metrics.ts';
 import { RequestCounts } from './metrics/request-counts.ts';
 import type { OpenedGateway } from './open-gateway.ts';
@@ -123,6 +124,7 @@ function availabilityOf(
     unserved: () => unserved.describe(),
     projections,
     journal,
+    shortages: new MachineShortages({ journal, projections, passedMs: () => performance.now() }),
     source: configuration.projections.source,
     viewsAgeMsMax: configuration.projections.maxAgeMs,
     journalBytesMax: configuration.journal.maxBytes,

@@ -1,7 +1,9 @@
 import { type Refusal, refusal } from '../contracts/errors.ts';
 import type { RequestId } from '../contracts/ids.ts';
+import { LIMITS } from '../contracts/limits.ts';
 import type { Journal, JournalObstacle } from '../ledger/journal/journal.ts';
 import type { Projections } from '../projections/projections.ts';
+import type { MachineShortages } from './machine-shortages.ts';
 
 export interface AvailabilityParts {
   readonly clock: () => number;
@@ -15,6 +17,7 @@ export interface AvailabilityParts {
   readonly unserved: () => string | null;
   readonly projections: Pick<Projections, 'ageMs' | 'isLive'>;
   readonly journal: Pick<Journal, 'obstacle'>;
+  readonly shortages: Pick<MachineShortages, 'describe' | 'blocked'>;
   /** Where the views are fed from. */
   readonly source: 'log' | 'kafka';
   /** `projections.maxAgeMs` of the configuration. */
@@ -38,6 +41,7 @@ export class Availability {
   readonly #parts: AvailabilityParts;
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   #fault: string | null = null;
+  #isEnding = false;
   #isFenced = false;
   #appendsFailSinceMs: number | null = null;
   readonly #stuck = new Set<RequestId>();
@@ -57,6 +61,7 @@ export class Availability {
 
   /** Nothing is admitted any more, whatever becomes of the rest. */
   fail(fault: string): void {
+    this.#isEnding = true;
     this.#fault = fault;
   }
 
@@ -89,6 +94,21 @@ export class Availability {
   /** How many requests that is, since the start. */
   get stuckCount(): number {
     return this.#stuck.size;
+  }
+
+  /**
+   * Why the process is not healthy; null where it is, or where what is amiss may pass soon, or is not the process's own (a
+   * log that is away). It is not once it is about to end, or could take down no usage for `unhealthyAfterMs`.
+   */
+  unhealthy(): string | null {
+    if (this.#isEnding) return this.#fault;
+    const blocked = this.#parts.shortages.blocked();
+    return blocked !== null && blocked.forMs >= LIMITS.unhealthyAfterMs ? blocked.what : null;
+  }
+
+  /** What of the machine there is too little of, whether or not requests are admitted; null where nothing. */
+  shortage(): string | null {
+    return this.#parts.shortages.describe();
   }
 
   get isServing(): boolean {
@@ -125,9 +145,13 @@ export class Availability {
   /** What is amiss while requests are admitted all the same; null where nothing is, or where none is admitted. */
   degraded(): string | null {
     if (this.refuse() !== null) return null;
-    const amiss = [this.#outage(), this.#stuckOnes(), this.#parts.claimDoubt(), this.#parts.unserved()].filter(
-      (what) => what !== null,
-    );
+    const amiss = [
+      this.#outage(),
+      this.shortage(),
+      this.#stuckOnes(),
+      this.#parts.claimDoubt(),
+      this.#parts.unserved(),
+    ].filter((what) => what !== null);
     return amiss.length === 0 ? null : amiss.join('; ');
   }
 
@@ -181,6 +205,8 @@ export class Availability {
         return 'too many requests are under way';
       case 'disk':
         return `the disk has no room for the journal of usage${this.#away(nowMs)}`;
+      case 'descriptors':
+        return 'the process has no file descriptor left for the journal of usage';
       case 'failed':
       case 'closed':
         return 'the journal of usage cannot be written';

@@ -29,7 +29,7 @@ export class Gateway {
   #stopping: Promise<void> | null = null;
 
   private constructor(opened: OpenedGateway) {
-    const { options, ledgerWatch, projections } = opened;
+    const { options, journal, ledgerWatch, projections } = opened;
     const { configuration, clock } = options;
     this.#process = assembleGateway(opened);
     // Told through `whenReady`, `onUnusable` and /readyz: whoever has started it decides what becomes of the process.
@@ -38,6 +38,7 @@ export class Gateway {
       onLost: (error) => this.#unusable(error),
       onFailed: (error) => this.#unusable(new UnusableError(CANNOT.compareLedger, error)),
     });
+    void journal.failed.then((error) => this.#unusable(new UnusableError(CANNOT.writeJournal, error)));
     void this.#becomeReady();
   }
 

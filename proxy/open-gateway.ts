@@ -57,6 +57,8 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
     persist: true,
     onDamaged,
     ...follower,
+    onUnwritten: (error) => logger.error({ err: error }, 'the views cannot be written for now; it is tried on and on'),
+    onWrittenAgain: () => logger.info('the views are written again, with what their file lacked'),
     onLedgerEvent: (event) => ledgerWatch.heard(event),
   });
   noteProviders(configuration);

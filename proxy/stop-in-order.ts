@@ -30,8 +30,11 @@ export async function stopInOrder(gateway: GatewayProcess, metricsServer: Metric
   await gateway.ledgerWatch.close();
   // While the folder is locked with the journal: afterwards the note may be the next gateway's.
   forgetProviders(configuration.data);
-  await gateway.journal.close();
-  await gateway.clock.close();
+  try {
+    await gateway.journal.close();
+  } finally {
+    await gateway.clock.close();
+  }
   gateway.claim?.ended();
 }
 

@@ -1,3 +1,5 @@
+import type { Shortage } from '../../contracts/shortage.ts';
+
 /**
  * Why the journal cannot do what was asked.
  *
@@ -20,8 +22,8 @@ export class JournalError extends Error {
   }
 }
 
-/** Which bound is reached; `disk` is the file system's own (no space, quota, largest file). */
-export type JournalFullBound = 'bytesMax' | 'unfinishedMax' | 'disk';
+/** Which bound is reached, or what the machine has too little of: room (space, quota, largest file), descriptors. */
+export type JournalFullBound = 'bytesMax' | 'unfinishedMax' | Shortage;
 
 /** No request may begin now. Nothing of the refused request stays in the journal; the next one may fit again. */
 export class JournalFull extends JournalError {
@@ -32,11 +34,4 @@ export class JournalFull extends JournalError {
     super('full', message, options);
     this.bound = bound;
   }
-}
-
-const DISK_FULL_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-
-/** Whether the file system refused for want of room, which may come back, and not because it is broken. */
-export function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && DISK_FULL_CODES.has(String(error.code));
 }

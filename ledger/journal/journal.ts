@@ -1,9 +1,10 @@
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RequestId } from '../../contracts/ids.ts';
+import { type Shortage, shortageOf } from '../../contracts/shortage.ts';
 import { syncFolder } from '../sync-folder.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
-import { isDiskFull, JournalError, type JournalFullBound } from './journal-error.ts';
+import { JournalError, type JournalFullBound } from './journal-error.ts';
 import { checkedBounds, JOURNAL_BOUNDS, type JournalBounds } from './limits.ts';
 import { type Recovery, readJournal } from './recovery.ts';
 import { emptyReserve } from './reserve.ts';
@@ -29,7 +30,7 @@ export interface Journal {
   /**
    * Takes down what is to be settled for a request that has begun (JSON text), at most once, with the same promise.
    * Accepted above `bytesMax`, and with the disk full as long as the room that is kept for it lasts. @throws JournalFull
-   * `disk` after that, JournalError `input_output` when the write fails: the caller settles from memory, and only a
+   * after that, JournalError `input_output` when the write fails: the caller settles from memory, and only a
    * crash before that loses the usage.
    */
   finish(requestId: RequestId, finished: string): void;
@@ -52,9 +53,19 @@ export interface Journal {
   readonly open: number;
   /** Why no request may begin now; null where one may. Bounds and a full disk pass, by themselves or by settling. */
   readonly obstacle: JournalObstacle | null;
+  /** What the machine has too little of for this journal; with descriptors alone requests begin all the same, for long. */
+  readonly shortage: JournalShortage | null;
+  /** Resolves when nothing more can be written, for ever: `obstacle` is `failed`, and only a process that starts can go on. */
+  readonly failed: Promise<JournalError>;
 
   /** Writes and syncs what waits, then gives the folder free. Idempotent. @throws JournalError when that failed. */
   close(): Promise<void>;
+}
+
+export interface JournalShortage {
+  readonly of: Shortage;
+  /** By `performance.now()`. */
+  readonly sinceMs: number;
 }
 
 /** A bound that is reached, a disk without room, a write or sync that failed for ever, or the end. */
@@ -128,7 +139,7 @@ function firstSegment(directory: string, number: number): SegmentWriter {
   try {
     return createSegment(directory, number);
   } catch (error) {
-    if (!isDiskFull(error) || !emptyReserve(join(directory, RESERVE_FILE))) throw error;
+    if (shortageOf(error) !== 'disk' || !emptyReserve(join(directory, RESERVE_FILE))) throw error;
     return createSegment(directory, number);
   }
 }

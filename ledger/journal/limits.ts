@@ -9,6 +9,11 @@ const MIB = 1024 * KIB;
 export interface JournalBounds {
   /** A segment is closed before a record that would take it past this. */
   readonly segmentBytesMax: number;
+  /**
+   * A segment goes on past that while the process has no descriptor for another, up to this: then no request begins. It is
+   * tried again `reserveLookMs` apart.
+   */
+  readonly stretchedBytesMax: number;
   /** No request begins while the live segments have this many bytes or more. */
   readonly bytesMax: number;
   /** Requests begun and not yet finished or settled. */
@@ -24,12 +29,14 @@ export interface JournalBounds {
   readonly reserveBytes: number;
   /** How much more than the reserve must be free before requests begin again after the disk was full. */
   readonly reserveMarginBytes: number;
-  /** How often that is looked at while the disk is full. */
+  /** How often that is looked at while the disk is full, and a fresh segment is tried while descriptors are short. */
   readonly reserveLookMs: number;
 }
 
 export const JOURNAL_BOUNDS: JournalBounds = Object.freeze({
   segmentBytesMax: 16 * MIB,
+  // Half an hour at a thousand requests a second.
+  stretchedBytesMax: 2_048 * MIB,
   bytesMax: 512 * MIB,
   unfinishedMax: LIMITS.requestsInFlightMax,
   backgroundSyncMs: 5,
@@ -68,9 +75,10 @@ export function checkedBounds(bounds: JournalBounds): JournalBounds {
     bounds.bytesMax >= 2 * bounds.segmentBytesMax,
     'a journal holds the segment in use and one that is on its way out',
   );
-  // A full disk may forbid a fresh segment just when every begun request finishes: all of it must fit into the last.
+  assert(bounds.segmentBytesMax <= bounds.stretchedBytesMax, 'a segment that goes on is longer than one that ends');
+  // A shortage may forbid a fresh segment just when every begun request finishes: all of it must fit into the last.
   assert(
-    bounds.segmentBytesMax + beginBytes(TEXT_BYTES_MAX) + CARRY_BYTES_MAX + finishHeadroomBytes(bounds) <=
+    bounds.stretchedBytesMax + beginBytes(TEXT_BYTES_MAX) + CARRY_BYTES_MAX + finishHeadroomBytes(bounds) <=
       SEGMENT_OFFSET_MAX,
     'every begun request can finish in the segment in use',
   );

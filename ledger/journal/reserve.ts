@@ -1,24 +1,40 @@
-import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, statSync, truncateSync, writeSync } from 'node:fs';
-import { type FileHandle, open, statfs } from 'node:fs/promises';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncate,
+  ftruncateSync,
+  openSync,
+  statSync,
+  truncateSync,
+  write,
+  writeSync,
+} from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isDiskFull } from './journal-error.ts';
+import { promisify } from 'node:util';
+import { shortageOf } from '../../contracts/shortage.ts';
 import type { JournalBounds } from './limits.ts';
 import { RESERVE_FILE } from './segment-folder.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
+const writeTo = promisify(write);
+const truncate = promisify(ftruncate);
 
 /**
  * Room on the disk that is kept for what must still be written when there is no other: a file of the folder that is
- * emptied then. While it is not whole again, with a margin beside it, no request begins.
+ * emptied then. While it is not whole again, with a margin beside it, no request begins. It is open all the time, so that
+ * it can be emptied by a process that has no descriptor left.
  *
  *   whole ──(begin met a full disk)──▶ guarded ──(margin fits)──▶ whole
  *     └─────(finish met one)─────────▶ spent ──(reserve and margin fit)──▶ whole
  */
 export class Reserve {
   readonly #path: string;
+  readonly #fd: number;
   readonly #bounds: JournalBounds;
   readonly #onFailure: (cause: unknown) => void;
-  #isWhole: boolean;
+  #shortSinceMs: number | null;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> | null = null;
   #isClosed = false;
@@ -30,18 +46,24 @@ export class Reserve {
     this.#path = join(directory, RESERVE_FILE);
     this.#bounds = bounds;
     this.#onFailure = onFailure;
-    this.#isWhole = this.#fillNow();
-    if (!this.#isWhole) this.#lookSoon();
+    this.#fd = openSync(this.#path, 'a', 0o600);
+    this.#shortSinceMs = this.#fillNow() ? null : performance.now();
+    if (!this.isWhole) this.#lookSoon();
   }
 
   /** Whether the disk has room, as far as is known. */
   get isWhole(): boolean {
-    return this.#isWhole;
+    return this.#shortSinceMs === null;
+  }
+
+  /** Since when it has none, by `performance.now()`; null where it has. */
+  get shortSinceMs(): number | null {
+    return this.#shortSinceMs;
   }
 
   /** The disk is full: until there is room again nothing may begin. The reserve itself stays. */
   guard(): void {
-    this.#isWhole = false;
+    this.#shortSinceMs ??= performance.now();
     this.#lookSoon();
   }
 
@@ -49,32 +71,33 @@ export class Reserve {
   spend(): boolean {
     this.guard();
     this.#spendings += 1;
-    return emptyReserve(this.#path);
+    if (fstatSync(this.#fd).size === 0) return false;
+    ftruncateSync(this.#fd);
+    return true;
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#looking;
+    closeSync(this.#fd);
   }
 
   /** At the opening, before anything waits: some ten milliseconds where the file is not there yet. */
   #fillNow(): boolean {
-    const fd = openSync(this.#path, 'a', 0o600);
-    const had = fstatSync(fd).size;
+    const had = fstatSync(this.#fd).size;
     try {
       const zeros = Buffer.alloc(CHUNK_BYTES);
       for (let size = had; size < this.#bounds.reserveBytes; )
-        size += writeSync(fd, zeros, 0, Math.min(CHUNK_BYTES, this.#bounds.reserveBytes - size));
-      ftruncateSync(fd, this.#bounds.reserveBytes);
+        size += writeSync(this.#fd, zeros, 0, Math.min(CHUNK_BYTES, this.#bounds.reserveBytes - size));
+      ftruncateSync(this.#fd, this.#bounds.reserveBytes);
       return true;
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (shortageOf(error) === null) throw error;
       // A reserve in part would take the last of the room from what is to be written.
-      ftruncateSync(fd, had);
+      ftruncateSync(this.#fd, had);
       return false;
-    } finally {
-      closeSync(fd);
     }
   }
 
@@ -84,7 +107,7 @@ export class Reserve {
       this.#timer = null;
       this.#looking = this.#look().finally(() => {
         this.#looking = null;
-        if (!this.#isWhole) this.#lookSoon();
+        if (!this.isWhole) this.#lookSoon();
       });
     }, this.#bounds.reserveLookMs);
     this.#timer.unref();
@@ -92,15 +115,9 @@ export class Reserve {
 
   async #look(): Promise<void> {
     try {
-      if (!(await this.#mayFit())) return;
-      const file = await open(this.#path, 'a', 0o600);
-      try {
-        await this.#fill(file);
-      } finally {
-        await file.close();
-      }
+      if (await this.#mayFit()) await this.#fill();
     } catch (error) {
-      if (!isDiskFull(error)) this.#onFailure(error);
+      if (shortageOf(error) === null) this.#onFailure(error);
     }
   }
 
@@ -108,40 +125,35 @@ export class Reserve {
   async #mayFit(): Promise<boolean> {
     const { bavail, bsize } = await statfs(dirname(this.#path));
     const { reserveBytes, reserveMarginBytes } = this.#bounds;
-    const had = existsSync(this.#path) ? statSync(this.#path).size : 0;
-    return bavail * bsize >= reserveBytes + reserveMarginBytes - had;
+    return bavail * bsize >= reserveBytes + reserveMarginBytes - fstatSync(this.#fd).size;
   }
 
   /** Fills the file and a margin beyond it, then gives the margin back: so there is room for more than the reserve. */
-  async #fill(file: FileHandle): Promise<void> {
+  async #fill(): Promise<void> {
     const { reserveBytes, reserveMarginBytes } = this.#bounds;
-    const had = (await file.stat()).size;
+    const had = fstatSync(this.#fd).size;
     const spendings = this.#spendings;
     const zeros = Buffer.alloc(CHUNK_BYTES);
     try {
       for (let size = had; size < reserveBytes + reserveMarginBytes; ) {
-        const { bytesWritten } = await file.write(
-          zeros,
-          0,
-          Math.min(CHUNK_BYTES, reserveBytes + reserveMarginBytes - size),
-        );
-        size += bytesWritten;
+        const bytes = Math.min(CHUNK_BYTES, reserveBytes + reserveMarginBytes - size);
+        size += (await writeTo(this.#fd, zeros, 0, bytes, null)).bytesWritten;
         if (spendings !== this.#spendings) {
-          await file.truncate(0);
+          await truncate(this.#fd, 0);
           return;
         }
       }
     } catch (error) {
       // What was there before stays for the ends of requests; the rest is for whoever makes room.
-      await file.truncate(Math.min(had, reserveBytes));
+      await truncate(this.#fd, Math.min(had, reserveBytes));
       throw error;
     }
-    await file.truncate(spendings === this.#spendings ? reserveBytes : 0);
-    this.#isWhole = spendings === this.#spendings;
+    await truncate(this.#fd, spendings === this.#spendings ? reserveBytes : 0);
+    if (spendings === this.#spendings) this.#shortSinceMs = null;
   }
 }
 
-/** Empties a reserve. False where there is none. */
+/** Empties a reserve that nobody has open. False where there is none. */
 export function emptyReserve(path: string): boolean {
   if (!existsSync(path) || statSync(path).size === 0) return false;
   truncateSync(path);

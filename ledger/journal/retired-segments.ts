@@ -1,3 +1,4 @@
+import { shortageOf } from '../../contracts/shortage.ts';
 import type { Segment } from './segment.ts';
 import { retireSegment } from './segment-folder.ts';
 
@@ -28,12 +29,16 @@ export class RetiredSegments {
 
   async #retireAll(): Promise<void> {
     try {
-      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift())
+      for (let [next] = this.#waiting; next !== undefined; [next] = this.#waiting) {
         await retireSegment(this.#directory, next.number, next.isDamaged);
+        this.#waiting.shift();
+      }
     } catch (error) {
-      // What waits stays in the folder: oldest first, or not at all.
-      this.#waiting.length = 0;
-      this.#onFailure(error);
+      // Oldest first, or not at all. Some file systems need room to remove a file: the next that may go brings another try.
+      if (shortageOf(error) === null) {
+        this.#waiting.length = 0;
+        this.#onFailure(error);
+      }
     }
     this.#work = null;
   }

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { fdatasyncSync } from 'node:fs';
 import type { RequestId } from '../../contracts/ids.ts';
+import { shortageOf } from '../../contracts/shortage.ts';
 import { carryForward } from './carry-forward.ts';
 import type { FolderLock } from './folder-lock.ts';
 import { GroupSync } from './group-sync.ts';
-import type { Journal, JournalObstacle } from './journal.ts';
-import { isDiskFull, JournalError, JournalFull, type JournalFullBound } from './journal-error.ts';
+import type { Journal, JournalObstacle, JournalShortage } from './journal.ts';
+import { JournalError, JournalFull, type JournalFullBound } from './journal-error.ts';
 import { CARRY_BYTES_MAX, CARRY_SHARE, type JournalBounds, SETTLED_WAITING_MAX } from './limits.ts';
 import type { OpenRequests } from './open-requests.ts';
+import { PostponedRotation } from './postponed-rotation.ts';
 import { Reserve } from './reserve.ts';
 import { RetiredSegments } from './retired-segments.ts';
 import type { Segment } from './segment.ts';
@@ -42,6 +44,8 @@ export class SegmentedJournal implements Journal {
   #bytes: number;
   #sequence: number;
   #failure: JournalError | null = null;
+  readonly #failed = Promise.withResolvers<JournalError>();
+  readonly #postponed: PostponedRotation;
   #closing: Promise<void> | null = null;
 
   constructor(options: SegmentedJournalOptions) {
@@ -56,6 +60,7 @@ export class SegmentedJournal implements Journal {
     this.#retired = new RetiredSegments(options.directory, (cause) => {
       this.#fail('cannot remove a settled segment', cause);
     });
+    this.#postponed = new PostponedRotation(options.bounds.reserveLookMs, () => this.#rotateAgain());
     this.#reserve = new Reserve(options.directory, options.bounds, (cause) => {
       this.#fail('cannot keep room for the end of requests', cause);
     });
@@ -81,6 +86,17 @@ export class SegmentedJournal implements Journal {
     return this.#closing === null ? this.#boundReached() : 'closed';
   }
 
+  get shortage(): JournalShortage | null {
+    const diskSinceMs = this.#reserve.shortSinceMs;
+    if (diskSinceMs !== null) return { of: 'disk', sinceMs: diskSinceMs };
+    const { sinceMs } = this.#postponed;
+    return sinceMs === null ? null : { of: 'descriptors', sinceMs };
+  }
+
+  get failed(): Promise<JournalError> {
+    return this.#failed.promise;
+  }
+
   begin(id: RequestId, start: string): void {
     this.#assertUsable();
     const bound = this.#boundReached();
@@ -95,9 +111,10 @@ export class SegmentedJournal implements Journal {
       this.#sequence += 1;
     } catch (error) {
       this.#batch.dropRecord();
-      if (!isDiskFull(error)) throw this.#fail('cannot write to the journal', error);
-      this.#reserve.guard();
-      throw this.#full('disk', error);
+      const shortage = shortageOf(error);
+      if (shortage === null) throw this.#fail('cannot write to the journal', error);
+      if (shortage === 'disk') this.#reserve.guard();
+      throw this.#full(shortage, error);
     }
   }
 
@@ -111,7 +128,8 @@ export class SegmentedJournal implements Journal {
       this.#open.finish(id, { segment: this.#writer.segment, offset, bytes: bytes - recordAt });
     } catch (error) {
       this.#batch.dropRecord();
-      if (isDiskFull(error)) throw this.#full('disk', error);
+      const shortage = shortageOf(error);
+      if (shortage !== null) throw this.#full(shortage, error);
       throw this.#fail('cannot write the end of a request to the journal', error);
     }
   }
@@ -122,13 +140,13 @@ export class SegmentedJournal implements Journal {
       this.#rotateIfPossible();
       return this.#writeBatch();
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (shortageOf(error) !== 'disk') throw error;
     }
     if (this.#reserve.spend()) {
       try {
         return this.#writeBatch();
       } catch (error) {
-        if (!isDiskFull(error)) throw error;
+        if (shortageOf(error) !== 'disk') throw error;
       }
     }
     // A file may have its largest size while the disk has room. Nothing is carried on the way: there is little.
@@ -160,6 +178,7 @@ export class SegmentedJournal implements Journal {
   }
 
   async #close(): Promise<void> {
+    this.#postponed.end();
     try {
       await this.#reserve.close();
       await this.#retired.close();
@@ -182,17 +201,24 @@ export class SegmentedJournal implements Journal {
   #boundReached(): JournalFullBound | null {
     if (this.#bytes >= this.#bounds.bytesMax) return 'bytesMax';
     if (this.#open.unfinished >= this.#bounds.unfinishedMax) return 'unfinishedMax';
-    return this.#reserve.isWhole ? null : 'disk';
+    if (!this.#reserve.isWhole) return 'disk';
+    return this.#writer.segment.bytes >= this.#bounds.stretchedBytesMax ? 'descriptors' : null;
   }
 
   #full(bound: JournalFullBound, cause?: unknown): JournalFull {
-    const limit = bound === 'disk' ? 'the disk has no room' : `${bound} is ${this.#bounds[bound]}`;
+    const limit =
+      bound === 'disk'
+        ? 'the disk has no room'
+        : bound === 'descriptors'
+          ? 'there is no descriptor for another file of it'
+          : `${bound} is ${this.#bounds[bound]}`;
     return new JournalFull(bound, `the journal in ${this.#directory} is full: ${limit}`, { cause });
   }
 
   #fail(what: string, cause: unknown): JournalError {
     this.#failure ??= new JournalError('input_output', `${what} in ${this.#directory}`, { cause });
     this.#sync.fail(this.#failure);
+    this.#failed.resolve(this.#failure);
     return this.#failure;
   }
 
@@ -216,15 +242,22 @@ export class SegmentedJournal implements Journal {
       this.#rotateIfPossible();
       this.#writeBatch();
     } catch (error) {
-      if (!isDiskFull(error)) this.#fail('cannot write to the journal', error);
+      if (shortageOf(error) === null) this.#fail('cannot write to the journal', error);
     }
   }
 
+  /** Without a descriptor for a new segment the one in use goes on, and it is tried again a while later. */
   #rotateWhenFull(): void {
     const { segment } = this.#writer;
     const isOver = segment.bytes + this.#batch.bytes > this.#bounds.segmentBytesMax;
-    if (!isOver || segment.bytes === HEADER_BYTES) return;
-    this.#rotate();
+    if (!isOver || segment.bytes === HEADER_BYTES || this.#postponed.isWaiting) return;
+    try {
+      this.#rotate();
+    } catch (error) {
+      if (shortageOf(error) !== 'descriptors') throw error;
+      this.#postponed.begin();
+      return;
+    }
     this.#carryOldest();
   }
 
@@ -233,7 +266,17 @@ export class SegmentedJournal implements Journal {
     try {
       this.#rotateWhenFull();
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (shortageOf(error) === null) throw error;
+    }
+  }
+
+  /** Also where nothing is written meanwhile, because no request may begin. */
+  #rotateAgain(): void {
+    if (!this.#isUsable()) return;
+    try {
+      this.#rotateIfPossible();
+    } catch (error) {
+      this.#fail('cannot write to the journal', error);
     }
   }
 
@@ -243,6 +286,7 @@ export class SegmentedJournal implements Journal {
     this.#syncNow();
     const writer = createSegment(this.#directory, this.#writer.segment.number + 1);
     this.#writer = writer;
+    this.#postponed.end();
     this.#sync.moveTo(writer.fd);
     this.#segments.push(writer.segment);
     this.#bytes += writer.segment.bytes;
@@ -271,8 +315,8 @@ export class SegmentedJournal implements Journal {
         this.#retireSettled();
       }
     } catch (error) {
-      // Without room for the copies the old segment just stays.
-      if (!isDiskFull(error)) throw error;
+      // Without room for the copies, or a descriptor to read it by, the old segment just stays.
+      if (shortageOf(error) === null) throw error;
     }
   }
 

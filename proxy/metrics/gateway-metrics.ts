@@ -72,6 +72,14 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   gauge('admitting', '1 while requests are admitted, 0 while every one is refused', () =>
     availability.refuse() === null ? 1 : 0,
   );
+  gauge('healthy', '1 while GET /healthz says so, 0 while it does not', () =>
+    availability.unhealthy() === null ? 1 : 0,
+  );
+  gauge(
+    'machine_short',
+    '1 while the disk has no room for the journal or the views, or the process no descriptor for the journal',
+    () => (availability.shortage() === null ? 0 : 1),
+  );
   gauge('fenced', '1 once another process has claimed the name of this one, which admits nothing more', () =>
     availability.isFenced ? 1 : 0,
   );

@@ -9,7 +9,7 @@ export const SERVICE_NAME = 'model-gateway';
 export const INTERFACE_VERSION = '1.0.0';
 
 /**
- * GET /status (public), /healthz (the process is alive) and /readyz (it can take requests; with what is amiss where it
+ * GET /status (public), /healthz (the process is alive, and can take down usage or soon may; 503 where it cannot) and /readyz (it can take requests; with what is amiss where it
  * takes them all the same).
  */
 export function routeHealth(app: FastifyInstance, { projections, clock, availability }: GatewayParts): void {
@@ -24,7 +24,15 @@ export function routeHealth(app: FastifyInstance, { projections, clock, availabi
     return answer(reply, status);
   });
 
-  app.get('/healthz', (_request, reply) => answer(reply, { ok: true }));
+  app.get('/healthz', (_request, reply) => {
+    const reason = availability.unhealthy();
+    if (reason !== null) {
+      void reply.code(503);
+      return answer(reply, { ok: false, reason });
+    }
+    const degraded = availability.shortage();
+    return answer(reply, { ok: true, ...(degraded === null ? {} : { degraded }) });
+  });
 
   app.get('/readyz', (_request, reply) => {
     const refused = availability.refuse();

@@ -39,6 +39,8 @@ export interface TestGatewayOptions {
   readonly loopDelay?: () => number;
   /** Lines that the gateway logs are added here. */
   readonly logLines?: string[];
+  /** As the gateway's own option. */
+  readonly onUnusable?: (error: Error) => void;
 }
 
 export interface TestGateway {
@@ -136,6 +138,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     clock,
     monotonic,
     ...(options.loopDelay === undefined ? {} : { loopDelay: options.loopDelay }),
+    ...(options.onUnusable === undefined ? {} : { onUnusable: options.onUnusable }),
   });
   await gateway.whenReady();
 

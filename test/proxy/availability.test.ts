@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { openJournal } from '../../ledger/journal/journal.ts';
+import { type JournalShortage, openJournal } from '../../ledger/journal/journal.ts';
+import type { UnwrittenViews } from '../../projections/projections.ts';
 import { Availability } from '../../proxy/availability.ts';
+import { MachineShortages } from '../../proxy/machine-shortages.ts';
 import { journalFolder } from '../ledger/journal/fixtures/journal-folder.ts';
 import { finishedOf, idOf, startOf } from '../ledger/journal/fixtures/numbered-requests.ts';
 
@@ -23,6 +25,11 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     claimDoubt: null,
   };
   const { journal } = opened;
+  const found: { obstacle: 'disk' | null; shortage: JournalShortage | null; unwritten: UnwrittenViews | null } = {
+    obstacle: null,
+    shortage: null,
+    unwritten: null,
+  };
   const parts = {
     clock: () => state.nowMs,
     clockDoubt: () => state.clockDoubt,
@@ -31,11 +38,12 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     unserved: () => null,
     projections: views,
     journal,
+    shortages: new MachineShortages({ journal: found, projections: found, passedMs: () => state.nowMs }),
     viewsAgeMsMax: MAX_AGE_MS,
     journalBytesMax,
   };
   const availability = new Availability({ ...parts, source: 'log' });
-  return { availability, journal, state, ofKafka: new Availability({ ...parts, source: 'kafka' }) };
+  return { availability, journal, state, found, ofKafka: new Availability({ ...parts, source: 'kafka' }) };
 }
 
 describe('requests are', () => {
@@ -128,6 +136,39 @@ describe('requests are', () => {
     availability.serve();
     availability.fail('the views have stopped');
     expect(availability.refuse()).toMatchObject({ code: 'not_ready', message: 'the views have stopped' });
+    expect(availability.unhealthy()).toBe('the views have stopped');
+    await journal.close();
+  });
+});
+
+describe('a process whose machine is short of something', () => {
+  test('is degraded, and healthy for a minute where no request can begin; then not, until one can', async () => {
+    const { availability, journal, state, found } = await scene();
+    availability.serve();
+    found.obstacle = 'disk';
+    found.shortage = { of: 'disk', sinceMs: state.nowMs };
+    state.nowMs += 59_999;
+    const what = 'the disk has had no room for the journal of usage for 60 s';
+    expect([availability.unhealthy(), availability.shortage()]).toEqual([null, what]);
+    state.nowMs += 1;
+    expect(availability.unhealthy()).toBe(`${what}, and no request can be taken`);
+    found.obstacle = null;
+    found.shortage = null;
+    expect([availability.unhealthy(), availability.shortage(), availability.degraded()]).toEqual([null, null, null]);
+    await journal.close();
+  });
+
+  test('is degraded and healthy, however long, where requests begin all the same', async () => {
+    const { availability, journal, state, found } = await scene();
+    availability.serve();
+    found.shortage = { of: 'descriptors', sinceMs: state.nowMs };
+    found.unwritten = { sinceMs: state.nowMs, why: 'the views were not written: database or disk is full' };
+    state.nowMs += 3_600_000;
+    expect([availability.refuse(), availability.unhealthy()]).toEqual([null, null]);
+    expect(availability.degraded()).toBe(
+      'the process has had no file descriptor for another file of the journal for 3600 s; ' +
+        'for 3600 s the views were not written: database or disk is full; their file is behind',
+    );
     await journal.close();
   });
 });

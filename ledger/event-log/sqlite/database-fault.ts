@@ -1,7 +1,9 @@
 /** What SQLite's result codes (https://www.sqlite.org/rescode.html) say of a transaction. */
 const SQLITE_BUSY = 5;
+const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
+const SQLITE_CANTOPEN = 14;
 const SQLITE_NOTADB = 26;
 /** Extended codes carry the plain one in their low byte. */
 const PLAIN_CODE = 0xff;
@@ -13,6 +15,15 @@ export const isBusy = (fault: unknown): boolean => plainCodeOf(fault) === SQLITE
 export const isDamage = (fault: unknown): boolean => {
   const code = plainCodeOf(fault);
   return code === SQLITE_NOTADB || code === SQLITE_CORRUPT;
+};
+
+/**
+ * Whether a write may succeed later, as it is: somebody else held the file, the disk was full (which SQLite calls an I/O
+ * error where it is a quota or the largest size of a file), or there was no descriptor for a file beside it.
+ */
+export const mayPass = (fault: unknown): boolean => {
+  const code = plainCodeOf(fault);
+  return code === SQLITE_BUSY || code === SQLITE_FULL || code === SQLITE_IOERR || code === SQLITE_CANTOPEN;
 };
 
 /** What an operator has to know of such a file. */
