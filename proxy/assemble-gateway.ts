@@ -44,6 +44,7 @@ export interface GatewayProcess extends OpenedGateway {
   readonly threads: BodyThreads;
   readonly bodies: BodyBudget;
   readonly loopDelay: LoopDelay;
+  readonly rateLimits: RateLimits;
   readonly server: FastifyInstance;
   readonly sweeper: ExpirySweeper;
 }
@@ -94,6 +95,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
     threads,
     bodies,
     loopDelay,
+    rateLimits,
     server,
     sweeper,
   };

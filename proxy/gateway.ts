@@ -95,6 +95,11 @@ export class Gateway {
     return this.#process.bodies.bytes;
   }
 
+  /** Calls from their admission until their upstream is done. */
+  get callsUnderWay(): number {
+    return this.#process.rateLimits.allUnderWay;
+  }
+
   get projections(): Projections {
     return this.#process.projections;
   }

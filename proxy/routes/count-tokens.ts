@@ -40,19 +40,30 @@ export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): voi
   };
   for (const path of PATHS)
     app.post(path, hooks, async (request, reply) => {
-      const client = new CallingClient(reply.raw);
-      const asked = await askedCount(request, client, parts);
-      if ('code' in asked) return refuse(reply, asked);
-      const deprecation = deprecationHeader(asked.model, parts.clock());
-      if (deprecation !== null) void reply.header('x-svc-deprecation', deprecation);
-      const ticket = parts.rateLimits.take(callerOf(request), { kind: 'count', inputTokens: 0 });
-      if ('code' in ticket) return refuse(reply, ticket);
+      const { share } = bodyOf(request);
+      // Its bytes are there until they are counted, also where nobody waits for that any more.
+      share.keep();
       try {
-        return await count(asked, request, reply, parts);
+        return await answerCount(request, reply, parts);
       } finally {
-        ticket.end();
+        share.letGo();
       }
     });
+}
+
+async function answerCount(request: FastifyRequest, reply: FastifyReply, parts: GatewayParts): Promise<FastifyReply> {
+  const client = new CallingClient(reply.raw);
+  const asked = await askedCount(request, client, parts);
+  if ('code' in asked) return refuse(reply, asked);
+  const deprecation = deprecationHeader(asked.model, parts.clock());
+  if (deprecation !== null) void reply.header('x-svc-deprecation', deprecation);
+  const ticket = parts.rateLimits.take(callerOf(request), { kind: 'count', inputTokens: 0 });
+  if ('code' in ticket) return refuse(reply, ticket);
+  try {
+    return await count(asked, request, reply, parts);
+  } finally {
+    ticket.end();
+  }
 }
 
 interface AskedCount {

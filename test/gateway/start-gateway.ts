@@ -166,8 +166,23 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     stop: async () => {
       await gateway.stop();
       if (options.log === undefined) await log.close();
+      await nothingLeft(gateway);
     },
   };
+}
+
+const LEFT_MS_MAX = 10_000;
+
+/** Whatever a call has taken of the gateway's bounds it has given back, however it ended. */
+async function nothingLeft(gateway: Gateway): Promise<void> {
+  const giveUpAt = performance.now() + LEFT_MS_MAX;
+  for (;;) {
+    const { bodyBytes, callsUnderWay } = gateway;
+    if (bodyBytes === 0 && callsUnderWay === 0) return;
+    if (performance.now() > giveUpAt)
+      throw new Error(`the gateway has ended, and ${bodyBytes} bytes of bodies and ${callsUnderWay} calls are left`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 export function temporaryFolder(): string {
