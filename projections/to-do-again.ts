@@ -28,7 +28,7 @@ export interface AccountToDoAgain {
   /** Those in use: what is not there is as good as revoked. Their secrets were never kept. */
   readonly keys: readonly KeyToDoAgain[];
   /** As they were; `keyId` null is the account's own, `limit` null is none. */
-  readonly limits: readonly { readonly keyId: string | null; readonly limit: string | null }[];
+  readonly limits: readonly LimitToDoAgain[];
   /** Null where nothing of it is lost. */
   readonly balance: Difference | null;
   /** What was used beyond all grants, and the next one fills first. */
@@ -120,7 +120,7 @@ function missingIn({ now, then }: States, known: KnownAccount, settling: Settlin
     isReinstatementLost: known.suspended === null && then.type === 'open' && then.suspended !== null,
     grants: missingGrants(now, known),
     keys: missingKeys(now, known),
-    limits: missingLimits(now, known),
+    limits: missingLimits({ now, then }, known),
     balance: lost(known.balance, 'balance'),
     debt: lost(known.uncovered, 'debt'),
     spentThisMonth: spent === null ? null : { month, ...spent },
@@ -171,14 +171,30 @@ function missingKeys(state: AccountState, known: KnownAccount): KeyToDoAgain[] {
   );
 }
 
-function missingLimits(state: AccountState, { spend: { accountLimit, keyLimits } }: KnownAccount) {
-  const { spend } = state.type === 'open' ? state : { spend: INITIAL_SPEND };
-  const limits = [
-    { keyId: null, limit: accountLimit, has: spend.accountLimit },
-    ...Object.entries(keyLimits).map(([keyId, limit]) => ({ keyId, limit, has: spend.keyLimits[keyId] ?? null })),
-  ];
-  return limits.flatMap(({ keyId, limit, has }) => ((has?.toString() ?? null) === limit ? [] : [{ keyId, limit }]));
+interface LimitToDoAgain {
+  /** Null of the account. */
+  readonly keyId: string | null;
+  /** Micro-USD a month; null where it was lifted. */
+  readonly limit: string | null;
 }
+
+/** Those that were set or lifted, and are not as they were. What the ledger has decided since the views is not lost. */
+function missingLimits({ now, then }: States, { spend }: KnownAccount): LimitToDoAgain[] {
+  const { accountLimit, keyLimits } = spend;
+  const [isNow, wasThen] = [spendOf(now), spendOf(then)];
+  const limits = [{ keyId: null, limit: accountLimit, has: [isNow.accountLimit, wasThen.accountLimit] }];
+  const lifted = Object.keys(wasThen.keyLimits).filter((keyId) => !Object.hasOwn(keyLimits, keyId));
+  const ofKeys = [...Object.keys(keyLimits), ...lifted].map((keyId) => ({
+    keyId,
+    limit: keyLimits[keyId] ?? null,
+    has: [isNow.keyLimits[keyId] ?? null, wasThen.keyLimits[keyId] ?? null],
+  }));
+  return [...limits, ...ofKeys].flatMap(({ keyId, limit, has }) =>
+    has.some((one) => (one?.toString() ?? null) === limit) ? [] : [{ keyId, limit }],
+  );
+}
+
+const spendOf = (state: AccountState) => (state.type === 'open' ? state.spend : INITIAL_SPEND);
 
 function missingExceptions(
   state: AccountState,

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../contracts/events.ts';
-import { NO_TOKENS } from '../../contracts/usage.ts';
+import { NO_TOKENS, type TokenCounts } from '../../contracts/usage.ts';
 import type { Ending } from '../../ledger/settlement/request-record.ts';
 import type { GuardedMeter } from '../meter/guarded-meter.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -82,7 +82,7 @@ export class AccountedOnce {
       nowMs: this.#parts.accounting.nowOf(accounted),
     };
     const ending = this.#endingOf(ended);
-    this.#request.ticket.metered(ending.tokens);
+    this.#request.ticket.metered(atMostAsked(ending.tokens, this.#request));
     if (ending.source === 'estimated')
       this.#parts.logger.warn(
         { requestId: accounted.requestId, outcome },
@@ -101,3 +101,12 @@ export class AccountedOnce {
     }
   }
 }
+
+/** A report that cannot be is an exception of the ledger's: it must not keep its caller out, who asked for no such thing. */
+const atMostAsked = (tokens: TokenCounts, { maxTokens, terms: { contextWindow } }: RelayedRequest): TokenCounts => ({
+  ...tokens,
+  input: Math.min(tokens.input, contextWindow),
+  cacheWrite5m: Math.min(tokens.cacheWrite5m, contextWindow),
+  cacheWrite1h: Math.min(tokens.cacheWrite1h, contextWindow),
+  output: Math.min(tokens.output, maxTokens),
+});

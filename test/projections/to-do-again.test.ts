@@ -36,11 +36,13 @@ it('what views know and the ledger has lost is named, as far as an operator has 
   const run = (...args: string[]) => program.json(...args);
   await run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '5');
   const { keyId: kept } = await run('key', 'issue', 'acct_ada', '--name', 'kept');
+  const { keyId: lifted } = await run('key', 'issue', 'acct_ada', '--name', 'lifted', '--monthly-limit-usd', '1');
   await run('limit', 'set', 'acct_ada', '--usd', '100');
   const shared = await program.log.headPosition();
   // All of this is lost.
   await run('limit', 'set', 'acct_ada', '--none');
   await run('limit', 'set', 'acct_ada', '--key', String(kept), '--usd', '3');
+  await run('limit', 'set', 'acct_ada', '--key', String(lifted), '--none');
   await run('credits', 'grant', 'acct_ada', '--usd', '12.50', '--id', 'paid', '--expires', '2099-01-01');
   const { keyId: laptop } = await run('key', 'issue', 'acct_ada', '--name', 'laptop', '--monthly-limit-usd', '7');
   const { keyId: ended } = await run('key', 'issue', 'acct_ada', '--name', 'ended');
@@ -64,6 +66,7 @@ it('what views know and the ledger has lost is named, as far as an operator has 
         { keyId: null, limit: null },
         { keyId: kept, limit: '3000000' },
         { keyId: laptop, limit: '7000000' },
+        { keyId: lifted, limit: null },
       ],
     },
     {
@@ -82,6 +85,7 @@ it('what views know and the ledger has lost is named, as far as an operator has 
     'limit of acct_ada: none',
     `limit of ${kept} of acct_ada: 3.00 USD a month`,
     `limit of ${laptop} of acct_ada: 7.00 USD a month`,
+    `limit of ${lifted} of acct_ada: none`,
     expect.stringMatching(/^account acct_bob \(personal, bob@example\.com, plan /),
     'balance of acct_bob: it was 1.00 USD, it is 0.00 USD (-1.00)',
     expect.stringMatching(/^grant grant_trial of acct_bob: trial, 1\.00 USD, 1\.00 of it left, until /),

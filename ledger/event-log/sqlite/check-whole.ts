@@ -5,7 +5,7 @@ import { APPLICATION_ID } from './schema.ts';
 
 /**
  * Whether every event of a file is there: positions have no gaps, and the index has every revision of every stream once.
- * A mixture of two files lacks some, or its index is of another time than its table. Reads both as a whole: about a
+ * A mixture of two files lacks some, or its index is of another time than its table, or a stream has no name. Reads both as a whole: about a
  * second a gigabyte. A connection that only reads moves no -wal into the file when it is closed.
  *
  * @throws EventLogError `invalid` where events are missing; `unavailable` where the file cannot be read
@@ -17,12 +17,12 @@ export function checkWhole(path: string, busyMs: number): void {
       // Nothing yet, or another program's: the open that follows says so.
       if (database.prepare('PRAGMA application_id').get()?.application_id !== APPLICATION_ID) return;
       const found = database.prepare(COUNTED).get();
-      const [events, indexed, revisions, last] = ['events', 'indexed', 'revisions', 'last'].map((name) =>
-        Number(found?.[name] ?? 0),
-      );
-      if (events === last && indexed === last && revisions === last) return;
-      const readable = `${events} of ${last} events can be read, ${indexed} by their streams, which have ${revisions}`;
-      throw new EventLogError('invalid', describeDamage(path, new Error(readable)));
+      const of = (name: keyof Counted): number => Number(found?.[name] ?? 0);
+      const missing = missingOf({
+        ...{ events: of('events'), last: of('last'), indexed: of('indexed'), revisions: of('revisions') },
+        ...{ streams: of('streams'), named: of('named'), written: of('written'), known: of('known') },
+      });
+      if (missing !== null) throw new EventLogError('invalid', describeDamage(path, new Error(missing)));
     });
   } finally {
     database.close();
@@ -34,4 +34,29 @@ const COUNTED = `SELECT (SELECT count(*) FROM event NOT INDEXED) AS events,
   (SELECT max(position) FROM event) AS last,
   (SELECT count(*) FROM event INDEXED BY sqlite_autoindex_event_1) AS indexed,
   (SELECT sum(revisions) FROM
-    (SELECT max(revision) + 1 AS revisions FROM event INDEXED BY sqlite_autoindex_event_1 GROUP BY stream_id)) AS revisions`;
+    (SELECT max(revision) + 1 AS revisions FROM event INDEXED BY sqlite_autoindex_event_1 GROUP BY stream_id)) AS revisions,
+  (SELECT count(*) FROM stream NOT INDEXED) AS streams,
+  (SELECT count(*) FROM stream INDEXED BY sqlite_autoindex_stream_1) AS named,
+  (SELECT count(*) FROM (SELECT DISTINCT stream_id AS id FROM event INDEXED BY sqlite_autoindex_event_1)
+    JOIN stream USING (id)) AS known,
+  (SELECT count(DISTINCT stream_id) FROM event INDEXED BY sqlite_autoindex_event_1) AS written`;
+
+interface Counted {
+  readonly events: number;
+  readonly last: number;
+  readonly indexed: number;
+  readonly revisions: number;
+  readonly streams: number;
+  readonly named: number;
+  /** Streams of events, in all and those that there are. */
+  readonly written: number;
+  readonly known: number;
+}
+
+/** Null where nothing is missing. */
+function missingOf({ events, last, indexed, revisions, streams, named, written, known }: Counted): string | null {
+  if (events !== last || indexed !== last || revisions !== last)
+    return `${events} of ${last} events can be read, ${indexed} by their streams, which have ${revisions}`;
+  if (known === written && streams === written && named === written) return null;
+  return `events are of ${written} streams, of which ${known} can be read: there are ${streams}, and ${named} by their names`;
+}

@@ -58,3 +58,17 @@ it('a mixture whose table has every event and whose index is of before is none',
   copyFileSync(`${path}-wal`, `${restored}-wal`);
   expect(() => checkWhole(restored, BUSY_MS)).toThrow('1802 of 1802 events can be read, 1801 by their streams');
 });
+
+it('a mixture whose events are all there, and of one the stream is not, is none', async () => {
+  const [path, restored] = [newPath(), newPath()];
+  await write(path, { close: true });
+  openPlainly(path).exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  copyFileSync(path, restored);
+  openPlainly(restored).exec(
+    'PRAGMA foreign_keys = OFF; DROP TRIGGER stream_is_never_deleted; DELETE FROM stream WHERE id = 7',
+  );
+  checkWhole(path, BUSY_MS);
+  expect(() => checkWhole(restored, BUSY_MS)).toThrow(
+    `events are of ${STREAMS} streams, of which ${STREAMS - 1} can be read`,
+  );
+});
