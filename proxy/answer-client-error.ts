@@ -22,13 +22,19 @@ const CLIENT_ERRORS: ReadonlyMap<string | undefined, string> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', 'the request did not come whole in time'],
 ]);
 
+/** The client has gone: by a reset, or in the middle of a request, which may stand behind one that came whole. */
+const HAS_LEFT: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'HPE_INVALID_EOF_STATE']);
+
+/** How long a client that is answered while it sends has to read that, before its connection is gone. */
+const LINGER_MS = 5_000;
+
 /**
  * What is not even HTTP is answered by hand, then the connection is closed. Where it stands behind a request that came
  * whole, the answer under way belongs to that: it goes out as it is, and is the connection's last.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: RawSocket): void {
   const underWay = socket._httpMessage ?? null;
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (HAS_LEFT.has(error.code) || !socket.writable) {
     socket.destroy();
     return;
   }
@@ -46,4 +52,6 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: RawSocke
   const body = JSON.stringify(errorEnvelope('invalid_request', message));
   const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-should-retry: false`;
   socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
+  // What it still sends is read and dropped: nothing is done any more for who cannot be answered (calling-client.ts).
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

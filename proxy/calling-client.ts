@@ -8,8 +8,9 @@ export class CallingClient {
     this.#response = response;
   }
 
+  /** Or has been answered already, as one whose request did not come in time: nothing can be written to it any more. */
   get hasLeft(): boolean {
-    return this.#response.destroyed || this.#response.req.socket.destroyed;
+    return this.#response.destroyed || !this.#response.req.socket.writable;
   }
 
   /** Told once, before its answer is written; never where it has left already. Returns how not to be told. */

@@ -46,7 +46,7 @@ export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
 }
 
 function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: FastifyReply, parts: GatewayParts) {
-  if (request.raw.socket.destroyed) {
+  if (new CallingClient(reply.raw).hasLeft) {
     // The client left while its body was read, or its input counted: nothing has gone upstream.
     if (admitted.type === 'admitted') {
       parts.holds.release(admitted.requestId);

@@ -172,6 +172,15 @@ describe('tokens a minute', () => {
     expect((await post(caller, MESSAGES, asking('opal-medium'))).status).toBe(200);
   });
 
+  it('are taken at most as asked for, whatever an upstream reports that cannot be', async () => {
+    const caller = await paying();
+    upstream.answerWith(json(message({ tokens: { input: 10, output: 1e15 } })));
+    const answered = await post(caller, MESSAGES, asking('opal-medium', { max_tokens: 100 }));
+    expect(answered.status).toBe(200);
+    await gateway.events(caller.accountId);
+    expect(told(await mock(caller, { max_tokens: 1 }), 'output-tokens').slice(0, 2)).toEqual(['500', '399']);
+  });
+
   it('are given back where an upstream refuses', async () => {
     const caller = await paying();
     upstream.answerWith(failure(400));
