@@ -96,7 +96,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
       const body = Buffer.from(`{"model":"opal-medium","max_tokens":1,"messages":[${'1,'.repeat(MIB)}1]}`);
       return many(8, target, sending('POST /v1/messages HTTP/1.1', body, key(target)));
     },
-    statuses: ['400'],
+    statuses: ['400', '429'],
     memoryMib: 700,
   },
   'as many wrong elements as are looked at': {
@@ -104,12 +104,12 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
       const body = Buffer.from(`{"model":"opal-medium","max_tokens":1,"messages":[${'{},'.repeat(90_000)}1]}`);
       return many(8, target, sending('POST /v1/messages HTTP/1.1', body, key(target)));
     },
-    statuses: ['400'],
+    statuses: ['400', '429'],
     memoryMib: 700,
   },
   'brackets without an end': {
     run: (target) => many(4, target, sending('POST /v1/messages HTTP/1.1', Buffer.alloc(16 * MIB, '['), key(target))),
-    statuses: ['400'],
+    statuses: ['400', '429'],
     memoryMib: 700,
   },
   'bodies that do not come': {
