@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RATE_LIMIT_HEADERS } from '../../proxy/rate-limits/rate-limit-headers.ts';
 import { postMessage, recorded } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
 import { head, json, stream, wait, write } from '../upstream/answer.ts';
@@ -204,7 +205,10 @@ describe('what goes upstream', () => {
     );
     const answer = await postMessage(gateway, { stream: true });
     await answer.rest();
+    // Those of its limits are the gateway's own.
+    expect(answer.headers['anthropic-ratelimit-requests-remaining']).not.toBe('1');
     expect(Object.keys(answer.headers).sort()).toEqual([
+      ...RATE_LIMIT_HEADERS.toSorted(),
       'cache-control',
       'connection',
       'content-type',
