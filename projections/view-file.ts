@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ColumnValue, StoredView, ViewRow, ViewTable } from './view.ts';
 
 /** Raised when the tables below change: a file of another layout is filled anew. */
-export const LAYOUT = 2;
+export const LAYOUT = 3;
 
 /** One statement and its values. */
 export type Statement = readonly [sql: string, values: readonly ColumnValue[]];
@@ -16,7 +16,11 @@ export interface StoredCheckpoint {
   readonly currentAtMs: number | null;
 }
 
-/** `known_current` stands apart, because it alone differs between two files that hold the same views. */
+/**
+ * Every row has the number of the write that it came with, and `stamped` the sum of each table's: a row of an older write, or of a newer
+ * one, in a file that was put together from two, makes another sum. A file that was copied while it was written to, or put
+ * back beside a `-wal`, is one like that, and SQLite sees nothing wrong with it.
+ * `known_current` stands apart, because it alone differs between two files that hold the same views. */
 const TABLES = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
@@ -25,13 +29,21 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS checkpoint (
     one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, checkpoint TEXT NOT NULL
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS written (one INTEGER PRIMARY KEY CHECK (one = 1), writes INTEGER NOT NULL) STRICT;
+  INSERT OR IGNORE INTO written VALUES (1, 0);
+  CREATE TABLE IF NOT EXISTS stamped (name TEXT PRIMARY KEY, total INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS known_current (one INTEGER PRIMARY KEY CHECK (one = 1), at_ms INTEGER NOT NULL) STRICT`;
 
-/** Makes a file ready for the views' rows; what another layout left behind of its checkpoints goes. */
+/** Makes a file ready for the views' rows; of another layout its checkpoint goes, and what these views had in it. */
 export function prepareFile(database: DatabaseSync, views: readonly StoredView[]): void {
-  if (layoutOf(database) !== LAYOUT) database.exec('DROP TABLE IF EXISTS checkpoint');
+  const names = views.flatMap((view) => view.tables.map(({ name }) => name));
+  if (layoutOf(database) !== LAYOUT)
+    for (const name of ['checkpoint', 'written', 'stamped', ...names]) database.exec(`DROP TABLE IF EXISTS ${name}`);
   database.exec(TABLES);
-  for (const view of views) for (const table of view.tables) database.exec(createTable(table));
+  for (const table of views.flatMap(({ tables }) => tables)) {
+    database.exec(createTable(table));
+    database.exec(`INSERT OR IGNORE INTO stamped VALUES ('${table.name}', 0)`);
+  }
 }
 
 /** The statements that empty a file, checkpoint first. */
@@ -40,11 +52,16 @@ export const clearing = (views: readonly StoredView[]): Statement[] => [
   ['DELETE FROM known_current', []],
   ['DELETE FROM stored_view', []],
   ...views.flatMap((view) => view.tables.map(({ name }): Statement => [`DELETE FROM ${name}`, []])),
+  ['UPDATE stamped SET total = 0', []],
 ];
 
 /** The statements that write rows and the checkpoint that they stand at. */
 export const writing = (rows: readonly ViewRow[], views: readonly StoredView[], at: StoredCheckpoint): Statement[] => [
-  ...rows.map(({ table, values }): Statement => [upsert(table), values]),
+  ['UPDATE written SET writes = writes + 1', []],
+  ...rows.flatMap(({ table, values }): Statement[] => [
+    [restamp(table), values.slice(0, table.keyColumns)],
+    [upsert(table), values],
+  ]),
   ...views.map(({ name, version }): Statement => ['INSERT OR REPLACE INTO stored_view VALUES (?, ?)', [name, version]]),
   ['INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)', [at.feed, at.checkpoint]],
   at.currentAtMs === null
@@ -64,6 +81,16 @@ export function checkpointOf(database: DatabaseSync, views: readonly StoredView[
   return { feed: String(row.feed), checkpoint: String(row.checkpoint), currentAtMs };
 }
 
+/** @throws Error where rows are not those that the checkpoint stands at */
+export function checkStamps(database: DatabaseSync, views: readonly StoredView[]): void {
+  for (const { name } of views.flatMap(({ tables }) => tables)) {
+    const sum = `coalesce((SELECT sum(stamp) FROM ${name}), 0)`;
+    const found = database.prepare(`SELECT total = ${sum} AS is_whole FROM stamped WHERE name = '${name}'`).get();
+    if (found?.is_whole !== 1)
+      throw new Error(`its rows of ${name} are not of one moment: it was put together from two files`);
+  }
+}
+
 export function restoreTable(database: DatabaseSync, view: StoredView, table: ViewTable): void {
   const columns = Object.keys(table.columns);
   const order = columns.slice(0, table.keyColumns).join(', ');
@@ -76,12 +103,22 @@ const layoutOf = (database: DatabaseSync): number =>
   Number(database.prepare('PRAGMA user_version').get()?.user_version);
 
 function createTable({ name, columns, keyColumns }: ViewTable): string {
-  const defined = Object.entries(columns).map(([column, type]) => `${column} ${type} NOT NULL`);
+  const stamped = { ...columns, stamp: 'INTEGER' };
+  const defined = Object.entries(stamped).map(([column, type]) => `${column} ${type} NOT NULL`);
   const key = Object.keys(columns).slice(0, keyColumns);
   return `CREATE TABLE IF NOT EXISTS ${name} (${defined.join(', ')}, PRIMARY KEY (${key.join(', ')})) STRICT, WITHOUT ROWID`;
 }
 
 function upsert({ name, columns }: ViewTable): string {
   const values = Object.keys(columns).map(() => '?');
-  return `INSERT OR REPLACE INTO ${name} VALUES (${values.join(', ')})`;
+  return `INSERT OR REPLACE INTO ${name} VALUES (${values.join(', ')}, (SELECT writes FROM written))`;
+}
+
+/** Before a row is written: its stamp takes the place of the one that it had. */
+function restamp({ name, columns, keyColumns }: ViewTable): string {
+  const isRow = Object.keys(columns)
+    .slice(0, keyColumns)
+    .map((column) => `${column} = ?`);
+  const had = `coalesce((SELECT stamp FROM ${name} WHERE ${isRow.join(' AND ')}), 0)`;
+  return `UPDATE stamped SET total = total + (SELECT writes FROM written) - ${had} WHERE name = '${name}'`;
 }

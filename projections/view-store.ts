@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { StoredView, ViewRow } from './view.ts';
 import {
   checkpointOf,
+  checkStamps,
   clearing,
   prepareFile,
   restoreTable,
@@ -124,7 +125,8 @@ export class ViewStore {
 /**
  * Restores views from the file, as of one moment, and returns the checkpoint that they stand at; null, and nothing is
  * restored, where the file does not hold all of them in their present version, fed by that feed. A missing file is an
- * empty one; nothing is written. @throws Error when the file is no database, or a row is not of its form.
+ * empty one; nothing is written. @throws Error when the file is no database, its rows are not of one moment, or one is not
+ * of its form.
  */
 export function restoreViews(path: string, views: readonly StoredView[], feed: string): StoredCheckpoint | null {
   const database = openReadOnly(path);
@@ -134,6 +136,7 @@ export function restoreViews(path: string, views: readonly StoredView[], feed: s
     database.exec('BEGIN');
     const at = checkpointOf(database, views);
     if (at === null || at.feed !== feed) return null;
+    checkStamps(database, views);
     for (const view of views) for (const table of view.tables) restoreTable(database, view, table);
     return at;
   } finally {

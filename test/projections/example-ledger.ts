@@ -73,13 +73,15 @@ export function dump(path: string): string[] {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 60_000 });
   try {
     const tables = database
-      .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'known_current' ORDER BY name`)
+      .prepare(
+        `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('known_current', 'written', 'stamped') ORDER BY name`,
+      )
       .all();
     return tables.flatMap(({ name }) =>
       database
         .prepare(`SELECT * FROM ${String(name)}`)
         .all()
-        .map((row) => `${String(name)} ${JSON.stringify(row)}`)
+        .map(({ stamp: _stamp, ...row }) => `${String(name)} ${JSON.stringify(row)}`)
         .sort(),
     );
   } finally {

@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { AccountViews } from '../../projections/account-views.ts';
@@ -154,6 +154,29 @@ describe('views start from the beginning', () => {
     await openStore(path, new AccountViews().all, { keep: false }).close();
     const views = new AccountViews();
     expect(restoreViews(path, views.all, FEED)).toBeNull();
+  });
+
+  test('never over rows that are not of one moment, as where a copy is put back beside the -wal of the file', async () => {
+    const [path, copy] = [viewsFile(), viewsFile()];
+    const views = new AccountViews();
+    const [[first, ofFirst] = [], ...others] = LIVES;
+    if (first === undefined) throw new Error('there are lives');
+    const write = async (at: StoredCheckpoint, close: boolean): Promise<void> => {
+      const store = openStore(path, views.all, { keep: true });
+      await store.write(changesOf(views.all), at);
+      if (close) await store.close();
+    };
+    for (const [id, events] of LIVES) foldFrom(views, id, events.slice(0, 12), 0);
+    await write(HEAD, true);
+    copyFileSync(path, copy);
+    expect(restoreViews(copy, new AccountViews().all, FEED)).toEqual(HEAD);
+    for (const [id, events] of others) foldFrom(views, id, events, 12);
+    await write(LATER, true);
+    foldFrom(views, first, ofFirst ?? [], 12);
+    await write(LATER, false);
+    expect(restoreViews(path, new AccountViews().all, FEED)).toEqual(LATER);
+    copyFileSync(`${path}-wal`, `${copy}-wal`);
+    expect(() => restoreViews(copy, new AccountViews().all, FEED)).toThrow(/are not of one moment/);
   });
 
   test('never over a file that is no database', () => {
