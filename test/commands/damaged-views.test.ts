@@ -33,7 +33,7 @@ function ruinMiddle(file: string): void {
 function writeOther(file: string): void {
   rmSync(file);
   const database = new DatabaseSync(file);
-  database.exec("PRAGMA user_version = 2; CREATE TABLE recipe (name TEXT); INSERT INTO recipe VALUES ('bread')");
+  database.exec("PRAGMA user_version = 3; CREATE TABLE recipe (name TEXT); INSERT INTO recipe VALUES ('bread')");
   database.close();
 }
 
