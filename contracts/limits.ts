@@ -40,6 +40,12 @@ export const LIMITS = Object.freeze({
   loopDelayTimes: 2,
   /** Until it is late by no more than this. */
   loopDelayCalmMs: 100,
+  /**
+   * What is read on of a body whose request has been answered: as much as lets a client that sends everything first get to
+   * its answer, and no more.
+   */
+  restOfBodyBytesMax: 64 * MIB,
+  restOfBodyMs: 30 * SECOND_MS,
   /** From a request's first byte to its last. */
   requestReceiveMs: 5 * MINUTE_MS,
 
@@ -140,6 +146,7 @@ assert(
 assert(LIMITS.connectionsPerAddressMax <= LIMITS.connectionsMax, 'one source does not take all connections');
 assert(LIMITS.connectionsMax <= LIMITS.requestsInFlightMax, 'a connection has one request under way');
 assert(LIMITS.loopDelayCalmMs < LIMITS.loopDelayShedMs, 'what is shed does not flutter');
+assert(LIMITS.restOfBodyMs < LIMITS.requestReceiveMs, 'a rest that nobody wants has less time than a body');
 assert(LIMITS.drainMs <= LIMITS.requestTotalMs, 'a drain ends within its request');
 assert(LIMITS.clientStallMs < LIMITS.idleMs, 'a client that holds an upstream back has left before the upstream has');
 assert(

@@ -9,6 +9,7 @@ import type { GatewayParts } from './gateway-parts.ts';
 import { KnownRoutes } from './known-routes.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
 import { newRequestId } from './request-id.ts';
+import { readOnAfterAnswers } from './rest-of-body.ts';
 import { routeCatalogAndPricing } from './routes/catalog-and-pricing.ts';
 import { routeCountTokens } from './routes/count-tokens.ts';
 import { routeHealth } from './routes/health.ts';
@@ -45,6 +46,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   boundConnections(app, parts.connections, { proxies: parts.trustedProxies, counts: parts.counts });
   cutStalledClients(app);
   leaveBodiesUnread(app);
+  readOnAfterAnswers(app);
   addCallerToRequests(app);
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const refused = refusalFor(error);

@@ -87,7 +87,7 @@ export function readBody({ bodies, counts }: GatewayParts) {
   };
 }
 
-/** Of a body without an end the connection is not read on for the next request. */
+/** Behind a body that is too long the connection has no next request. */
 function refuseBody(reply: FastifyReply, refused: Refusal): void {
   if (refused === TOO_LARGE) void reply.header('connection', 'close');
   refuse(reply, refused);

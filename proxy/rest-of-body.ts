@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { LIMITS } from '../contracts/limits.ts';
+
+export interface RestBounds {
+  readonly bytesMax: number;
+  readonly ms: number;
+}
+
+const BOUNDS: RestBounds = { bytesMax: LIMITS.restOfBodyBytesMax, ms: LIMITS.restOfBodyMs };
+
+/**
+ * Reads on, and drops, what is still to come of a body whose request has been answered: many clients read nothing before they have
+ * sent everything, and one whose connection is closed meanwhile never sees the answer. What has no end is cut at a bound.
+ */
+export function readOnAfterAnswers(app: FastifyInstance, bounds = BOUNDS): void {
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    if (mayHaveMore(request)) readOn(request.raw, bounds);
+    done();
+  });
+}
+
+/** A request without a body, too, is answered before Node takes it for complete. */
+function mayHaveMore({ raw, headers }: FastifyRequest): boolean {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return hasBody && !raw.complete;
+}
+
+function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
+  const { socket } = request;
+  const closeNow = socket.destroySoon.bind(socket);
+  let isLast = false;
+  let isOver = false;
+  let bytes = 0;
+  let timer: NodeJS.Timeout | null = null;
+  // What Node does behind the last answer of a connection: it would reset what the client is still sending.
+  socket.destroySoon = () => {
+    isLast = true;
+    socket.end();
+  };
+  const count = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes > bytesMax) socket.destroy();
+  };
+  const over = (): void => {
+    if (isOver) return;
+    isOver = true;
+    if (timer !== null) clearTimeout(timer);
+    socket.off('data', count);
+    socket.destroySoon = closeNow;
+    if (isLast) closeNow();
+  };
+  request.once('end', over);
+  request.once('close', over);
+  // A short body is most often there already.
+  setImmediate(() => {
+    if (isOver) return;
+    socket.on('data', count);
+    timer = setTimeout(() => socket.destroy(), ms);
+  });
+}

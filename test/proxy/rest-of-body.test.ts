@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RestBounds, readOnAfterAnswers } from '../../proxy/rest-of-body.ts';
+import { leaveBodiesUnread } from '../../proxy/routes/read-body.ts';
+import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { openSocket, statusesOf } from './fixtures/raw-socket.ts';
+
+const MIB = 1024 * 1024;
+const NEVER_MS = 60_000;
+
+/** Sends everything before it reads a byte, then reads until the connection ends. A reset is told as its code. */
+async function sendThenRead(socket: Socket, head: string, body: Buffer): Promise<string> {
+  let error = '';
+  socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+    error = code ?? 'error';
+  });
+  socket.pause();
+  socket.write(head);
+  const closed = once(socket, 'close');
+  const written = new Promise<void>((resolve) => socket.write(body, () => resolve()));
+  await Promise.race([written, closed]);
+  const pieces: Buffer[] = [];
+  socket.on('data', (piece) => pieces.push(piece));
+  socket.end();
+  socket.resume();
+  await closed;
+  return `${statusesOf(Buffer.concat(pieces).toString()).join()}${error}`;
+}
+
+describe('a client that reads only when it has sent everything', () => {
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    gateway = await startTestGateway();
+  });
+  afterEach(async () => {
+    await gateway.stop();
+  });
+
+  it.each([
+    ['with a length', ''],
+    ['with a length, and that closes', 'connection: close\r\n'],
+  ])('gets the refusal of a body that is too long: %s', async (_how, more) => {
+    const body = Buffer.alloc(40 * MIB, 'x');
+    const headers = `host: x\r\nx-api-key: ${gateway.key}\r\ncontent-length: ${body.length}\r\n${more}`;
+    const socket = await openSocket(gateway.url);
+    expect(await sendThenRead(socket, `POST /v1/messages HTTP/1.1\r\n${headers}\r\n`, body)).toBe('400');
+  });
+
+  it('gets that of one in chunks, and of a stranger', async () => {
+    const chunk = `${(40 * MIB).toString(16)}\r\n${'x'.repeat(40 * MIB)}\r\n0\r\n\r\n`;
+    for (const [key, status] of [
+      [gateway.key, '400'],
+      ['sk-svc-wrong', '401'],
+    ]) {
+      const headers = `host: x\r\nx-api-key: ${key}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n`;
+      const socket = await openSocket(gateway.url);
+      expect(await sendThenRead(socket, `POST /v1/messages HTTP/1.1\r\n${headers}\r\n`, Buffer.from(chunk))).toBe(
+        status,
+      );
+    }
+  });
+});
+
+describe('a client that goes on sending when it has its answer', () => {
+  let app: FastifyInstance;
+  let client: Socket;
+  let connection: Socket;
+  let received: string;
+  afterEach(async () => {
+    client.destroy();
+    await app.close();
+  });
+
+  async function ask(bounds: RestBounds, more: string): Promise<void> {
+    app = Fastify();
+    leaveBodiesUnread(app);
+    readOnAfterAnswers(app, bounds);
+    app.post('/refused', (_request, reply) => reply.code(400).send('no'));
+    app.server.once('connection', (socket) => {
+      connection = socket;
+    });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    // It goes on though the gateway has said that it sends no more.
+    client = connect({ port: (app.server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
+    client.on('error', () => undefined);
+    received = '';
+    client.on('data', (piece) => {
+      received += String(piece);
+    });
+    client.write(`POST /refused HTTP/1.1\r\nhost: x\r\n${more}\r\n`);
+    await once(client, 'data');
+  }
+
+  /** The gateway's side of the connection, which ends whatever the client does. */
+  const closed = () => once(connection, 'close');
+
+  const endless = 'transfer-encoding: chunked\r\n';
+  it.each([endless, `${endless}connection: close\r\n`])('is cut past a bound of bytes (%#)', async (more) => {
+    await ask({ bytesMax: 4 * MIB, ms: NEVER_MS }, more);
+    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+    const send = (): void => {
+      while (!client.destroyed && client.write(chunk));
+    };
+    client.on('drain', send);
+    const over = closed();
+    send();
+    await over;
+    expect(statusesOf(received)).toEqual(['400']);
+  });
+
+  it.each([endless, `${endless}connection: close\r\n`])(
+    'or sends nothing more, is cut after a time (%#)',
+    async (more) => {
+      await ask({ bytesMax: 64 * MIB, ms: 200 }, more);
+      await closed();
+      expect(statusesOf(received)).toEqual(['400']);
+    },
+  );
+
+  it('to its end within the bounds is served on, also after their time', async () => {
+    await ask({ bytesMax: 4 * MIB, ms: 300 }, 'content-length: 100000\r\n');
+    client.write('x'.repeat(100_000));
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    client.write('POST /refused HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\nconnection: close\r\n\r\n1');
+    await once(client, 'end');
+    expect(statusesOf(received)).toEqual(['400', '400']);
+  });
+});
