@@ -25,13 +25,20 @@ export function refusalForStatus(status: number, retryAfterS: number | null): Re
   return refusal('upstream_failed', 'the model did not answer; try again');
 }
 
-export const refusalForFailure = (kind: UpstreamErrorKind): Refusal =>
-  refusal(
+export const refusalForFailure = (kind: UpstreamErrorKind): Refusal => {
+  if (kind === 'descriptors')
+    return refusal(
+      'gateway_overloaded',
+      'the gateway has no file descriptor left for a connection to the model',
+      RETRY_AFTER_S,
+    );
+  return refusal(
     'upstream_failed',
     kind === 'timeout' || kind === 'overdue'
       ? 'the model did not answer in time; try again'
       : 'the model did not answer; try again',
   );
+};
 
 /** Of an answer with status 200 that is no Message, or not all of one. */
 export const UNREADABLE: Refusal = refusal(

@@ -15,9 +15,9 @@ export function connectHearingContinue(options: buildConnector.BuildOptions): bu
   return (target, callback) =>
     connect(target, (...result) => {
       callback(...result);
-      const [, socket] = result;
-      // By now the connection has its parser, and has read nothing.
-      if (socket !== null) renameContinue(socket);
+      const [failed, socket] = result;
+      // By now the connection has its parser, and has read nothing. Of one that failed there is no socket at all.
+      if (failed === null) renameContinue(socket);
     });
 }
 

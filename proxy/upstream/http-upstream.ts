@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { type Dispatcher, errors } from 'undici';
 import type { ProviderConfiguration } from '../../contracts/configuration.ts';
 import { LIMITS } from '../../contracts/limits.ts';
+import { shortageOf } from '../../contracts/shortage.ts';
 import { DecodedAnswer, decodable } from './decoded-answer.ts';
 import { PooledConnections } from './pooled-connections.ts';
 import {
@@ -165,6 +166,7 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
   #classify(error: Error): UpstreamError {
     const message = this.#words.clean(error.message, HEADER_CHARS_MAX);
     if (error instanceof Aborted) return { kind: 'aborted', message };
+    if (!this.#started && shortageOf(error) === 'descriptors') return { kind: 'descriptors', message };
     if (!this.#started || error instanceof errors.ConnectTimeoutError) return { kind: 'unreached', message };
     if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError)
       return { kind: 'timeout', message };

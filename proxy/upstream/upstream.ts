@@ -75,6 +75,8 @@ export const HEADER_CHARS_MAX = 200;
 export type UpstreamErrorKind =
   /** No connection was made: the upstream has not seen the request. */
   | 'unreached'
+  /** Nor here: the gateway's own process has no descriptor left for one. */
+  | 'descriptors'
   /** No answer began, or its next piece did not come, within the time. */
   | 'timeout'
   /** The call was not over within its total time. */

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { Agent, createServer, request } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { messageBody } from '../gateway/post-message.ts';
+import { TEST_CATALOG } from '../gateway/start-gateway.ts';
+import { runForJson, runProgram, stop } from './run-program.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
+/** A gateway that nobody calls has some 50 of them. */
+const DESCRIPTORS = 72;
+const WAIT = { timeout: 60_000, interval: 50 };
+const ANSWER = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'opal-medium',
+  content: [{ type: 'text', text: 'hello' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 5, output_tokens: 3 },
+};
+
+/** A provider to which every call needs a connection of its own. */
+async function provider(): Promise<string> {
+  const server = createServer((asked, answer) => {
+    asked.resume().on('end', () => {
+      answer.writeHead(200, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify(ANSWER));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function configured(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
+  const file = join(folder, 'gateway.json');
+  writeFileSync(join(folder, 'catalog.json'), JSON.stringify(TEST_CATALOG));
+  const test = { protocol: 'messages', baseUrl: await provider(), apiKeyEnv: 'TEST_UPSTREAM_KEY' };
+  const content = { data: join(folder, 'data'), catalog: join(folder, 'catalog.json'), providers: { test } };
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+
+async function serveWithFew(config: string) {
+  const script = `ulimit -n ${DESCRIPTORS} && exec "$0" "$@"`;
+  const args = ['-c', script, process.execPath, PROGRAM, '--json', 'serve', '--port', '0', '--config', config];
+  const env = { ...process.env, TEST_UPSTREAM_KEY: 'a-key' };
+  const child = spawn('bash', args, { stdio: ['ignore', 'pipe', 'ignore'], env });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const { url } = JSON.parse(String(line));
+  return { child, url: new URL(url), descriptors: () => readdirSync(`/proc/${child.pid}/fd`).length };
+}
+
+describe.runIf(process.platform === 'linux')('a gateway whose descriptors are all taken by connections', () => {
+  it('serves what needs none, says why it refuses the rest, and is as before when they are gone', async () => {
+    const config = await configured();
+    const { accountId } = await runForJson('account', 'open', '--email', 'a@example.com', '--config', config);
+    const issued = await runProgram('key', 'issue', String(accountId), '--key-only', '--config', config);
+    const { child, url, descriptors } = await serveWithFew(config);
+    // A connection that is there before all others.
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const ask = async (path: string, model?: string) => {
+      const headers = { 'x-api-key': issued.stdout.trim(), 'content-type': 'application/json' };
+      const asked = request(new URL(path, url), { method: model === undefined ? 'GET' : 'POST', agent, headers });
+      asked.end(model === undefined ? undefined : messageBody({ model }));
+      const [answered] = await once(asked, 'response');
+      return { status: answered.statusCode, body: await text(answered) };
+    };
+    const message = (model: string) => ask('/v1/messages', model);
+    expect((await message('opal-medium')).status).toBe(200);
+    const before = descriptors();
+
+    const taking: Socket[] = [];
+    const isFull = (): boolean => descriptors() >= DESCRIPTORS;
+    for (let tries = 0; !isFull() && tries < 10 * DESCRIPTORS; tries++) {
+      const socket = connect(Number(url.port), url.hostname);
+      // One that finds no descriptor left is closed at once.
+      socket.on('error', () => undefined);
+      taking.push(socket);
+      await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
+    }
+    expect((await message('svc-mock')).status).toBe(200);
+    expect(await ask('/healthz')).toMatchObject({ status: 200 });
+    const refused = await message('opal-medium');
+    expect(refused).toMatchObject({ status: 529, body: expect.stringContaining('no file descriptor left') });
+
+    for (const socket of taking) socket.destroy();
+    await expect.poll(async () => (await message('opal-medium')).status, WAIT).toBe(200);
+    await expect.poll(descriptors, WAIT).toBeLessThanOrEqual(before);
+    expect((await fetch(new URL('/healthz', url))).status).toBe(200);
+    agent.destroy();
+    expect(await stop(child)).toBe(0);
+  }, 60_000);
+});
