@@ -102,12 +102,13 @@ describe('bytes of bodies', () => {
     // What is refused before its end is closed.
     socket.on('error', () => undefined);
     socket.on('data', (piece) => pieces.push(piece));
+    // Where it is refused before its end that is before its last byte is sent.
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
     const headers = `host: x\r\nx-api-key: ${key}\r\nconnection: close\r\ncontent-length: ${body.length}`;
     await new Promise((resolve) =>
       socket.write(`POST /v1/messages HTTP/1.1\r\n${headers}\r\n\r\n${body.slice(0, -1)}`, resolve),
     );
     const end = async (): Promise<string> => {
-      const closed = once(socket, 'close');
       socket.write(body.slice(-1));
       await closed;
       return Buffer.concat(pieces).toString();
