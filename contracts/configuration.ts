@@ -205,6 +205,10 @@ const configurationSchema = z.strictObject({
       maxBytes: z.int().min(LIMITS.requestBodyBytesMax).max(1e12).default(LIMITS.bodiesBytesMax),
       maxBytesPerAccount: z.int().min(LIMITS.requestBodyBytesMax).max(1e12).default(LIMITS.bodiesBytesPerAccountMax),
     })
+    .refine(({ maxBytes, maxBytesPerAccount }) => maxBytesPerAccount <= maxBytes, {
+      path: ['maxBytesPerAccount'],
+      error: 'is more than maxBytes: one account could take what there is for all',
+    })
     .prefault({}),
   /** What one account, and one key of it, may ask for in a minute and at once. */
   rateLimits: rateLimitsSchema.prefault({}),

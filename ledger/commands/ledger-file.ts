@@ -10,39 +10,52 @@ import { CommandError, EXIT } from './command-error.ts';
  * The log's file is made by whoever begins a ledger: by nobody else, nor where there was one.
  * @throws LedgerLostError where the folder knows of one; CommandError
  */
-export function refuseMissing({ eventLog, data }: Configuration): void {
-  const file = ledgerPlace({ eventLog, data });
-  if (eventLog.kind !== 'sqlite' || existsSync(file)) return;
-  const known = noteOf(data);
-  if (known !== null) throw missingLedger(file, known);
-  throw missing(file);
+export function refuseMissing(configuration: Configuration): void {
+  const file = missingFile(configuration);
+  if (file === null) return;
+  refuseKnown(file, configuration.data);
+  throw noLedger(file);
+}
+
+/** The same of a folder that knows of no ledger. @throws CommandError */
+export function refuseUnknown(configuration: Configuration): void {
+  const file = missingFile(configuration);
+  if (file !== null && knowledgeOf(configuration.data) === 'none') throw noLedger(file);
 }
 
 /**
- * The same of a folder that knows of no ledger: it has no note of one, nor, from before there were notes, a journal.
- * @throws CommandError
+ * The file of a ledger that there will be, in a folder that is there; null where there is one, or it is in no file.
+ * @throws LedgerLostError where the folder knows of one; CommandError
  */
-export function refuseUnknown({ eventLog, data }: Configuration): void {
-  const file = ledgerPlace({ eventLog, data });
-  if (eventLog.kind !== 'sqlite' || existsSync(file)) return;
-  if (noteOf(data) === null && !existsSync(journalFolder(data))) throw missing(file);
+export function beginLedger(configuration: Configuration): string | null {
+  const file = missingFile(configuration);
+  if (file === null) return null;
+  refuseKnown(file, configuration.data);
+  makeDataFolder(configuration.data);
+  return file;
 }
 
-const missing = (file: string): CommandError =>
+/** Where the ledger's file would be; null where it is, or the ledger is in no file. */
+function missingFile({ eventLog, data }: Configuration): string | null {
+  const file = ledgerPlace({ eventLog, data });
+  return eventLog.kind !== 'sqlite' || existsSync(file) ? null : file;
+}
+
+function refuseKnown(file: string, data: string): void {
+  const known = knowledgeOf(data);
+  if (known !== 'none') throw missingLedger(file, known === 'journal' ? null : known);
+}
+
+/** Of which ledger a folder is: by its note; without one a journal says that there was one. */
+function knowledgeOf(data: string): FolderNote | 'journal' | 'none' {
+  return noteOf(data) ?? (existsSync(journalFolder(data)) ? 'journal' : 'none');
+}
+
+const noLedger = (file: string): CommandError =>
   new CommandError(
     `${file}: there is no such ledger; look whether --data or --config is the right one`,
     EXIT.unavailable,
   );
-
-/** The file of a ledger that there will be, in a folder that is there; null where there is one, or it is in no file. */
-export function beginLedger({ eventLog, data }: Configuration): string | null {
-  const file = ledgerPlace({ eventLog, data });
-  if (eventLog.kind !== 'sqlite' || existsSync(file)) return null;
-  const known = noteOf(data);
-  if (known !== null) throw missingLedger(file, known);
-  makeDataFolder(data);
-  return file;
-}
 
 /** @throws CommandError where something else is there, or may not be made */
 function makeDataFolder(data: string): void {

@@ -65,8 +65,14 @@ export const olderGeneration = (where: string, source: string, known: LedgerIden
   );
 
 /** The file itself is gone, and the data folder knows that there was one. */
-export const missingLedger = (file: string, known: LedgerIdentity) =>
-  new LedgerLostError(`${file} is missing: this data folder belongs to the ledger ${known.ledgerId}.\n${HOW}`);
+/** @param known which one the folder says it was; null where a gateway's journal is all that says that there was one */
+export function missingLedger(file: string, known: LedgerIdentity | null): LedgerLostError {
+  const why =
+    known === null
+      ? 'a gateway has run on this data folder'
+      : `this data folder belongs to the ledger ${known.ledgerId}`;
+  return new LedgerLostError(`${file} is missing: ${why}.\n${HOW}`);
+}
 
 /** @param what which file was replaced */
 export const replacedLedger = (what: string) =>

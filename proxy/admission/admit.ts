@@ -31,8 +31,9 @@ export interface Admitted extends Candidate {
 /**
  * Everything that stands between a caller who is known and the way upstream, in order: body, model, allow-list, rate
  * limit, money.
- * A long body is read by another thread, after which the caller is looked at again. Else there is a wait only where the worst case by size does not fit, but one by the exact count may, is there a wait: never where something
- * brings input that a count does not know.
+ * There are three waits. A long body is read by another thread, after which the caller is looked at again. With several
+ * proxies there may have to be a lease. And where the worst case by size does not fit, but one by the exact count may, it is
+ * counted: never where something brings input that a count does not know.
  */
 export function admit(
   incoming: IncomingRequest,

@@ -32,8 +32,6 @@ export interface MoneyRequest extends Remedies {
   readonly nowMs: number;
 }
 
-export const NO_REMEDIES: Remedies = { takenAsWorst: false, fewerUses: null, mayBeCounted: false };
-
 /** What is taken already of what a request needs: by holds of this proxy and, in a fleet, by leases of the others. */
 export interface Taken {
   readonly account: MicroUsd;

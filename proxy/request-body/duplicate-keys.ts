@@ -12,7 +12,8 @@ export interface DuplicateKey {
 }
 
 /**
- * The first key that stands twice in one object, or null: any field of the request, and further inside those that decide
+ * The first key that stands twice in one object, or where none does the places of the members on top, for they are gone
+ * over anyway. Any field of the request, and further inside those that decide
  * what is held or billed. Parsers differ in which of two they take, so a caller could be billed for one model, or tool, and
  * served another. What is the client's own data is not gone into. The body is valid JSON with an object on top, nested no
  * deeper than LIMITS.requestDepthMax.
@@ -21,12 +22,6 @@ export interface DuplicateKey {
  *
  * The scan goes over strings by native search and parses nothing.
  */
-export function findDuplicateKey(body: Buffer): DuplicateKey | null {
-  const found = readTopLevel(body);
-  return 'members' in found ? null : found;
-}
-
-/** The same, and where there is none, the places of the members on top, for they are gone over anyway. */
 export function readTopLevel(body: Buffer): DuplicateKey | TopLevel {
   const seen = new Set<string>();
   const places = new TopLevelPlaces();

@@ -1,5 +1,5 @@
 import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
-import { TopLevelScan } from './json-scan.ts';
+import type { TopLevelScan } from './json-scan.ts';
 
 /** Where a member of the object on top stands: its key from `from` on, its value from `valueFrom` up to `to` (exclusive). */
 export interface Member {
@@ -39,12 +39,4 @@ export class TopLevelPlaces {
   of({ inside }: TopLevelScan): TopLevel {
     return { inside, members: this.#members };
   }
-}
-
-/** The places of the members with these names. The body is valid JSON with an object on top. @throws AssertionError where it is not */
-export function topLevelOf(body: Buffer, names: ReadonlySet<string>): TopLevel {
-  const places = new TopLevelPlaces(names);
-  const scan = new TopLevelScan(body);
-  while (scan.next()) places.see(scan.key, scan);
-  return places.of(scan);
 }

@@ -212,6 +212,10 @@ describe('a fault', () => {
       { rateLimits: { plans: { trial: {} } } },
       'rateLimits.plans.trial: is what accounts are called that have no plan, whether or not they have paid; say paid or unpaid',
     ],
+    [
+      { bodies: { maxBytes: 64 * 1024 ** 2 } },
+      'bodies.maxBytesPerAccount: is more than maxBytes: one account could take what there is for all',
+    ],
     [{ rateLimits: { keyPercent: 101 } }, 'rateLimits.keyPercent: must be at most 100'],
     [{ providers: { mock: provider } }, 'providers.mock: is built in; choose another name'],
   ])('of %j is told with its path', (settings, fault) => {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readConfiguration } from '../../contracts/configuration.ts';
@@ -63,6 +63,25 @@ describe('a command', () => {
     const bare = await siteOf(FIRST_EVENTS);
     bare.forget('views.db', 'journal');
     expect(await proven(bare)).toEqual({ isWhole: true, error: null });
+  });
+
+  it('makes no ledger where one is missing, also where the note of it has gone along', async () => {
+    const site = await siteOf(null);
+    site.forget('ledger-id');
+    site.deleteLedger();
+    const before = readdirSync(site.data).sort();
+    const run = (...args: string[]) => runHere('--config', site.configPath, ...args);
+    const commands = [
+      ['account', 'list'],
+      ['account', 'open', '--email', 'eve@example.com'],
+    ];
+    for (const command of commands)
+      expect(await run(...command)).toMatchObject({
+        exitCode: 3,
+        stderr: expect.stringMatching(/ledger\.db is missing: a gateway has run on this data folder\.\n.*accept-loss/s),
+      });
+    expect((await runProgram('--config', site.configPath, 'serve', '--port', '0')).exitCode).toBe(3);
+    expect(readdirSync(site.data).sort()).toEqual(before);
   });
 
   it('says so where what the folder knows cannot be read', async () => {

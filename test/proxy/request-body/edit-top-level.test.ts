@@ -1,11 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { editTopLevel, type TopLevelEdits } from '../../../proxy/request-body/edit-top-level.ts';
+import { TopLevelScan } from '../../../proxy/request-body/json-scan.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
-import { topLevelOf } from '../../../proxy/request-body/top-level.ts';
+import { type TopLevel, TopLevelPlaces } from '../../../proxy/request-body/top-level.ts';
 import { body, KEYS, key, textOf } from './arbitrary-body.ts';
 
 const RUNS = 1_500;
+
+/** The places of the members with these names. */
+function topLevelOf(whole: Buffer, names: ReadonlySet<string>): TopLevel {
+  const places = new TopLevelPlaces(names);
+  const scan = new TopLevelScan(whole);
+  while (scan.next()) places.see(scan.key, scan);
+  return places.of(scan);
+}
 
 const edit = (given: RequestBytes, edits: TopLevelEdits): RequestBytes => {
   const names = new Set([...Object.keys(edits.set ?? {}), ...(edits.remove ?? []), ...(edits.keepOnly ?? [])]);

@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { messageBody, type PostedMessage, type PostOptions, postMessage, recorded } from '../gateway/post-message.ts';
+import { startTestGateway, TEST_CATALOG, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
+import { openSocket, requestText } from '../proxy/fixtures/raw-socket.ts';
+import { head, reset, silence, stream, wait, write } from '../upstream/answer.ts';
+import { text } from '../upstream/content.ts';
+import { event, streamEvents } from '../upstream/stream-events.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+
+/** A client that holds its answer back is charged for what its upstream had, and for what was seen. */
+let upstream: Upstream;
+let gateway: TestGateway;
+beforeEach(async () => {
+  upstream = await startUpstream();
+});
+afterEach(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+
+const start = async (options: TestGatewayOptions = {}): Promise<void> => {
+  gateway = await startTestGateway({ upstreamUrl: upstream.url, ...options });
+};
+
+const WAIT = { interval: 20, timeout: 60_000 };
+async function usagesReach(count: number) {
+  await expect.poll(async () => (await recorded(gateway)).usages.length, WAIT).toBe(count);
+  return recorded(gateway);
+}
+
+const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+async function heldCredits(): Promise<number> {
+  const answer = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
+  return ((await answer.json()) as { held_credits: number }).held_credits;
+}
+
+/** The connection's end stands before these in the gateway's queue of what the network has brought. */
+async function leavingIsSeen(): Promise<void> {
+  for (let round = 0; round < 5; round++) await heldCredits();
+}
+
+/** A stream that no socket's buffers take whole: 24 MB of text, then the end with its usage. */
+const PIECE = 65_000;
+const LONG: readonly Buffer[] = (() => {
+  const whole = streamEvents({ tokens, blocks: [text('one')] });
+  const delta = { type: 'text_delta', text: 'x'.repeat(PIECE) };
+  const piece = event('content_block_delta', { type: 'content_block_delta', index: 0, delta });
+  return [...whole.slice(0, 4), ...Array.from({ length: 370 }, () => piece), ...whole.slice(4)];
+})();
+
+/** The client reads the head and a piece, and then nothing more. */
+async function readNoMore(options: PostOptions = {}): Promise<PostedMessage> {
+  const answer = await postMessage(gateway, { stream: true, ...options });
+  await answer.next();
+  return answer;
+}
+
+describe('a client that stops reading', () => {
+  it('has left once the time for that is over: the upstream is read to its end and charged as reported', async () => {
+    await start({ settings: { clientStallMs: 300 }, provider: { idleMs: 60_000 } });
+    upstream.answerWith(stream(LONG));
+    const answer = await readNoMore();
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ outcome: 'client_disconnected', source: 'reported', billable: true, tokens }]);
+    expect(debits).toHaveLength(1);
+    expect((await answer.restOrCut()).isCut).toBe(true);
+  });
+
+  it('at a provider that cancels pays for what was seen, by its text', async () => {
+    await start({ settings: { clientStallMs: 300 }, provider: { onClientDisconnect: 'cancel' } });
+    upstream.answerWith(stream(LONG));
+    const answer = await readNoMore({ maxTokens: 4_000 });
+    const { usages } = await usagesReach(1);
+    expect(usages).toMatchObject([
+      { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000, output: 4_000 } },
+    ]);
+    expect((await answer.restOrCut()).isCut).toBe(true);
+  });
+
+  it('of what stands before its message on the connection keeps that from going upstream, whatever it is', async () => {
+    const [, medium] = TEST_CATALOG.models;
+    const ids = ['opal-medium', ...Array.from({ length: 149 }, (_, index) => `opal-${index}`)];
+    await start({ catalog: { models: ids.map((id) => ({ ...medium, id })) } });
+    const socket = await openSocket(gateway.url);
+    socket.pause();
+    // More than the network takes by itself, asked for in one packet.
+    const pricing = 'GET /pricing HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(400);
+    socket.write(pricing + requestText(gateway.key, messageBody({})));
+    for (let round = 0; round < 20; round++) expect(await heldCredits()).toBe(0);
+    expect(upstream.requests.length).toBe(0);
+    socket.resume();
+    await once(socket, 'close');
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed' }]);
+  });
+
+  it("is not the upstream's fault when the call's total time ends under it", async () => {
+    // Long enough for the client to hold it back first, on any machine.
+    await start({ provider: { totalMs: 4_000, idleMs: 3_000 } });
+    upstream.answerWith(stream(LONG));
+    const answer = await readNoMore();
+    expect((await usagesReach(1)).usages).toMatchObject([
+      { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000 } },
+    ]);
+    expect((await answer.restOrCut()).isCut).toBe(true);
+  });
+
+  it("is not the upstream's fault when the gateway stops under it", async () => {
+    await start({ settings: { clientStallMs: 200, shutdownDrainMs: 50 }, provider: { onClientDisconnect: 'drain' } });
+    upstream.answerWith([head(), ...LONG.slice(0, -2).map(write), silence]);
+    await readNoMore();
+    // Dropped after its time, it is drained; the upstream says nothing more, and the gateway does not wait for that.
+    await expect.poll(async () => (await upstream.seen(0)).writes.length, WAIT).toBe(LONG.length - 2);
+    await gateway.gateway.stop();
+    await gateway.log.close();
+    gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
+    expect((await recorded(gateway)).usages).toMatchObject([
+      { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000 } },
+    ]);
+  });
+
+  it.each([
+    ['for long is the cause', 40_000, 'client_disconnected'],
+    ['for a moment is not', 0, 'upstream_interrupted'],
+  ])('%s where its upstream breaks off soon after it has read on', async (_what, heldMs, outcome) => {
+    let passedMs = 0;
+    // Both clocks go on together, so that this is no jump.
+    await start({ clock: () => Date.now() + passedMs, settings: { clientStallMs: 60_000 } });
+    const gate = Promise.withResolvers<void>();
+    const pieces = LONG.slice(0, -2);
+    upstream.answerWith([head(), ...pieces.map(write), wait(gate.promise), reset]);
+    const answer = await readNoMore();
+    const { writes } = await upstream.seen(0);
+    const sinceMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
+    await expect.poll(sinceMs, WAIT).toBeGreaterThan(1_000);
+    expect(writes.length).toBeLessThan(pieces.length);
+    passedMs = heldMs;
+    const rest = answer.restOrCut();
+    await expect.poll(() => writes.length, WAIT).toBe(pieces.length);
+    gate.resolve();
+    expect((await rest).isCut).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome }]);
+  });
+
+  it('for long in all is the cause where the total time of its call is over, also long after it has read on', async () => {
+    let passedMs = 0;
+    await start({
+      clock: () => Date.now() + passedMs,
+      settings: { clientStallMs: 60_000 },
+      provider: { totalMs: 4_000, idleMs: 4_000 },
+    });
+    const pieces = LONG.slice(0, -2);
+    upstream.answerWith([head(), ...pieces.map(write), silence]);
+    const answer = await readNoMore();
+    const { writes } = await upstream.seen(0);
+    const sinceMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
+    await expect.poll(sinceMs, WAIT).toBeGreaterThan(1_000);
+    expect(writes.length).toBeLessThan(pieces.length);
+    passedMs = 40_000;
+    const rest = answer.restOrCut();
+    await expect.poll(() => writes.length, WAIT).toBe(pieces.length);
+    // It has kept up for as long by now, so that an upstream that breaks off would do so by itself.
+    await leavingIsSeen();
+    passedMs = 80_000;
+    expect((await rest).isCut).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'client_disconnected', source: 'estimated' }]);
+  });
+
+  it('for a while, and reads on, gets all of it', async () => {
+    const idleMs = 2_500;
+    await start({ settings: { clientStallMs: 60_000 }, provider: { idleMs } });
+    upstream.answerWith(stream(LONG));
+    const answer = await readNoMore();
+    // It has written nothing for longer than it may be silent: it is not, it is held back.
+    const { writes } = await upstream.seen(0);
+    const heldMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
+    await expect.poll(heldMs, WAIT).toBeGreaterThan(1.5 * idleMs);
+    expect((await answer.rest()).length).toBeGreaterThan(370 * PIECE);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed', source: 'reported', tokens }]);
+  });
+});
