@@ -73,7 +73,7 @@ async function left(): Promise<Record<string, number>> {
 it.each([1, 2])('nothing is left of them (seed %i)', async (seed) => {
   const random = new SeededRandom(seed);
   await Promise.all(Array.from({ length: CALLS }, () => oneCall(random)));
-  await expect.poll(left, { timeout: 20_000 }).toEqual({
+  await expect.poll(left).toEqual({
     'calls_under_way{kind="message"}': 0,
     'calls_under_way{kind="stream"}': 0,
     'calls_under_way{kind="count"}': 0,

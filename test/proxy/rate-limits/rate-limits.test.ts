@@ -208,7 +208,7 @@ describe('calls under way at once', () => {
     expect((await post(await paying(), MESSAGES, asking('opal-medium', more))).status).toBe(200);
     expect((await post(caller, COUNT, asking('opal-medium'))).status).toBe(200);
     for (const { leave } of posts) leave();
-    await expect.poll(underWay, { timeout: 20_000 }).toEqual({ message: 0, stream: 0, count: 0 });
+    await expect.poll(underWay).toEqual({ message: 0, stream: 0, count: 0 });
   });
 
   it('have a limit of their own for counts', async () => {
