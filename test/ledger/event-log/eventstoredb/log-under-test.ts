@@ -71,6 +71,8 @@ export async function startWithLog(
   onTestFinished(() => server.stop());
   const lines = new Lines();
   const log = await open({ connectionString: server.connectionString, logger: lines, waitForServer: true, ...options });
+  // One that is left open looks for its server for ever, and may find another one at the same port.
+  onTestFinished(() => log.close());
   return { server, log, lines };
 }
 
