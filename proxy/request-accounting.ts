@@ -80,20 +80,25 @@ export class RequestAccounting {
     return Date.parse(started.startedAt) + Math.round(this.#passed.steadySince(begun));
   }
 
-  /** What the request cost is in the journal when this returns; the ledger follows. */
-  finish(request: AccountedRequest, ending: Ending): void {
+  /**
+   * What the request cost is in the journal when this returns true; the ledger follows. False where the journal refused it,
+   * which ends the process: a complete answer must not go out then, and stays open for the next start, which records it and
+   * charges nothing. Whatever ended otherwise is settled from memory, as long as this process lasts.
+   */
+  finish(request: AccountedRequest, ending: Ending): boolean {
     const { requestId, accountId, card, started, startedText } = this.#withWhatIsHeld(request);
     const usage = usageOf(requestId, started, ending);
     const most = mostDebitedWithinHold(usage, card);
     try {
       this.#journal.finish(requestId, `{"started":${startedText},"ending":${JSON.stringify(ending)}}`);
     } catch (error) {
-      // The request is settled from memory; only a crash before that would now lose its usage.
       this.#logger.error({ err: error, requestId }, 'the journal did not take a finished request');
+      if (ending.outcome === 'completed') return false;
     }
     this.#counts.ended(ending.outcome);
     this.#holds.lower(requestId, most);
     this.#settlement.submit(accountId, usage, card, started.leaseId ?? null);
+    return true;
   }
 
   /**

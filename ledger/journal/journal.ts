@@ -29,9 +29,8 @@ export interface Journal {
 
   /**
    * Takes down what is to be settled for a request that has begun (JSON text), at most once, with the same promise.
-   * Accepted above `bytesMax`, and with the disk full as long as the room that is kept for it lasts. @throws JournalFull
-   * after that, JournalError `input_output` when the write fails: the caller settles from memory, and only a
-   * crash before that loses the usage.
+   * Accepted above `bytesMax`, and with the disk full: no request begins without room for its end. @throws JournalError
+   * `input_output` when the write fails all the same, for ever: what it has cost is nowhere then but with the caller.
    */
   finish(requestId: RequestId, finished: string): void;
 
@@ -126,7 +125,8 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
 
 async function recover(directory: string, bounds: JournalBounds, lock: FolderLock): Promise<OpenedJournal> {
   const recovery = readJournal(directory);
-  const { open, recovered, damaged, tornBytes: cutBytes, nextSequence } = recovery;
+  const { open, recovered, damaged, nextSequence } = recovery;
+  const cutBytes = recovery.isRoom ? 0 : recovery.tornBytes;
   cutTorn(recovery);
   const segments = await retireLeading(directory, recovery.segments);
   const writer = firstSegment(directory, recovery.nextNumber);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { LIMITS } from '../../contracts/limits.ts';
-import { beginBytes, FRAME_BYTES, finishBytes, REQUEST_ID_BYTES } from './record-v1.ts';
+import { beginBytes, finishBytes, settleBytes } from './record-v1.ts';
+import { HEADER_BYTES } from './segment-header.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -25,7 +26,7 @@ export interface JournalBounds {
    * of CPU, so that one after the other without a pause would take half a core from the requests.
    */
   readonly syncPauseMs: number;
-  /** Room on the disk that is kept for the ends of requests that have begun. */
+  /** Room on the disk that is kept for the ends of requests that have begun, at the least; more when they need more. */
   readonly reserveBytes: number;
   /** How much more than the reserve must be free before requests begin again after the disk was full. */
   readonly reserveMarginBytes: number;
@@ -41,7 +42,7 @@ export const JOURNAL_BOUNDS: JournalBounds = Object.freeze({
   unfinishedMax: LIMITS.requestsInFlightMax,
   backgroundSyncMs: 5,
   syncPauseMs: 2,
-  // The ends of some 8,000 requests; what does not fit any more is settled from memory.
+  // As long as 500 ends can be; they are about 1 KiB.
   reserveBytes: 8 * MIB,
   reserveMarginBytes: 4 * MIB,
   reserveLookMs: 1_000,
@@ -59,13 +60,22 @@ export const CARRY_SHARE = 4;
 export const SEGMENT_OFFSET_MAX = 0xffff_ffff;
 
 /**
+ * What is still to be written of so many requests that have not ended, of `open` that are not settled: the longest end of
+ * each, and the word that it is settled, with what of those words waits already.
+ */
+export function endsBytes({ unfinished, open }: { readonly unfinished: number; readonly open: number }): number {
+  return (
+    HEADER_BYTES + unfinished * finishBytes(TEXT_BYTES_MAX) + open * settleBytes(1) + settleBytes(SETTLED_WAITING_MAX)
+  );
+}
+
+/**
  * What may be written once `bytesMax` is reached: the finish of every request that has begun, and the word that it is
  * settled. So a begun request can always finish. The live segments never have more than `bytesMax` + one write +
  * CARRY_BYTES_MAX + this + 25 bytes for each request that waits for the ledger, and settling frees more than it takes.
  */
-export function finishHeadroomBytes(bounds: JournalBounds): number {
-  return bounds.unfinishedMax * (finishBytes(TEXT_BYTES_MAX) + FRAME_BYTES + REQUEST_ID_BYTES);
-}
+export const finishHeadroomBytes = ({ unfinishedMax }: JournalBounds): number =>
+  endsBytes({ unfinished: unfinishedMax, open: unfinishedMax });
 
 /** Asserts the relations between the bounds. @throws AssertionError which names the relation that does not hold. */
 export function checkedBounds(bounds: JournalBounds): JournalBounds {

@@ -16,6 +16,8 @@ export interface Recovery {
   readonly damaged: readonly DamagedStretch[];
   /** Bytes of the last segment after its last valid record, which the crash cut short; not counted in its size. */
   readonly tornBytes: number;
+  /** They are zeros, as in a segment that was made of room for the ends of requests: nothing was cut short. */
+  readonly isRoom: boolean;
   /** The last file, where it is torn before the end of its header and so is no segment. */
   readonly tornFile: string | null;
   /** The number of the next segment: that of the torn file, which goes, or the one after the last. */
@@ -30,6 +32,7 @@ export function readJournal(directory: string): Recovery {
   const segments: Segment[] = [];
   const damaged: DamagedStretch[] = [];
   let tornBytes = 0;
+  let isRoom = false;
   let tornFile: string | null = null;
   for (const [index, number] of numbers.entries()) {
     const path = join(directory, segmentFile(number));
@@ -48,6 +51,7 @@ export function readJournal(directory: string): Recovery {
     const stretches = [...scan.damaged];
     if (scan.tail !== null && isLast) {
       tornBytes = scan.tail.bytes;
+      isRoom = !bytes.subarray(scan.tail.offset).some((byte) => byte !== 0);
       segment.bytes = scan.tail.offset;
     } else if (scan.tail !== null) stretches.push(scan.tail);
     segment.isDamaged = stretches.length > 0;
@@ -61,6 +65,7 @@ export function readJournal(directory: string): Recovery {
     recovered,
     damaged,
     tornBytes,
+    isRoom,
     tornFile,
     nextNumber: tornFile === null ? (numbers.at(-1) ?? 0) + 1 : (numbers.at(-1) ?? 1),
     nextSequence: found.nextSequence,

@@ -1,52 +1,75 @@
 import {
   closeSync,
+  constants,
   existsSync,
   fstatSync,
-  ftruncate,
+  fsyncSync,
   ftruncateSync,
   openSync,
+  renameSync,
   statSync,
   truncateSync,
-  write,
   writeSync,
 } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { shortageOf } from '../../contracts/shortage.ts';
 import type { JournalBounds } from './limits.ts';
 import { RESERVE_FILE } from './segment-folder.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
-const writeTo = promisify(write);
-const truncate = promisify(ftruncate);
+/** Of `stat`, whatever the file system's own are. */
+const BLOCK_BYTES = 512;
+
+export interface ReserveOptions {
+  readonly directory: string;
+  readonly bounds: JournalBounds;
+  /** What the ends of all requests that have begun may take, with those of one more. */
+  readonly neededBytes: () => number;
+  /** Told of a fault that is no want of room. */
+  readonly onFailure: (cause: unknown) => void;
+}
+
+/** A file full of zeros, open, whose blocks are its own: what is written over them takes no room from anybody. */
+export interface ReservedFile {
+  readonly fd: number;
+  bytes: number;
+}
 
 /**
- * Room on the disk that is kept for what must still be written when there is no other: a file of the folder that is
- * emptied then. While it is not whole again, with a margin beside it, no request begins. It is open all the time, so that
- * it can be emptied by a process that has no descriptor left.
+ * Room on the disk for the end of every request that has begun: a file of zeros, as long as all those ends can be, which
+ * becomes the segment in use when the disk is full. They are written over the zeros, so that nobody else can have taken
+ * their room meanwhile. (A file system that copies what is written over, as btrfs does, may still have none; then the
+ * journal fails.) No request begins while the file is shorter than that, or while the disk has no margin beside it.
+ * File and folder are open all the time, for a process that has no other descriptor left.
  *
  *   whole ──(begin met a full disk)──▶ guarded ──(margin fits)──▶ whole
- *     └─────(finish met one)─────────▶ spent ──(reserve and margin fit)──▶ whole
+ *     └─────(finish met one)─────────▶ taken ──(another and margin fit)──▶ whole
  */
 export class Reserve {
   readonly #path: string;
-  readonly #fd: number;
+  readonly #directory: string;
   readonly #bounds: JournalBounds;
+  readonly #neededBytes: () => number;
   readonly #onFailure: (cause: unknown) => void;
+  readonly #folderFd: number;
+  /** Null after it was taken, or where the disk had no room for its name. */
+  #file: ReservedFile | null;
   #shortSinceMs: number | null;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> | null = null;
   #isClosed = false;
-  /** Counts spendings, so that a filling under way knows that it must not go on. */
-  #spendings = 0;
 
-  /** Makes the file where the disk has room for it; otherwise starts as spent. `onFailure` is told of any other fault. */
-  constructor(directory: string, bounds: JournalBounds, onFailure: (cause: unknown) => void) {
+  /** Makes the file where the disk has room for it; otherwise starts without. */
+  constructor({ directory, bounds, neededBytes, onFailure }: ReserveOptions) {
     this.#path = join(directory, RESERVE_FILE);
+    this.#directory = directory;
     this.#bounds = bounds;
+    this.#neededBytes = neededBytes;
     this.#onFailure = onFailure;
-    this.#fd = openSync(this.#path, 'a', 0o600);
+    this.#folderFd = openSync(directory, 'r');
+    this.#file = this.#opened();
     this.#shortSinceMs = this.#fillNow() ? null : performance.now();
     if (!this.isWhole) this.#lookSoon();
   }
@@ -61,19 +84,43 @@ export class Reserve {
     return this.#shortSinceMs;
   }
 
+  /** Whether there is room for the ends of one more request: looked at, and made, before it begins. */
+  hold(): boolean {
+    const needed = this.#neededBytes();
+    if (this.#file === null || !this.isWhole) return false;
+    if (needed <= this.#file.bytes) return true;
+    // Some requests more at once, so that few of those that begin pay for it: about a millisecond.
+    const step = Math.min(CHUNK_BYTES, this.#bounds.reserveBytes);
+    if (grow(this.#file, Math.max(needed, this.#file.bytes + step))) return true;
+    this.guard();
+    return false;
+  }
+
   /** The disk is full: until there is room again nothing may begin. The reserve itself stays. */
   guard(): void {
     this.#shortSinceMs ??= performance.now();
     this.#lookSoon();
   }
 
-  /** Gives the room back to the file system, for a write that must be made. False where there was none left. */
-  spend(): boolean {
+  /**
+   * Gives the file away, with a header at its beginning and under the name of a segment, for what must be written now; all
+   * of that is on disk. Null where there is none. @throws what the file system said; then its room is anybody's again
+   */
+  take(path: string, header: Buffer): ReservedFile | null {
     this.guard();
-    this.#spendings += 1;
-    if (fstatSync(this.#fd).size === 0) return false;
-    ftruncateSync(this.#fd);
-    return true;
+    const file = this.#file;
+    if (file === null || file.bytes < header.length) return null;
+    try {
+      writeSync(file.fd, header, 0, header.length, 0);
+      fsyncSync(file.fd);
+      renameSync(this.#path, path);
+    } catch (error) {
+      resize(file, 0);
+      throw error;
+    }
+    this.#file = null;
+    fsyncSync(this.#folderFd);
+    return file;
   }
 
   async close(): Promise<void> {
@@ -81,24 +128,31 @@ export class Reserve {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#looking;
-    closeSync(this.#fd);
+    if (this.#file !== null) closeSync(this.#file.fd);
+    closeSync(this.#folderFd);
+  }
+
+  /** Null where a full disk has no room for its name. */
+  #opened(): ReservedFile | null {
+    try {
+      const fd = openSync(this.#path, constants.O_RDWR | constants.O_CREAT, 0o600);
+      const { size, blocks } = fstatSync(fd);
+      // A copy of it may have come without its zeros: then they are written anew.
+      const isFilled = blocks * BLOCK_BYTES >= size;
+      if (!isFilled) ftruncateSync(fd, 0);
+      return { fd, bytes: isFilled ? size : 0 };
+    } catch (error) {
+      if (shortageOf(error) !== 'disk') throw error;
+      return null;
+    }
   }
 
   /** At the opening, before anything waits: some ten milliseconds where the file is not there yet. */
   #fillNow(): boolean {
-    const had = fstatSync(this.#fd).size;
-    try {
-      const zeros = Buffer.alloc(CHUNK_BYTES);
-      for (let size = had; size < this.#bounds.reserveBytes; )
-        size += writeSync(this.#fd, zeros, 0, Math.min(CHUNK_BYTES, this.#bounds.reserveBytes - size));
-      ftruncateSync(this.#fd, this.#bounds.reserveBytes);
-      return true;
-    } catch (error) {
-      if (shortageOf(error) === null) throw error;
-      // A reserve in part would take the last of the room from what is to be written.
-      ftruncateSync(this.#fd, had);
-      return false;
-    }
+    if (this.#file === null) return false;
+    const isFilled = grow(this.#file, this.#bounds.reserveBytes);
+    if (isFilled) resize(this.#file, this.#bounds.reserveBytes);
+    return isFilled;
   }
 
   #lookSoon(): void {
@@ -121,36 +175,58 @@ export class Reserve {
     }
   }
 
-  /** A first look, so that a disk that is nearly full is not filled to the brim; quotas show in the writing only. */
-  async #mayFit(): Promise<boolean> {
-    const { bavail, bsize } = await statfs(dirname(this.#path));
-    const { reserveBytes, reserveMarginBytes } = this.#bounds;
-    return bavail * bsize >= reserveBytes + reserveMarginBytes - fstatSync(this.#fd).size;
+  get #wantedBytes(): number {
+    return Math.max(this.#bounds.reserveBytes, this.#neededBytes());
   }
 
-  /** Fills the file and a margin beyond it, then gives the margin back: so there is room for more than the reserve. */
-  async #fill(): Promise<void> {
-    const { reserveBytes, reserveMarginBytes } = this.#bounds;
-    const had = fstatSync(this.#fd).size;
-    const spendings = this.#spendings;
-    const zeros = Buffer.alloc(CHUNK_BYTES);
-    try {
-      for (let size = had; size < reserveBytes + reserveMarginBytes; ) {
-        const bytes = Math.min(CHUNK_BYTES, reserveBytes + reserveMarginBytes - size);
-        size += (await writeTo(this.#fd, zeros, 0, bytes, null)).bytesWritten;
-        if (spendings !== this.#spendings) {
-          await truncate(this.#fd, 0);
-          return;
-        }
-      }
-    } catch (error) {
-      // What was there before stays for the ends of requests; the rest is for whoever makes room.
-      await truncate(this.#fd, Math.min(had, reserveBytes));
-      throw error;
-    }
-    await truncate(this.#fd, spendings === this.#spendings ? reserveBytes : 0);
-    if (spendings === this.#spendings) this.#shortSinceMs = null;
+  /** A first look, so that a disk that is nearly full is not filled to the brim; quotas show in the writing only. */
+  async #mayFit(): Promise<boolean> {
+    const { bavail, bsize } = await statfs(this.#directory);
+    return bavail * bsize >= this.#wantedBytes + this.#bounds.reserveMarginBytes - (this.#file?.bytes ?? 0);
   }
+
+  /**
+   * Fills the file and a margin beyond it, then gives the margin back: so there is room for more than the reserve. A piece
+   * a turn, and each at once: in between the file may be taken.
+   */
+  async #fill(): Promise<void> {
+    this.#file ??= this.#opened();
+    const file = this.#file;
+    if (file === null) return;
+    const had = file.bytes;
+    const fullBytes = this.#wantedBytes + this.#bounds.reserveMarginBytes;
+    while (file.bytes < fullBytes) {
+      if (!grow(file, Math.min(fullBytes, file.bytes + CHUNK_BYTES))) {
+        // What was there before stays for the ends of requests; the rest is for whoever makes room.
+        resize(file, had);
+        return;
+      }
+      await nextTurn();
+      if (this.#file !== file || this.#isClosed) return;
+    }
+    resize(file, this.#wantedBytes);
+    this.#shortSinceMs = null;
+  }
+}
+
+/** False where there is no room for it: then it is as long as before. */
+function grow(file: ReservedFile, bytes: number): boolean {
+  const zeros = Buffer.alloc(Math.min(CHUNK_BYTES, Math.max(0, bytes - file.bytes)));
+  try {
+    for (let size = file.bytes; size < bytes; )
+      size += writeSync(file.fd, zeros, 0, Math.min(zeros.length, bytes - size), size);
+  } catch (error) {
+    ftruncateSync(file.fd, file.bytes);
+    if (shortageOf(error) === null) throw error;
+    return false;
+  }
+  file.bytes = Math.max(file.bytes, bytes);
+  return true;
+}
+
+function resize(file: ReservedFile, bytes: number): void {
+  ftruncateSync(file.fd, bytes);
+  file.bytes = bytes;
 }
 
 /** Empties a reserve that nobody has open. False where there is none. */

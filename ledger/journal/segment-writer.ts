@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, ftruncateSync, openSync, unlinkSync, writeSync } 
 import { join } from 'node:path';
 import { syncFolder } from '../sync-folder.ts';
 import { SEGMENT_OFFSET_MAX } from './limits.ts';
+import type { Reserve } from './reserve.ts';
 import { newSegment, type Segment } from './segment.ts';
 import { segmentFile } from './segment-folder.ts';
 import { encodeHeader, HEADER_BYTES } from './segment-header.ts';
@@ -30,6 +31,20 @@ export function createSegment(directory: string, number: number): SegmentWriter 
     unlinkSync(path);
     throw error;
   }
+}
+
+/** The next segment made of the room that is kept for the ends of requests; null where there is none. @throws as `take` */
+export function segmentInReserve(reserve: Reserve, directory: string, number: number): SegmentWriter | null {
+  const path = join(directory, segmentFile(number));
+  const file = reserve.take(path, encodeHeader(number));
+  if (file === null) return null;
+  return { segment: { ...newSegment(number, path, HEADER_BYTES), roomBytes: file.bytes }, fd: file.fd };
+}
+
+/** A segment that is not written to any more ends with its last record. */
+export function cutRoom({ segment, fd }: SegmentWriter): void {
+  if (segment.roomBytes > segment.bytes) ftruncateSync(fd, segment.bytes);
+  segment.roomBytes = 0;
 }
 
 /**
@@ -62,6 +77,7 @@ export class TornSegment extends Error {
 function cutOff(writer: SegmentWriter, writeError: unknown): void {
   try {
     ftruncateSync(writer.fd, writer.segment.bytes);
+    writer.segment.roomBytes = 0;
   } catch (error) {
     const both = new AggregateError([writeError, error]);
     throw new TornSegment(`cannot cut off what was written in part of ${writer.segment.path}`, { cause: both });

@@ -2,8 +2,10 @@
 export interface Segment {
   readonly number: number;
   readonly path: string;
-  /** Size of the file. */
+  /** Up to the end of its last record: the size of the file, unless `roomBytes` is more. */
   bytes: number;
+  /** Size of a file that was kept as room for the ends of requests and became this segment; 0 for any other. */
+  roomBytes: number;
   /** Records of open requests in it, and their bytes. */
   liveRecords: number;
   liveBytes: number;
@@ -12,5 +14,5 @@ export interface Segment {
 }
 
 export function newSegment(number: number, path: string, bytes: number): Segment {
-  return { number, path, bytes, liveRecords: 0, liveBytes: 0, isDamaged: false };
+  return { number, path, bytes, roomBytes: 0, liveRecords: 0, liveBytes: 0, isDamaged: false };
 }

@@ -7,14 +7,14 @@ import type { FolderLock } from './folder-lock.ts';
 import { GroupSync } from './group-sync.ts';
 import type { Journal, JournalObstacle, JournalShortage } from './journal.ts';
 import { JournalError, JournalFull, type JournalFullBound } from './journal-error.ts';
-import { CARRY_BYTES_MAX, CARRY_SHARE, type JournalBounds, SETTLED_WAITING_MAX } from './limits.ts';
+import { CARRY_BYTES_MAX, CARRY_SHARE, endsBytes, type JournalBounds, SETTLED_WAITING_MAX } from './limits.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { PostponedRotation } from './postponed-rotation.ts';
 import { Reserve } from './reserve.ts';
 import { RetiredSegments } from './retired-segments.ts';
 import type { Segment } from './segment.ts';
 import { HEADER_BYTES } from './segment-header.ts';
-import { appendBytes, createSegment, type SegmentWriter } from './segment-writer.ts';
+import { appendBytes, createSegment, cutRoom, type SegmentWriter, segmentInReserve } from './segment-writer.ts';
 import { WriteBatch } from './write-batch.ts';
 
 export interface SegmentedJournalOptions {
@@ -61,8 +61,13 @@ export class SegmentedJournal implements Journal {
       this.#fail('cannot remove a settled segment', cause);
     });
     this.#postponed = new PostponedRotation(options.bounds.reserveLookMs, () => this.#rotateAgain());
-    this.#reserve = new Reserve(options.directory, options.bounds, (cause) => {
-      this.#fail('cannot keep room for the end of requests', cause);
+    this.#reserve = new Reserve({
+      directory: options.directory,
+      bounds: options.bounds,
+      neededBytes: () => endsBytes({ unfinished: this.#open.unfinished + 1, open: this.#open.size + 1 }),
+      onFailure: (cause) => {
+        this.#fail('cannot keep room for the end of requests', cause);
+      },
     });
     this.#sync = new GroupSync({
       fd: options.writer.fd,
@@ -102,6 +107,7 @@ export class SegmentedJournal implements Journal {
     const bound = this.#boundReached();
     if (bound !== null) throw this.#full(bound);
     assert(!this.#open.has(id), 'a request begins once');
+    this.#holdRoom();
     this.#batch.setBegin(id, this.#sequence, start);
     try {
       this.#rotateWhenFull();
@@ -128,13 +134,22 @@ export class SegmentedJournal implements Journal {
       this.#open.finish(id, { segment: this.#writer.segment, offset, bytes: bytes - recordAt });
     } catch (error) {
       this.#batch.dropRecord();
-      const shortage = shortageOf(error);
-      if (shortage !== null) throw this.#full(shortage, error);
       throw this.#fail('cannot write the end of a request to the journal', error);
     }
   }
 
-  /** To the segment in use; there with the reserve's room, where the disk is full; at last to a fresh segment. */
+  /** Before a request begins there is room for its end. */
+  #holdRoom(): void {
+    let isHeld: boolean;
+    try {
+      isHeld = this.#reserve.hold();
+    } catch (error) {
+      throw this.#fail('cannot keep room for the end of requests', error);
+    }
+    if (!isHeld) throw this.#full('disk');
+  }
+
+  /** To the segment in use; where the disk is full, to the reserve, which then is the segment in use. */
   #writeFinish(): number {
     try {
       this.#rotateIfPossible();
@@ -142,16 +157,20 @@ export class SegmentedJournal implements Journal {
     } catch (error) {
       if (shortageOf(error) !== 'disk') throw error;
     }
-    if (this.#reserve.spend()) {
-      try {
-        return this.#writeBatch();
-      } catch (error) {
-        if (shortageOf(error) !== 'disk') throw error;
-      }
+    try {
+      this.#rotateIntoReserve();
+    } catch (error) {
+      if (shortageOf(error) !== 'disk') throw error;
+      // There was no room for its new name; there is now, for what it had is free.
+      this.#rotate();
     }
-    // A file may have its largest size while the disk has room. Nothing is carried on the way: there is little.
-    this.#rotate();
     return this.#writeBatch();
+  }
+
+  #rotateIntoReserve(): void {
+    this.#endSegment();
+    const writer = segmentInReserve(this.#reserve, this.#directory, this.#writer.segment.number + 1);
+    if (writer !== null) this.#use(writer);
   }
 
   settle(ids: readonly RequestId[]): void {
@@ -183,6 +202,7 @@ export class SegmentedJournal implements Journal {
       await this.#reserve.close();
       await this.#retired.close();
       await this.#sync.durable();
+      cutRoom(this.#writer);
     } finally {
       await this.#sync.close();
       this.#lock.release();
@@ -249,6 +269,8 @@ export class SegmentedJournal implements Journal {
   /** Without a descriptor for a new segment the one in use goes on, and it is tried again a while later. */
   #rotateWhenFull(): void {
     const { segment } = this.#writer;
+    // What is left of a reserve is kept for what has not ended yet, until there is another.
+    if (segment.roomBytes > 0 && !this.#reserve.isWhole) return;
     const isOver = segment.bytes + this.#batch.bytes > this.#bounds.segmentBytesMax;
     if (!isOver || segment.bytes === HEADER_BYTES || this.#postponed.isWaiting) return;
     try {
@@ -282,9 +304,17 @@ export class SegmentedJournal implements Journal {
 
   /** Closes the segment in use and starts the next. Synchronous: about a millisecond, once in `segmentBytesMax`. */
   #rotate(): void {
-    // Only the last segment may end in the middle of a record, so this one is on disk before there is another.
+    this.#endSegment();
+    this.#use(createSegment(this.#directory, this.#writer.segment.number + 1));
+  }
+
+  /** Only the last segment may end in anything but a record, so the one in use is on disk before there is another. */
+  #endSegment(): void {
+    cutRoom(this.#writer);
     this.#syncNow();
-    const writer = createSegment(this.#directory, this.#writer.segment.number + 1);
+  }
+
+  #use(writer: SegmentWriter): void {
     this.#writer = writer;
     this.#postponed.end();
     this.#sync.moveTo(writer.fd);

@@ -24,10 +24,16 @@ export class AccountedOnce {
   readonly #request: RelayedRequest;
   readonly #parts: RelayParts;
   #isAccounted = false;
+  #isUnbilled = false;
 
   constructor(request: RelayedRequest, parts: RelayParts) {
     this.#request = request;
     this.#parts = parts;
+  }
+
+  /** The journal has refused what a complete answer costs, so that nobody may get it as complete. */
+  get isUnbilled(): boolean {
+    return this.#isUnbilled;
   }
 
   /** No upstream has seen it. */
@@ -88,7 +94,7 @@ export class AccountedOnce {
         { requestId: accounted.requestId, outcome },
         'usage is estimated: the upstream did not report it',
       );
-    this.#parts.accounting.finish(accounted, ending);
+    this.#isUnbilled = !this.#parts.accounting.finish(accounted, ending);
   }
 
   /** An ending that cannot be judged is one of which nothing is known but how it came. */

@@ -226,7 +226,8 @@ export class MessageRelay {
     // What a complete answer costs is in the journal before its last bytes go out. An answer that the client gets as an
     // error costs nothing, though the client leaves when it reads that.
     if (this.#meter?.complete === true || this.#hasErrorEvent()) this.#account(this.#outcome());
-    if (this.#isClientGone) return;
+    if (this.#accounted.isUnbilled) this.#cutUnbilled();
+    if (this.#isClientGone || this.#phase === 'ended') return;
     if (this.#whole === null) this.#write(bytes);
     else this.#keep(bytes, this.#whole);
   }
@@ -295,6 +296,14 @@ export class MessageRelay {
     this.#finish();
   }
 
+  /** What a client gets as complete is billed, and this cannot be. Where its bytes stand is not known: the last are kept back. */
+  #cutUnbilled(): void {
+    if (this.#phase === 'ended') return;
+    this.#client.cut('the gateway could not take down the end of the answer', false);
+    this.#control?.abort();
+    this.#finish();
+  }
+
   /** Past the bound of a drain, or where the provider's calls are cancelled: what was sent and seen is charged. */
   #endAbandoned(): void {
     this.#meter?.end();
@@ -346,6 +355,10 @@ export class MessageRelay {
   /** The upstream has ended the answer, and the client's ends as it did. */
   #conclude(): void {
     this.#account(this.#outcome());
+    if (this.#accounted.isUnbilled) {
+      this.#cutUnbilled();
+      return;
+    }
     this.#phase = 'ended';
     if (this.#whole !== null) this.#passWhole(this.#whole);
     this.#endDurably();

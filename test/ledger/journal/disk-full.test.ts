@@ -1,14 +1,17 @@
+import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Journal, openJournal } from '../../../ledger/journal/journal.ts';
 import { JournalFull } from '../../../ledger/journal/journal-error.ts';
+import { TEXT_BYTES_MAX } from '../../../ledger/journal/limits.ts';
+import { readJournal } from '../../../ledger/journal/recovery.ts';
 import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
 import { canMount, smallDisk } from './fixtures/small-disk.ts';
 
 const KIB = 1024;
-const DISK_KIB = 1_024;
+const DISK_KIB = 2_048;
 const BOUNDS = {
   segmentBytesMax: 16 * KIB,
-  reserveBytes: 128 * KIB,
+  reserveBytes: 512 * KIB,
   reserveMarginBytes: 32 * KIB,
   reserveLookMs: 5,
 };
@@ -62,29 +65,56 @@ describe.runIf(canMount)('a disk that is full', () => {
     await again.close();
   });
 
-  test('whose reserve is used up, too, refuses an end and takes the next one when there is room, without a restart', async () => {
+  test('takes every end, each as long as one can be, though others take all the room that there is meanwhile', async () => {
     const disk = smallDisk(DISK_KIB);
-    const { journal } = await openJournal({ directory: disk.folder, ...BOUNDS, reserveBytes: 4 * KIB });
-    disk.leaveFree(32 * KIB);
+    const { journal } = await openJournal({ directory: disk.folder, ...BOUNDS });
+    disk.leaveFree(700 * KIB);
     const begun = beginUntilFull(journal, 0);
-    const refused = numbers(0, begun).filter((index) => {
-      try {
-        journal.finish(idOf(index), finishedOf(index));
-        return false;
-      } catch (error) {
-        expect(error).toMatchObject({ kind: 'full', bound: 'disk' });
-        return true;
-      }
-    });
-    expect(refused.length).toBeGreaterThan(0);
-    expect(refused.length).toBeLessThan(begun);
+    // More than the reserve had room for: it has grown, as far as there was room.
+    expect(begun).toBeGreaterThan(BOUNDS.reserveBytes / TEXT_BYTES_MAX);
+    const longestOf = (index: number): string => JSON.stringify(`${index} `.padEnd(TEXT_BYTES_MAX - 2, 'x'));
+    for (const index of numbers(0, begun)) {
+      disk.leaveFree(0);
+      journal.finish(idOf(index), longestOf(index));
+    }
+    await journal.durable();
+    // The words that they are settled have room, too.
+    journal.settle(numbers(0, begun - 2).map(idOf));
+    await journal.durable();
+    expect(journal.obstacle).toBe('disk');
+    const left = [begun - 2, begun - 1].map((index) => ({
+      requestId: idOf(index),
+      start: startOf(index),
+      finished: longestOf(index),
+    }));
+    // What kill -9 leaves: the rest of the room is no damage.
+    expect(readJournal(disk.folder)).toMatchObject({ recovered: left, damaged: [], isRoom: true });
     disk.clear();
     await freeAgain(journal);
-    for (const index of refused) journal.finish(idOf(index), finishedOf(index));
+    journal.begin(idOf(begun), startOf(begun));
     await journal.close();
-    const { journal: again, recovered } = await openJournal({ directory: disk.folder, ...BOUNDS });
-    expect(recovered.map(({ finished }) => finished)).toEqual(numbers(0, begun).map(finishedOf));
-    await again.close();
+    const again = await openJournal({ directory: disk.folder, ...BOUNDS });
+    expect(again).toMatchObject({
+      damaged: [],
+      cutBytes: 0,
+      recovered: [...left, { requestId: idOf(begun), start: startOf(begun), finished: null }],
+    });
+    await again.journal.close();
+  });
+
+  test('has no room for one more while what is left of a reserve is for those that have begun', async () => {
+    const disk = smallDisk(DISK_KIB);
+    const { journal } = await openJournal({ directory: disk.folder, ...BOUNDS });
+    for (const index of numbers(0, 8)) journal.begin(idOf(index), startOf(index));
+    disk.leaveFree(0);
+    for (let index = 0; journal.obstacle === null; index++)
+      journal.finish(idOf(index), finishedOf(index).padEnd(4_096));
+    expect(beginUntilFull(journal, 8)).toBe(8);
+    expect(readdirSync(disk.folder)).not.toContain('reserve');
+    disk.clear();
+    await freeAgain(journal);
+    expect(readdirSync(disk.folder)).toContain('reserve');
+    await journal.close();
   });
 
   test('is no hindrance to a start: what the last run left is handed over, and nothing begins before there is room', async () => {
