@@ -23,6 +23,7 @@ import { Drains } from './relay/drains.ts';
 import { RequestAccounting } from './request-accounting.ts';
 import { BodyBudget } from './request-body/body-budget.ts';
 import { BodyThreads } from './request-body/body-threads.ts';
+import { IntakeTurns } from './request-body/intake-turns.ts';
 import { buildServer } from './server.ts';
 import { UnservedModels } from './unserved-models.ts';
 import { UpstreamDirectory } from './upstream/upstream-directory.ts';
@@ -209,6 +210,7 @@ function serverOf(
     upstreams,
     threads,
     bodies,
+    intake: new IntakeTurns(),
     loopDelay,
     connections: configuration.connections,
     trustedProxies: new TrustedProxies(configuration.trustedProxies),

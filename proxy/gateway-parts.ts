@@ -13,6 +13,7 @@ import type { RateLimits } from './rate-limits/rate-limits.ts';
 import type { RelayParts } from './relay/relay-parts.ts';
 import type { BodyBudget } from './request-body/body-budget.ts';
 import type { BodyThreads } from './request-body/body-threads.ts';
+import type { IntakeTurns } from './request-body/intake-turns.ts';
 import type { UpstreamDirectory } from './upstream/upstream-directory.ts';
 
 /** What the routes work with. Built in assemble-gateway.ts. */
@@ -41,6 +42,8 @@ export interface GatewayParts {
   readonly loopDelay: LoopDelay;
   /** How many bytes of bodies there may be. */
   readonly bodies: BodyBudget;
+  /** When the next chunk of a long one may come. */
+  readonly intake: IntakeTurns;
   /** What reads long ones. */
   readonly threads: BodyThreads;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import type { Configuration } from '../contracts/configuration.ts';
 import type { CommandContext, LogFollower } from '../ledger/commands/command-context.ts';
 import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -10,6 +11,10 @@ import { runGatewayProgram } from './commands/run-gateway-program.ts';
 // Whatever this program makes is its owner's alone, and SQLite's own files, too: accounts, addresses and hashes of keys are
 // in them. The one place that says so; the umask of whoever starts it says nothing.
 process.umask(0o077);
+
+// Else 64 MiB of long bodies would be reason enough to V8 to collect everything, again and again, and meanwhile nobody is
+// served. This counts them with the rest of the heap. Their bytes are bounded (`bodies.maxBytes`).
+setFlagsFromString('--external-memory-accounted-in-global-limit');
 
 /** The program `gateway`: the one place where adapters are built and the environment is read. */
 const context: CommandContext = {

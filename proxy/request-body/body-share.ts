@@ -9,14 +9,17 @@ import type { BodyBudget } from './body-budget.ts';
 export class BodyShare {
   readonly #budget: BodyBudget;
   readonly #accountId: AccountId;
+  readonly #onGiven: () => void;
   #bytes = 0;
   #keepers = 0;
   #isOver = false;
   #isGiven = false;
 
-  constructor(budget: BodyBudget, accountId: AccountId) {
+  /** @param onGiven called when nobody has the bytes any more */
+  constructor(budget: BodyBudget, accountId: AccountId, onGiven: () => void = () => undefined) {
     this.#budget = budget;
     this.#accountId = accountId;
+    this.#onGiven = onGiven;
   }
 
   /** Why there is no room for so many more; null where they are taken. */
@@ -46,5 +49,6 @@ export class BodyShare {
     if (!this.#isOver || this.#keepers > 0 || this.#isGiven) return;
     this.#isGiven = true;
     this.#budget.give(this.#accountId, this.#bytes);
+    this.#onGiven();
   }
 }

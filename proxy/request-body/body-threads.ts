@@ -4,6 +4,7 @@ import type { Refusal } from '../../contracts/errors.ts';
 import type { Message } from '../../contracts/messages.ts';
 import { IDLE_MS, READING_MS_MAX, THREAD_HEAP_MIB_MAX, THREADS_MAX, WAITING_MAX } from './limits.ts';
 import type { FactsByKind, FactsKind } from './request-facts.ts';
+import { ShareTurns } from './share-turns.ts';
 
 export interface MockAnswer {
   readonly message: Message;
@@ -47,16 +48,14 @@ interface Waiting {
  * dies takes the body that it had along, and nothing else.
  */
 export class BodyThreads {
-  /** By share, each in its order; the share whose turn it is stands first. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new ShareTurns<Waiting>();
   readonly #threads = new Set<BodyThread>();
   readonly #threadsMax = Math.max(1, Math.min(THREADS_MAX, availableParallelism() - 1));
-  #count = 0;
   #isClosed = false;
 
   /** Bodies that wait for a thread. */
   get waiting(): number {
-    return this.#count;
+    return this.#waiting.size;
   }
 
   /** Gives the pieces away, for they are transferred; they come back with the facts. @throws BodyNotReadError */
@@ -75,10 +74,8 @@ export class BodyThreads {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const waiting of this.#waiting.values())
-      for (const { reject } of waiting) reject(new BodyNotReadError('the gateway is shutting down'));
-    this.#waiting.clear();
-    this.#count = 0;
+    for (let waiting = this.#waiting.take(); waiting !== null; waiting = this.#waiting.take())
+      waiting.reject(new BodyNotReadError('the gateway is shutting down'));
     await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
 
@@ -86,39 +83,24 @@ export class BodyThreads {
   #run<T>(task: Omit<BodyTask, 'pieces'>, pieces: readonly Buffer[], asker: Asker): Promise<BodyResult<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<BodyResult<T>>();
     if (this.#isClosed) reject(new BodyNotReadError('the gateway is shutting down'));
-    else if (this.#count >= WAITING_MAX) reject(new BodyNotReadError('too many long bodies wait to be read'));
+    else if (this.#waiting.size >= WAITING_MAX) reject(new BodyNotReadError('too many long bodies wait to be read'));
     else {
-      const own = this.#waiting.get(asker.share) ?? [];
-      own.push({ task, pieces, asker, resolve: (result) => resolve(result as BodyResult<T>), reject });
-      this.#waiting.set(asker.share, own);
-      this.#count++;
+      const resolveAny = (result: BodyResult<unknown>): void => resolve(result as BodyResult<T>);
+      this.#waiting.add(asker.share, { task, pieces, asker, resolve: resolveAny, reject });
       this.#next();
     }
     return promise;
   }
 
   #next(): void {
-    while (this.#count > 0) {
+    while (this.#waiting.size > 0) {
       const thread = this.#freeThread();
       if (thread === null) return;
-      const waiting = this.#take();
+      const waiting = this.#waiting.take();
       if (waiting === null) return;
       if (waiting.asker.isWanted()) thread.read(waiting);
       else waiting.reject(new BodyNotReadError('nobody waits for it any more'));
     }
-  }
-
-  /** The first of the share whose turn it is, which then stands last. */
-  #take(): Waiting | null {
-    for (const [share, waiting] of this.#waiting) {
-      this.#waiting.delete(share);
-      const [first, ...others] = waiting;
-      if (first === undefined) continue;
-      if (others.length > 0) this.#waiting.set(share, others);
-      this.#count--;
-      return first;
-    }
-    return null;
   }
 
   #freeThread(): BodyThread | null {

@@ -1,16 +1,18 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import { LIMITS } from '../../contracts/limits.ts';
+import { freeBytes } from './free-bytes.ts';
 import { PIECE_BYTES, READ_AT_ONCE_BYTES_MAX } from './limits.ts';
 import { RequestBytes } from './request-bytes.ts';
 
 /**
  * Takes a body's chunks as they come. A body in one chunk is that chunk. What comes in several is copied into few pieces,
- * for a chunk can be one byte that keeps a hundred alive.
+ * for a chunk can be one byte that keeps a hundred alive, and is freed.
  */
 export class IncomingBody {
   readonly #announced: number | null;
   readonly #takeRoom: (bytes: number) => Refusal | null;
   readonly #pieces: Buffer[] = [];
+  #bytes: RequestBytes | null = null;
   #filled = 0;
   #length = 0;
 
@@ -20,7 +22,7 @@ export class IncomingBody {
     this.#takeRoom = takeRoom;
   }
 
-  /** Why it is not read on; null where it is. */
+  /** Why it is not read on; null where it is. The chunk is the body's from then on. */
   add(chunk: Buffer): Refusal | null {
     this.#length += chunk.length;
     if (this.#length > LIMITS.requestBodyBytesMax) return TOO_LARGE;
@@ -38,12 +40,25 @@ export class IncomingBody {
       this.#filled += bytes;
       copied += bytes;
     }
+    freeBytes(chunk);
     return null;
+  }
+
+  /** Whether it is too long to be read where others wait for it. */
+  get isLong(): boolean {
+    return this.#length > READ_AT_ONCE_BYTES_MAX;
   }
 
   end(): RequestBytes {
     const last = this.#pieces.pop() ?? Buffer.alloc(0);
-    return new RequestBytes([...this.#pieces, last.subarray(0, this.#filled)]);
+    this.#bytes = new RequestBytes([...this.#pieces, last.subarray(0, this.#filled)]);
+    return this.#bytes;
+  }
+
+  /** Nobody wants it any more, whether all of it has come or not. */
+  free(): void {
+    if (this.#bytes !== null) this.#bytes.free();
+    else for (const piece of this.#pieces.splice(0)) freeBytes(piece);
   }
 
   #makeRoom(): Refusal | null {

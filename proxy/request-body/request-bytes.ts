@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Change } from './edit-top-level.ts';
+import { freeBytes } from './free-bytes.ts';
 import { READ_AT_ONCE_BYTES_MAX } from './limits.ts';
 
 /**
@@ -9,6 +10,8 @@ import { READ_AT_ONCE_BYTES_MAX } from './limits.ts';
 export class RequestBytes {
   readonly length: number;
   #pieces: readonly Buffer[];
+  #isShown = false;
+  #isFreed = false;
 
   constructor(pieces: readonly Buffer[]) {
     this.#pieces = pieces;
@@ -22,7 +25,8 @@ export class RequestBytes {
   }
 
   get pieces(): readonly Buffer[] {
-    assert(this.#pieces.length > 0, 'the body is not lent to a thread');
+    assert(this.#pieces.length > 0, 'the body is not lent to a thread, nor freed');
+    this.#isShown = true;
     return this.#pieces;
   }
 
@@ -53,11 +57,24 @@ export class RequestBytes {
   async lend<T>(
     borrow: (pieces: readonly Buffer[]) => Promise<{ readonly pieces: readonly Buffer[]; readonly value: T }>,
   ): Promise<T> {
-    const { pieces } = this;
+    const pieces = this.#pieces;
+    assert(pieces.length > 0, 'the body is not lent to a thread, nor freed');
     this.#pieces = [];
     const lent = await borrow(pieces);
     this.#pieces = lent.pieces;
+    if (this.#isFreed) this.free();
     return lent.value;
+  }
+
+  /**
+   * Nobody wants the bytes any more. What nobody but threads has looked at is freed at once; else something may be writing
+   * it to an upstream still, and it goes when that has let go of it.
+   */
+  free(): void {
+    this.#isFreed = true;
+    if (this.#isShown) return;
+    for (const piece of this.#pieces) freeBytes(piece);
+    this.#pieces = [];
   }
 
   #between(from: number, to: number): Buffer[] {

@@ -41,7 +41,7 @@ export function leaveBodiesUnread(app: FastifyInstance): void {
 const BODY_TYPE = 'application/octet-stream';
 
 /** Reads the body of a caller who is known, within the budget. */
-export function readBody({ bodies, counts }: GatewayParts) {
+export function readBody({ bodies, intake, counts }: Pick<GatewayParts, 'bodies' | 'intake' | 'counts'>) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const { raw } = request;
     const announced = announcedBytes(request);
@@ -49,7 +49,8 @@ export function readBody({ bodies, counts }: GatewayParts) {
       refuseBody(reply, TOO_LARGE);
       return;
     }
-    const share = new BodyShare(bodies, callerOf(request).accountId);
+    const { accountId } = callerOf(request);
+    const share = new BodyShare(bodies, accountId, () => body.free());
     // Also an answer that waits for its turn is closed with its connection.
     reply.raw.once('close', () => share.over());
     const body = new IncomingBody(announced, (bytes) => share.take(bytes));
@@ -69,7 +70,12 @@ export function readBody({ bodies, counts }: GatewayParts) {
       const refused = body.add(chunk);
       // What still comes is dropped, so that its sender gets to reading the answer.
       if (refused !== null) end(refused);
+      else if (body.isLong) {
+        raw.pause();
+        intake.wait(accountId, goOn);
+      }
     };
+    const goOn = (): void => void raw.resume();
     raw.on('data', add);
     raw.once('end', () => {
       if (!isOver) end(null);

@@ -67,7 +67,10 @@ describe('a body that comes', () => {
     const { sizes, take } = taken();
     const whole = Buffer.alloc(bytes, 'abcdefg');
     const body = new IncomingBody(title.startsWith('announced') ? bytes : null, take);
-    for (let at = 0; at < bytes; at += 97) body.add(whole.subarray(at, at + 97));
+    const chunks: Buffer[] = [];
+    for (let at = 0; at < bytes; at += 97) chunks.push(Buffer.from(new Uint8Array(whole.subarray(at, at + 97)).buffer));
+    for (const chunk of chunks) body.add(chunk);
+    expect(chunks.filter(({ buffer }) => buffer.byteLength > 0)).toEqual([]);
     const read = body.end();
     expect(Buffer.concat(read.pieces).equals(whole)).toBe(true);
     expect(sizes).toEqual(expected);
@@ -78,6 +81,22 @@ describe('a body that comes', () => {
     const body = new IncomingBody(32 * 1024 * 1024, take);
     body.add(Buffer.alloc(1));
     expect(sizes).toEqual([PIECE_BYTES]);
+  });
+
+  it('is free at once where its client leaves in the middle of it', () => {
+    const body = new IncomingBody(32 * 1024 * 1024, () => null);
+    body.add(Buffer.alloc(300_000));
+    const allocated = process.memoryUsage().arrayBuffers;
+    body.free();
+    expect(process.memoryUsage().arrayBuffers).toBeLessThanOrEqual(allocated - 2 * PIECE_BYTES);
+  });
+
+  it('leaves alone what its chunks are a part of', () => {
+    const whole = Buffer.alloc(1_000, 'x');
+    const body = new IncomingBody(1_000, () => null);
+    body.add(whole.subarray(0, 500));
+    body.add(whole.subarray(500));
+    expect(body.end().whole.equals(whole)).toBe(true);
   });
 
   it('of no bytes is none', () => {

@@ -111,6 +111,42 @@ describe('reading a body in another thread', () => {
 });
 
 describe('the bytes of a request', () => {
+  const isFree = (pieces: readonly Buffer[]): boolean => pieces.every(({ buffer }) => buffer.byteLength === 0);
+
+  it('are free at once when nobody wants them, where threads alone have had them', async () => {
+    const pieces = inPieces(body({ next: LONG }));
+    const bytes = new RequestBytes(pieces);
+    await bytes.lend(async (lent) => ({ pieces: lent, value: null }));
+    expect(isFree(pieces)).toBe(false);
+    bytes.free();
+    expect(isFree(pieces)).toBe(true);
+    expect(() => bytes.pieces).toThrow();
+  });
+
+  it('are free when they come back, where nobody wants them meanwhile', async () => {
+    const pieces = inPieces(body({ next: LONG }));
+    const bytes = new RequestBytes(pieces);
+    const { promise, resolve } = Promise.withResolvers<{ pieces: readonly Buffer[]; value: null }>();
+    const lent = bytes.lend(() => promise);
+    bytes.free();
+    expect(isFree(pieces)).toBe(false);
+    resolve({ pieces, value: null });
+    await lent;
+    expect(isFree(pieces)).toBe(true);
+  });
+
+  it.each([
+    ['themselves', (bytes: RequestBytes) => bytes.pieces],
+    ['with a change', (bytes: RequestBytes) => bytes.changed([{ from: 2, to: 7, text: 'MODEL' }])],
+  ])('are left alone once they may be on their way upstream, %s', (_title, use) => {
+    const whole = body({ next: LONG });
+    const pieces = inPieces(whole);
+    const bytes = new RequestBytes(pieces);
+    use(bytes);
+    bytes.free();
+    expect(Buffer.concat(pieces).equals(whole)).toBe(true);
+  });
+
   it('are put together nowhere once they are many, and change at the same places', () => {
     const whole = body({ next: LONG });
     const bytes = new RequestBytes(inPieces(whole, 999));

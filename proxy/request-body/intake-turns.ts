@@ -1,0 +1,30 @@
+import { ShareTurns } from './share-turns.ts';
+
+/**
+ * Long bodies are taken in a chunk at a time: one chunk of one body in a turn of the event loop, accounts in turn. Node
+ * would read up to 2 MiB of each connection in every turn, and whoever else is served waits that long. So the busier the
+ * loop is, the slower long bodies come, all of them together.
+ */
+export class IntakeTurns {
+  readonly #waiting = new ShareTurns<() => void>();
+  #isBegun = false;
+
+  /** Chunks that may come when it is their turn. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Calls `goOn` in a later turn of the event loop. @param share whose body it is */
+  wait(share: string, goOn: () => void): void {
+    this.#waiting.add(share, goOn);
+    if (this.#isBegun) return;
+    this.#isBegun = true;
+    setImmediate(this.#next);
+  }
+
+  readonly #next = (): void => {
+    this.#waiting.take()?.();
+    if (this.#waiting.size > 0) setImmediate(this.#next);
+    else this.#isBegun = false;
+  };
+}

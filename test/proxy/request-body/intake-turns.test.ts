@@ -1,0 +1,80 @@
+import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import Fastify from 'fastify';
+import { expect, it } from 'vitest';
+import { accountId } from '../../../contracts/ids.ts';
+import type { Caller } from '../../../proxy/authenticate.ts';
+import { RequestCounts } from '../../../proxy/metrics/request-counts.ts';
+import { BodyBudget } from '../../../proxy/request-body/body-budget.ts';
+import { IntakeTurns } from '../../../proxy/request-body/intake-turns.ts';
+import { addCallerToRequests } from '../../../proxy/routes/know-caller.ts';
+import { bodyOf, leaveBodiesUnread, readBody } from '../../../proxy/routes/read-body.ts';
+import { lastBodyOf, sendRaw } from '../fixtures/raw-socket.ts';
+
+const MIB = 1024 * 1024;
+const CLIENTS = 4;
+const BODY_BYTES = 4 * MIB;
+/** What comes in a turn, of all together: the chunk that is taken, and what Node reads before it has stopped. */
+const OF_A_TURN_BYTES_MAX = 128 * 1024;
+
+it('lets one chunk come in a turn of the loop, of one share after the other', async () => {
+  const intake = new IntakeTurns();
+  const came: string[] = [];
+  for (const name of ['a1', 'a2', 'a3', 'b1']) intake.wait(name.charAt(0), () => came.push(name));
+  expect(came).toEqual([]);
+  const counts: number[] = [];
+  while (intake.waiting > 0) {
+    await setImmediate();
+    counts.push(came.length);
+  }
+  expect(counts).toEqual([1, 2, 3, 4]);
+  expect(came).toEqual(['a1', 'b1', 'a2', 'a3']);
+  intake.wait('a', () => came.push('a4'));
+  await setImmediate();
+  expect(came.at(-1)).toBe('a4');
+});
+
+it('is how long bodies come, and what they have taken is free as soon as nobody wants it', async () => {
+  const bodies = new BodyBudget({ maxBytes: 64 * MIB, maxBytesPerAccount: 64 * MIB });
+  const app = Fastify();
+  leaveBodiesUnread(app);
+  addCallerToRequests(app);
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.caller = { accountId: accountId('acct_one') } as Caller;
+    done();
+  });
+  const parts = { bodies, intake: new IntakeTurns(), counts: new RequestCounts() };
+  const buffers: ArrayBufferLike[] = [];
+  app.post('/', { preHandler: readBody(parts) }, async (request) => {
+    const { bytes } = bodyOf(request);
+    await bytes.lend(async (pieces) => {
+      buffers.push(...pieces.map(({ buffer }) => buffer));
+      return { pieces, value: null };
+    });
+    return { length: bytes.length };
+  });
+  const sockets: Socket[] = [];
+  app.server.on('connection', (socket) => sockets.push(socket));
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const head = `POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${BODY_BYTES}\r\n\r\n`;
+  const request = Buffer.concat([Buffer.from(head), Buffer.alloc(BODY_BYTES)]);
+  const answers = Promise.all(Array.from({ length: CLIENTS }, () => sendRaw(url, request)));
+  let isOver = false;
+  let turns = 0;
+  const watch = async (): Promise<void> => {
+    for (let before = 0; !isOver; await setImmediate()) {
+      const now = sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+      if (now > before) turns++;
+      before = now;
+    }
+  };
+  const watching = watch();
+  expect((await answers).map(lastBodyOf)).toEqual(Array(CLIENTS).fill(`{"length":${BODY_BYTES}}`));
+  isOver = true;
+  await watching;
+  await expect.poll(() => bodies.bytes).toBe(0);
+  expect(turns).toBeGreaterThanOrEqual((CLIENTS * BODY_BYTES) / OF_A_TURN_BYTES_MAX);
+  expect(buffers.length).toBe(64);
+  expect(buffers.filter(({ byteLength }) => byteLength > 0)).toEqual([]);
+  await app.close();
+});
