@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { listenWith } from './listening.ts';
 
 export interface MetricsServerOptions {
   readonly host: string;
@@ -24,7 +25,7 @@ export async function startMetricsServer({ host, port, registry }: MetricsServer
     answer(request, response, registry).catch((error: unknown) => response.destroy(error as Error));
   });
   server.maxConnections = CONNECTIONS_MAX;
-  await listen(server, host, port);
+  await listenWith(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
@@ -46,16 +47,6 @@ async function answer(request: IncomingMessage, response: ServerResponse, regist
 
 function send(response: ServerResponse, status: number, contentType: string, body: string): void {
   response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) }).end(body);
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 function close(server: Server): Promise<void> {

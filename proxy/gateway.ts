@@ -1,10 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
+import { listenAt } from '../ledger/listening.ts';
 import { type MetricsServer, startMetricsServer } from '../ledger/metrics-server.ts';
 import type { Projections } from '../projections/projections.ts';
 import { assembleGateway, type GatewayProcess } from './assemble-gateway.ts';
 import { becomeReady, CANNOT } from './become-ready.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import { metricsPlace, servedPlace } from './listened-places.ts';
 import { type OpenedGateway, openGateway } from './open-gateway.ts';
 import { proxyIdOf } from './proxy-id.ts';
 import { stopInOrder } from './stop-in-order.ts';
@@ -43,7 +45,7 @@ export class Gateway {
   }
 
   /**
-   * Resolves when the server listens; it may not be ready yet. @throws JournalError, EventLogError, Error of `listen`;
+   * Resolves when the server listens; it may not be ready yet. @throws JournalError, EventLogError, ListenError,
    * LedgerLostError
    */
   static async start(options: GatewayOptions): Promise<Gateway> {
@@ -55,8 +57,10 @@ export class Gateway {
     });
     gateway = new Gateway(opened);
     try {
+      const { server } = gateway.#process;
+      const { listen } = options.configuration;
       // A copy, because Fastify writes into what it is given.
-      await gateway.#process.server.listen({ ...options.configuration.listen });
+      await listenAt(servedPlace(options.configuration), () => server.listen({ ...listen }));
       await gateway.#serveMetrics();
     } catch (error) {
       await gateway.stop();
@@ -149,9 +153,10 @@ export class Gateway {
 
   async #serveMetrics(): Promise<void> {
     const { options, metrics } = this.#process;
-    const { serve } = options.configuration.metrics;
-    if (serve === undefined || metrics === null) return;
-    this.#metricsServer = await startMetricsServer({ ...serve, registry: metrics.registry });
+    const place = metricsPlace(options.configuration);
+    if (place === null || metrics === null) return;
+    const { registry } = metrics;
+    this.#metricsServer = await listenAt(place, () => startMetricsServer({ ...place, registry }));
   }
 
   async #becomeReady(): Promise<void> {

@@ -45,6 +45,21 @@ export function wholeNumberArgument(text: string): number {
   return value;
 }
 
+const PORT_MAX = 65_535;
+
+export function portArgument(text: string): number {
+  const port = wholeNumberArgument(text);
+  if (port > PORT_MAX) throw new InvalidArgumentError(`expected a port: a whole number of at most ${PORT_MAX}`);
+  return port;
+}
+
+/** Without one, something else would be listened at: every address that there is. */
+export function hostArgument(text: string): string {
+  const host = text.trim();
+  if (host === '') throw new InvalidArgumentError('expected an address or a name');
+  return host;
+}
+
 /** What would not stand on one line as it was typed: control characters, line ends, turned directions, half characters. */
 const NOT_ON_A_LINE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/u;
 

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import type { Configuration, KafkaConfiguration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
+import { listenAt } from '../listening.ts';
 import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
 import { programLogger } from '../program-logger.ts';
 import { UnpublishableEventError } from '../relay/event-publication.ts';
@@ -24,7 +25,7 @@ export interface RelayProgram {
   readonly claimMs: number;
 }
 
-/** Publishes until SIGTERM or SIGINT. @throws CommandError, EventLogError, LedgerLostError */
+/** Publishes until SIGTERM or SIGINT. @throws CommandError, EventLogError, LedgerLostError, ListenError */
 export async function runRelayCommand({ configuration, kafka, context, claimMs }: RelayProgram): Promise<void> {
   const logger = programLogger(configuration);
   const name = `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`;
@@ -95,15 +96,10 @@ async function serveMetrics(
 ): Promise<MetricsServer | null> {
   if (metrics.relay === undefined) return null;
   const { host, port } = metrics.relay;
-  try {
-    const server = await startMetricsServer({ host, port, registry });
-    logger.info({ url: server.url }, 'metrics');
-    return server;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
-      throw new CommandError(`${host}:${port} is taken; choose another metrics.relay`, EXIT.unavailable);
-    throw error;
-  }
+  const place = { host, port, hostSetting: 'metrics.relay.host', portSetting: 'metrics.relay.port' };
+  const server = await listenAt(place, () => startMetricsServer({ host, port, registry }));
+  logger.info({ url: server.url }, 'metrics');
+  return server;
 }
 
 /** The first signal stops in order; a second one ends the process at once, which costs others the rest of the claim. */

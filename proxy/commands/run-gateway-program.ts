@@ -6,6 +6,7 @@ import { printable } from '../../contracts/printable.ts';
 import { type CommandContext, CommandError, EXIT } from '../../ledger/commands/command-context.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
+import { ListenError } from '../../ledger/listening.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { gatewayProgram } from './gateway-program.ts';
@@ -41,6 +42,7 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   if (error instanceof CommandError) return say(error.message, error.exitCode);
   if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
   if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
+  if (error instanceof ListenError) return say(error.message, error.isWrongPlace ? EXIT.usage : EXIT.unavailable);
   if (error instanceof UnusableError || error instanceof UnreadableFileError)
     return say(error.message, EXIT.unavailable);
   if (error instanceof UnreadableEventError)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { wholeNumberArgument } from '../../ledger/commands/command-arguments.ts';
+import { hostArgument, portArgument } from '../../ledger/commands/command-arguments.ts';
 import type { CommandContext } from '../../ledger/commands/command-context.ts';
 import { withoutTrustClock } from '../../ledger/commands/without-trust-clock.ts';
 import type { ServeOptions } from './run-serve-command.ts';
@@ -8,8 +8,8 @@ import type { ServeOptions } from './run-serve-command.ts';
 export function addServeCommand(program: Command, context: CommandContext): void {
   withoutTrustClock(program.command('serve'))
     .description('run the gateway')
-    .option('--host <address>', 'listen there instead of where the configuration says')
-    .option('--port <port>', 'likewise; 0 takes any free port', wholeNumberArgument)
+    .option('--host <address>', 'listen there instead of where the configuration says', hostArgument)
+    .option('--port <port>', 'likewise; 0 takes any free port', portArgument)
     .addHelpText('after', '\nExamples:\n  gateway serve\n  gateway serve --config gateway.yaml --port 8080')
     .action(async (options: ServeOptions, command: Command) => {
       // Loaded here, because the server is most of the program and the other commands need nothing of it.

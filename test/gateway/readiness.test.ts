@@ -65,7 +65,9 @@ it('refuses to start, and leaves nothing open, where the port is taken', async (
   const first = await startTestGateway({});
   const port = Number(new URL(first.url).port);
   const data = temporaryFolder();
-  await expect(startTestGateway({ data, settings: { listen: { port } } })).rejects.toThrow(/EADDRINUSE/);
+  await expect(startTestGateway({ data, settings: { listen: { port } } })).rejects.toThrow(
+    / is taken; choose another port with --port or listen\.port$/,
+  );
   // The journal's lock is free again.
   const second = await startTestGateway({ data });
   await second.stop();

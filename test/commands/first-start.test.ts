@@ -1,0 +1,188 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import pino from 'pino';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { readConfiguration } from '../../contracts/configuration.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { accountId, grantId } from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
+import type { CommandContext } from '../../ledger/commands/command-context.ts';
+import { runAccountCommand } from '../../ledger/commands/run-account-command.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { openDemoAccount, publishFirstCatalog } from '../../proxy/commands/first-run.ts';
+import { banner, readyLine } from '../../proxy/commands/ready-words.ts';
+import { Gateway } from '../../proxy/gateway.ts';
+import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { runHere } from './run-here.ts';
+
+const typesOf = (log: EventLog): Promise<string[]> => Array.fromAsync(log.readAll(), ({ type }) => type);
+
+describe('a start that cannot listen', () => {
+  let takenPort = 0;
+  beforeAll(async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    takenPort = (server.address() as AddressInfo).port;
+    return () => new Promise((resolve) => server.close(resolve));
+  });
+
+  it.each([
+    [
+      'a taken port',
+      () => ['--port', String(takenPort)],
+      4,
+      () => `127.0.0.1:${takenPort} is taken; choose another port with --port or listen.port`,
+    ],
+    [
+      'an address of another machine',
+      () => ['--host', '192.0.2.1', '--port', '0'],
+      2,
+      () => '192.0.2.1 is no address of this machine; choose another with --host or listen.host',
+    ],
+  ])('%s is told in one line, and begins nothing', async (_title, options, exitCode, why) => {
+    const data = join(temporaryFolder(), 'data');
+    expect(await runHere('serve', '--data', data, ...options())).toEqual({
+      exitCode,
+      stdout: '',
+      stderr: `gateway: ${why()}\n`,
+    });
+    expect(existsSync(data)).toBe(false);
+  });
+
+  it.each([
+    ['--port', '99999', /expected a port: a whole number of at most 65535/],
+    ['--port', '-1', /expected a whole number/],
+    ['--host', '', /expected an address or a name/],
+    ['--host', '  ', /expected an address or a name/],
+  ])('%s %j is wrong usage, and begins nothing', async (option, value, why) => {
+    const data = join(temporaryFolder(), 'data');
+    const run = await runHere('serve', '--data', data, `${option}=${value}`);
+    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(why) });
+    expect(run.stderr).not.toMatch(/^ +at /m);
+    expect(existsSync(data)).toBe(false);
+  });
+
+  it.each(['taken by another program', 'its own, too'])('a metrics port that is %s is told likewise', async (by) => {
+    const folder = temporaryFolder();
+    const data = join(folder, 'data');
+    const file = join(folder, 'gateway.json');
+    // Nothing but the metrics server is to find it taken: the other port is free a moment before.
+    const port = by.startsWith('taken') ? takenPort : await freePort();
+    writeFileSync(file, JSON.stringify({ data, metrics: { serve: { port } } }));
+    const own = by.startsWith('taken') ? 0 : port;
+    expect(await runHere('serve', '--config', file, '--port', String(own))).toEqual({
+      exitCode: 4,
+      stdout: '',
+      stderr: `gateway: 127.0.0.1:${port} is taken; choose another port with metrics.serve.port\n`,
+    });
+    expect(existsSync(data)).toBe(false);
+  });
+
+  it('spends no key of the demo account where a gateway has run before', async () => {
+    const data = temporaryFolder();
+    const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+    onTestFinished(() => log.close());
+    mkdirSync(journalFolder(data));
+    expect(await runHere('serve', '--data', data, '--port', String(takenPort))).toMatchObject({
+      exitCode: 4,
+      stderr: expect.stringContaining(`${takenPort} is taken`),
+    });
+    expect(await typesOf(log)).not.toContain('AccountOpened');
+  });
+});
+
+describe('the demo account', () => {
+  const TRIAL = microUsd(5_000_000n);
+
+  async function firstGateway() {
+    const data = temporaryFolder();
+    const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+    onTestFinished(() => log.close());
+    const configuration = { ...readConfiguration({ file: null, data, environment: {}, callsProviders: true }) };
+    const context: CommandContext = {
+      openEventLog: async () => log,
+      proveLedger: async () => ({ isWhole: true, error: null }),
+      compareClock: async () => null,
+      environment: {},
+      clock: Date.now,
+      write: () => undefined,
+      warn: () => undefined,
+    };
+    const gateway = await Gateway.start({
+      configuration: { ...configuration, listen: { host: '127.0.0.1', port: 0 } },
+      log,
+      logger: pino({ level: 'silent' }),
+      clock: Date.now,
+      monotonic: () => performance.now(),
+      onLedgerWhole: () => publishFirstCatalog(context, log, configuration),
+    });
+    onTestFinished(() => gateway.stop());
+    await gateway.whenReady();
+    const open = () => openDemoAccount(context, log, { gateway, trial: TRIAL });
+    const ask = async (key: string | null | undefined): Promise<number> => {
+      const body = JSON.stringify({ model: 'svc-mock', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] });
+      const headers = { 'x-api-key': String(key) };
+      const answer = await fetch(`${gateway.url}/v1/messages`, { method: 'POST', headers, body });
+      await answer.text();
+      return answer.status;
+    };
+    return { log, configuration, context, gateway, open, ask };
+  }
+
+  it('is opened by a gateway that is ready, and its key is told until something was asked with one', async () => {
+    const { log, configuration, gateway, open, ask } = await firstGateway();
+    expect(await typesOf(log)).not.toContain('AccountOpened');
+    const first = await open();
+    expect(first).toEqual({ accountId: 'acct_demo', key: expect.stringMatching(/^sk-svc-/) });
+    // The process that had it may have ended before anybody saw it.
+    const second = await open();
+    expect(second).toEqual({ accountId: 'acct_demo', key: null });
+    expect(banner('http://there', configuration, { begun: null, demo: second })).toMatch(
+      /\nNothing has been asked yet with the key of the demo account.* for another:\n\n {2}npm run gateway -- key issue acct_demo\n/,
+    );
+    expect(JSON.parse(readyLine('http://there', configuration, { begun: null, demo: second }))).toMatchObject(
+      second ?? {},
+    );
+    expect(await ask(first?.key)).toBe(200);
+    await gateway.whenSettled();
+    expect(await open()).toBeNull();
+    expect((await typesOf(log)).filter((type) => type === 'ApiKeyIssued')).toHaveLength(1);
+  });
+
+  it('that was opened by a start which ended before its key was issued gets it by the next', async () => {
+    const { log, gateway, open, ask } = await firstGateway();
+    const stopAtKey: EventLog['append'] = (stream, revision, events) => {
+      if (events.some(({ type }) => type === 'ApiKeyIssued')) throw new Error('killed here');
+      return append(stream, revision, events);
+    };
+    const append = log.append.bind(log);
+    log.append = stopAtKey;
+    await expect(open()).rejects.toThrow('killed here');
+    log.append = append;
+    expect(gateway.projections.accounts.read(accountId('acct_demo')).state).toMatchObject({ type: 'open', keys: {} });
+    expect(await ask((await open())?.key)).toBe(200);
+    expect((await typesOf(log)).filter((type) => type === 'AccountOpened')).toHaveLength(1);
+  });
+
+  it('is left alone where the ledger has anything of anybody else, or an operator has opened it', async () => {
+    const { log, context, gateway, open } = await firstGateway();
+    const another = { type: 'OpenAccount', kind: 'personal', trial: microUsd(0n), nowMs: 0 } as const;
+    for (const id of ['acct_ada', 'acct_demo'].map(accountId)) {
+      const opening = { ...another, accountId: id, email: 'ada@example.com', trialGrantId: grantId('grant_trial') };
+      const { position } = await runAccountCommand(context, log, id, opening);
+      if (position !== null) await gateway.projections.whenAt(position);
+      expect(await open()).toBeNull();
+    }
+    expect(await typesOf(log)).not.toContain('ApiKeyIssued');
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
