@@ -47,11 +47,14 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
     isOver = true;
     if (timer !== null) clearTimeout(timer);
     socket.off('data', count);
+    socket.off('close', over);
     socket.destroySoon = closeNow;
     if (isLast) closeNow();
   };
   request.once('end', over);
   request.once('close', over);
+  // Node has taken an answered request off its list, and tells it nothing of its connection any more.
+  socket.once('close', over);
   // A short body is most often there already.
   setImmediate(() => {
     if (isOver) return;

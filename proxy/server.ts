@@ -31,7 +31,6 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     http: { maxHeaderSize: LIMITS.requestHeadersBytesMax },
     routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: LIMITS.requestReceiveMs,
-    connectionTimeout: parts.relay.clientStallMs,
     exposeHeadRoutes: true,
     // A path that cannot be decoded matches no route.
     frameworkErrors: (error, request, reply) =>
@@ -44,7 +43,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   });
   countAnswers(app, parts.counts);
   boundConnections(app, parts.connections, { proxies: parts.trustedProxies, counts: parts.counts });
-  cutStalledClients(app);
+  cutStalledClients(app, parts.relay.clientStallMs);
   leaveBodiesUnread(app);
   readOnAfterAnswers(app);
   addCallerToRequests(app);

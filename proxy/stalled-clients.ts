@@ -1,18 +1,52 @@
-import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/**
- * Cuts the connection of a client that takes no byte of what waits for it, whatever answer that is of: it has left. The
- * time is that of Fastify's `connectionTimeout`, which Node begins anew whenever a byte comes or goes; an upstream that is
- * silent for as long leaves nothing waiting, and is none of the client's doing.
- */
-export function cutStalledClients(app: FastifyInstance): void {
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.raw.on('timeout', cutIfStalled);
-    done();
-  });
+/** As often is a connection looked at before it is cut: a gateway that itself stood still has looked once meanwhile. */
+const LOOKS = 4;
+
+interface Seen {
+  taken: string;
+  /** Looks in a row at which it had taken nothing since the one before. */
+  idleLooks: number;
 }
 
-function cutIfStalled(this: ServerResponse): void {
-  if (this.socket !== null && this.socket.writableLength > 0) this.destroy();
+/**
+ * Cuts the connection of a client that takes no byte of what waits for it, whatever answer that is of: it has left. What it
+ * sends meanwhile is no sign that it reads. An upstream that is silent for as long leaves nothing waiting, and is none of
+ * the client's doing.
+ *
+ * @param stallMs after which it is cut, and at the latest a half more
+ */
+export function cutStalledClients(app: FastifyInstance, stallMs: number): void {
+  const connections = new Map<Socket, Seen>();
+  app.server.on('connection', (connection: Socket) => {
+    connections.set(connection, { taken: '', idleLooks: 0 });
+    connection.once('close', () => connections.delete(connection));
+  });
+  const looks = setInterval(() => {
+    for (const [connection, seen] of connections) if (hasStalled(connection, seen)) connection.destroy();
+  }, stallMs / LOOKS);
+  looks.unref();
+  app.server.once('close', () => clearInterval(looks));
+}
+
+function hasStalled(connection: Socket, seen: Seen): boolean {
+  const taken = takenOf(connection);
+  seen.idleLooks = connection.writableLength > 0 && taken === seen.taken ? seen.idleLooks + 1 : 0;
+  seen.taken = taken;
+  return seen.idleLooks >= LOOKS;
+}
+
+interface WithHandle {
+  readonly _handle?: { readonly writeQueueSize?: number } | null;
+}
+
+/**
+ * What changes when the client takes something, and only then: the bytes of writes that are done, and of the one that is
+ * under way what is left. Node shows the latter to nobody, though its own time-outs go by it; without it, who reads a long
+ * answer slowly would be cut in the middle of one write.
+ */
+function takenOf(connection: Socket): string {
+  const { bytesWritten, writableLength } = connection;
+  return `${bytesWritten - writableLength}/${(connection as WithHandle)._handle?.writeQueueSize ?? 0}`;
 }

@@ -36,6 +36,8 @@ export function leaveBodiesUnread(app: FastifyInstance): void {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
   // Whoever asks whether to send a body gets the word when it is read, and else a refusal.
   app.server.on('checkContinue', (request, response) => app.routing(request, response));
+  // What else somebody expects is left aside (RFC 9110, 10.1.1), for Node's own answer has no envelope.
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response));
 }
 
 const BODY_TYPE = 'application/octet-stream';
@@ -89,7 +91,7 @@ export function readBody({ bodies, intake, counts }: Pick<GatewayParts, 'bodies'
       reply.hijack();
     });
     raw.once('error', () => undefined);
-    if (request.headers.expect !== undefined) reply.raw.writeContinue();
+    if (asksToContinue(request)) reply.raw.writeContinue();
   };
 }
 
@@ -105,6 +107,8 @@ export function bodyOf(request: FastifyRequest): ReadBody {
   if (body === null) throw new Error(`${request.url} was routed without a body`);
   return body;
 }
+
+const asksToContinue = ({ headers }: FastifyRequest): boolean => /^100-continue$/i.test(headers.expect ?? '');
 
 function announcedBytes({ headers }: FastifyRequest): number | null {
   const length = headers['content-length'];

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RestBounds, readOnAfterAnswers } from '../../proxy/rest-of-body.ts';
 import { leaveBodiesUnread } from '../../proxy/routes/read-body.ts';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
@@ -69,6 +69,7 @@ describe('a client that goes on sending when it has its answer', () => {
   let connection: Socket;
   let received: string;
   afterEach(async () => {
+    vi.useRealTimers();
     client.destroy();
     await app.close();
   });
@@ -118,6 +119,16 @@ describe('a client that goes on sending when it has its answer', () => {
       expect(statusesOf(received)).toEqual(['400']);
     },
   );
+
+  it.each(['', 'connection: close\r\n'])('and leaves holds nothing up any more (%#)', async (more) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    await ask({ bytesMax: 4 * MIB, ms: NEVER_MS }, `content-length: 100000\r\n${more}`);
+    await expect.poll(() => vi.getTimerCount()).toBe(1);
+    const over = new Promise((resolve) => connection.once('close', resolve));
+    client.destroy();
+    await over;
+    expect(vi.getTimerCount()).toBe(0);
+  });
 
   it('to its end within the bounds is served on, also after their time', async () => {
     await ask({ bytesMax: 4 * MIB, ms: 300 }, 'content-length: 100000\r\n');

@@ -8,6 +8,7 @@ import { cutStalledClients } from '../../proxy/stalled-clients.ts';
 
 const STALL_MS = 200;
 const MIB = 1024 * 1024;
+const LONG = Buffer.alloc(100 * MIB, 'x');
 
 let app: FastifyInstance;
 let client: Socket;
@@ -15,11 +16,12 @@ let connections: Socket[];
 let asked: PromiseWithResolvers<ServerResponse>;
 beforeEach(async () => {
   asked = Promise.withResolvers();
-  app = Fastify({ connectionTimeout: STALL_MS });
-  cutStalledClients(app);
+  app = Fastify();
+  cutStalledClients(app, STALL_MS);
   connections = [];
   app.server.on('connection', (connection) => connections.push(connection));
   app.get('/own', (_request, reply) => reply.send('x'.repeat(MIB)));
+  app.get('/long', (_request, reply) => reply.header('connection', 'close').send(LONG));
   app.get('/relayed', (_request, reply) => {
     reply.hijack();
     asked.resolve(reply.raw);
@@ -51,6 +53,19 @@ async function fill(response: ServerResponse): Promise<void> {
 }
 
 describe('a client that takes no byte', () => {
+  it.each([
+    ['a part of a further request', 'GET /relayed?', 'x'],
+    ['blank lines', '', '\r\n'],
+  ])('is cut though it sends: %s', async (_what, beginning, piece) => {
+    await ask('/relayed');
+    const response = await asked.promise;
+    await fill(response);
+    client.write(beginning + piece);
+    const sending = setInterval(() => client.write(piece), STALL_MS / 10);
+    await once(response, 'close').finally(() => clearInterval(sending));
+    expect(response.writableFinished).toBe(false);
+  });
+
   it('is cut after a time, however small what waits is', async () => {
     await ask('/relayed');
     const response = await asked.promise;
@@ -90,4 +105,22 @@ it('nobody is cut while nothing waits, for however long; and after that as befor
   client.pause();
   await fill(response);
   await once(response, 'close');
+});
+
+it('nobody is cut who takes a long answer slowly, though it is one write', async () => {
+  await ask('/long');
+  let taken = 0;
+  const step = 2 * MIB;
+  client.on('data', (piece) => {
+    if (Math.floor(taken / step) < Math.floor((taken + piece.length) / step)) client.pause();
+    taken += piece.length;
+  });
+  for (let round = 0; round < 30; round++) {
+    client.resume();
+    await delay(STALL_MS / 5);
+  }
+  expect(connections[0]?.destroyed).toBe(false);
+  client.removeAllListeners('data');
+  client.resume();
+  await once(client, 'end');
 });

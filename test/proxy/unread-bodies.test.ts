@@ -78,6 +78,22 @@ describe('a body that is not read', () => {
     expect(await ask('/nowhere', gateway.key)).toBe('404');
   });
 
+  it('whose sender expects what nobody knows is taken as any other', async () => {
+    const headers = { 'content-type': 'application/json', 'x-api-key': gateway.key, expect: '200-ok' };
+    const status = async (path: string, body: string) => {
+      const socket = await openSocket(gateway.url);
+      const fields = Object.entries({ ...headers, host: 'x', connection: 'close', 'content-length': body.length });
+      const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+      const pieces: Buffer[] = [];
+      socket.on('data', (piece) => pieces.push(piece));
+      socket.write(`POST ${path} HTTP/1.1\r\n${head}\r\n${body}`);
+      await once(socket, 'close');
+      return statusesOf(Buffer.concat(pieces).toString());
+    };
+    expect(await status('/v1/messages', JSON.stringify(asking('svc-mock')))).toEqual(['200']);
+    expect(await status('/nowhere', '{}')).toEqual(['404']);
+  });
+
   it('is passed over, and the connection serves on', async () => {
     const socket = await openSocket(gateway.url);
     const body = 'x'.repeat(MIB);
