@@ -2,18 +2,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Processes } from '../bench/processes.ts';
 import { type AttackSite, layOutAttackSite, NO_TRIAL } from './attack-site.ts';
 import { ATTACKS } from './attacks.ts';
-import { startReadmeNginx } from './readme-nginx.ts';
+import { README_FRONTS } from './readme-fronts.ts';
 import { bodyBytes, type Held, heldBy, watchBeside } from './watcher.ts';
 
 /**
- * Attacks from outside on a gateway that is a process of its own, straight and through the README's nginx. Beside each a
+ * Attacks from outside on a gateway that is a process of its own, straight and through what the README puts in front. Beside each a
  * client pays and is served; afterwards the gateway holds no more than before.
  */
 const MEMORY_AFTER_MIB_MAX = 500;
 const DESCRIPTORS_MORE_MAX = 16;
 const processes = new Processes();
 let site: AttackSite;
-let nginx: string | null = null;
+const urls: Record<string, string | null> = {};
 /** Once everything that it needs for itself is loaded. */
 let before: Held;
 beforeAll(async () => {
@@ -23,19 +23,32 @@ beforeAll(async () => {
     () => ATTACKS['a million wrong elements']?.run({ url: site.url, key: site.brokeKey }) ?? Promise.resolve(),
   );
   before = heldBy(site.pid);
-  nginx = await startReadmeNginx(processes, site.url);
-  if (nginx === null)
-    process.stderr.write('skipped: nginx is not installed, attacks go straight to the gateway alone\n');
+  urls.straight = site.url;
+  for (const [name, start] of Object.entries(README_FRONTS)) {
+    urls[name] = await start(processes, site.url);
+    if (urls[name] === null) process.stderr.write(`skipped: ${name} is not installed, no attacks go through it\n`);
+  }
 });
 afterAll(async () => {
   await site.close();
   await processes.stopAll();
 });
 
-describe.each(['straight', 'through nginx'])('%s', (way) => {
-  it.for(Object.entries(ATTACKS))('a client that pays is served beside %s', async ([, attack], { skip }) => {
-    const url = way === 'straight' ? site.url : nginx;
-    if (url === null) return skip('nginx is not installed');
+/** One front with all of it is enough to tell; with the other what bodies and connections are to it. */
+const THROUGH_CADDY: readonly string[] = [
+  'bodies of strangers',
+  'long bodies to be counted',
+  'bodies that do not come',
+  'connections that say nothing',
+  'clients that leave in the middle of a body',
+];
+const attacksBy = (way: string) =>
+  Object.entries(ATTACKS).filter(([name]) => way !== 'caddy' || THROUGH_CADDY.includes(name));
+
+describe.each(['straight', 'nginx', 'caddy'])('%s', (way) => {
+  it.for(attacksBy(way))('a client that pays is served beside %s', async ([, attack], { skip }) => {
+    const url = urls[way] ?? null;
+    if (url === null) return skip(`${way} is not installed`);
     const start = heldBy(site.pid);
     let mostMib = 0;
     const watching = setInterval(() => {

@@ -1,16 +1,16 @@
-import { accessSync, constants, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { installedProgram } from '../installed-program.ts';
 import { childrenOf } from '../process-usage.ts';
 import { freePort, type Processes } from '../processes.ts';
 import type { Contender } from './contender.ts';
 
-const PLACES = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
 const WORKER_TRIES_MAX = 40;
 
 /** nginx as it is set up for streams; null where it is not installed (NGINX names one that is elsewhere). */
 export async function startNginx(processes: Processes, upstreamPort: number): Promise<Contender | null> {
-  const program = nginxProgram();
+  const program = installedProgram('nginx');
   if (program === null) return null;
   const port = await freePort();
   const configuration = join(processes.folder, 'nginx.conf');
@@ -33,10 +33,6 @@ export async function startNginx(processes: Processes, upstreamPort: number): Pr
     needsWarmUp: false,
   };
 }
-
-/** Where nginx is; null where it is not installed. */
-export const nginxProgram = (): string | null =>
-  [process.env.NGINX ?? '', ...PLACES.map((place) => join(place, 'nginx'))].find(isExecutable) ?? null;
 
 const configurationOf = (folder: string, port: number, upstreamPort: number): string => `
 daemon off;
@@ -78,14 +74,4 @@ async function workersOf(master: number): Promise<number[]> {
     await setTimeout(50);
   }
   throw new Error('nginx has no worker');
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    // Not there: the next place.
-    return false;
-  }
 }
