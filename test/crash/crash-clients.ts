@@ -14,6 +14,8 @@ export interface CrashClientsOptions {
   readonly restMsMax?: number;
   /** What some of the requests are; plain ones only where it is left out. */
   readonly cases?: readonly RequestCase[];
+  /** Of what is waited for, none comes for so long: then it is not waited for any more. */
+  readonly standstillMs?: number;
 }
 
 const CLIENTS_PER_KEY = 3;
@@ -21,8 +23,8 @@ const CLIENTS_PER_KEY = 3;
 const RETRY_MS = 15;
 /** After an answer that says to come back later: SDKs wait about as long. */
 const OVERLOADED_MS = 400;
-/** So long clients may get no answer at all before `untilSent` no longer waits for them. */
-const STANDSTILL_MS = 60_000;
+/** A gateway on a machine that is busy with other things may refuse everybody for a while, and tells them to come back. */
+const STANDSTILL_MS = 120_000;
 /** Clients with fewer slots left than this get one more key when keys are refilled. */
 const SLOTS_LEFT_MIN = 120;
 
@@ -36,13 +38,16 @@ export class CrashClients {
   readonly #running: Promise<unknown>;
   readonly #restMsMax: number;
   readonly #cases: readonly RequestCase[];
+  readonly #standstillMs: number;
   #urls: readonly string[] = [];
   #urlWanted = Promise.withResolvers<void>();
   #isStopping = false;
   #requests = 0;
 
-  constructor({ random, keys, models, restMsMax = 0, cases = [] }: CrashClientsOptions) {
+  constructor(options: CrashClientsOptions) {
+    const { random, keys, models, restMsMax = 0, cases = [], standstillMs = STANDSTILL_MS } = options;
     this.#cases = cases;
+    this.#standstillMs = standstillMs;
     this.#restMsMax = restMsMax;
     this.#slots = keys.map((key) => new RequestSlots(key, models));
     const clients = this.#slots.flatMap((slots) =>
@@ -75,14 +80,17 @@ export class CrashClients {
     for (const slots of this.#slots) if (slots.left < SLOTS_LEFT_MIN) slots.addKey(await issueKey(slots.accountId));
   }
 
-  /** Resolves when so many requests have ended in all. @throws Error when none has ended for a minute */
+  /** Resolves when so many requests have ended in all. @throws Error when none has for two minutes */
   untilSent(count: number): Promise<void> {
     return this.#untilCounted(count, () => true);
   }
 
-  /** Resolves when so many have been answered with 200 and heard to the end. @throws Error when none has ended for a minute */
-  untilServed(count: number): Promise<void> {
-    return this.#untilCounted(count, ({ status, heard }) => status === 200 && heard === 'complete');
+  /**
+   * Resolves when so many have been answered with 200 and heard to the end. What is refused uses up keys, too: further
+   * ones are issued meanwhile. @throws Error when none has for two minutes
+   */
+  untilServed(count: number, issueKey: (accountId: string) => Promise<ClientKey>): Promise<void> {
+    return this.#untilCounted(count, isServed, () => this.refillKeys(issueKey));
   }
 
   /** Lets every client finish what it is at. @throws Error when one of them failed. */
@@ -92,15 +100,27 @@ export class CrashClients {
     await this.#running;
   }
 
-  async #untilCounted(count: number, counts: (request: SentRequest) => boolean): Promise<void> {
-    let seen = this.sent.length;
+  async #untilCounted(
+    count: number,
+    counts: (request: SentRequest) => boolean,
+    meanwhile?: () => Promise<void>,
+  ): Promise<void> {
+    let counted = -1;
     let sinceMs = performance.now();
-    while (this.sent.filter(counts).length < count) {
+    for (;;) {
+      const now = this.sent.filter(counts).length;
+      if (now >= count) return;
+      if (now > counted) [counted, sinceMs] = [now, performance.now()];
+      if (performance.now() - sinceMs > this.#standstillMs) throw new Error(this.#standstill(counted, count));
+      await meanwhile?.();
       await delay(RETRY_MS);
-      if (this.sent.length > seen) [seen, sinceMs] = [this.sent.length, performance.now()];
-      if (performance.now() - sinceMs > STANDSTILL_MS)
-        throw new Error(`${seen} requests have ended, ${count} were waited for, and none has for ${STANDSTILL_MS} ms`);
     }
+  }
+
+  #standstill(counted: number, count: number): string {
+    const answers = Map.groupBy(this.sent, ({ status, errorType }) => `${status} ${errorType ?? ''}`.trim());
+    const told = [...answers].map(([answer, same]) => `${same.length} of ${answer}`).join(', ');
+    return `${counted} of ${count} that were waited for have come, and none for ${this.#standstillMs} ms; ended: ${told}`;
   }
 
   async #run(slots: RequestSlots, random: SeededRandom): Promise<void> {
@@ -124,3 +144,5 @@ export class CrashClients {
     }
   }
 }
+
+const isServed = ({ status, heard }: SentRequest): boolean => status === 200 && heard === 'complete';

@@ -51,6 +51,8 @@ const GRANT_SHARE = 0.6;
 const REQUESTS_PER_LIFE_MIN = 12;
 /** After the last kill clients go on for so long at least before they stop. */
 const LAST_LIFE_MS = 1_000;
+const KEY_KNOWN_MS_MAX = 60_000;
+const KEY_LOOK_MS = 50;
 
 /**
  * Kills a gateway under mixed load again and again, each at an instant that the seed draws, starts it on the same
@@ -93,7 +95,7 @@ export async function crashRun(options: CrashRunOptions): Promise<CrashAudit> {
     const { life: last, url } = await supervised.untilReady(start);
     clients.useGateways([url]);
     await delay(LAST_LIFE_MS);
-    await clients.untilServed(options.servedMin ?? 0);
+    await clients.untilServed(options.servedMin ?? 0, (accountId) => issueKnownKey(site, url, accountId));
     await clients.stop();
     await watch.stop();
     await site.calmLog();
@@ -134,6 +136,18 @@ async function firstKeys(site: CrashSite): Promise<ClientKey[]> {
     return keys;
   };
   return (await Promise.all(site.accountIds.map(issueOf))).flat();
+}
+
+/** A key that the gateway knows already: no client is told otherwise. */
+async function issueKnownKey(site: CrashSite, url: string, accountId: string): Promise<ClientKey> {
+  const issued = await site.issueKey(accountId);
+  const untilMs = Date.now() + KEY_KNOWN_MS_MAX;
+  for (;;) {
+    const { status } = await fetch(`${url}/me`, { headers: { 'x-api-key': issued.key } });
+    if (status === 200) return issued;
+    if (Date.now() > untilMs) throw new Error(`${url} answers ${status} to the key ${issued.keyId} still`);
+    await delay(KEY_LOOK_MS);
+  }
 }
 
 interface Lives {
