@@ -11,6 +11,7 @@ type StartedParts = Pick<
 export const CANNOT = Object.freeze({
   compareLedger: 'the ledger cannot be compared with what this data folder knows of it',
   followLedger: 'the views cannot follow the ledger',
+  useLog: 'the event log cannot be used any more',
   writeJournal: 'the journal of usage cannot be written',
 });
 

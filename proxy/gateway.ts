@@ -113,6 +113,13 @@ export class Gateway {
     this.#unusable(error instanceof LedgerLostError ? error : new UnusableError(CANNOT.followLedger, error));
   }
 
+  /** Nothing more is settled, and whoever waits for the log would wait for ever. */
+  logLost(error: Error): void {
+    // The end waits for no settlement then: the journal has it.
+    this.#process.availability.appendsFail();
+    this.#unusable(new UnusableError(CANNOT.useLog, error));
+  }
+
   /** The views follow their feed, or do so again. */
   logInSight(): void {
     const { options, ledgerWatch, settlement } = this.#process;

@@ -55,7 +55,11 @@ async function openEventLog(
   isFollowing = follower !== undefined;
   // A command looks at little, and is soon done; what is served from has to be whole.
   if (eventLog.kind === 'sqlite')
-    return openSqliteEventLog({ path: join(data, 'ledger.db'), isServedFrom: follower !== undefined });
+    return openSqliteEventLog({
+      path: join(data, 'ledger.db'),
+      isServedFrom: follower !== undefined,
+      ...(follower === undefined ? {} : { onLost: follower.onLost }),
+    });
   const { connectionString } = eventLog;
   // Loaded here, because its driver is a third of what a command loads, and most commands run over an embedded log.
   const { openEventStoreDbEventLog } = await import('../ledger/event-log/eventstoredb/eventstoredb-event-log.ts');

@@ -42,6 +42,8 @@ export interface LogFollower {
   readonly logger: Logger;
   /** What is wrong with the log or with what it lets this program do, one line each; each says what to mend. */
   readonly onFaults: (faults: readonly string[]) => void;
+  /** Nothing can be read from the log, or written to it, by this process any more; one that starts may. */
+  readonly onLost: (error: Error) => void;
 }
 
 /** Options that every command takes; commander puts those of the program and of the command together. */

@@ -41,6 +41,10 @@ export async function runRelayCommand({ configuration, kafka, context, claimMs }
         faults = new CommandError(`the event log cannot be used as it is:\n${lines.join('\n')}`, EXIT.unavailable);
         stop.abort();
       },
+      onLost: (error) => {
+        faults ??= new CommandError(`the event log cannot be used any more: ${error.message}`, EXIT.unavailable);
+        stop.abort();
+      },
     });
     try {
       await refuseLost(log, { configuration, context, logger, signal: stop.signal });

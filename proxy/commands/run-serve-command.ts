@@ -8,9 +8,11 @@ import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { proveListenable } from '../../ledger/listening.ts';
 import { programLogger } from '../../ledger/program-logger.ts';
 import { tightenFolder } from '../../ledger/tighten-folder.ts';
+import { CANNOT } from '../become-ready.ts';
 import { Gateway } from '../gateway.ts';
 import { listenedPlaces } from '../listened-places.ts';
 import { loopDelayOfProcess } from '../loop-delay.ts';
+import { UnusableError } from '../unusable-error.ts';
 import { openDemoAccount, publishFirstCatalog } from './first-run.ts';
 import { banner, readyLine } from './ready-words.ts';
 
@@ -41,7 +43,8 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   unusable.promise.catch(() => undefined);
   const onFaults = (faults: readonly string[]): void =>
     unusable.reject(new CommandError(`the event log cannot be used as it is:\n${faults.join('\n')}`, EXIT.unavailable));
-  const log = await context.openEventLog(configuration, { logger, onFaults });
+  let onLost = (error: Error): void => unusable.reject(new UnusableError(CANNOT.useLog, error));
+  const log = await context.openEventLog(configuration, { logger, onFaults, onLost: (error) => onLost(error) });
   if (begun !== null) logger.info({ ledger: begun }, 'a new ledger was begun');
   try {
     const onUnusable = (error: Error): void => unusable.reject(error);
@@ -55,6 +58,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       onLedgerWhole: () => publishFirstCatalog(context, log, configuration),
       onUnusable,
     });
+    onLost = (error) => gateway.logLost(error);
     const interrupted = new AbortController();
     const stopped = Promise.race([
       stopOnSignal(gateway, logger, interrupted),

@@ -71,3 +71,18 @@ describe.runIf(process.platform === 'linux')('a gateway whose journal cannot be 
     await gateway.log.close();
   });
 });
+
+describe('a gateway that can use its event log no more', () => {
+  it('is not healthy, admits nothing and is told to end', async () => {
+    const unusable: string[] = [];
+    const gateway = await startTestGateway({ onUnusable: ({ message }) => unusable.push(message) });
+    onTestFinished(() => gateway.stop());
+    gateway.gateway.logLost(new Error('the thread that writes ledger.db has ended'));
+    expect(unusable).toEqual(['the event log cannot be used any more: the thread that writes ledger.db has ended']);
+    expect(await get(gateway, '/healthz')).toMatchObject({
+      status: 503,
+      body: { ok: false, reason: 'the event log cannot be used any more; the log of this gateway says why' },
+    });
+    refusalOf(await post(gateway, '/v1/messages', asking('svc-mock')), 529);
+  });
+});

@@ -7,6 +7,7 @@ export class LogThread<Message, Answer> {
   readonly #worker: Worker;
   /** With what ended it. */
   readonly #hasEnded: Promise<Error>;
+  #isClosing = false;
 
   /** Starts the thread; `open` is the first thing to ask of it. */
   constructor(module: URL, data: ThreadData) {
@@ -31,12 +32,20 @@ export class LogThread<Message, Answer> {
     void this.#hasEnded.then(onEnded);
   }
 
+  /** @param onLost told when the thread ends though nobody has closed it: another is started by a process that starts */
+  watch(onLost: (cause: Error) => void): void {
+    void this.#hasEnded.then((cause) => {
+      if (!this.#isClosing) onLost(cause);
+    });
+  }
+
   send(message: Message): void {
     this.#worker.postMessage(message);
   }
 
   /** Resolves when the thread has answered everything it was sent, let go of the file, and ended. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     this.#worker.postMessage(CLOSE);
     await this.#hasEnded;
   }

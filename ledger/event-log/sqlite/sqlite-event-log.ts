@@ -25,6 +25,8 @@ export interface SqliteEventLogOptions {
   readonly busyMs?: number;
   /** Its events are counted before it is opened, whatever lies beside it: about a second a gigabyte. */
   readonly isServedFrom?: boolean;
+  /** Told when one of its threads has ended by itself: what it is asked then is refused, for ever. */
+  readonly onLost?: (error: Error) => void;
 }
 
 /**
@@ -53,6 +55,8 @@ export async function openSqliteEventLog(options: SqliteEventLogOptions): Promis
     const written = await writer.open();
     const read = await reader.open();
     if (read !== written) throw new EventLogError('unavailable', `${path} was replaced while it was opened`);
+    writer.watch((cause) => options.onLost?.(lost('writes', path, cause)));
+    reader.watch((cause) => options.onLost?.(lost('reads', path, cause)));
     return new SqliteEventLog(writer, reader, pollIntervalMs);
   } catch (fault) {
     await reader.close();
@@ -60,6 +64,9 @@ export async function openSqliteEventLog(options: SqliteEventLogOptions): Promis
     throw fault;
   }
 }
+
+const lost = (does: 'reads' | 'writes', path: string, cause: Error): Error =>
+  new Error(`the thread that ${does} ${path} has ended: ${cause.message}`, { cause });
 
 class SqliteEventLog implements EventLog {
   readonly #writer: LogWriter;
