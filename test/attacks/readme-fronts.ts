@@ -34,8 +34,9 @@ async function startReadmeCaddy(processes: Processes, gatewayUrl: string): Promi
   const { folder } = processes;
   const file = join(folder, 'readme-Caddyfile');
   const site = exampleOf('gateway.example')
-    .replace('gateway.example {', `http://127.0.0.1:${port} {`)
+    .replace('gateway.example {', `http://:${port} {\n        bind 127.0.0.1`)
     .replace('127.0.0.1:8787', new URL(gatewayUrl).host);
+  // By whatever name it is called, as nginx's only server is.
   if (!site.includes(`:${port} {`) || !site.includes(new URL(gatewayUrl).host))
     throw new Error('the caddy example of the README is not the one that this test knows');
   writeFileSync(file, `{\n  admin off\n}\n${site}`);
