@@ -26,7 +26,12 @@ export const ERROR_TABLE = {
   internal: entry(500, 'api_error', 1, 'a fault of the gateway; the log has it under the request id'),
   upstream_failed: entry(502, 'api_error', 1, 'no upstream of the model answered usefully'),
   upstream_refused_gateway: entry(502, 'api_error', null, "the upstream refused the gateway's own credential"),
-  upstream_overloaded: entry(529, 'overloaded_error', 2, 'every upstream of the model is overloaded'),
+  upstream_overloaded: entry(
+    529,
+    'overloaded_error',
+    2,
+    'an upstream of the model is overloaded, and none has answered',
+  ),
   gateway_overloaded: entry(529, 'overloaded_error', 1, 'a bound of the gateway is reached; the message says which'),
   not_ready: entry(529, 'overloaded_error', 5, 'the gateway has not caught up with its ledger yet'),
 } as const satisfies Record<string, ErrorEntry>;
@@ -82,10 +87,14 @@ export function refusal(code: ErrorCode, message: string, retryAfterS?: number):
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The headers that SDKs retry by, or do not: `x-should-retry` is obeyed before the status is looked at. */
-export function retryHeaders({ code, retryAfterS }: Refusal): Readonly<Record<string, string>> {
-  const seconds = retryAfterS ?? ERROR_TABLE[code].retryAfterS;
+export function retryHeaders(refused: Refusal): Readonly<Record<string, string>> {
+  const seconds = retryAfterOf(refused);
   return seconds === null ? NEVER_AGAIN : { 'x-should-retry': 'true', 'retry-after': String(seconds) };
 }
+
+/** After how many seconds another try may succeed; null where none can. */
+export const retryAfterOf = ({ code, retryAfterS }: Refusal): number | null =>
+  retryAfterS ?? ERROR_TABLE[code].retryAfterS;
 
 /** Of what would fail again in the same way. */
 const NEVER_AGAIN: Readonly<Record<string, string>> = { 'x-should-retry': 'false' };

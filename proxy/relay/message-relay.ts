@@ -21,7 +21,14 @@ import { RefusedBody } from './refused-body.ts';
 import type { RelayParts } from './relay-parts.ts';
 import type { RelayedRequest } from './relayed-request.ts';
 import { UpstreamAttempt } from './upstream-attempt.ts';
-import { isGatewaysFault, isPassedOn, refusalForFailure, refusalForStatus, UNREADABLE } from './upstream-refusal.ts';
+import {
+  isGatewaysFault,
+  isPassedOn,
+  refusalForFailure,
+  refusalForStatus,
+  UNREADABLE,
+  worthTelling,
+} from './upstream-refusal.ts';
 import { WholeAnswer } from './whole-answer.ts';
 
 const TOO_LONG = { error: `the answer is longer than ${LIMITS.answerBytesMax} bytes` };
@@ -51,6 +58,8 @@ export class MessageRelay {
   #pieces: Buffer[] = [];
   /** Of an answer that is no stream, until it goes out. */
   #whole: WholeAnswer | null = null;
+  /** Of all deployments that have failed. */
+  #told: Refusal | null = null;
   /** Of a head that is passed on. */
   #refused: RefusedBody | null = null;
   /** Some upstream may have seen the request. */
@@ -264,6 +273,7 @@ export class MessageRelay {
     this.#parts.logger[level]({ requestId, provider, ...cause }, 'an upstream did not answer');
     this.#attempt.leave();
     this.#control = null;
+    this.#told = worthTelling(this.#told, refused);
     const next = this.#attempt.index + 1;
     const hasNext = next < this.#request.deployments.length && !this.#isClientGone;
     // The upstream has been waited for: meanwhile the key may have been revoked, or the account suspended.
@@ -278,7 +288,7 @@ export class MessageRelay {
       this.#attempt.send();
       return;
     }
-    this.#refuse(refusedNow ?? refused);
+    this.#refuse(refusedNow ?? this.#told);
   }
 
   #refuse(refused: Refusal): void {

@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../../contracts/errors.ts';
+import { type ErrorCode, type Refusal, refusal, retryAfterOf } from '../../contracts/errors.ts';
 import type { UpstreamErrorKind } from '../upstream/upstream.ts';
 
 /** Statuses that are the caller's matter and are passed on, with their message. */
@@ -14,7 +14,28 @@ export const isPassedOn = (status: number): boolean => PASSED_ON.has(status);
 
 export const isGatewaysFault = (status: number): boolean => CREDENTIAL.has(status);
 
-/** What the client is told when no deployment of the model answered, by how the last one failed. */
+/**
+ * Of how several deployments of a model failed, what the client is told: the same whichever failed first. What is worth
+ * another try goes before what is not, an overload before other failures; of two alike the one that is over sooner.
+ */
+export function worthTelling(one: Refusal | null, other: Refusal): Refusal {
+  if (one === null) return other;
+  const order = TOLD_FIRST.indexOf(one.code) - TOLD_FIRST.indexOf(other.code) || waitS(one) - waitS(other);
+  if (order !== 0) return order < 0 ? one : other;
+  return one.message <= other.message ? one : other;
+}
+
+const waitS = (refused: Refusal): number => retryAfterOf(refused) ?? 0;
+
+/** All codes that the failure of a deployment has. */
+const TOLD_FIRST: readonly ErrorCode[] = [
+  'upstream_overloaded',
+  'gateway_overloaded',
+  'upstream_failed',
+  'upstream_refused_gateway',
+];
+
+/** How a deployment failed that answered with this status. */
 export function refusalForStatus(status: number, retryAfterS: number | null): Refusal {
   if (OVERLOADED.has(status)) {
     const after = Math.min(Math.max(retryAfterS ?? RETRY_AFTER_S, 1), RETRY_AFTER_MAX_S);

@@ -11,7 +11,7 @@ import { CallingClient } from '../calling-client.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
 import { saidRefusal } from '../relay/said-refusal.ts';
-import { isGatewaysFault, refusalForStatus } from '../relay/upstream-refusal.ts';
+import { isGatewaysFault, refusalForStatus, worthTelling } from '../relay/upstream-refusal.ts';
 import { readFacts } from '../request-body/read-facts.ts';
 import { type CountRequest, type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -121,7 +121,7 @@ async function countAtFirstThatAnswers(
   parts: GatewayParts,
 ): Promise<Count | Refusal | null> {
   const version = headerOf(headers, 'anthropic-version');
-  let last: Refusal | null = null;
+  let told: Refusal | null = null;
   for (const deployment of deployments) {
     const result = await countUpstream(deployment, { ...count, version });
     if (result.type === 'counted') return result;
@@ -133,9 +133,9 @@ async function countAtFirstThatAnswers(
     const provider = deployment.upstream.name;
     parts.logger[isOurs ? 'error' : 'warn']({ requestId: id, provider, ...cause }, 'an upstream did not count');
     const isBusy = result.type === 'answered' && result.status === TOO_MANY_REQUESTS;
-    if (isBusy) last = refusalForStatus(result.status, result.headers.retryAfterS);
+    if (isBusy) told = worthTelling(told, refusalForStatus(result.status, result.headers.retryAfterS));
   }
-  return last;
+  return told;
 }
 
 /** An estimate says that it is one. */

@@ -264,12 +264,24 @@ describe('the upstream fails before the first byte', () => {
     expect(upstream.requests).toHaveLength(2);
   });
 
-  it('at all its places: the last failure decides', async () => {
+  it.each([
+    [529, 401, 529, '2'],
+    [500, 401, 502, '1'],
+    [500, 529, 529, '2'],
+    [403, 401, 502, null],
+  ])('at both its places, by %i and %i: told alike in either order', async (one, other, status, retryAfter) => {
     await start();
-    upstream.answerWith(({ body }) => (body.includes('first-place') ? failure(500) : failure(529)));
-    const answer = await postMessage(gateway, { model: 'opal-twice' });
-    expect(answer.status).toBe(529);
-    expect((await recorded(gateway)).usages).toHaveLength(1);
+    for (const [first, second] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      upstream.answerWith(({ body }) => failure(body.includes('first-place') ? first : second));
+      const answer = await postMessage(gateway, { model: 'opal-twice' });
+      await answer.rest();
+      const { 'x-should-retry': shouldRetry, 'retry-after': after = null } = answer.headers;
+      expect([answer.status, shouldRetry, after]).toEqual([status, String(retryAfter !== null), retryAfter]);
+    }
+    expect((await recorded(gateway)).usages).toHaveLength(2);
   });
 });
 

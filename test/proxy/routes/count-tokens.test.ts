@@ -130,6 +130,20 @@ describe('an upstream that does not count', () => {
     expect(upstream.requests.length).toBe(sent + 2);
   });
 
+  it('has two places that failed: told alike in either order', async () => {
+    const busy = failure(429, {}, { 'retry-after': '7' });
+    for (const [first, second] of [
+      [busy, failure(401)],
+      [failure(401), busy],
+      [busy, failure(429, {}, { 'retry-after': '20' })],
+      [failure(429, {}, { 'retry-after': '20' }), busy],
+    ] as const) {
+      upstream.answerWith((request) => (request.body.includes('first-place') ? first : second));
+      const { status, headers } = await count({ model: 'opal-twice' });
+      expect([status, headers['retry-after']]).toEqual([529, '7']);
+    }
+  });
+
   it('says 400 at the first place: the second is not asked', async () => {
     upstream.answerWith(failure(400));
     const sent = upstream.requests.length;
