@@ -83,9 +83,6 @@ export function refusal(code: ErrorCode, message: string, retryAfterS?: number):
     : { type: 'refusal', code, message, retryAfterS };
 }
 
-/** The content type of every answer of our own. */
-export const JSON_TYPE = 'application/json; charset=utf-8';
-
 /** The headers that SDKs retry by, or do not: `x-should-retry` is obeyed before the status is looked at. */
 export function retryHeaders(refused: Refusal): Readonly<Record<string, string>> {
   const seconds = retryAfterOf(refused);

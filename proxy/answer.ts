@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import { ERROR_TABLE, errorEnvelope, JSON_TYPE, type Refusal, retryHeaders } from '../contracts/errors.ts';
+import { ERROR_TABLE, errorEnvelope, type Refusal, retryHeaders } from '../contracts/errors.ts';
+import { JSON_TYPE } from '../contracts/media-types.ts';
 
 /** Sends one of our own answers. Every answer carries `request-id`. */
 export function answer(reply: FastifyReply, body: unknown): FastifyReply {

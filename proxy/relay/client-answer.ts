@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { ERROR_TABLE, errorEnvelope, JSON_TYPE, type Refusal, refusal, retryHeaders } from '../../contracts/errors.ts';
+import { ERROR_TABLE, errorEnvelope, type Refusal, refusal, retryHeaders } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
+import { EVENT_STREAM_TYPE, JSON_TYPE } from '../../contracts/media-types.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
 import type { RelayedRequest } from './relayed-request.ts';
 
@@ -35,13 +36,15 @@ export class ClientAnswer {
 
   /**
    * The answer's own headers are an allow-list; the upstream's credentials, limits and cookies never pass. The length of
-   * a stream is not announced: an error event may have to follow.
+   * a stream is not announced: an error event may have to follow. One that came without a type goes out with the type that it was
+   * read as: SDKs go by it.
    */
   begin({ contentType, contentLength }: UpstreamHeaders, isStream: boolean): void {
     this.#hasBegun = true;
     this.#isStream = isStream;
     this.#isLengthKnown = contentLength !== null && !isStream;
-    const headers = ['content-type', contentType, ...this.#ownHeaders()];
+    const type = contentType.trim() === '' ? (isStream ? EVENT_STREAM_TYPE : JSON_TYPE) : contentType;
+    const headers = ['content-type', type, ...this.#ownHeaders()];
     if (isStream) headers.push(...UNBUFFERED);
     if (this.#isLengthKnown) headers.push('content-length', String(contentLength));
     this.#response.writeHead(200, headers);

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../../contracts/limits.ts';
+import { EVENT_STREAM_TYPE } from '../../contracts/media-types.ts';
 import type { Message } from '../../contracts/messages.ts';
 import type { BodyThreads, MockAnswer } from '../request-body/body-threads.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
@@ -62,7 +63,7 @@ async function copyOf({ pieces }: RequestBytes): Promise<Buffer[]> {
 }
 
 function answer({ message, isStream }: MockAnswer, receiver: UpstreamReceiver): void {
-  if (isStream) play(streamOf(message), 'text/event-stream; charset=utf-8', message.id, receiver);
+  if (isStream) play(streamOf(message), EVENT_STREAM_TYPE, message.id, receiver);
   else play([json(message)], 'application/json', message.id, receiver);
 }
 

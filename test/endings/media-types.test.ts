@@ -25,6 +25,7 @@ it.each([['text/event-stream'], ['Text/Event-Stream; charset=UTF-8'], [' text/ev
     const chunks = streamEvents({ tokens });
     upstream.answerWith([head(200, type === undefined ? {} : { 'content-type': type }), ...chunks.map(write), end]);
     const answer = await postMessage(gateway, { stream: true });
+    expect(answer.headers['content-type']).toBe(type?.trim() ?? 'text/event-stream; charset=utf-8');
     const { body, isCut } = await answer.restOrCut();
     expect([body.equals(Buffer.concat(chunks.map((chunk) => Buffer.from(chunk)))), isCut]).toEqual([true, false]);
     await expect.poll(async () => (await recorded(gateway)).usages).toMatchObject([{ outcome: 'completed', tokens }]);
@@ -34,7 +35,9 @@ it.each([['text/event-stream'], ['Text/Event-Stream; charset=UTF-8'], [' text/ev
 it('an answer without a media type to a request for no stream is read as JSON', async () => {
   const bytes = JSON.stringify(message({ tokens }));
   upstream.answerWith([head(200, { 'content-length': Buffer.byteLength(bytes) }), write(bytes), end]);
-  await (await postMessage(gateway)).rest();
+  const answer = await postMessage(gateway);
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  await answer.rest();
   await expect.poll(async () => (await recorded(gateway)).usages).toMatchObject([{ outcome: 'completed', tokens }]);
 });
 
