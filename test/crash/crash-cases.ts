@@ -1,7 +1,7 @@
 import { REQUEST_CASES, type RequestCase } from './planned-cases.ts';
 
 /** What is done to a gateway's world beside its requests; each is a run of its own. */
-export const SCENES = ['copied-folder', 'moved-clock', 'rolled-back'] as const;
+export const SCENES = ['copied-folder', 'moved-clock', 'rolled-back', 'full-disk', 'few-descriptors'] as const;
 export type SceneName = (typeof SCENES)[number];
 
 /** Everything that `--cases` can name. `meanwhile`: operators grant credits that end and move limits beside the load. */

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { casesFrom, requestCases, type SceneName, scenesOf } from './crash-cases.ts';
 import { type CrashAudit, crashRun } from './crash-run.ts';
-import { playScene } from './scenes/play-scene.ts';
+import { notPlayable, playScene } from './scenes/play-scene.ts';
 
 /**
  * `npm run crash -- --kills 50 --seed 7 --seconds-between 1 --log eventstoredb --cases all --data DIR`: the long run. It prints a summary and ends
@@ -58,6 +58,11 @@ else if (values.data === undefined) rmSync(folder, { recursive: true, force: tru
 
 /** A scene has a folder of its own in the run's. */
 async function scene(name: SceneName): Promise<void> {
+  const obstacle = notPlayable(name);
+  if (obstacle !== null) {
+    process.stdout.write(`${name}: left out: ${obstacle}\n`);
+    return;
+  }
   const sceneFolder = join(folder, name);
   mkdirSync(sceneFolder, { recursive: true });
   const say = (text: string): void => {
