@@ -197,7 +197,7 @@ const configurationSchema = z.strictObject({
   trustedProxies: z.array(addressRange).default(['127.0.0.0/8', '::1/128']),
   /**
    * Bytes of request bodies that there may be at once, from their arrival to their request's end, and of JSON answers
-   * that are kept until they are whole: in all, and of one account. Past the first a request is answered with 529, past the
+   * that are kept until they are whole: in all, and of one account; of all that never paid half of all together. Past the first a request is answered with 529, past the
    * other with 429; an answer goes out as it comes.
    */
   bodies: z

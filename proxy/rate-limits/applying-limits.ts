@@ -1,5 +1,6 @@
 import type { RateLimitSet, RateLimitsConfiguration } from '../../contracts/rate-limits.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
+import { hasPaid } from '../../ledger/account/has-paid.ts';
 
 /** What applies to a caller on this proxy. */
 export interface ApplyingLimits {
@@ -40,10 +41,6 @@ export class LimitsByAccount {
     return made;
   }
 }
-
-/** Also where all of it is used up, has expired or was revoked. */
-const hasPaid = ({ grants }: Pick<OpenAccount, 'grants'>): boolean =>
-  grants.some(({ source }) => source === 'purchase' || source === 'plan');
 
 function partOf(limits: RateLimitSet, part: number, of: number): RateLimitSet {
   const share = (limit: number): number => Math.max(1, Math.floor((limit * part) / of));

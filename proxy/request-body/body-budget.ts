@@ -6,14 +6,23 @@ export interface BodyBudgetOptions {
   readonly maxBytesPerAccount: number;
 }
 
+/** Whose a body is. */
+export interface BodyOwner {
+  readonly accountId: AccountId;
+  /** Whether the account has ever paid (ledger/account/has-paid.ts). */
+  readonly hasPaid: boolean;
+}
+
 /**
  * How many bytes of request bodies, and of answers that are kept, there are in all: counted as they come, given back when
- * nobody has them any more. An account's part of it has a bound, too, so that nobody's bodies keep those of others out.
+ * nobody has them any more. An account's part of it has a bound, too, so that nobody's bodies keep those of others out;
+ * and all that never paid have half of it together, for they may be as many as somebody likes.
  */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions;
   readonly #ofAccount = new Map<AccountId, number>();
   #bytes = 0;
+  #unpaidBytes = 0;
 
   constructor(options: BodyBudgetOptions) {
     this.#options = options;
@@ -24,25 +33,29 @@ export class BodyBudget {
   }
 
   /** Null where there is room; then it is taken. */
-  take(accountId: AccountId, bytes: number): Refusal | null {
+  take({ accountId, hasPaid }: BodyOwner, bytes: number): Refusal | null {
     const { maxBytes, maxBytesPerAccount } = this.#options;
+    const unpaidBytes = hasPaid ? this.#unpaidBytes : this.#unpaidBytes + bytes;
     const own = (this.#ofAccount.get(accountId) ?? 0) + bytes;
     if (own > maxBytesPerAccount)
       return refusal(
         'rate_limited',
         `the requests of this account that are under way have more than ${maxBytesPerAccount} bytes together`,
       );
-    if (this.#bytes + bytes > maxBytes)
+    if (this.#bytes + bytes > maxBytes || (!hasPaid && unpaidBytes > maxBytes / 2))
       return refusal('gateway_overloaded', 'the requests that are under way have too many bytes together', 1);
     this.#bytes += bytes;
+    this.#unpaidBytes = unpaidBytes;
     this.#ofAccount.set(accountId, own);
     return null;
   }
 
-  give(accountId: AccountId, bytes: number): void {
+  /** @param owner as it was when they were taken */
+  give({ accountId, hasPaid }: BodyOwner, bytes: number): void {
     const own = (this.#ofAccount.get(accountId) ?? 0) - bytes;
     if (own > 0) this.#ofAccount.set(accountId, own);
     else this.#ofAccount.delete(accountId);
     this.#bytes -= bytes;
+    if (!hasPaid) this.#unpaidBytes -= bytes;
   }
 }

@@ -1,6 +1,5 @@
 import type { Refusal } from '../../contracts/errors.ts';
-import type { AccountId } from '../../contracts/ids.ts';
-import type { BodyBudget } from './body-budget.ts';
+import type { BodyBudget, BodyOwner } from './body-budget.ts';
 
 /**
  * One request's part of the budget, given back once: when its answer is over and nobody keeps the bytes
@@ -8,7 +7,7 @@ import type { BodyBudget } from './body-budget.ts';
  */
 export class BodyShare {
   readonly #budget: BodyBudget;
-  readonly #accountId: AccountId;
+  readonly #owner: BodyOwner;
   readonly #onGiven: () => void;
   #bytes = 0;
   #keepers = 0;
@@ -16,15 +15,15 @@ export class BodyShare {
   #isGiven = false;
 
   /** @param onGiven called when nobody has the bytes any more */
-  constructor(budget: BodyBudget, accountId: AccountId, onGiven: () => void = () => undefined) {
+  constructor(budget: BodyBudget, owner: BodyOwner, onGiven: () => void = () => undefined) {
     this.#budget = budget;
-    this.#accountId = accountId;
+    this.#owner = owner;
     this.#onGiven = onGiven;
   }
 
   /** Why there is no room for so many more; null where they are taken. */
   take(bytes: number): Refusal | null {
-    const refused = this.#budget.take(this.#accountId, bytes);
+    const refused = this.#budget.take(this.#owner, bytes);
     if (refused === null) this.#bytes += bytes;
     return refused;
   }
@@ -48,7 +47,7 @@ export class BodyShare {
   #giveWhenOver(): void {
     if (!this.#isOver || this.#keepers > 0 || this.#isGiven) return;
     this.#isGiven = true;
-    this.#budget.give(this.#accountId, this.#bytes);
+    this.#budget.give(this.#owner, this.#bytes);
     this.#onGiven();
   }
 }

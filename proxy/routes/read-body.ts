@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Refusal } from '../../contracts/errors.ts';
 import { LIMITS } from '../../contracts/limits.ts';
+import { hasPaid } from '../../ledger/account/has-paid.ts';
 import { refuse } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { BodyShare } from '../request-body/body-share.ts';
@@ -51,8 +52,8 @@ export function readBody({ bodies, intake, counts }: Pick<GatewayParts, 'bodies'
       refuseBody(reply, TOO_LARGE);
       return;
     }
-    const { accountId } = callerOf(request);
-    const share = new BodyShare(bodies, accountId, () => body.free());
+    const { accountId, account } = callerOf(request);
+    const share = new BodyShare(bodies, { accountId, hasPaid: hasPaid(account) }, () => body.free());
     // Also an answer that waits for its turn is closed with its connection.
     reply.raw.once('close', () => share.over());
     const body = new IncomingBody(announced, (bytes) => share.take(bytes));

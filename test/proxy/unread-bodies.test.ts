@@ -166,6 +166,17 @@ describe('bytes of bodies', () => {
     await whenFree();
   });
 
+  it('of all that never paid have half of that, and leave the other half', async () => {
+    const [one, two] = await Promise.all([1, 2].map(() => openAccount(gateway, { trial: 1_000_000_000n })));
+    if (one === undefined || two === undefined) throw new Error('there are two');
+    const { socket } = await begin(one.key, filled(31 * MIB));
+    await whenHeld(30 * MIB);
+    expect((await post(two, '/v1/messages', filled(2 * MIB))).status).toBe(529);
+    expect((await post(gateway, '/v1/messages', filled(31 * MIB))).status).toBe(200);
+    socket.destroy();
+    await whenFree();
+  });
+
   const endings: readonly (readonly [string, Script | null, (body: string) => string])[] = [
     ['an answer', null, (body) => body],
     ['a refusal for what it says', null, (body) => body.replace('"max_tokens":100', '"max_tokens":-10')],

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
-import { BodyBudget } from '../../../proxy/request-body/body-budget.ts';
+import { BodyBudget, type BodyOwner } from '../../../proxy/request-body/body-budget.ts';
 import { BodyShare } from '../../../proxy/request-body/body-share.ts';
 import { IncomingBody } from '../../../proxy/request-body/incoming-body.ts';
 import { PIECE_BYTES, READ_AT_ONCE_BYTES_MAX } from '../../../proxy/request-body/limits.ts';
 
-const ONE = accountId('acct_one');
-const OTHER = accountId('acct_other');
+const ONE = { accountId: accountId('acct_one'), hasPaid: true };
+const OTHER = { accountId: accountId('acct_other'), hasPaid: true };
 const budget = () => new BodyBudget({ maxBytes: 1_000, maxBytesPerAccount: 600 });
 
 describe('the budget of bodies', () => {
@@ -21,6 +21,23 @@ describe('the budget of bodies', () => {
     expect(bodies.take(OTHER, 1)).toBe(null);
     expect(bodies.take(ONE, 599)).toBe(null);
     expect(bodies.bytes).toBe(1_000);
+  });
+
+  it('has half of it for all that never paid, and all of it for the others', () => {
+    const bodies = budget();
+    const unpaid = [1, 2, 3].map((n) => ({ accountId: accountId(`acct_unpaid_${n}`), hasPaid: false })) as [
+      BodyOwner,
+      BodyOwner,
+      BodyOwner,
+    ];
+    expect(bodies.take(unpaid[0], 300)).toBe(null);
+    expect(bodies.take(unpaid[1], 200)).toBe(null);
+    expect(bodies.take(unpaid[2], 1)).toMatchObject({ code: 'gateway_overloaded', retryAfterS: 1 });
+    expect(bodies.take(ONE, 500)).toBe(null);
+    bodies.give(ONE, 500);
+    expect(bodies.take(unpaid[2], 1)).toMatchObject({ code: 'gateway_overloaded' });
+    bodies.give(unpaid[0], 1);
+    expect(bodies.take(unpaid[2], 1)).toBe(null);
   });
 
   it('has a share back once: when its answer is over and nobody keeps it', () => {

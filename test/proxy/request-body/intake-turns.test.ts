@@ -40,7 +40,7 @@ it('is how long bodies come, and what they have taken is free as soon as nobody 
   leaveBodiesUnread(app);
   addCallerToRequests(app);
   app.addHook('onRequest', (request, _reply, done) => {
-    request.caller = { accountId: accountId('acct_one') } as Caller;
+    request.caller = { accountId: accountId('acct_one'), account: { grants: [] as unknown[] } } as Caller;
     done();
   });
   const parts = { bodies, intake: new IntakeTurns(), counts: new RequestCounts() };
