@@ -124,6 +124,13 @@ export const LIMITS = Object.freeze({
   /** Bytes that one event may have, and one append together. */
   eventBytesMax: 256 * KIB,
   appendBytesMax: 1_000_000,
+  /**
+   * What one debit says of the grants that it takes from, and so what all grants of an account that have something left may
+   * take there: thousands with ids that are made up, some hundred with the longest of an operator's own.
+   */
+  debitGrantsBytesMax: 192 * KIB,
+  /** Grants that are written off by one append. */
+  expiriesPerAppendMax: 128,
   catalogModelsMax: 200,
   /** Tokens of a context window in a catalog file: far above any model's, and in all rounds of a request still exact. */
   contextWindowMax: 100_000_000,
@@ -166,5 +173,13 @@ assert(
 );
 assert(LIMITS.leaseReclaimMs < LIMITS.leaseWaitMs, 'a wait for others is part of the wait for a lease');
 assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');
+assert(
+  LIMITS.debitGrantsBytesMax + 64 * KIB <= LIMITS.eventBytesMax,
+  'a debit over all grants of an account is an event',
+);
+assert(
+  LIMITS.expiriesPerAppendMax * 2 * 3 * LIMITS.operatorTextMax <= LIMITS.appendBytesMax,
+  'an append takes all that expires at once, twice as long as the longest ids',
+);
 assert(LIMITS.settlementScoutMs < LIMITS.settlementBackoffMaxMs, 'the scout comes before the others');
 assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');

@@ -101,6 +101,7 @@ export type CommandRefusalCode =
   | 'key_not_found'
   | 'key_already_revoked'
   | 'grant_exists'
+  | 'too_many_grants'
   | 'grant_not_found'
   | 'nothing_expired'
   | 'not_written_off'

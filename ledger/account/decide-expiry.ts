@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { formatUsd, microUsd } from '../../contracts/money.ts';
 import type { Grant, OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
@@ -7,12 +8,14 @@ import { isExpired } from './grants.ts';
 /**
  * Writes down, a stated time late, what the clock has made true. The event takes money for good, and a clock
  * can be wrong: so not while a lease runs or has only just ended, under which requests may be that still burn the grant.
+ * No more at once than an append takes; the others the next time.
  */
 export function expireCredits({ nowMs, lateMs }: CommandOf<'ExpireCredits'>, state: OpenAccount): AccountEvent[] {
   const dueMs = nowMs - lateMs;
   if (Object.values(state.leases).some(({ expiresAtMs }) => expiresAtMs > dueMs)) return [];
   return state.grants
     .filter((grant) => grant.remaining > 0n && isExpired(grant, dueMs))
+    .slice(0, LIMITS.expiriesPerAppendMax)
     .map(({ grantId, remaining, expiresAtMs }) => ({
       type: 'CreditsExpired',
       data: { grantId, amount: remaining, expiredAt: new Date(expiresAtMs ?? nowMs).toISOString() },

@@ -7,6 +7,7 @@ import { approveException, dropException, reportLateUsage } from './decide-excep
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
 import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
 import { recordUsage } from './record-usage.ts';
+import { haveRoom } from './shares-room.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
@@ -93,6 +94,12 @@ function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): D
     return commandRefused('invalid_period', 'expiresAt: must be after the grant begins');
   if (state.grants.some((grant) => grant.grantId === grantId))
     return commandRefused('grant_exists', `grant ${grantId} was already made`);
+  const unspent = state.grants.filter(({ remaining }) => remaining > 0n);
+  if (!haveRoom([...unspent, { grantId, amount }]))
+    return commandRefused(
+      'too_many_grants',
+      `the account has ${unspent.length} grants with something left, and no debit could name more: grant it when some are spent, or fewer and larger ones`,
+    );
   const effectiveAt = instant(effectiveAtMs);
   const expiresAt = instantOrNull(expiresAtMs);
   return [{ type: 'CreditsGranted', data: { grantId, source, amount, costBasis, priority, effectiveAt, expiresAt } }];

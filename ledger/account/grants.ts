@@ -1,6 +1,7 @@
 import type { GrantId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { Grant } from './account-state.ts';
+import { SharesRoom } from './shares-room.ts';
 
 export interface GrantShare {
   readonly grantId: GrantId;
@@ -14,7 +15,8 @@ export interface RequestInstants {
 }
 
 /**
- * Takes what a request costs from the grants; `uncovered` is what they do not hold. Three times in burn order:
+ * Takes what a request costs from the grants; `uncovered` is what they do not hold, or what one event has no room to say
+ * (shares-room.ts). Three times in burn order:
  *
  *   1. what was usable when the request started, also where it has expired since;
  *   2. what was usable when it ended: a grant that came meanwhile pays before anything is owed;
@@ -30,25 +32,29 @@ export function burnFor(
   amount: MicroUsd,
   { startedAtMs, finishedAtMs }: RequestInstants,
 ): { shares: readonly GrantShare[]; uncovered: MicroUsd } {
-  const atStart = burn(grants, amount, (grant) => isUsable(grant, startedAtMs));
+  const room = new SharesRoom();
+  const atStart = burn(grants, amount, room, (grant) => isUsable(grant, startedAtMs));
   if (atStart.uncovered === 0n) return atStart;
   const atEnd = burn(
     grants,
     atStart.uncovered,
+    room,
     (grant) => !isUsable(grant, startedAtMs) && isUsable(grant, finishedAtMs),
   );
   const later = burn(
     grants,
     atEnd.uncovered,
+    room,
     (grant) => grant.effectiveAtMs > startedAtMs && !isUsable(grant, finishedAtMs),
   );
   return { shares: [...atStart.shares, ...atEnd.shares, ...later.shares], uncovered: later.uncovered };
 }
 
-/** Takes an amount from some of the grants, in burn order. */
+/** Takes an amount from some of the grants, in burn order, as far as there is room to say so. */
 function burn(
   grants: readonly Grant[],
   amount: MicroUsd,
+  room: SharesRoom,
   isTaken: (grant: Grant) => boolean,
 ): { shares: readonly GrantShare[]; uncovered: MicroUsd } {
   const shares: GrantShare[] = [];
@@ -56,9 +62,10 @@ function burn(
   for (const grant of grants) {
     if (left === 0n) break;
     if (grant.remaining === 0n || !isTaken(grant)) continue;
-    const taken = grant.remaining < left ? grant.remaining : left;
-    shares.push({ grantId: grant.grantId, amount: microUsd(taken) });
-    left -= taken;
+    const share = { grantId: grant.grantId, amount: microUsd(grant.remaining < left ? grant.remaining : left) };
+    if (!room.take(share)) break;
+    shares.push(share);
+    left -= share.amount;
   }
   return { shares, uncovered: microUsd(left) };
 }
@@ -81,7 +88,10 @@ export function usableCredits(grants: readonly Grant[], atMs: number): MicroUsd 
  * A grant's place changes with its end alone (`withReinstated`), so the list is kept sorted.
  */
 export function withGrant(grants: readonly Grant[], added: Grant): Grant[] {
-  const index = grants.findIndex((grant) => burnOrder(added, grant) < 0);
+  const last = grants.at(-1);
+  // Nearly every grant comes after the others.
+  const isLast = last === undefined || burnOrder(added, last) >= 0;
+  const index = isLast ? -1 : grants.findIndex((grant) => burnOrder(added, grant) < 0);
   return index === -1 ? [...grants, added] : [...grants.slice(0, index), added, ...grants.slice(index)];
 }
 
@@ -144,8 +154,9 @@ function changeRemaining(
   change: (remaining: bigint, share: bigint) => bigint,
 ): Grant[] {
   const changed = [...grants];
+  const indexOf = indexIn(grants, shares.length);
   for (const share of shares) {
-    const index = changed.findIndex((grant) => grant.grantId === share.grantId);
+    const index = indexOf(share.grantId);
     const grant = changed[index];
     if (grant === undefined) throw new Error(`no grant ${share.grantId}`);
     const remaining = change(grant.remaining, share.amount);
@@ -154,4 +165,11 @@ function changeRemaining(
     changed[index] = { ...grant, remaining: microUsd(remaining) };
   }
   return changed;
+}
+
+/** Where each grant stands; -1 is nowhere. Of thousands of shares each is not looked for anew. */
+function indexIn(grants: readonly Grant[], lookUps: number): (grantId: GrantId) => number {
+  if (lookUps === 1) return (grantId) => grants.findIndex((grant) => grant.grantId === grantId);
+  const places = new Map(grants.map(({ grantId }, index) => [grantId, index]));
+  return (grantId) => places.get(grantId) ?? -1;
 }

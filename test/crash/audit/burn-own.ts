@@ -18,8 +18,12 @@ export interface OwnShare {
   readonly amount: string;
 }
 
+/** What one debit can say of the grants that it takes from. */
+const SHARES_BYTES_MAX = 192 * 1024;
+
 /**
- * Takes what a request costs from the grants; what none of them holds is uncovered. First from those that were usable at
+ * Takes what a request costs from the grants; what none of them holds, and what the debit cannot say, is
+ * uncovered. First from those that were usable at
  * its start, then from those that were at its end, then from whatever else came after its start and is there already.
  */
 export function burnOwn(
@@ -35,9 +39,12 @@ export function burnOwn(
   const third = others.filter((grant) => !isUsableAt(grant, toMs) && grant.effectiveAtMs > fromMs);
   const shares: OwnShare[] = [];
   let left = amount;
+  let room = SHARES_BYTES_MAX;
   for (const grant of [...first, ...second, ...third]) {
     if (left === 0n || grant.remaining === 0n) continue;
     const taken = grant.remaining < left ? grant.remaining : left;
+    room -= Buffer.byteLength(JSON.stringify({ grantId: grant.grantId, amount: taken.toString() })) + 1;
+    if (room < 0) break;
     grant.remaining -= taken;
     left -= taken;
     shares.push({ grantId: grant.grantId, amount: taken.toString() });

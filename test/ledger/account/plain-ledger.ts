@@ -30,6 +30,9 @@ interface PlainException {
 
 const SHARE: Readonly<Record<string, bigint>> = { cacheRead: 10n, cacheWrite5m: 125n, cacheWrite1h: 200n };
 
+/** What one debit can say of the grants that it takes from; the rest is uncovered. */
+const SHARES_BYTES_MAX = 192 * 1024;
+
 export class PlainLedger {
   readonly #price: { readonly input: bigint; readonly output: bigint; readonly hasFast: boolean };
   readonly #grants: PlainGrant[] = [];
@@ -228,9 +231,12 @@ export class PlainLedger {
       .filter((grant) => rank(grant) < 9)
       .toSorted((a, b) => (`${rank(a)}${a.order}` < `${rank(b)}${b.order}` ? -1 : 1));
     let left = amount;
+    let room = SHARES_BYTES_MAX;
     for (const grant of inOrder) {
       const taken = grant.left < left ? grant.left : left;
       if (taken === 0n) continue;
+      room -= Buffer.byteLength(`{"grantId":${JSON.stringify(grant.id)},"amount":"${taken}"},`);
+      if (room < 0) break;
       grant.left -= taken;
       left -= taken;
       shares.push({ grantId: grant.id, amount: taken });

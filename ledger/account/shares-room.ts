@@ -1,0 +1,28 @@
+import { LIMITS } from '../../contracts/limits.ts';
+import type { GrantShare } from './grants.ts';
+
+/**
+ * How many grants one debit can take from: an event has a bound, and a debit that is longer could never be written. An
+ * account is granted no more than fits (`haveRoom`), so that this ends no debit. One that has more from before goes on:
+ * what a debit has no room for is uncovered. It is missing from what can be spent from then on, like all that is
+ * uncovered, and the grants that were not reached stay for further requests.
+ */
+export class SharesRoom {
+  #left = LIMITS.debitGrantsBytesMax;
+
+  /** False where there is no room for it; then there is none for any that comes after it either. */
+  take(share: GrantShare): boolean {
+    this.#left -= bytesOf(share);
+    return this.#left >= 0;
+  }
+}
+
+/** Whether a debit that takes everything from these grants fits one event. */
+export function haveRoom(grants: readonly GrantShare[]): boolean {
+  const room = new SharesRoom();
+  return grants.every((grant) => room.take(grant));
+}
+
+/** As it stands in the event, with the comma before the next. */
+const bytesOf = ({ grantId, amount }: GrantShare): number =>
+  Buffer.byteLength(JSON.stringify({ grantId, amount: amount.toString() })) + 1;
