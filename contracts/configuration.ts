@@ -140,7 +140,10 @@ const configurationSchema = z.strictObject({
     .prefault({}),
   /** Where `gateway serve` and `gateway relay` answer GET /metrics; absent is nowhere. Not for the public. */
   metrics: z.strictObject({ serve: address.optional(), relay: address.optional() }).prefault({}),
-  /** A catalog file that is published at start when the ledger has no catalog. Relative to the configuration file. */
+  /**
+   * A catalog file that is published at start when the ledger has no catalog; later starts say where it differs from the
+   * one in force. Relative to the configuration file.
+   */
   catalog: z.string().min(1).optional(),
   providers: z
     .record(z.string().regex(/^[a-z0-9][a-z0-9-]*$/), providerSchema)

@@ -14,6 +14,8 @@ export interface UnservedParts {
 /** As many are named where one line says it; the log has all of them. */
 const NAMED_MAX = 5;
 
+const NOTHING_SOLD = 'no catalog is published: there is no model, and each request for one is answered with 404';
+
 /**
  * Models of the catalog that can be called and that this gateway has no provider for: each of their requests is answered
  * with 502 until the catalog or the configuration is mended. `gateway catalog publish` refuses such a catalog where it
@@ -31,8 +33,9 @@ export class UnservedModels {
     return this.#models().length;
   }
 
-  /** One line; null where every model has a provider. */
+  /** One line; null where there are models, and every one has a provider. */
   describe(): string | null {
+    if (this.#parts.catalog.state.version === 0) return NOTHING_SOLD;
     const models = this.#models();
     if (models.length === 0) return null;
     const named = models.slice(0, NAMED_MAX).map(nameOf).join(', ');

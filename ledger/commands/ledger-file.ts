@@ -28,10 +28,15 @@ export function refuseUnknown(configuration: Configuration): void {
  * @throws LedgerLostError where the folder knows of one; CommandError
  */
 export function beginLedger(configuration: Configuration): string | null {
+  const file = ledgerToBegin(configuration);
+  if (file !== null) makeDataFolder(configuration.data);
+  return file;
+}
+
+/** The same, and makes nothing: for what has to be right before anything is begun. @throws as `beginLedger` */
+export function ledgerToBegin(configuration: Configuration): string | null {
   const file = missingFile(configuration);
-  if (file === null) return null;
-  refuseKnown(file, configuration.data);
-  makeDataFolder(configuration.data);
+  if (file !== null) refuseKnown(file, configuration.data);
   return file;
 }
 

@@ -1,31 +1,11 @@
-import { fileURLToPath } from 'node:url';
-import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountId, grantId, keyId } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { newKey } from '../../ledger/account/new-key.ts';
-import { loadCatalog } from '../../ledger/catalog/catalog-state.ts';
-import { configuredProviders } from '../../ledger/catalog/gateway-providers.ts';
-import { publishCatalog } from '../../ledger/catalog/publish-catalog.ts';
-import { readCatalogFile } from '../../ledger/catalog/read-catalog-file.ts';
-import { type CommandContext, recordingOf } from '../../ledger/commands/command-context.ts';
+import type { CommandContext } from '../../ledger/commands/command-context.ts';
 import { runAccountCommand } from '../../ledger/commands/run-account-command.ts';
 import type { Gateway } from '../gateway.ts';
-
-const EXAMPLE_CATALOG = fileURLToPath(new URL('../../contracts/example-catalog.yaml', import.meta.url));
-
-/** Publishes the configured catalog, or the example, into a ledger that has none. */
-export async function publishFirstCatalog(
-  context: CommandContext,
-  log: EventLog,
-  configuration: Configuration,
-): Promise<void> {
-  const { version } = await loadCatalog(log);
-  if (version > 0) return;
-  const file = configuration.catalog ?? EXAMPLE_CATALOG;
-  await publishCatalog(log, readCatalogFile(file, configuredProviders(configuration)), recordingOf(context));
-}
 
 export interface DemoAccount {
   readonly accountId: AccountId;

@@ -1,17 +1,21 @@
 import type { Configuration } from '../../contracts/configuration.ts';
 import { formatUsd } from '../../contracts/money.ts';
+import type { CatalogNotice } from './catalog-at-start.ts';
 import type { DemoAccount } from './first-run.ts';
 
-export interface FirstRun {
+export interface FirstWords {
   /** The file of the ledger that this start has begun; null where there was one. */
   readonly begun: string | null;
   readonly demo: DemoAccount | null;
+  /** Null where the catalog in force is the configured one. */
+  readonly catalog: CatalogNotice | null;
 }
 
 /** What a start says once requests are admitted. */
-export function banner(url: string, configuration: Configuration, { begun, demo }: FirstRun): string {
+export function banner(url: string, configuration: Configuration, { begun, demo, catalog }: FirstWords): string {
   const begins = begun === null ? '' : `a new ledger was begun: ${begun}\n`;
-  const where = `model gateway ready at ${url}\ndata: ${configuration.data}\n${begins}`;
+  const sold = catalog === null ? '' : `${catalog.message}\n`;
+  const where = `model gateway ready at ${url}\ndata: ${configuration.data}\n${begins}${sold}`;
   if (demo === null) return `${where}\n`;
   if (demo.key === null)
     return `${where}
@@ -51,6 +55,7 @@ file, name it under \`upstreams\` of a catalog file, and start with --config (RE
 }
 
 /** The same for machines, on one line. */
-export function readyLine(url: string, { data }: Configuration, { begun, demo }: FirstRun): string {
-  return `${JSON.stringify({ url, data, ...(begun === null ? {} : { begun }), ...demo })}\n`;
+export function readyLine(url: string, { data }: Configuration, { begun, demo, catalog }: FirstWords): string {
+  const first = { ...(begun === null ? {} : { begun }), ...demo };
+  return `${JSON.stringify({ url, data, ...first, ...(catalog === null ? {} : { catalog }) })}\n`;
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../../ledger/commands/command-context.ts';
-import { beginLedger } from '../../ledger/commands/ledger-file.ts';
+import { beginLedger, ledgerToBegin } from '../../ledger/commands/ledger-file.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { proveListenable } from '../../ledger/listening.ts';
 import { programLogger } from '../../ledger/program-logger.ts';
@@ -13,7 +13,8 @@ import { Gateway } from '../gateway.ts';
 import { listenedPlaces } from '../listened-places.ts';
 import { loopDelayOfProcess } from '../loop-delay.ts';
 import { UnusableError } from '../unusable-error.ts';
-import { openDemoAccount, publishFirstCatalog } from './first-run.ts';
+import { type CatalogNotice, catalogAtStart, readConfiguredCatalog } from './catalog-at-start.ts';
+import { openDemoAccount } from './first-run.ts';
 import { banner, readyLine } from './ready-words.ts';
 
 export interface ServeOptions {
@@ -24,9 +25,10 @@ export interface ServeOptions {
 /** Serves until SIGTERM or SIGINT, then stops in order. @throws CommandError, EventLogError, JournalError, LedgerLostError, ListenError, UnusableError */
 export async function runServeCommand(options: ServeOptions, command: Command, context: CommandContext): Promise<void> {
   const { config, data, json } = globalOptions(command);
+  const file = config ?? context.environment.GATEWAY_CONFIG ?? null;
   const configuration = withListen(
     readConfiguration({
-      file: config ?? context.environment.GATEWAY_CONFIG ?? null,
+      file,
       data,
       environment: context.environment,
       callsProviders: true,
@@ -36,6 +38,8 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   const logger = programLogger(configuration);
   // Where a gateway has run there is nothing to begin, and whoever runs on the folder is told before whoever has the port.
   if (!existsSync(journalFolder(configuration.data))) await proveListenable(listenedPlaces(configuration));
+  const configured = readConfiguredCatalog(configuration);
+  if (configured.type === 'unusable' && ledgerToBegin(configuration) !== null) throw configured.error;
   const begun = beginLedger(configuration);
   mkdirSync(configuration.data, { recursive: true });
   tighten(configuration.data, logger);
@@ -46,6 +50,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   let onLost = (error: Error): void => unusable.reject(new UnusableError(CANNOT.useLog, error));
   const log = await context.openEventLog(configuration, { logger, onFaults, onLost: (error) => onLost(error) });
   if (begun !== null) logger.info({ ledger: begun }, 'a new ledger was begun');
+  let catalog: CatalogNotice | null = null;
   try {
     const onUnusable = (error: Error): void => unusable.reject(error);
     const gateway = await Gateway.start({
@@ -55,7 +60,10 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       clock: context.clock,
       monotonic,
       loopDelay: loopDelayOfProcess(),
-      onLedgerWhole: () => publishFirstCatalog(context, log, configuration),
+      onLedgerWhole: async () => {
+        catalog = await catalogAtStart(context, log, { configured, startedWith: { config: file, data } });
+        if (catalog !== null) tellOf(catalog, logger);
+      },
       onUnusable,
     });
     onLost = (error) => gateway.logLost(error);
@@ -69,7 +77,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       await gateway.whenReady();
       const { trialUsd: trial } = configuration;
       const demo = configuration.file === null ? await openDemoAccount(context, log, { gateway, trial }) : null;
-      context.write((json === true ? readyLine : banner)(gateway.url, configuration, { begun, demo }));
+      context.write((json === true ? readyLine : banner)(gateway.url, configuration, { begun, demo, catalog }));
     };
     await Promise.race([told(), stopped]).catch(async (error: unknown) => {
       // What was being opened while the gateway was stopped is gone on with by the next start.
@@ -89,6 +97,8 @@ function tighten(data: string, logger: Logger): void {
   if (tightened.length > 0) logger.warn({ files: tightened }, 'these could be read by others, and are closed to them');
   for (const line of loose) logger.warn({ reason: line }, 'the data folder is open to others');
 }
+
+const tellOf = ({ message, ...catalog }: CatalogNotice, logger: Logger): void => logger.warn({ catalog }, message);
 
 /** By Node's own steady clock. */
 const monotonic = (): number => performance.now();

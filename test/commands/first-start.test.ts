@@ -11,7 +11,8 @@ import type { CommandContext } from '../../ledger/commands/command-context.ts';
 import { runAccountCommand } from '../../ledger/commands/run-account-command.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
-import { openDemoAccount, publishFirstCatalog } from '../../proxy/commands/first-run.ts';
+import { catalogAtStart, readConfiguredCatalog } from '../../proxy/commands/catalog-at-start.ts';
+import { openDemoAccount } from '../../proxy/commands/first-run.ts';
 import { banner, readyLine } from '../../proxy/commands/ready-words.ts';
 import { Gateway } from '../../proxy/gateway.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
@@ -116,7 +117,10 @@ describe('the demo account', () => {
       logger: pino({ level: 'silent' }),
       clock: Date.now,
       monotonic: () => performance.now(),
-      onLedgerWhole: () => publishFirstCatalog(context, log, configuration),
+      onLedgerWhole: async () => {
+        const startedWith = { config: null, data };
+        await catalogAtStart(context, log, { configured: readConfiguredCatalog(configuration), startedWith });
+      },
     });
     onTestFinished(() => gateway.stop());
     await gateway.whenReady();
@@ -139,12 +143,12 @@ describe('the demo account', () => {
     // The process that had it may have ended before anybody saw it.
     const second = await open();
     expect(second).toEqual({ accountId: 'acct_demo', key: null });
-    expect(banner('http://there', configuration, { begun: null, demo: second })).toMatch(
+    expect(banner('http://there', configuration, { begun: null, demo: second, catalog: null })).toMatch(
       /\nNothing has been asked yet with the key of the demo account.* for another:\n\n {2}npm run gateway -- key issue acct_demo\n/,
     );
-    expect(JSON.parse(readyLine('http://there', configuration, { begun: null, demo: second }))).toMatchObject(
-      second ?? {},
-    );
+    expect(
+      JSON.parse(readyLine('http://there', configuration, { begun: null, demo: second, catalog: null })),
+    ).toMatchObject(second ?? {});
     expect(await ask(first?.key)).toBe(200);
     await gateway.whenSettled();
     expect(await open()).toBeNull();

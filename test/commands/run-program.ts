@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
+export const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 
 export interface ProgramRun {
   readonly exitCode: number;

@@ -13,7 +13,7 @@ import { newKey } from '../../ledger/account/new-key.ts';
 import type { CommandContext } from '../../ledger/commands/command-context.ts';
 import { runAccountCommand } from '../../ledger/commands/run-account-command.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { publishFirstCatalog } from '../../proxy/commands/first-run.ts';
+import { catalogAtStart, readConfiguredCatalog } from '../../proxy/commands/catalog-at-start.ts';
 import { Gateway } from '../../proxy/gateway.ts';
 import { HIGH_LIMITS } from './high-limits.ts';
 
@@ -128,7 +128,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     warn: () => undefined,
   };
   const isFirst = (await log.headPosition()) === null;
-  await publishFirstCatalog(context, log, configuration);
+  const startedWith = { config: configuration.file, data: undefined };
+  await catalogAtStart(context, log, { configured: readConfiguredCatalog(configuration), startedWith });
   const run = (id: AccountId, command: AccountCommand) => runAccountCommand(context, log, id, command);
   if (isFirst) KEY_OF_DATA.set(data, await openAccount(run, options.creditsMicroUsd ?? 1_000_000_000n, clock()));
   const gateway = await Gateway.start({
