@@ -40,6 +40,8 @@ export interface GatewayProcess extends OpenedGateway {
   /** Null where they are not configured: then nothing is measured. */
   readonly metrics: GatewayMetrics | null;
   readonly inFlight: InFlight;
+  readonly holds: Holds;
+  readonly drains: Drains;
   readonly upstreams: UpstreamDirectory;
   readonly unserved: UnservedModels;
   readonly threads: BodyThreads;
@@ -91,6 +93,8 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
     fleet,
     metrics,
     inFlight,
+    holds,
+    drains,
     upstreams,
     unserved,
     threads,
@@ -102,13 +106,19 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   };
 }
 
-type Built = Pick<GatewayProcess, 'availability' | 'settlement' | 'claim' | 'inFlight' | 'bodies' | 'loopDelay'> & {
-  readonly upstreams: UpstreamDirectory;
-  readonly holds: Holds;
-  readonly counts: RequestCounts;
-  readonly rateLimits: RateLimits;
-  readonly drains: Drains;
-};
+type Built = Pick<
+  GatewayProcess,
+  | 'availability'
+  | 'settlement'
+  | 'claim'
+  | 'inFlight'
+  | 'bodies'
+  | 'loopDelay'
+  | 'upstreams'
+  | 'holds'
+  | 'rateLimits'
+  | 'drains'
+> & { readonly counts: RequestCounts };
 
 const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): Drains =>
   new Drains({ max: drainsMax, maxOfAccount: drainsMaxPerAccount, ms: drainMs });

@@ -104,6 +104,22 @@ export class Gateway {
     return this.#process.rateLimits.allUnderWay;
   }
 
+  /** Those of them that wait for a connection to their provider. */
+  get callsWaiting(): number {
+    return this.#process.upstreams.waiting;
+  }
+
+  /** Answers that are read on after their clients have left. */
+  get drains(): number {
+    return this.#process.drains.count;
+  }
+
+  /** Requests with credit held, but for those that wait for the ledger, or for the next start: calls under way. */
+  get callsHeld(): number {
+    const { holds, settlement, availability, recovered } = this.#process;
+    return holds.count - settlement.pending - availability.stuckCount - recovered.count - recovered.deferred;
+  }
+
   get projections(): Projections {
     return this.#process.projections;
   }

@@ -76,6 +76,11 @@ export class RecoveredRequests {
     return this.#waiting.size;
   }
 
+  /** How many may be under way elsewhere, and are handed over when they no longer can be. */
+  get deferred(): number {
+    return this.#deferred.size;
+  }
+
   /** Whether this is still the one to see to a request: not handed over, and not heard of in the ledger. */
   has(requestId: RequestId): boolean {
     return this.#waiting.has(requestId) || this.#deferred.has(requestId);

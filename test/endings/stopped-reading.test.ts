@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { messageBody, type PostedMessage, type PostOptions, postMessage, recorded } from '../gateway/post-message.ts';
 import { startTestGateway, TEST_CATALOG, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
 import { openSocket, requestText } from '../proxy/fixtures/raw-socket.ts';
-import { head, reset, silence, stream, wait, write } from '../upstream/answer.ts';
+import { delay, head, json, reset, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
+import { message } from '../upstream/message.ts';
 import { event, streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
@@ -178,4 +179,12 @@ describe('a client that stops reading', () => {
     expect((await answer.rest()).length).toBeGreaterThan(370 * PIECE);
     expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed', source: 'reported', tokens }]);
   });
+});
+
+it('a client that waits for a silent upstream for longer than it may hold an answer back is not cut for that', async () => {
+  await start({ settings: { clientStallMs: 100 } });
+  upstream.answerWith([delay(1_500), ...json(message({ tokens }))]);
+  const answer = await postMessage(gateway);
+  expect(answer.status).toBe(200);
+  expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed', source: 'reported', tokens }]);
 });

@@ -178,10 +178,11 @@ const LEFT_MS_MAX = 10_000;
 async function nothingLeft(gateway: Gateway): Promise<void> {
   const giveUpAt = performance.now() + LEFT_MS_MAX;
   for (;;) {
-    const { bodyBytes, callsUnderWay } = gateway;
-    if (bodyBytes === 0 && callsUnderWay === 0) return;
+    const { bodyBytes, callsUnderWay, callsWaiting, callsHeld, drains } = gateway;
+    const left = { bodyBytes, callsUnderWay, callsWaiting, callsHeld, drains };
+    if (Object.values(left).every((count) => count <= 0)) return;
     if (performance.now() > giveUpAt)
-      throw new Error(`the gateway has ended, and ${bodyBytes} bytes of bodies and ${callsUnderWay} calls are left`);
+      throw new Error(`the gateway has ended, and this is left: ${JSON.stringify(left)}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
