@@ -9,6 +9,7 @@ import type { GatewayParts } from './gateway-parts.ts';
 import { KnownRoutes } from './known-routes.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
 import { newRequestId } from './request-id.ts';
+import { requireHost } from './require-host.ts';
 import { readOnAfterAnswers } from './rest-of-body.ts';
 import { routeCatalogAndPricing } from './routes/catalog-and-pricing.ts';
 import { routeCountTokens } from './routes/count-tokens.ts';
@@ -28,7 +29,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   const app = Fastify({
     genReqId: () => newRequestId(parts.clock()),
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { maxHeaderSize: LIMITS.requestHeadersBytesMax },
+    http: { maxHeaderSize: LIMITS.requestHeadersBytesMax, requireHostHeader: false },
     routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: LIMITS.requestReceiveMs,
     exposeHeadRoutes: true,
@@ -42,6 +43,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     },
   });
   countAnswers(app, parts.counts);
+  requireHost(app);
   boundConnections(app, parts.connections, { proxies: parts.trustedProxies, counts: parts.counts });
   cutStalledClients(app, parts.relay.clientStallMs);
   leaveBodiesUnread(app);
