@@ -26,7 +26,7 @@ export function gatewayProgram(context: CommandContext): Command {
     .configureHelp({ showGlobalOptions: true })
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 unexpected failure, 2 wrong usage or configuration, 3 refused, 4 data out of reach',
+      '\nExit codes: 0 done, 1 unexpected failure, 2 wrong usage or configuration, 3 refused, 4 data or address out of reach',
     )
     .exitOverride();
   addServeCommand(program, context);

@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import pino from 'pino';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readConfiguration } from '../../contracts/configuration.ts';
@@ -17,6 +19,7 @@ import { banner, readyLine } from '../../proxy/commands/ready-words.ts';
 import { Gateway } from '../../proxy/gateway.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 import { runHere } from './run-here.ts';
+import { PROGRAM, stop } from './run-program.ts';
 
 const typesOf = (log: EventLog): Promise<string[]> => Array.fromAsync(log.readAll(), ({ type }) => type);
 
@@ -92,6 +95,20 @@ describe('a start that cannot listen', () => {
     });
     expect(await typesOf(log)).not.toContain('AccountOpened');
   });
+});
+
+it('SIGTERM to a gateway that is not ready yet ends it in order: it says nothing of being ready', async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'gateway.json');
+  const eventLog = { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:1?tls=false' };
+  const port = await freePort();
+  writeFileSync(file, JSON.stringify({ data: join(folder, 'data'), listen: { port }, eventLog, logLevel: 'silent' }));
+  const child = spawn(process.execPath, [PROGRAM, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const said = Promise.all([text(child.stdout), text(child.stderr)]);
+  // Once it listens it takes signals, and the log is away for as long as nobody is there.
+  await expect.poll(() => isAlive(port), { timeout: 60_000 }).toBe(true);
+  expect(await stop(child)).toBe(0);
+  expect(await said).toEqual(['', '']);
 });
 
 describe('the demo account', () => {
@@ -182,6 +199,12 @@ describe('the demo account', () => {
     expect(await typesOf(log)).not.toContain('ApiKeyIssued');
   });
 });
+
+const isAlive = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/healthz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 
 async function freePort(): Promise<number> {
   const server = createServer();
