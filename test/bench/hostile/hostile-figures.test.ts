@@ -8,7 +8,14 @@ const MIB = 1024 * 1024;
 
 test('the figure of a body is the median of its windows', () => {
   const sample = (besideP99Us: number, turnMaxMs: number) => {
-    return { body: 'a', aloneP99Us: 1_000, besideP99Us, turnMaxMs, statuses: { 402: 2, closed: 1 } };
+    return {
+      body: 'a',
+      aloneP99Us: 1_000,
+      sinkP99Us: besideP99Us / 2,
+      besideP99Us,
+      turnMaxMs,
+      statuses: { 402: 2, closed: 1 },
+    };
   };
   const figures = hostileFigures([
     sample(1_500, 10),
@@ -17,10 +24,10 @@ test('the figure of a body is the median of its windows', () => {
     { ...sample(3_000, 5), body: 'b' },
   ]);
   expect(figures).toEqual([
-    { body: 'a', p99Ratio: 1.5, turnMaxMs: 90, bodies: 9 },
-    { body: 'b', p99Ratio: 3, turnMaxMs: 5, bodies: 3 },
+    { body: 'a', p99Ratio: 1.5, sinkRatio: 0.75, turnMaxMs: 90, bodies: 9 },
+    { body: 'b', p99Ratio: 3, sinkRatio: 1.5, turnMaxMs: 5, bodies: 3 },
   ]);
-  expect(hostileReport(figures)).toContain('1.50x');
+  expect(hostileReport(figures)).toMatch(/1\.50x.*0\.75x/);
 });
 
 test('each body is as long as its name says, and none longer than is taken', () => {
