@@ -19,6 +19,11 @@ export class RestartedProcess {
     return this.#life !== null;
   }
 
+  /** Of the process that is up; null where none is. */
+  get pid(): number | null {
+    return this.#life?.child.pid ?? null;
+  }
+
   /** Starts a life without waiting for it to be ready. */
   start(): void {
     const life = this.#start();

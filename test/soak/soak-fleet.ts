@@ -5,6 +5,7 @@ import { freePort } from '../bench/processes.ts';
 import { type StartedProcess, startProcess, stopInOrder } from '../crash/child-process.ts';
 import { type CrashCatalog, crashCatalog } from '../crash/crash-catalog.ts';
 import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from '../crash/gateway-command.ts';
+import { canMount, type MountedDisk, mountDisk } from '../shortages/mounted-disk.ts';
 import { RestartedProcess } from './restarted-process.ts';
 import { SOAK_ENVIRONMENT, type SoakConfigurationParts, writeSoakConfiguration } from './soak-configuration.ts';
 
@@ -12,6 +13,8 @@ export interface SoakProxy {
   readonly process: RestartedProcess;
   readonly viewsFrom: 'log' | 'kafka';
   readonly data: string;
+  /** What its data folder lies on, where that can be filled; null where it is the machine's own. */
+  readonly disk: MountedDisk | null;
   /** Every address it ever had, so that a request finds the proxy that it went to. */
   readonly urls: Set<string>;
   /** Null while it is not ready. */
@@ -22,6 +25,8 @@ export interface SoakProxy {
 
 const EVENT_STORE_PROGRAM = fileURLToPath(new URL('../eventstoredb/main.ts', import.meta.url));
 const MODELS = 200;
+/** Of the first proxy: its journal with a reserve and its views, and as much again. */
+const DISK_KIB = 64 * 1_024;
 const RELAYS = ['relay-a', 'relay-b'];
 /** Relays are killed far more often than any should be: the other one need not wait as long as it usually would. */
 const CLAIM_SECONDS = 15;
@@ -91,6 +96,7 @@ export class SoakFleet {
   addProxy(viewsFrom: SoakProxy['viewsFrom'], onChange: () => void): SoakProxy {
     const name = `proxy-${this.proxies.length + 1}`;
     const { configPath, data } = writeSoakConfiguration(this.#parts, name, viewsFrom);
+    const disk = canMount && this.proxies.length === 0 ? mountDisk(data, DISK_KIB) : null;
     const process = new RestartedProcess(
       name,
       () => this.#startGateway(configPath, 'serve'),
@@ -100,7 +106,7 @@ export class SoakFleet {
         onChange();
       },
     );
-    const proxy: SoakProxy = { process, viewsFrom, data, urls: new Set(), url: null, isLost: false };
+    const proxy: SoakProxy = { process, viewsFrom, data, disk, urls: new Set(), url: null, isLost: false };
     this.proxies.push(proxy);
     return proxy;
   }
@@ -108,6 +114,11 @@ export class SoakFleet {
   /** Runs a command of the gateway program, as an operator does from anywhere. @throws Error when it fails. */
   command(...args: readonly string[]): Promise<string> {
     return gatewayCommand(this.#commandConfig, ...args);
+  }
+
+  /** The disks of proxies, with what is on them; last of all. */
+  unmount(): void {
+    for (const { disk } of this.proxies) disk?.unmount();
   }
 
   async stopRest(): Promise<void> {

@@ -53,10 +53,19 @@ const LOST_EVERY_S = 150;
  * Three proxies, one of them with views from Kafka, two relays, one event store, one broker, one upstream: traffic,
  * operators and `kill -9` at random; then everything is compared with everything. Stops by itself; leaves no process.
  */
-export async function soakRun({ folder, seed, seconds, broker, cases, say }: SoakOptions): Promise<SoakResult> {
-  const random = new SeededRandom(seed);
+export async function soakRun(options: SoakOptions): Promise<SoakResult> {
+  const { folder, broker } = options;
   await broker.createTopic(SOAK_TOPIC);
   const fleet = await SoakFleet.layOut(folder, broker.brokers);
+  try {
+    return await soak(fleet, options);
+  } finally {
+    fleet.unmount();
+  }
+}
+
+async function soak(fleet: SoakFleet, { seed, seconds, broker, cases, say }: SoakOptions): Promise<SoakResult> {
+  const random = new SeededRandom(seed);
   const operators = new SoakOperators((...args) => fleet.command(...args));
   await operators.openAccounts();
   const keys = await firstKeys(operators);
