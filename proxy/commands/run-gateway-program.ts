@@ -3,7 +3,9 @@ import { ConfigurationError } from '../../contracts/configuration.ts';
 import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { printable } from '../../contracts/printable.ts';
+import { shortageOf } from '../../contracts/shortage.ts';
 import { type CommandContext, CommandError, EXIT } from '../../ledger/commands/command-context.ts';
+import { mayPass } from '../../ledger/event-log/sqlite/database-fault.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { ListenError } from '../../ledger/listening.ts';
@@ -53,5 +55,8 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   if (error instanceof EventLogError && error.kind === 'ambiguous')
     return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
   if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);
+  // What the machine has too little of, or what a file's disk or folder refuses: nothing of it is this program's.
+  if (error instanceof Error && (shortageOf(error) !== null || mayPass(error)))
+    return say(`${error.message}: the disk, or what this process may open, is too little`, EXIT.unavailable);
   return say(error instanceof Error ? (error.stack ?? error.message) : String(error), 1);
 }

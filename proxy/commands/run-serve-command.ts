@@ -9,6 +9,7 @@ import { proveListenable } from '../../ledger/listening.ts';
 import { programLogger } from '../../ledger/program-logger.ts';
 import { tightenFolder } from '../../ledger/tighten-folder.ts';
 import { CANNOT } from '../become-ready.ts';
+import { fewDescriptors } from '../enough-descriptors.ts';
 import { Gateway } from '../gateway.ts';
 import { listenedPlaces } from '../listened-places.ts';
 import { loopDelayOfProcess } from '../loop-delay.ts';
@@ -35,6 +36,8 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
     }),
     options,
   );
+  const few = fewDescriptors();
+  if (few !== null) throw new CommandError(few, EXIT.usage);
   const logger = programLogger(configuration);
   // Where a gateway has run there is nothing to begin, and whoever runs on the folder is told before whoever has the port.
   if (!existsSync(journalFolder(configuration.data))) await proveListenable(listenedPlaces(configuration));
@@ -44,7 +47,11 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   mkdirSync(configuration.data, { recursive: true });
   tighten(configuration.data, logger);
   const unusable = Promise.withResolvers<never>();
-  unusable.promise.catch(() => undefined);
+  // Whatever fails because of it fails in words of its own.
+  let reason: unknown = null;
+  unusable.promise.catch((error: unknown) => {
+    reason = error;
+  });
   const onFaults = (faults: readonly string[]): void =>
     unusable.reject(new CommandError(`the event log cannot be used as it is:\n${faults.join('\n')}`, EXIT.unavailable));
   let onLost = (error: Error): void => unusable.reject(new UnusableError(CANNOT.useLog, error));
@@ -70,7 +77,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
     const interrupted = new AbortController();
     const stopped = Promise.race([
       stopOnSignal(gateway, logger, interrupted),
-      unusable.promise.finally(() => gateway.stop()),
+      unusable.promise.catch((error: unknown) => stopBecause(error, gateway, logger)),
     ]);
     stopped.catch(() => undefined);
     const told = async (): Promise<void> => {
@@ -83,13 +90,18 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       // What was being opened while the gateway was stopped is gone on with by the next start.
       if (interrupted.signal.aborted) return;
       // A process that can admit nothing leaves, so that its supervisor starts it again.
-      await gateway.stop();
-      throw error;
+      return stopBecause(reason ?? error, gateway, logger);
     });
     await stopped;
   } finally {
     await log.close();
   }
+}
+
+/** What has ended the gateway is told, whatever else fails while it stops. @throws it */
+async function stopBecause(why: unknown, gateway: Gateway, logger: Logger): Promise<never> {
+  await gateway.stop().catch((error: unknown) => logger.error({ err: error }, 'the gateway did not stop in order'));
+  throw why;
 }
 
 function tighten(data: string, logger: Logger): void {

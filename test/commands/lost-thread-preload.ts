@@ -8,7 +8,11 @@ import { isMainThread } from 'node:worker_threads';
 const { LOST_THREAD = '', LOST_THREAD_FILE = '' } = process.env;
 const LOOK_MS = 20;
 
-if (!isMainThread && process.argv[1]?.endsWith(LOST_THREAD) === true)
-  setInterval(() => {
-    if (existsSync(LOST_THREAD_FILE)) throw new Error('out of memory, say');
-  }, LOOK_MS).unref();
+if (!isMainThread && process.argv[1]?.endsWith(LOST_THREAD) === true) {
+  endIfTold();
+  setInterval(endIfTold, LOOK_MS).unref();
+}
+
+function endIfTold(): void {
+  if (existsSync(LOST_THREAD_FILE)) throw new Error('out of memory, say');
+}

@@ -14,7 +14,7 @@ const PRELOAD = fileURLToPath(new URL('lost-thread-preload.ts', import.meta.url)
 const EXIT_UNAVAILABLE = 4;
 
 /** A gateway on a folder of its own, of which one thread ends by itself when it is told to. */
-async function serveWithThread(module: string) {
+function startWithThread(module: string) {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
   const file = join(folder, 'end-it');
   const args = ['--import', PRELOAD, PROGRAM, '--json', 'serve', '--port', '0', '--data', join(folder, 'data')];
@@ -23,14 +23,19 @@ async function serveWithThread(module: string) {
   onTestFinished(() => void child.kill('SIGKILL'));
   const stderr = text(child.stderr);
   const ended = once(child, 'exit');
+  return { child, loseThread: () => writeFileSync(file, ''), stderr, ended };
+}
+
+async function serveWithThread(module: string) {
+  const { child, ...started } = startWithThread(module);
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
-  const { url, key } = JSON.parse(String(line)) as { url: string; key: string };
-  return { url, key, loseThread: () => writeFileSync(file, ''), stderr, ended };
+  return { ...started, ...(JSON.parse(String(line)) as { url: string; key: string }) };
 }
 
 it.each([
   ['writer-thread.ts', 'the thread that writes'],
   ['reader-thread.ts', 'the thread that reads'],
+  ['view-store-worker.ts', 'the views cannot be written any more'],
 ])(
   'a gateway whose %s ends by itself says so, and ends with the code upon which a supervisor starts it again',
   async (module, said) => {
@@ -41,10 +46,16 @@ it.each([
     loseThread();
     expect(await ended).toEqual([EXIT_UNAVAILABLE, null]);
     const lines = (await stderr).trim().split('\n');
-    expect(lines.filter((line) => line.includes(said) && line.includes('has ended: out of memory, say'))).not.toEqual(
-      [],
-    );
-    expect(lines.at(-1)).toMatch(/^gateway: /);
+    expect(lines.filter((line) => line.includes(said) && line.includes('out of memory, say'))).not.toEqual([]);
+    // One line, and no stack.
+    expect(lines.at(-1)).toMatch(/^gateway: .* cannot /);
   },
   60_000,
 );
+
+it('a gateway whose views cannot be written from the start on says just that, whatever fails while it stops', async () => {
+  const { loseThread, stderr, ended } = startWithThread('view-store-worker.ts');
+  loseThread();
+  expect(await ended, await stderr).toEqual([EXIT_UNAVAILABLE, null]);
+  expect((await stderr).trim().split('\n').at(-1)).toMatch(/^gateway: .* cannot .*out of memory, say/);
+}, 60_000);
