@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readBalanceStates } from './known-views.ts';
+import { readBalanceStates, readExceptionRows } from './known-views.ts';
 
 const amount = z.string();
 
@@ -28,11 +28,12 @@ const spend = z.object({
   months: z.record(z.string(), z.object({ account: amount.default('0') })).default({}),
 });
 
+/** What the hold left out, and what came late in pico-USD. */
+const exception = z.object({ leftOut: amount.default('0'), late: amount.nullable().default(null) });
+
 const exceptions = z.object({
-  /** What the hold left out, and what came late in pico-USD; by request. */
-  open: z
-    .record(z.string(), z.object({ leftOut: amount.default('0'), late: amount.nullable().default(null) }))
-    .default({}),
+  /** By request. Since version 6 each is a row of its own. */
+  open: z.record(z.string(), exception).default({}),
   ended: z.record(z.string(), z.string()).default({}),
 });
 
@@ -57,5 +58,14 @@ const knownSchema = z.looseObject({
 export type KnownAccount = Readonly<z.infer<typeof knownSchema>> & { readonly revision: number };
 
 /** The accounts of a views' file, in the order of their ids. @throws Error when it is no database, or a row is not of its form */
-export const readKnownAccounts = (path: string): KnownAccount[] =>
-  readBalanceStates(path).map(({ revision, state }) => ({ ...knownSchema.parse(JSON.parse(state)), revision }));
+export function readKnownAccounts(path: string): KnownAccount[] {
+  const rows = Map.groupBy(readExceptionRows(path), ({ accountId }) => accountId);
+  return readBalanceStates(path).map(({ accountId, revision, state }) => {
+    const known = knownSchema.parse(JSON.parse(state));
+    for (const row of rows.get(accountId) ?? []) {
+      if (row.state === 'open') known.exceptions.open[row.requestId] = exception.parse(JSON.parse(row.exception));
+      else known.exceptions.ended[row.requestId] = row.state;
+    }
+    return { ...known, revision };
+  });
+}

@@ -71,6 +71,26 @@ function balanceStatesIn(database: DatabaseSync, tables: ReadonlySet<string>): B
   }));
 }
 
+interface StoredExceptionRow {
+  readonly accountId: string;
+  readonly requestId: string;
+  readonly state: string;
+  /** JSON of an open one; empty otherwise. */
+  readonly exception: string;
+}
+
+/** Exceptions that stand in rows of their own, as they have since version 6; none of views from before. @throws as `readKnownViews` */
+export const readExceptionRows = (path: string): StoredExceptionRow[] =>
+  reading(path, (database, tables) => {
+    const table = `${versioned('balance', database, tables)}_exception`;
+    if (!tables.has(table)) return [];
+    const rows = database.prepare(`SELECT account_id, request_id, state, exception FROM ${table}`).all();
+    return rows.map(({ account_id, request_id, state, exception }) => ({
+      ...{ accountId: String(account_id), requestId: String(request_id) },
+      ...{ state: String(state), exception: String(exception) },
+    }));
+  }) ?? [];
+
 /** The catalog's last event that was folded, as JSON text in whatever version the file holds it; null where there is none. @throws as `readKnownViews` */
 export const readNewestPublication = (path: string): { revision: number; publication: string } | null =>
   reading(path, (database, tables) => {

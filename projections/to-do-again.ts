@@ -1,7 +1,9 @@
 import type { EventLog } from '../contracts/event-log.ts';
 import { accountId } from '../contracts/ids.ts';
-import { type AccountState, INITIAL_ACCOUNT, INITIAL_SPEND, NO_EXCEPTIONS } from '../ledger/account/account-state.ts';
+import { type AccountState, INITIAL_ACCOUNT, INITIAL_SPEND } from '../ledger/account/account-state.ts';
 import { evolve } from '../ledger/account/evolve.ts';
+import { endOfException, openException } from '../ledger/account/exceptions.ts';
+import { NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
 import { readAccountEvents } from '../ledger/account/load-account.ts';
 import { monthOf } from '../ledger/account/month.ts';
 import { monthOfSpend } from '../ledger/account/spend.ts';
@@ -201,20 +203,22 @@ function missingExceptions(
   settled: AccountState,
   { exceptions: { open, ended } }: KnownAccount,
 ): ExceptionToDoAgain[] {
-  const { open: isOpen } = exceptionsOf(state);
+  const before = exceptionsOf(state);
   const has = exceptionsOf(settled);
+  const isOpen = (requestId: string) => openException(has, requestId) !== undefined;
+  const hasEnded = (requestId: string) => endOfException(has, requestId) !== undefined;
   const ofOpen = Object.entries(open).map(([requestId, { leftOut, late }]) => ({
     ...{ requestId, was: 'open', is: 'lost' as const, leftOut, late },
   }));
   const ofEnded = Object.entries(ended).map(([requestId, was]) => {
-    const kept = has.open[requestId];
+    const kept = openException(has, requestId);
     const [leftOut, late] = [kept?.leftOut.toString() ?? null, kept?.late?.toString() ?? null];
-    const is = kept === undefined ? 'lost' : Object.hasOwn(isOpen, requestId) ? 'open' : 'opens';
+    const is = kept === undefined ? 'lost' : openException(before, requestId) === undefined ? 'opens' : 'open';
     return { requestId, was, is, leftOut, late } as const;
   });
   return [
-    ...ofOpen.filter(({ requestId }) => !(Object.hasOwn(has.open, requestId) || Object.hasOwn(has.ended, requestId))),
-    ...ofEnded.filter(({ requestId }) => !Object.hasOwn(has.ended, requestId)),
+    ...ofOpen.filter(({ requestId }) => !isOpen(requestId) && !hasEnded(requestId)),
+    ...ofEnded.filter(({ requestId }) => !hasEnded(requestId)),
   ];
 }
 

@@ -3,21 +3,21 @@ import {
   balanceField,
   grantIdField,
   keyIdField,
-  laneField,
   leaseIdField,
   microUsdField,
   picoUsdField,
   proxyIdField,
-  requestIdField,
 } from '../../contracts/event-fields.ts';
 import { microUsd, picoUsd } from '../../contracts/money.ts';
+import { type ExceptionsState, exceptionsInSumSchema } from './exceptions-state.ts';
 
 /**
- * What an account's stream folds to. The schema is also the form in which a snapshot is kept; a snapshot is a cache,
- * dropped when ACCOUNT_STATE_VERSION is not the program's: the view is then folded from the log again. 3 has brought the
- * exceptions, 4 what has expired of a grant, 5 when requests under a lease start.
+ * What an account's stream folds to. The schema is also the form in which a snapshot is kept (stored-account.ts); a
+ * snapshot is a cache, dropped when ACCOUNT_STATE_VERSION is not the program's: the view is then folded from the log
+ * again. 3 has brought the exceptions, 4 what has expired of a grant, 5 when requests under a lease start, 6 exceptions
+ * that are kept one by one.
  */
-export const ACCOUNT_STATE_VERSION = 5;
+export const ACCOUNT_STATE_VERSION = 6;
 
 const ms = z.int();
 
@@ -87,40 +87,7 @@ export const spendStateSchema = z.strictObject({
 });
 export type SpendState = z.infer<typeof spendStateSchema>;
 
-const billingException = z.strictObject({
-  requestId: requestIdField,
-  keyId: keyIdField,
-  model: z.string(),
-  lane: laneField,
-  /** The request's own instants, which its debit would burn grants by. */
-  startedAtMs: ms,
-  finishedAtMs: ms,
-  /** What the request's hold left out of its debit. */
-  leftOut: microUsdField,
-  /** What usage costs that came when the request was already `recovered`; null where none did. */
-  late: picoUsdField.nullable(),
-  /** What was reported and has no price. */
-  unpriced: z.array(z.string()),
-});
-/** What an operator has to approve or drop. (An exception of the bill, not of the program.) */
-export type BillingException = z.infer<typeof billingException>;
-
-const exceptionsSchema = z.strictObject({
-  /** By request. */
-  open: z.record(z.string(), billingException),
-  /**
-   * How they ended, so that none ends, or comes, twice. One entry for each command of an operator: it grows as fast as
-   * people decide, and has no other bound.
-   */
-  ended: z.record(z.string(), z.enum(['approved', 'dropped'])),
-  /** How many of the open ones have no money in them, and how many such are not kept because there were too many. */
-  withoutCost: z.int(),
-  unlisted: z.int(),
-  /** Of the usage that was folded last, whose debit may follow; null before the first. */
-  lastUsage: billingException.pick({ requestId: true, startedAtMs: true, finishedAtMs: true }).nullable(),
-});
-export type ExceptionsState = z.infer<typeof exceptionsSchema>;
-
+/** All of an account but its exceptions, of which there may be any number: each is kept by itself. */
 export const openAccountSchema = z.strictObject({
   type: z.literal('open'),
   accountId: z.string(),
@@ -143,22 +110,17 @@ export const openAccountSchema = z.strictObject({
   spend: spendStateSchema,
   /** What proxies may admit requests against, by lease id; none where one proxy has all. */
   leases: z.record(z.string(), lease),
-  /** What could not be debited as it came, until an operator has decided. */
-  exceptions: exceptionsSchema,
+  exceptions: exceptionsInSumSchema,
 });
-export type OpenAccount = z.infer<typeof openAccountSchema>;
+export type OpenAccount = Omit<z.infer<typeof openAccountSchema>, 'exceptions'> & {
+  /** What could not be debited as it came, until an operator has decided. */
+  exceptions: ExceptionsState;
+};
 
 /** The state of a stream without events, or of an account. */
 export type AccountState = { readonly type: 'unopened' } | OpenAccount;
 
 export const INITIAL_ACCOUNT: AccountState = { type: 'unopened' };
 export const INITIAL_SPEND: SpendState = { accountLimit: null, keyLimits: {}, months: {} };
-export const NO_EXCEPTIONS: ExceptionsState = {
-  open: {},
-  ended: {},
-  withoutCost: 0,
-  unlisted: 0,
-  lastUsage: null,
-};
 export const NO_CARRY = picoUsd(0n);
 export const NOTHING = microUsd(0n);

@@ -1,9 +1,10 @@
 import type { AccountEvent, ExceptionApproved } from '../../contracts/events.ts';
 import { debitWithCarry, microUsd, picoUsd } from '../../contracts/money.ts';
 import { rateUsage } from '../rating.ts';
-import type { BillingException, OpenAccount } from './account-state.ts';
+import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
-import { amountOfException, costOfException, openException } from './exceptions.ts';
+import { amountOfException, costOfException, endOfException, openException } from './exceptions.ts';
+import type { BillingException } from './exceptions-state.ts';
 import { burnFor } from './grants.ts';
 import { monthOf } from './month.ts';
 import { monthOfSpend, spentByKey, thresholdsCrossed } from './spend.ts';
@@ -21,7 +22,8 @@ export function reportLateUsage({ usage, card }: CommandOf<'ReportLateUsage'>, s
   const { requestId } = usage;
   const { exceptions } = state;
   const hasCome = (openException(exceptions, requestId)?.late ?? null) !== null;
-  if (usage.outcome === 'recovered' || hasCome || Object.hasOwn(exceptions.ended, requestId)) return [];
+  const hasEnded = endOfException(exceptions, requestId) !== undefined;
+  if (usage.outcome === 'recovered' || hasCome || hasEnded) return [];
   const { cost, lines, uses } = rateUsage(usage, card);
   return [
     { type: 'LateUsageReported', data: { requestId, usage, cost: usage.billable ? cost : picoUsd(0n), lines, uses } },
@@ -76,7 +78,7 @@ function endable(
   if (reason.trim() === '') return commandRefused('reason_missing', 'reason: say why; it stands in the ledger');
   const exception = openException(exceptions, requestId);
   if (exception !== undefined) return exception;
-  const how = Object.hasOwn(exceptions.ended, requestId) ? exceptions.ended[requestId] : undefined;
+  const how = endOfException(exceptions, requestId);
   return how === undefined
     ? commandRefused('exception_not_found', `request ${requestId} has no exception`)
     : commandRefused('exception_ended', `the exception of ${requestId} was already ${how}`);

@@ -2,9 +2,10 @@ import { decodeMetadata } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
-import { type AccountState, type BillingException, INITIAL_ACCOUNT } from './account-state.ts';
+import { type AccountState, INITIAL_ACCOUNT } from './account-state.ts';
 import { evolve } from './evolve.ts';
 import { openException } from './exceptions.ts';
+import type { BillingException } from './exceptions-state.ts';
 import { readAccountEvents } from './load-account.ts';
 
 /** An exception that an operator has ended, with what it was about. */

@@ -1,15 +1,8 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import {
-  type AccountState,
-  type ApiKey,
-  INITIAL_SPEND,
-  NO_CARRY,
-  NO_EXCEPTIONS,
-  NOTHING,
-  type OpenAccount,
-} from './account-state.ts';
+import { type AccountState, type ApiKey, INITIAL_SPEND, NO_CARRY, NOTHING, type OpenAccount } from './account-state.ts';
 import { evolveExceptions } from './exceptions.ts';
+import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated, withShares } from './grants.ts';
 import { withKeyLimitSet, withLease, withLeaseNarrowed, withLessLeased } from './leases.ts';
 import { evolveSpend } from './spend.ts';

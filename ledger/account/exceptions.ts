@@ -1,12 +1,14 @@
 import type { AccountEvent, EventData, UsageRecorded } from '../../contracts/events.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd, PICO_PER_MICRO, type PicoUsd, picoUsd } from '../../contracts/money.ts';
-import { type BillingException, type ExceptionsState, NOTHING } from './account-state.ts';
+import { NOTHING } from './account-state.ts';
+import type { BillingException, ExceptionEnd, ExceptionsState } from './exceptions-state.ts';
+import { entryOf, withEntry, withoutEntry } from './keyed-tree.ts';
 
 /**
  * Exceptions with no money in them (usage without a price) that an account's state keeps open. What comes beyond is
  * counted; each stands in its own `UsageRecorded`. Without the bound a provider that starts to report a tier nobody has
- * priced would make every state as large as its traffic. Exceptions about money are all kept.
+ * priced would make every account a list of all its traffic. Exceptions about money are all kept.
  */
 const WITHOUT_COST_MAX = 1_000;
 
@@ -51,7 +53,11 @@ export function reasonsOf({ leftOut, late, unpriced }: BillingException): string
 
 /** The open exception of a request; undefined where there is none. */
 export const openException = ({ open }: ExceptionsState, requestId: string): BillingException | undefined =>
-  Object.hasOwn(open, requestId) ? open[requestId] : undefined;
+  entryOf(open, requestId);
+
+/** How the exception of a request ended; undefined where it is open, or there is none. */
+export const endOfException = ({ ended }: ExceptionsState, requestId: string): ExceptionEnd | undefined =>
+  entryOf(ended, requestId);
 
 const instantsOf = ({ requestId, startedAt, finishedAt }: UsageRecorded) => ({
   requestId,
@@ -88,18 +94,36 @@ const ofUsage = (usage: UsageRecorded): BillingException => {
 };
 
 function withOpen(exceptions: ExceptionsState, exception: BillingException): ExceptionsState {
-  const before = openException(exceptions, exception.requestId);
-  const withoutCost = exceptions.withoutCost - hasNoCost(before) + hasNoCost(exception);
-  return { ...exceptions, withoutCost, open: { ...exceptions.open, [exception.requestId]: exception } };
+  const { requestId } = exception;
+  const others = withoutInSum(exceptions, openException(exceptions, requestId));
+  return {
+    ...others,
+    open: withEntry(exceptions.open, requestId, exception),
+    openCount: others.openCount + 1,
+    openAmount: microUsd(others.openAmount + amountOfException(exception)),
+    withoutCost: others.withoutCost + hasNoCost(exception),
+  };
 }
 
-function ended(exceptions: ExceptionsState, requestId: RequestId, how: 'approved' | 'dropped'): ExceptionsState {
+function ended(exceptions: ExceptionsState, requestId: RequestId, how: ExceptionEnd): ExceptionsState {
   const exception = openException(exceptions, requestId);
   if (exception === undefined) throw new Error(`${requestId} has no open exception`);
-  const { [requestId]: _ended, ...open } = exceptions.open;
-  const withoutCost = exceptions.withoutCost - hasNoCost(exception);
-  return { ...exceptions, open, withoutCost, ended: { ...exceptions.ended, [requestId]: how } };
+  return {
+    ...withoutInSum(exceptions, exception),
+    open: withoutEntry(exceptions.open, requestId),
+    ended: withEntry(exceptions.ended, requestId, how),
+  };
 }
 
-const hasNoCost = (exception: BillingException | undefined): 0 | 1 =>
-  exception !== undefined && costOfException(exception) === 0n ? 1 : 0;
+/** What the counts and sums are without one of the open ones. */
+function withoutInSum(exceptions: ExceptionsState, exception: BillingException | undefined): ExceptionsState {
+  if (exception === undefined) return exceptions;
+  return {
+    ...exceptions,
+    openCount: exceptions.openCount - 1,
+    openAmount: microUsd(exceptions.openAmount - amountOfException(exception)),
+    withoutCost: exceptions.withoutCost - hasNoCost(exception),
+  };
+}
+
+const hasNoCost = (exception: BillingException): 0 | 1 => (costOfException(exception) === 0n ? 1 : 0);

@@ -3,7 +3,7 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import type { AccountId, RequestId } from '../../contracts/ids.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
-import { openException } from '../../ledger/account/exceptions.ts';
+import { endOfException, openException } from '../../ledger/account/exceptions.ts';
 import {
   type CommandContext,
   CommandError,
@@ -87,8 +87,8 @@ function saysUnpriced({ before }: Decided, request: RequestId): string[] {
 /** The account whose exception it is. @throws CommandError where no account has one of this request */
 async function accountOf(request: RequestId, command: Command, context: CommandContext): Promise<AccountId> {
   return withViews(context, command, async (accounts) => {
-    for (const [accountId, { open, ended }] of exceptionsByAccount(accounts, null))
-      if (Object.hasOwn(open, request) || Object.hasOwn(ended, request)) return accountId;
+    for (const [accountId, exceptions] of exceptionsByAccount(accounts, null))
+      if ((openException(exceptions, request) ?? endOfException(exceptions, request)) !== undefined) return accountId;
     throw new CommandError(`${request}: no account has an exception of this request`, EXIT.refused);
   });
 }

@@ -1,5 +1,5 @@
 import type { AccountId } from '../../contracts/ids.ts';
-import type { ExceptionsState } from '../../ledger/account/account-state.ts';
+import type { ExceptionsState } from '../../ledger/account/exceptions-state.ts';
 import type { AccountViews } from '../account-views.ts';
 
 /** What each open account has of exceptions; of one account where that is said. */

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../contracts/ids.ts';
 import { formatUsd } from '../../contracts/money.ts';
-import type { BillingException } from '../../ledger/account/account-state.ts';
 import { type EndedException, readEndedExceptions } from '../../ledger/account/ended-exceptions.ts';
 import { amountOfException, costOfException, reasonsOf } from '../../ledger/account/exceptions.ts';
+import type { BillingException } from '../../ledger/account/exceptions-state.ts';
+import { valuesOf } from '../../ledger/account/keyed-tree.ts';
 import { type CommandContext, CommandError, EXIT } from '../../ledger/commands/command-context.ts';
 import { show, table } from '../../ledger/commands/show.ts';
 import { exceptionsByAccount } from './exceptions-by-account.ts';
@@ -25,8 +26,8 @@ export async function listExceptions(listing: Listing, command: Command, context
     let unlisted = 0;
     for (const [accountId, exceptions] of exceptionsByAccount(accounts, listing.only)) {
       unlisted += exceptions.unlisted;
-      rows.push(...Object.values(exceptions.open).map((exception) => openRow(accountId, exception)));
-      if (!listing.withEnded || Object.keys(exceptions.ended).length === 0) continue;
+      for (const exception of valuesOf(exceptions.open)) rows.push(openRow(accountId, exception));
+      if (!listing.withEnded || exceptions.ended === null) continue;
       for (const one of await readEndedExceptions(log, accountId)) ended.push(endedRow(accountId, one));
     }
     const all = [...rows, ...ended];

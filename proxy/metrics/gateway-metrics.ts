@@ -1,5 +1,4 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { amountOfException } from '../../ledger/account/exceptions.ts';
 import type { Journal } from '../../ledger/journal/journal.ts';
 import type { Projections } from '../../projections/projections.ts';
 import type { Holds } from '../admission/holds.ts';
@@ -113,12 +112,10 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   );
   gauge('body_bytes', 'Bytes of bodies that are kept, of which there may be bodies.maxBytes', () => bodies.bytes);
   gauge('holds', 'Requests that have credit held and are not settled', () => holds.count);
-  const exceptions = () => [...projections.accounts.balance.openExceptions()].map(([, exception]) => exception);
-  gauge('exceptions_open', 'Requests whose usage waits for an approval or a drop', () => exceptions().length);
+  const exceptions = () => projections.accounts.balance.openExceptions;
+  gauge('exceptions_open', 'Requests whose usage waits for an approval or a drop', () => exceptions().count);
   // A sample is a float; `gateway exception list` has the digits.
-  gauge('exceptions_open_micro_usd', 'What they would cost, in micro-USD', () =>
-    Number(exceptions().reduce((sum, one) => sum + amountOfException(one), 0n)),
-  );
+  gauge('exceptions_open_micro_usd', 'What they would cost, in micro-USD', () => Number(exceptions().amount));
   countRequests(registry, parts.counts);
   measureLimits(registry, parts);
   const latency = new Histogram({

@@ -32,7 +32,7 @@ const told = (lines: readonly string[]): unknown[] =>
 /** How many exceptions a gateway's views have open. */
 const openIn = ({ gateway, accountId }: TestGateway): number => {
   const { state } = gateway.projections.accounts.read(accountId);
-  return state.type === 'open' ? Object.keys(state.exceptions.open).length : 0;
+  return state.type === 'open' ? state.exceptions.openCount : 0;
 };
 
 describe('an exception is told', () => {

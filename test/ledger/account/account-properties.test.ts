@@ -1,14 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import {
-  type AccountState,
-  INITIAL_ACCOUNT,
-  type OpenAccount,
-  openAccountSchema,
-} from '../../../ledger/account/account-state.ts';
+import { requestId } from '../../../contracts/ids.ts';
+import { type AccountState, INITIAL_ACCOUNT, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
+import { amountOfException } from '../../../ledger/account/exceptions.ts';
+import { entriesOf, valuesOf } from '../../../ledger/account/keyed-tree.ts';
+import {
+  accountOfText,
+  accountText,
+  type StoredException,
+  storedException,
+  withStoredException,
+} from '../../../ledger/account/stored-account.ts';
 import { fold } from './decider-specification.ts';
 import { openAccount } from './example-account.ts';
 import { PlainLedger } from './plain-ledger.ts';
@@ -129,12 +133,27 @@ describe('in any life of an account', () => {
         const events = live(steps);
         const whole = stored(events);
         for (let cut = 1; cut <= events.length; cut++) {
-          const snapshot = openAccountSchema.parse(JSON.parse(stored(events.slice(0, cut))));
+          const snapshot = restored(stored(events.slice(0, cut)));
           expect(textOf(fold(events.slice(cut), snapshot))).toBe(whole);
         }
       }),
       { numRuns: 40 },
     );
+  });
+
+  test('the count and the sum of its open exceptions are theirs', () => {
+    let most = 0;
+    fc.assert(
+      fc.property(lives, (steps) =>
+        follow(live(steps), ({ exceptions: { open, openCount, openAmount } }) => {
+          const amounts = [...valuesOf(open)].map(amountOfException);
+          expect([openCount, openAmount]).toEqual([amounts.length, sum(amounts)]);
+          most = Math.max(most, openCount);
+        }),
+      ),
+      { numRuns: 40 },
+    );
+    expect(most).toBeGreaterThan(1);
   });
 
   test('whether a sweeper has run changes no debit', () => {
@@ -163,8 +182,15 @@ describe('in any life of an account', () => {
 /** A step that decides nothing: limits are not part of what is compared. */
 const NOTHING = { type: 'limit', key: null, limit: null } as const;
 
+/** The account and each of its exceptions, as the views keep them. */
 const textOf = (state: AccountState): string => {
   if (state.type === 'unopened') throw new Error('not open');
-  return JSON.stringify(z.encode(openAccountSchema, state));
+  const { open, ended } = state.exceptions;
+  const requests = [...entriesOf(open), ...entriesOf(ended)].map(([id]) => requestId(id));
+  return JSON.stringify([accountText(state), requests.map((id) => [id, storedException(state, id)])]);
+};
+const restored = (text: string): OpenAccount => {
+  const [account, exceptions] = JSON.parse(text) as [string, [string, StoredException][]];
+  return exceptions.reduce((state, [id, one]) => withStoredException(state, id, one), accountOfText(account));
 };
 const stored = (events: readonly AccountEvent[]): string => textOf(openAccount(events));

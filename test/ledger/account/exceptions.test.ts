@@ -3,7 +3,9 @@ import type { AccountEvent, EventData, UsageRecorded } from '../../../contracts/
 import { microUsd, picoUsd } from '../../../contracts/money.ts';
 import { NO_TOKENS } from '../../../contracts/usage.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { amountOfException, openException } from '../../../ledger/account/exceptions.ts';
+import { amountOfException, endOfException, openException } from '../../../ledger/account/exceptions.ts';
+import type { ExceptionsState } from '../../../ledger/account/exceptions-state.ts';
+import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
 import { given } from './decider-specification.ts';
 import {
   CARD,
@@ -48,6 +50,9 @@ const drop = (number = 1, reason = 'cannot be'): AccountCommand => ({
 const late = (usage: UsageRecorded): AccountCommand => ({ type: 'ReportLateUsage', usage, card: CARD });
 const recovered = usageOf(1, 0, { outcome: 'recovered', source: 'estimated', billable: false });
 
+const openIn = ({ open }: ExceptionsState) => Object.fromEntries(entriesOf(open));
+const NONE_OPEN = { open: null, openCount: 0, openAmount: 0n, withoutCost: 0 };
+
 describe('a debit', () => {
   test('is at most the hold, keeps the exact cost and its lines, and says what was left out', () => {
     const debit = debitIn(lifeWith(held(1, 70, 20)));
@@ -82,7 +87,7 @@ describe('a debit', () => {
   test('of exactly the hold leaves nothing out', () => {
     const life = lifeWith(held(1, 20, 20));
     expect(debitIn(life)).toMatchObject({ amount: 20n, leftOut: 0n });
-    expect(openAccount(life).exceptions.open).toEqual({});
+    expect(openAccount(life).exceptions.open).toBeNull();
   });
 
   test('of a request whose hold is not known is what it cost', () => {
@@ -93,7 +98,7 @@ describe('a debit', () => {
 describe('an exception', () => {
   test('arises from what the hold left out, with the instants of the request', () => {
     const { exceptions } = openAccount(lifeWith(held(1, 70, 20)));
-    expect(exceptions.open).toEqual({
+    expect(openIn(exceptions)).toEqual({
       [requestOf(1)]: {
         requestId: requestOf(1),
         keyId: KEY,
@@ -113,11 +118,11 @@ describe('an exception', () => {
     const { exceptions } = openAccount(
       lifeWith(held(1, 70, 20, { unpriced }), held(2, 70, 20, { unpriced, billable: false })),
     );
-    expect(exceptions.open).toMatchObject({
+    expect(openIn(exceptions)).toMatchObject({
       [requestOf(1)]: { leftOut: 50n, unpriced },
       [requestOf(2)]: { leftOut: 0n, unpriced },
     });
-    expect(exceptions.withoutCost).toBe(1);
+    expect(exceptions).toMatchObject({ openCount: 2, openAmount: 50n, withoutCost: 1 });
   });
 
   test('arises from usage of a request that is recorded as recovered already, once', () => {
@@ -139,7 +144,7 @@ describe('an exception', () => {
       },
     ]);
     const { exceptions, balance } = openAccount([...life, ...reported]);
-    expect(exceptions.open[requestOf(1)]).toMatchObject({ late: 30_000_000n, leftOut: 0n });
+    expect(openException(exceptions, requestOf(1))).toMatchObject({ late: 30_000_000n, leftOut: 0n });
     expect(balance).toBe(1_000n);
     given(...life, ...reported)
       .when(late(usage))
@@ -215,7 +220,8 @@ describe('an exception that is approved', () => {
       .when(approve())
       .thenEvents({ type: 'ExceptionApproved', data });
     const after = openAccount([...life, { type: 'ExceptionApproved', data }]);
-    expect(after).toMatchObject({ balance: 930n, exceptions: { open: {}, ended: { [requestOf(1)]: 'approved' } } });
+    expect(after).toMatchObject({ balance: 930n, exceptions: { ...NONE_OPEN } });
+    expect(endOfException(after.exceptions, requestOf(1))).toBe('approved');
     expect(after.spend.months['2026-11']).toMatchObject({ account: 70n, keys: { [KEY]: 70n } });
   });
 
@@ -272,7 +278,7 @@ describe('an exception that is approved', () => {
       .events();
     expect(others).toEqual([]);
     expect(event?.data).toMatchObject({ cost: 0n, amount: 0n, grants: [], uncovered: 0n });
-    expect(openAccount([...unpriced, event ?? none()]).exceptions).toMatchObject({ open: {}, withoutCost: 0 });
+    expect(openAccount([...unpriced, event ?? none()]).exceptions).toMatchObject(NONE_OPEN);
   });
 });
 
@@ -288,10 +294,9 @@ describe('an exception that is dropped', () => {
     given(...life)
       .when(drop())
       .thenEvents(dropped);
-    expect(openAccount([...life, dropped])).toMatchObject({
-      balance: 980n,
-      exceptions: { open: {}, ended: { [requestOf(1)]: 'dropped' } },
-    });
+    const after = openAccount([...life, dropped]);
+    expect(after).toMatchObject({ balance: 980n, exceptions: { ...NONE_OPEN } });
+    expect(endOfException(after.exceptions, requestOf(1))).toBe('dropped');
   });
 });
 

@@ -7,6 +7,7 @@ import { type AccountState, INITIAL_ACCOUNT } from '../../../ledger/account/acco
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
+import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { ACCOUNT, KEY, OTHER_KEY, usageOf } from './example-account.ts';
 
 /** Random lives of an account: commands in the order of time, decided and folded one after another. */
@@ -202,7 +203,7 @@ function reinstatement(
 
 /** One of the open exceptions is approved or dropped. */
 function ending(state: AccountState, { approves, which }: Extract<Step, { type: 'end' }>): AccountEvent[] {
-  const open = state.type === 'unopened' ? [] : Object.values(state.exceptions.open);
+  const open = state.type === 'unopened' ? [] : [...valuesOf(state.exceptions.open)];
   const exception = open[which % Math.max(1, open.length)];
   if (exception === undefined) return [];
   const { requestId } = exception;

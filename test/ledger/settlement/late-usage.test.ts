@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { UsageRecorded } from '../../../contracts/events.ts';
+import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { CARD, requestOf, usageOf } from '../account/example-account.ts';
 import {
@@ -30,7 +31,7 @@ function expectOneException(scene: SettlementScene): void {
   expect(billed(scene)).toEqual(new Map([[requestOf(1), '1/0']]));
   expect([scene.settled, scene.stuck]).toEqual([[requestOf(1)], []]);
   const { state } = scene.book.read(A);
-  expect(state.type === 'open' ? Object.keys(state.exceptions.open) : []).toEqual([requestOf(1)]);
+  expect(state.type === 'open' ? [...entriesOf(state.exceptions.open)].map(([id]) => id) : []).toEqual([requestOf(1)]);
 }
 
 describe('usage that finds its request recorded as recovered', () => {

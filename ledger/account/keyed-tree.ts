@@ -1,0 +1,78 @@
+/**
+ * A map by text that nobody changes: with an entry more, or one less, it is another one, which shares with the one before
+ * all but the few nodes on the way to the entry. So a fold that has gathered many of something takes a step on as cheaply
+ * as at its beginning, and whoever has an earlier state goes on to have it. Null is empty.
+ *
+ * In the order of the keys, and of the same shape whatever the order in which they came: what decides which node stands
+ * above which is a number made of its key.
+ */
+export type KeyedTree<V> = KeyedNode<V> | null;
+
+interface KeyedNode<V> {
+  readonly key: string;
+  readonly value: V;
+  readonly rank: number;
+  readonly left: KeyedTree<V>;
+  readonly right: KeyedTree<V>;
+}
+
+export function entryOf<V>(tree: KeyedTree<V>, key: string): V | undefined {
+  for (let node = tree; node !== null; node = key < node.key ? node.left : node.right)
+    if (node.key === key) return node.value;
+  return undefined;
+}
+
+/** With an entry, in the place of the one of this key where there is one. */
+export function withEntry<V>(tree: KeyedTree<V>, key: string, value: V): KeyedNode<V> {
+  if (tree === null) return { key, value, rank: rankOf(key), left: null, right: null };
+  if (key === tree.key) return { ...tree, value };
+  if (key < tree.key) {
+    const left = withEntry(tree.left, key, value);
+    return isAbove(left, tree) ? { ...left, right: { ...tree, left: left.right } } : { ...tree, left };
+  }
+  const right = withEntry(tree.right, key, value);
+  return isAbove(right, tree) ? { ...right, left: { ...tree, right: right.left } } : { ...tree, right };
+}
+
+export function withoutEntry<V>(tree: KeyedTree<V>, key: string): KeyedTree<V> {
+  if (tree === null) return null;
+  if (key === tree.key) return joined(tree.left, tree.right);
+  if (key < tree.key) return { ...tree, left: withoutEntry(tree.left, key) };
+  return { ...tree, right: withoutEntry(tree.right, key) };
+}
+
+/** In the order of the keys. */
+export function* entriesOf<V>(tree: KeyedTree<V>): Generator<readonly [key: string, value: V]> {
+  const above: KeyedNode<V>[] = [];
+  for (let node = tree; node !== null || above.length > 0; ) {
+    for (; node !== null; node = node.left) above.push(node);
+    const next = above.pop();
+    if (next === undefined) return;
+    yield [next.key, next.value];
+    node = next.right;
+  }
+}
+
+export function* valuesOf<V>(tree: KeyedTree<V>): Generator<V> {
+  for (const [, value] of entriesOf(tree)) yield value;
+}
+
+/** All keys of the one stand before all of the other. */
+function joined<V>(left: KeyedTree<V>, right: KeyedTree<V>): KeyedTree<V> {
+  if (left === null) return right;
+  if (right === null) return left;
+  if (isAbove(left, right)) return { ...left, right: joined(left.right, right) };
+  return { ...right, left: joined(left, right.left) };
+}
+
+const isAbove = (one: KeyedNode<unknown>, other: KeyedNode<unknown>): boolean =>
+  one.rank === other.rank ? one.key < other.key : one.rank > other.rank;
+
+/** As good as drawn by lot, so that no order of keys makes a long way down: FNV-1a, and MurmurHash3's last mixing. */
+function rankOf(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < key.length; index++) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) | 0;
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { decide } from '../../../ledger/account/decide.ts';
+import { evolve } from '../../../ledger/account/evolve.ts';
+import { CARD, granted, limitSet, openAccount, requestOf, usageOf } from './example-account.ts';
+import { beyond, fieldsCopied, lifeWithExceptions } from './many-exceptions.ts';
+
+const EACH = 3_000;
+const NEXT = 2 * EACH + 1;
+/** Of an account with nothing it is some 50; each node of a tree has five, and some 30 are on a way down to it. */
+const FIELDS_MAX = 500;
+
+const recovered = usageOf(NEXT, 0, { outcome: 'recovered', source: 'estimated', billable: false });
+const ending = (type: 'ApproveException' | 'DropException'): AccountCommand => ({
+  ...{ type, requestId: requestOf(EACH / 2), reason: 'x', actor: 'operator' },
+});
+
+const account = openAccount(lifeWithExceptions(EACH));
+
+function eventsOf(state: OpenAccount, command: AccountCommand): AccountEvent[] {
+  const decided = decide(command, state);
+  if ('type' in decided) throw new Error(decided.message);
+  return decided;
+}
+
+test.each<[string, OpenAccount, AccountEvent[]]>([
+  ['a request', account, eventsOf(account, { type: 'RecordUsage', usage: usageOf(NEXT, 7), card: CARD })],
+  ['a request beyond its hold', account, eventsOf(account, { type: 'RecordUsage', usage: beyond(NEXT), card: CARD })],
+  ['an approval', account, eventsOf(account, ending('ApproveException'))],
+  ['a drop', account, eventsOf(account, ending('DropException'))],
+  ['a grant', account, [granted('another', 5)]],
+  ['a limit', account, [limitSet(100)]],
+  [
+    'late usage',
+    account,
+    [
+      ...eventsOf(account, { type: 'RecordUsage', usage: recovered, card: CARD }),
+      ...eventsOf(account, { type: 'ReportLateUsage', usage: usageOf(NEXT, 7), card: CARD }),
+    ],
+  ],
+])('%s copies little of an account with thousands of exceptions, open and ended', (_what, before, events) => {
+  expect(events.length).toBeGreaterThan(0);
+  let state = before;
+  for (const event of events) {
+    const after = evolve(state, event);
+    expect(fieldsCopied(state, after)).toBeLessThan(FIELDS_MAX);
+    state = after;
+  }
+});

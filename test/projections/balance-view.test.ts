@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { revision } from '../../contracts/ids.ts';
+import { evolve } from '../../ledger/account/evolve.ts';
+import { BalanceView } from '../../projections/balance-view.ts';
+import type { ViewRow } from '../../projections/view.ts';
+import { given } from '../ledger/account/decider-specification.ts';
+import { ACCOUNT, openAccount, record, requestOf } from '../ledger/account/example-account.ts';
+import { BEYOND_EACH, beyond, lifeWithExceptions } from '../ledger/account/many-exceptions.ts';
+
+const EACH = 500;
+const life = lifeWithExceptions(EACH);
+
+function viewOf(events: readonly AccountEvent[]): BalanceView {
+  const view = new BalanceView();
+  for (const event of events) follow(view, event);
+  return view;
+}
+const follow = (view: BalanceView, event: AccountEvent) =>
+  view.apply(ACCOUNT, revision(view.revisionOf(ACCOUNT) + 1), event);
+
+function restored(rows: readonly ViewRow[]): BalanceView {
+  const view = new BalanceView();
+  for (const table of view.tables)
+    for (const row of rows) if (row.table.name === table.name) view.restore(table, row.values);
+  return view;
+}
+
+const dropped: AccountEvent = {
+  type: 'ExceptionDropped',
+  data: { requestId: requestOf(3), amount: BEYOND_EACH as never, reason: 'x', actor: 'operator' },
+};
+
+describe('the balance view', () => {
+  test('gives back from its rows what they were made of, with the sums over all accounts', () => {
+    const view = viewOf(life);
+    const again = restored([...view.takeChanges()]);
+    expect(again.read(ACCOUNT)).toEqual(view.read(ACCOUNT));
+    expect(view.openExceptions).toEqual({ count: EACH, amount: BigInt(EACH) * BEYOND_EACH });
+    expect(again.openExceptions).toEqual(view.openExceptions);
+    follow(again, dropped);
+    expect(again.openExceptions).toEqual({ count: EACH - 1, amount: BigInt(EACH - 1) * BEYOND_EACH });
+    again.clear();
+    expect(again.openExceptions).toEqual({ count: 0, amount: 0n });
+  });
+
+  test('writes of thousands of exceptions those that have changed, whatever else has', () => {
+    const view = viewOf(life);
+    expect([...view.takeChanges()]).toHaveLength(1 + 2 * EACH);
+    const next = given(...life)
+      .when(record(beyond(2 * EACH + 1)))
+      .events();
+    for (const event of next) follow(view, event);
+    const rows = [...view.takeChanges()];
+    expect(rows.map(({ values }) => values[1])).toEqual([view.revisionOf(ACCOUNT), requestOf(2 * EACH + 1)]);
+    expect(JSON.stringify(rows.map(({ values }) => values)).length).toBeLessThan(3_000);
+    follow(view, dropped);
+    expect([...view.takeChanges()].map(({ values }) => values.slice(1, 3))).toEqual([
+      [view.revisionOf(ACCOUNT), 'owner@example.com'],
+      [requestOf(3), 'dropped'],
+    ]);
+  });
+
+  test('writes an account and its exceptions as of one revision, whatever is folded between two of its rows', () => {
+    const view = viewOf(life);
+    const rows: ViewRow[] = [];
+    for (const row of view.takeChanges()) {
+      if (rows.push(row) === 1) follow(view, dropped);
+    }
+    const again = restored(rows);
+    expect(again.read(ACCOUNT)).toEqual({ state: openAccount(life), revision: life.length - 1 });
+    follow(again, dropped);
+    expect(again.read(ACCOUNT)).toEqual({ state: evolve(openAccount(life), dropped), revision: life.length });
+    // And the next write brings what was folded meanwhile.
+    expect([...view.takeChanges()].map(({ values }) => values[1])).toEqual([life.length, requestOf(3)]);
+  });
+});
