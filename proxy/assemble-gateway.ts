@@ -70,12 +70,12 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const threads = new BodyThreads();
   const upstreams = new UpstreamDirectory(configuration.providers, threads);
   const unserved = unservedOf(opened, upstreams);
-  const availability = availabilityOf(opened, claim, unserved);
+  const loopDelay = new LoopDelay(options.loopDelay ?? (() => 0));
+  const availability = availabilityOf(opened, { claim, unserved, loopDelay });
   const onSettledAfter = (latencyMs: number): void => metrics?.settled(latencyMs);
   const isUnderWay = (requestId: RequestId): boolean => holds.has(requestId) && !recovered.has(requestId);
   const settlement = gatewaySettlement({ opened, holds, availability, isUnderWay, onSettledAfter });
   const bodies = new BodyBudget(configuration.bodies);
-  const loopDelay = new LoopDelay(options.loopDelay ?? (() => 0));
   const drains = drainsOf(configuration);
   const scarce = { rateLimits, upstreams, drains, bodies, loopDelay };
   const built = { ...scarce, availability, holds, counts, inFlight, settlement, claim };
@@ -125,8 +125,7 @@ const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): D
 
 function availabilityOf(
   { options, clock: watch, projections, journal, ledgerWatch }: OpenedGateway,
-  claim: GatewayClaim | null,
-  unserved: UnservedModels,
+  { claim, unserved, loopDelay }: Pick<GatewayProcess, 'claim' | 'unserved' | 'loopDelay'>,
 ): Availability {
   const { configuration, clock } = options;
   return new Availability({
@@ -135,6 +134,7 @@ function availabilityOf(
     ledgerDoubt: () => ledgerWatch.doubt(),
     claimDoubt: () => claim?.doubt() ?? null,
     unserved: () => unserved.describe(),
+    shedding: () => loopDelay.describe(),
     projections,
     journal,
     shortages: new MachineShortages({ journal, projections, passedMs: () => performance.now() }),

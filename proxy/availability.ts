@@ -15,6 +15,8 @@ export interface AvailabilityParts {
   readonly claimDoubt: () => string | null;
   /** Which models are admitted and can only fail, for want of a provider; null where none. */
   readonly unserved: () => string | null;
+  /** Why new messages and counts are refused for the moment (loop-delay.ts); null where they are not. */
+  readonly shedding: () => string | null;
   readonly projections: Pick<Projections, 'ageMs' | 'isLive'>;
   readonly journal: Pick<Journal, 'obstacle'>;
   readonly shortages: Pick<MachineShortages, 'describe' | 'blocked'>;
@@ -36,6 +38,10 @@ const SOON_S = 1;
  *   starting ──▶ serving ──▶ stopping        while serving without the log: degraded, up to the age of the views and
  *                                            the size of the journal; past either every request is refused
  *                                            (so it is while the clock is in doubt)
+ *
+ * Load that is shed is told as degraded, and does not end readiness: it is over within seconds, and whatever makes one
+ * gateway shed makes its neighbours do so. A load balancer that took them all out would turn a part refused into an outage,
+ * and the next moment send everything to the first that comes back.
  */
 export class Availability {
   readonly #parts: AvailabilityParts;
@@ -120,6 +126,11 @@ export class Availability {
     return this.#appendsFailSinceMs !== null || (this.#parts.source === 'log' && !this.#parts.projections.isLive);
   }
 
+  /** Whether new requests are admitted at the moment: neither refused nor shed. */
+  get isAdmitting(): boolean {
+    return this.#parts.shedding() === null && this.refuse() === null;
+  }
+
   /** Why no request can be admitted now, as it is answered; null when it can. Asked for every request. */
   refuse(): Refusal | null {
     const { projections, journal } = this.#parts;
@@ -147,6 +158,7 @@ export class Availability {
     if (this.refuse() !== null) return null;
     const amiss = [
       this.#outage(),
+      this.#parts.shedding(),
       this.shortage(),
       this.#stuckOnes(),
       this.#parts.claimDoubt(),

@@ -37,6 +37,13 @@ export class LoopDelay {
       : null;
   }
 
+  /** What is amiss while it is behind; null while it is not. */
+  describe(): string | null {
+    return this.#isBehind
+      ? `the event loop is ${Math.round(this.#ms)} ms late: new messages and counts are refused until it has caught up`
+      : null;
+  }
+
   look(): void {
     this.#ms = this.#read();
     this.#times = this.#ms >= LIMITS.loopDelayShedMs ? this.#times + 1 : 0;

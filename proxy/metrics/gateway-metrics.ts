@@ -68,8 +68,8 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   gauge('event_log_up', '1 while the event log is in sight, 0 while it is away', () =>
     availability.isLogAway ? 0 : 1,
   );
-  gauge('admitting', '1 while requests are admitted, 0 while every one is refused', () =>
-    availability.refuse() === null ? 1 : 0,
+  gauge('admitting', '1 while requests are admitted, 0 while every new one is refused, or shed', () =>
+    availability.isAdmitting ? 1 : 0,
   );
   gauge('healthy', '1 while GET /healthz says so, 0 while it does not', () =>
     availability.unhealthy() === null ? 1 : 0,

@@ -18,11 +18,18 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
       return state.ageMs === 0;
     },
   };
-  const state: { ageMs: number | null; nowMs: number; clockDoubt: string | null; claimDoubt: string | null } = {
+  const state: {
+    ageMs: number | null;
+    nowMs: number;
+    clockDoubt: string | null;
+    claimDoubt: string | null;
+    shedding: string | null;
+  } = {
     ageMs: 0,
     nowMs: 1_000_000,
     clockDoubt: null,
     claimDoubt: null,
+    shedding: null,
   };
   const { journal } = opened;
   const found: { obstacle: 'disk' | null; shortage: JournalShortage | null; unwritten: UnwrittenViews | null } = {
@@ -36,6 +43,7 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     ledgerDoubt: () => null,
     claimDoubt: () => state.claimDoubt,
     unserved: () => null,
+    shedding: () => state.shedding,
     projections: views,
     journal,
     shortages: new MachineShortages({ journal: found, projections: found, passedMs: () => state.nowMs }),
@@ -128,6 +136,22 @@ describe('requests are', () => {
     expect(availability.degraded()).toBeNull();
     state.clockDoubt = null;
     expect(availability.refuse()).toBeNull();
+    await journal.close();
+  });
+
+  test('shed while the event loop is behind: told as degraded, and no reason to take it out of a load balancer', async () => {
+    const { availability, journal, state } = await scene();
+    expect(availability.isAdmitting).toBe(false);
+    availability.serve();
+    expect(availability.isAdmitting).toBe(true);
+    state.shedding = 'the event loop is 600 ms late';
+    expect([availability.isAdmitting, availability.refuse(), availability.degraded()]).toEqual([
+      false,
+      null,
+      'the event loop is 600 ms late',
+    ]);
+    state.shedding = null;
+    expect([availability.isAdmitting, availability.degraded()]).toEqual([true, null]);
     await journal.close();
   });
 

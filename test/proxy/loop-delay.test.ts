@@ -29,9 +29,12 @@ describe('a loop that is behind', () => {
     for (let time = 1; time < TIMES; time++) expect(look(SHED)).toBe(false);
     expect(look(SHED - 1)).toBe(false);
     for (let time = 1; time < TIMES; time++) expect(look(60_000)).toBe(false);
-    expect(delay.refuse()).toBe(null);
+    expect([delay.refuse(), delay.describe()]).toEqual([null, null]);
     expect(look(SHED)).toBe(true);
     expect(delay.refuse()).toMatchObject({ code: 'gateway_overloaded', retryAfterS: expect.any(Number) });
+    expect(delay.describe()).toBe(
+      `the event loop is ${SHED} ms late: new messages and counts are refused until it has caught up`,
+    );
     expect(delay.ms).toBe(SHED);
   });
 
@@ -88,11 +91,17 @@ describe('a gateway whose loop is behind', () => {
     }
     expect((await get(gateway, '/me')).status).toBe(200);
     expect((await call(gateway.url, '/healthz')).status).toBe(200);
+    const degraded = expect.stringMatching(/^the event loop is 1000 ms late/);
+    for (const path of ['/readyz', '/status'])
+      expect(await get(gateway, path)).toMatchObject({ status: 200, body: { ok: true, degraded } });
+    expect(await samples()).toMatch(/^gateway_admitting 0$/m);
     expect(await samples()).toMatch(/^gateway_shedding 1$/m);
     expect(await samples()).toMatch(new RegExp(`^gateway_event_loop_delay_seconds ${(2 * SHED) / 1_000}$`, 'm'));
     ms = 0;
     await expect.poll(async () => (await ask('/v1/messages')).status).toBe(200);
     expect(await samples()).toMatch(/^gateway_shedding 0$/m);
+    expect(await samples()).toMatch(/^gateway_admitting 1$/m);
+    expect((await get(gateway, '/readyz')).body).toEqual({ ok: true });
     expect(await samples()).toMatch(/^gateway_shed_total [1-9]\d*$/m);
   });
 });
