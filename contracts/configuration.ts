@@ -7,6 +7,7 @@ import { slackFaults } from './lease-slack.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
 import { rateLimitsSchema } from './rate-limits.ts';
+import { withPart } from './whole-and-part.ts';
 
 const milliseconds = (max: number) => z.int().min(1).max(max);
 const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http or https URL' });
@@ -96,7 +97,7 @@ const kafkaSchema = z.strictObject({
     .optional(),
 });
 
-const configurationSchema = z.strictObject({
+const sections = z.strictObject({
   listen: z
     .strictObject({ host: z.string().min(1).default('127.0.0.1'), port: z.int().min(0).max(65_535).default(8787) })
     .prefault({}),
@@ -185,13 +186,15 @@ const configurationSchema = z.strictObject({
   browserOrigins: z.array(z.union([z.literal('*'), origin])).default([]),
   /**
    * Connections of clients at once: in all, and of one source address. The latter bounds requests where a client comes
-   * through one of `trustedProxies`. One too many is closed, or its request answered with 429.
+   * through one of `trustedProxies`. One too many is closed, or its request answered with 429. Where `perAddress` is not
+   * said it is the usual, or a quarter of `max` where that is less.
    */
   connections: z
     .strictObject({
       max: z.int().min(1).max(1_000_000).default(LIMITS.connectionsMax),
-      perAddress: z.int().min(1).max(1_000_000).default(LIMITS.connectionsPerAddressMax),
+      perAddress: z.int().min(1).max(1_000_000).optional(),
     })
+    .transform(withPart('max', 'perAddress', { usual: LIMITS.connectionsPerAddressMax, least: 1 }))
     .prefault({}),
   /**
    * Addresses and ranges of proxies in front. They are not counted by their address: behind them the client is the last
@@ -206,25 +209,34 @@ const configurationSchema = z.strictObject({
   bodies: z
     .strictObject({
       maxBytes: z.int().min(LIMITS.requestBodyBytesMax).max(1e12).default(LIMITS.bodiesBytesMax),
-      maxBytesPerAccount: z.int().min(LIMITS.requestBodyBytesMax).max(1e12).default(LIMITS.bodiesBytesPerAccountMax),
+      maxBytesPerAccount: z.int().min(LIMITS.requestBodyBytesMax).max(1e12).optional(),
     })
-    .refine(({ maxBytes, maxBytesPerAccount }) => maxBytesPerAccount <= maxBytes, {
-      path: ['maxBytesPerAccount'],
-      error: 'is more than maxBytes: one account could take what there is for all',
-    })
+    .transform(
+      withPart('maxBytes', 'maxBytesPerAccount', {
+        usual: LIMITS.bodiesBytesPerAccountMax,
+        least: LIMITS.requestBodyBytesMax,
+      }),
+    )
     .prefault({}),
   /** What one account, and one key of it, may ask for in a minute and at once. */
   rateLimits: rateLimitsSchema.prefault({}),
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
   /** Answers that are read on at once after their clients have left; a further one's upstream is left at once. */
   drainsMax: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsMax),
-  /** Of those, the most that are of one account: the others' clients leave, too. */
-  drainsMaxPerAccount: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsPerAccountMax),
+  /**
+   * Of those, the most that are of one account: the others' clients leave, too. Where it is not said it is the usual, or a
+   * quarter of `drainsMax` where that is less.
+   */
+  drainsMaxPerAccount: z.int().min(0).max(LIMITS.requestsInFlightMax).optional(),
   /** A client that takes no byte of an answer that waits for it, for so long, has left: it is charged as one that did. */
   clientStallMs: milliseconds(LIMITS.idleMs).default(LIMITS.clientStallMs),
   shutdownDrainMs: milliseconds(10 * LIMITS.shutdownDrainMs).default(LIMITS.shutdownDrainMs),
   logLevel: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });
+
+const configurationSchema = sections.transform(
+  withPart('drainsMax', 'drainsMaxPerAccount', { usual: LIMITS.drainsPerAccountMax, least: 0 }),
+);
 
 type Parsed = z.infer<typeof configurationSchema>;
 export type ProviderConfiguration = z.infer<typeof providerSchema> & { readonly apiKey: string };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from './limits.ts';
+import { withPart } from './whole-and-part.ts';
 
 /**
  * What one account may ask of the gateway. Every limit has its own count: requests and tokens of a minute, and calls that
@@ -54,9 +55,12 @@ const limitSet = (usual: RateLimitSet) =>
       inputTokensPerMinute: perMinute.default(usual.inputTokensPerMinute),
       outputTokensPerMinute: perMinute.default(usual.outputTokensPerMinute),
       concurrentRequests: concurrent.default(usual.concurrentRequests),
-      concurrentStreams: concurrent.default(usual.concurrentStreams),
+      concurrentStreams: concurrent.optional(),
       concurrentCounts: concurrent.default(usual.concurrentCounts),
     })
+    .transform(
+      withPart('concurrentRequests', 'concurrentStreams', { usual: usual.concurrentStreams, share: 1, least: 1 }),
+    )
     .prefault({});
 
 /** The section `rateLimits` of the configuration. */

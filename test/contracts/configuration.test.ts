@@ -180,6 +180,44 @@ describe('the slack of leases', () => {
   });
 });
 
+const MIB = 1024 ** 2;
+
+describe('what one of many may have', () => {
+  const partsOf = (settings: object) => {
+    const { connections, bodies, drainsMaxPerAccount, rateLimits } = read(settings);
+    const { concurrentStreams } = rateLimits.paid;
+    return {
+      address: connections.perAddress,
+      MiB: bodies.maxBytesPerAccount / MIB,
+      drains: drainsMaxPerAccount,
+      concurrentStreams,
+    };
+  };
+  const usual = { address: 500, MiB: 128, drains: 250, concurrentStreams: 1_000 };
+  const wholes = (max: number, maxBytes: number) => ({
+    connections: { max },
+    bodies: { maxBytes },
+    drainsMax: max,
+    rateLimits: { paid: { concurrentRequests: max } },
+  });
+
+  test('is the usual where nothing is said, and where only the whole is raised', () => {
+    expect(partsOf({})).toEqual(usual);
+    expect(partsOf(wholes(20_000, 4_096 * MIB))).toEqual(usual);
+  });
+
+  test('follows a whole that is lowered', () => {
+    expect(partsOf(wholes(101, 256 * MIB))).toEqual({ address: 26, MiB: 64, drains: 26, concurrentStreams: 101 });
+    expect(partsOf(wholes(1, 32 * MIB))).toEqual({ address: 1, MiB: 32, drains: 1, concurrentStreams: 1 });
+    expect(partsOf({ drainsMax: 0 })).toEqual({ ...usual, drains: 0 });
+  });
+
+  test('is what is said, up to the whole', () => {
+    const said = { connections: { max: 9, perAddress: 9 }, drainsMax: 3, drainsMaxPerAccount: 2 };
+    expect(partsOf(said)).toEqual({ ...usual, address: 9, drains: 2 });
+  });
+});
+
 describe('a fault', () => {
   test.each([
     [{ listen: { port: 70_000 } }, 'listen.port: must be at most 65535'],
@@ -213,8 +251,14 @@ describe('a fault', () => {
       'rateLimits.plans.trial: is what accounts are called that have no plan, whether or not they have paid; say paid or unpaid',
     ],
     [
-      { bodies: { maxBytes: 64 * 1024 ** 2 } },
-      'bodies.maxBytesPerAccount: is more than maxBytes: one account could take what there is for all',
+      { bodies: { maxBytes: 64 * MIB, maxBytesPerAccount: 64 * MIB + 1 } },
+      `bodies.maxBytesPerAccount: is more than maxBytes, which is ${64 * MIB}`,
+    ],
+    [{ connections: { perAddress: 10_001 } }, 'connections.perAddress: is more than max, which is 10000'],
+    [{ drainsMax: 100, drainsMaxPerAccount: 101 }, 'drainsMaxPerAccount: is more than drainsMax, which is 100'],
+    [
+      { rateLimits: { unpaid: { concurrentStreams: 17 } } },
+      'rateLimits.unpaid.concurrentStreams: is more than concurrentRequests, which is 16',
     ],
     [{ rateLimits: { keyPercent: 101 } }, 'rateLimits.keyPercent: must be at most 100'],
     [{ providers: { mock: provider } }, 'providers.mock: is built in; choose another name'],
