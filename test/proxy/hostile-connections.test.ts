@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { startWatchedGateway, type WatchedGateway } from '../attacks/watched-gateway.ts';
 import { countTokens, hangUp, stream, wait } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
@@ -10,13 +10,13 @@ import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from './fixt
 
 /** Connections that no client would make on purpose. After each: nothing is held or recorded, and the gateway serves on. */
 let upstream: Upstream;
-let gateway: TestGateway;
+let gateway: WatchedGateway;
 /** How many requests the test has had served, and what was there before it. */
 let served = 0;
 let before = { usages: 0, sent: 0 };
 beforeAll(async () => {
   upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
+  gateway = await startWatchedGateway({ upstreamUrl: upstream.url });
 });
 afterAll(async () => {
   await gateway.stop();
@@ -292,3 +292,5 @@ describe('a body over 32 MiB', () => {
     served++;
   });
 });
+
+it('has served whoever paid beside all that, and holds nothing of it', () => gateway.expectServedBeside());

@@ -1,18 +1,18 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { startWatchedGateway, type WatchedGateway } from '../attacks/watched-gateway.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 import { type Answered, asking, call, get, post, refusalOf } from './fixtures/call.ts';
 
 /** Input that no client would send on purpose. After each: nothing is held or recorded, and the gateway serves on. */
 let upstream: Upstream;
-let gateway: TestGateway;
+let gateway: WatchedGateway;
 /** How many requests the test has had served, and what was there before it. */
 let served = 0;
 let before = { usages: 0, sent: 0 };
 beforeAll(async () => {
   upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
+  gateway = await startWatchedGateway({ upstreamUrl: upstream.url });
 });
 afterAll(async () => {
   await gateway.stop();
@@ -352,3 +352,5 @@ describe('paths and methods that are not there', () => {
     },
   );
 });
+
+it('has served whoever paid beside all that, and holds nothing of it', () => gateway.expectServedBeside());

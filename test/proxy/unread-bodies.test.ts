@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../contracts/limits.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { startWatchedGateway, type WatchedGateway } from '../attacks/watched-gateway.ts';
 import { hangUp, head, wait, write } from '../upstream/answer.ts';
 import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
 import { asking, get, messageOf, post, refusalOf } from './fixtures/call.ts';
@@ -14,10 +14,10 @@ const MAX = LIMITS.requestBodyBytesMax;
 
 /** Bodies of strangers, and what the bodies of those that are known may take. */
 let upstream: Upstream;
-let gateway: TestGateway;
+let gateway: WatchedGateway;
 beforeAll(async () => {
   upstream = await startUpstream();
-  gateway = await startTestGateway({
+  gateway = await startWatchedGateway({
     upstreamUrl: upstream.url,
     creditsMicroUsd: 1_000_000_000_000n,
     settings: { bodies: { maxBytes: 2 * MAX, maxBytesPerAccount: MAX } },
@@ -223,3 +223,5 @@ describe('bytes of bodies', () => {
     await whenFree();
   });
 });
+
+it('has served whoever paid beside all that, and holds nothing of it', () => gateway.expectServedBeside());
