@@ -58,6 +58,17 @@ export type AccountCommand =
       readonly reason: string;
       readonly actor: string;
     }
+  /**
+   * The first of these exceptions, as many as one append takes, in this order. Those that are not open any more, by
+   * whomever they were ended meanwhile, are left out.
+   */
+  | {
+      readonly type: 'EndExceptions';
+      readonly ending: 'ApproveException' | 'DropException';
+      readonly requestIds: readonly RequestId[];
+      readonly reason: string;
+      readonly actor: string;
+    }
   /** A proxy asks for more of the account's free credit, up to an amount (0 only renews); it gets what is free. */
   | {
       readonly type: 'LeaseCredits';

@@ -1,8 +1,10 @@
 import type { AccountEvent, ExceptionApproved } from '../../contracts/events.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { debitWithCarry, microUsd, picoUsd } from '../../contracts/money.ts';
 import { rateUsage } from '../rating.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { evolve } from './evolve.ts';
 import { amountOfException, costOfException, endOfException, openException } from './exceptions.ts';
 import type { BillingException } from './exceptions-state.ts';
 import { burnFor } from './grants.ts';
@@ -70,6 +72,42 @@ export function dropException(command: CommandOf<'DropException'>, state: OpenAc
   const { requestId, reason, actor } = command;
   return [{ type: 'ExceptionDropped', data: { requestId, amount: amountOfException(exception), reason, actor } }];
 }
+
+/**
+ * Each as it would be ended by itself, on what the one before it leaves. No more than one append takes: what is left is
+ * for the next command.
+ */
+export function endExceptions(command: CommandOf<'EndExceptions'>, state: OpenAccount): Decision {
+  const { ending, requestIds, reason, actor } = command;
+  const events: AccountEvent[] = [];
+  let [now, bytes] = [state, 0];
+  for (const requestId of requestIds) {
+    if (openException(now.exceptions, requestId) === undefined) continue;
+    const one = { requestId, reason, actor };
+    const decided =
+      ending === 'ApproveException'
+        ? approveException({ type: ending, ...one }, now)
+        : dropException({ type: ending, ...one }, now);
+    if ('code' in decided) return decided;
+    bytes += bytesOf(decided, reason);
+    if (events.length > 0 && bytes > LIMITS.appendBytesMax / 2) break;
+    events.push(...decided);
+    now = decided.reduce(evolve, now);
+  }
+  return events;
+}
+
+/** At least as many as their texts have. */
+function bytesOf(events: readonly AccountEvent[], reason: string): number {
+  const shares = events.reduce(
+    (sum, { type, data }) => sum + (type === 'ExceptionApproved' ? data.grants.length : 0),
+    0,
+  );
+  return events.length * EVENT_BYTES + shares * SHARE_BYTES + reason.length * CHARACTER_BYTES;
+}
+
+/** An approval without its shares and its reason; a share of a grant; a character as JSON may write it. */
+const [EVENT_BYTES, SHARE_BYTES, CHARACTER_BYTES] = [2_000, 200, 6];
 
 function endable(
   { requestId, reason }: CommandOf<'ApproveException' | 'DropException'>,

@@ -3,7 +3,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountState, OpenAccount } from './account-state.ts';
 import { type AccountCommand, type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
-import { approveException, dropException, reportLateUsage } from './decide-exceptions.ts';
+import { approveException, dropException, endExceptions, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
 import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
 import { recordUsage } from './record-usage.ts';
@@ -38,6 +38,8 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return approveException(command, state);
     case 'DropException':
       return dropException(command, state);
+    case 'EndExceptions':
+      return endExceptions(command, state);
     case 'LeaseCredits':
       return leaseCredits(command, state);
     case 'ReleaseLease':

@@ -45,7 +45,18 @@ export async function executeCommand(
   command: AccountCommand,
   recording: Recording,
 ): Promise<CommandResult> {
-  let snapshot = await loadAccount(log, accountId);
+  return executeFrom(log, await loadAccount(log, accountId), accountId, command, recording);
+}
+
+/** The same on an account that was read before: of commands one after another, each on what the one before has left. */
+export async function executeFrom(
+  log: EventLog,
+  from: AccountSnapshot,
+  accountId: AccountId,
+  command: AccountCommand,
+  recording: Recording,
+): Promise<CommandResult> {
+  let snapshot = from;
   return decideAndAppend(log, accountId, () => command, recording, {
     read: () => snapshot,
     catchUp: async () => {

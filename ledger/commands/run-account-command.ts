@@ -51,7 +51,7 @@ export async function decideAccountCommand(
 }
 
 /** Who has typed an option is told of the option, not of the value that was made of it. */
-function refusedAs(accountId: AccountId, { message }: CommandRefusal): CommandError {
+export function refusedAs(accountId: AccountId, { message }: CommandRefusal): CommandError {
   const told = message.replace(/^(\w+): /, (start, name: string) => {
     const option = OPTIONS.get(name);
     return option === undefined ? start : `${option}: `;

@@ -13,25 +13,14 @@ import {
 } from '../../ledger/commands/command-context.ts';
 import { type Decided, decideAccountCommand, runAccountCommand } from '../../ledger/commands/run-account-command.ts';
 import { show, showWritten } from '../../ledger/commands/show.ts';
+import { type Asked, ENDINGS, type Ending } from './endings.ts';
 import { exceptionsByAccount } from './exceptions-by-account.ts';
 import { withViews } from './with-views.ts';
-
-/** The command of each word, and how it is told. */
-const ENDINGS = {
-  approve: { command: 'ApproveException', done: 'approved' },
-  drop: { command: 'DropException', done: 'dropped' },
-} as const;
-export type Ending = keyof typeof ENDINGS;
 
 export interface EndOptions {
   readonly reason: string;
   readonly account?: AccountId;
   readonly dryRun?: boolean;
-}
-
-interface Asked {
-  readonly command: Command;
-  readonly context: CommandContext;
 }
 
 /** `gateway exception approve|drop`. With `--dry-run` it is decided and told, and nothing is written. */

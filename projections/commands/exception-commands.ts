@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { type AccountId, requestId } from '../../contracts/ids.ts';
-import { accountArgument, reasonArgument } from '../../ledger/commands/command-arguments.ts';
-import type { CommandContext } from '../../ledger/commands/command-context.ts';
-import { type Ending, type EndOptions, endException } from './end-exception.ts';
+import { accountArgument, instantArgument, reasonArgument } from '../../ledger/commands/command-arguments.ts';
+import { type CommandContext, CommandError, EXIT } from '../../ledger/commands/command-context.ts';
+import { endAllExceptions } from './end-all-exceptions.ts';
+import { type EndOptions, endException } from './end-exception.ts';
+import type { Asked, Ending } from './endings.ts';
 import { listExceptions } from './list-exceptions.ts';
 
 /** `gateway exception list|approve|drop`: usage that could not be debited as it came, and what becomes of it. */
@@ -30,16 +32,34 @@ function addEnding(exception: Command, context: CommandContext, word: Ending, wh
   exception
     .command(word)
     .description(what)
-    .argument('<request>', 'the request id that `exception list` shows')
+    .argument('[request]', 'the request id that `exception list` shows')
     .requiredOption('--reason <text>', 'why; it stands in the ledger', reasonArgument)
     .option('--account <account>', 'where the request belongs to: saves looking for it', accountArgument)
+    .option('--all', 'every one of --account that is open')
+    .option('--before <time>', 'with --all: of requests that started before it', instantArgument)
     .option('--dry-run', 'say what it would do, and write nothing')
     .addHelpText(
       'after',
       `\nExamples:\n  gateway exception ${word} req_… --reason "the provider has looked into it" --dry-run` +
-        `\n  gateway exception ${word} req_… --reason "the provider has looked into it"`,
+        `\n  gateway exception ${word} req_… --reason "the provider has looked into it"` +
+        `\n  gateway exception ${word} --all --account acct_demo --before 2027-02-01 --reason "their server was mended"`,
     )
-    .action(async (id: string, options: EndOptions, command: Command) =>
-      endException(word, requestId(id), options, { command, context }),
+    .action(async (id: string | undefined, options: AllOptions, command: Command) =>
+      endOneOrAll(word, id, options, { command, context }),
     );
+}
+
+interface AllOptions extends EndOptions {
+  readonly all?: boolean;
+  readonly before?: number;
+}
+
+/** @throws CommandError */
+async function endOneOrAll(word: Ending, id: string | undefined, options: AllOptions, asked: Asked): Promise<void> {
+  const { all = false, before, account } = options;
+  if ((id === undefined) !== all) throw new CommandError('say one of <request> and --all', EXIT.usage);
+  if (id !== undefined && before !== undefined) throw new CommandError('--before goes with --all', EXIT.usage);
+  if (id !== undefined) return endException(word, requestId(id), options, asked);
+  if (account === undefined) throw new CommandError('--all: say of which account, by --account', EXIT.usage);
+  return endAllExceptions(word, { ...options, account, before }, asked);
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import type { AccountEvent } from '../../contracts/events.ts';
-import { accountId, accountStream, commandId, NO_STREAM, uuidV7 } from '../../contracts/ids.ts';
+import { EventLogError } from '../../contracts/event-log.ts';
+import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
+import { accountId, accountStream, commandId, revision, uuidV7 } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { given } from '../ledger/account/decider-specification.ts';
 import { granted, keyIssued, opened, record, requestOf, usageOf } from '../ledger/account/example-account.ts';
@@ -16,27 +17,42 @@ const UNPRICED = requestOf(2);
 const why = ['--reason', 'looked into it'];
 
 let program: ProgramInProcess;
+let life: AccountEvent[];
 beforeEach(async () => {
   program = await programInProcess();
   onTestFinished(() => program.close());
-  const events: AccountEvent[] = [opened, granted('g', 100), keyIssued()];
-  for (const usage of [
+  life = [];
+  await write(opened, granted('g', 100), keyIssued());
+  await use(
     usageOf(1, 70, { hold: microUsd(20n) }),
     usageOf(2, 10, { hold: microUsd(20n), unpriced: ['service_tier: batch'] }),
-  ])
-    events.push(
-      ...given(...events)
-        .when(record(usage))
-        .events(),
-    );
+  );
+});
+
+async function write(...events: readonly AccountEvent[]): Promise<void> {
   const recording = {
     commandId: commandId(uuidV7(Date.now(), randomBytes(10))),
     actor: 'test',
     recordedAt: '2026-11-05T10:20:31.001Z',
   };
-  await program.log.append(accountStream(ACCOUNT), NO_STREAM, encodeEvents(events, recording));
-});
+  const at = revision(life.length - 1);
+  await program.log.append(accountStream(ACCOUNT), at, encodeEvents(events, recording));
+  life.push(...events);
+}
 
+async function use(...usages: readonly UsageRecorded[]): Promise<void> {
+  const events: AccountEvent[] = [];
+  for (const usage of usages)
+    events.push(
+      ...given(...life, ...events)
+        .when(record(usage))
+        .events(),
+    );
+  await write(...events);
+}
+
+const open = async () =>
+  ((await program.json('exception', 'list')).exceptions as { request: string }[]).map(({ request }) => request);
 const listed = async () => (await program.json('exception', 'list', '--all')).exceptions;
 
 describe('gateway exception', () => {
@@ -95,5 +111,92 @@ describe('gateway exception', () => {
     const table = await program.run('exception', 'list', '--all');
     expect(table).toMatch(/beyond its hold .*approved .*operator .*looked into it/);
     expect(await program.json('exception', 'list')).toEqual({ exceptions: [], unlisted: 0 });
+  });
+});
+
+describe('gateway exception approve and drop --all', () => {
+  const all = ['--all', '--account', ACCOUNT, ...why];
+  const laterAt = '2026-11-07T00:00:00.000Z';
+  const later = usageOf(3, 70, { hold: microUsd(30n), startedAt: laterAt, finishedAt: laterAt });
+
+  it('end what is open, with one answer, and what is ended already stays as it is', async () => {
+    await use(later);
+    const before = await program.log.headPosition();
+    const dry = await program.run('exception', 'approve', ...all, '--dry-run');
+    expect(dry).toBe(
+      'would have approved 3 exceptions of acct_ada, 0.00009 USD: looked into it\n' +
+        'debits 0.00009 USD, 0.00005 USD of it beyond what the grants have; balance after them -0.00005 USD\n' +
+        'what had no price stays as it was billed, standard or not at all: in 1 of them\nnothing was written\n',
+    );
+    expect(await program.log.headPosition()).toBe(before);
+    expect(await program.run('exception', 'approve', ...all, '--before', '2026-11-07')).toMatch(
+      /^approved 2 exceptions of acct_ada of requests that started before 2026-11-07T00:00:00\.000Z, 0\.00005 USD: looked into it\n(.*\n){2}written at .*Z\n$/,
+    );
+    expect(await open()).toEqual([requestOf(3)]);
+    const dropped = await program.json('exception', 'drop', ...all);
+    expect(dropped).toMatchObject({ accountId: ACCOUNT, dropped: true, exceptions: 1, amountMicroUsd: '40' });
+    expect(await listed()).toMatchObject([
+      { request: BEYOND, state: 'approved' },
+      { request: UNPRICED, state: 'approved' },
+      { request: requestOf(3), state: 'dropped', reason: 'looked into it' },
+    ]);
+    expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '-10' });
+    const head = await program.log.headPosition();
+    expect(await program.run('exception', 'approve', ...all)).toBe(
+      'acct_ada has no open exceptions\nnothing was written: it is so already\n',
+    );
+    expect(await program.log.headPosition()).toBe(head);
+  });
+
+  it('take as many appends as they need, each once, beside other writers', async () => {
+    await use(...Array.from({ length: 200 }, (_, index) => usageOf(10 + index, 3, { hold: microUsd(2n) })));
+    const append = program.log.append.bind(program.log);
+    const groups: number[] = [];
+    let isFirst = true;
+    program.log.append = async (stream, at, events) => {
+      if (isFirst) {
+        isFirst = false;
+        // Between the reading and the first append somebody ends one of them.
+        const data = { requestId: requestOf(20), amount: microUsd(1n), reason: 'x', actor: 'another' };
+        await write({ type: 'ExceptionDropped', data });
+      }
+      const outcome = await append(stream, at, events);
+      if (outcome.type === 'appended') groups.push(events.length);
+      return outcome;
+    };
+    const reason = 'x'.repeat(500);
+    const answer = await program.json('exception', 'drop', '--all', '--account', ACCOUNT, '--reason', reason);
+    expect(answer).toMatchObject({ dropped: true, exceptions: 201, amountMicroUsd: String(50 + 199) });
+    expect(groups.length).toBeGreaterThan(2);
+    expect(groups.reduce((sum, count) => sum + count, 0)).toBe(202);
+    expect(await open()).toEqual([]);
+  });
+
+  it('say how many they have ended where they cannot go on, and end the others when they are run again', async () => {
+    await use(...Array.from({ length: 200 }, (_, index) => usageOf(10 + index, 3, { hold: microUsd(2n) })));
+    const append = program.log.append.bind(program.log);
+    let appends = 0;
+    program.log.append = async (...args) => {
+      if (++appends > 1) throw new EventLogError('invalid', 'no more');
+      return append(...args);
+    };
+    const reason = ['--reason', 'x'.repeat(500)];
+    const drop = ['exception', 'drop', '--all', '--account', ACCOUNT, ...reason];
+    await expect(program.run(...drop)).rejects.toThrow('no more');
+    const [, count] =
+      /^(\d+) exceptions of acct_ada were dropped before this; run it again\n$/.exec(program.warned) ?? [];
+    program.log.append = append;
+    expect(Number(count)).toBeGreaterThan(50);
+    expect(await program.json(...drop)).toMatchObject({ exceptions: 202 - Number(count) });
+  });
+
+  it.each<[RegExp, readonly string[]]>([
+    [/say one of <request> and --all/, ['--account', ACCOUNT]],
+    [/say one of <request> and --all/, [BEYOND, '--all', '--account', ACCOUNT]],
+    [/--before goes with --all/, [BEYOND, '--before', '2026-11-07']],
+    [/say of which account/, ['--all']],
+    [/there is no such account/, ['--all', '--account', 'acct_nobody']],
+  ])('are refused where they do not say of which: %s', async (message, args) => {
+    await expect(program.run('exception', 'drop', ...args, ...why)).rejects.toThrow(message);
   });
 });

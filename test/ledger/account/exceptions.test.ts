@@ -1,25 +1,31 @@
 import { describe, expect, test } from 'vitest';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { AccountEvent, EventData, UsageRecorded } from '../../../contracts/events.ts';
+import { accountStream, commandOfRequest } from '../../../contracts/ids.ts';
 import { microUsd, picoUsd } from '../../../contracts/money.ts';
 import { NO_TOKENS } from '../../../contracts/usage.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { amountOfException, endOfException, openException } from '../../../ledger/account/exceptions.ts';
 import type { ExceptionsState } from '../../../ledger/account/exceptions-state.ts';
 import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
+import { refuseAppend } from '../../../ledger/event-log/append-bounds.ts';
 import { given } from './decider-specification.ts';
 import {
+  ACCOUNT,
   CARD,
   debitIn,
   granted,
   KEY,
   keyIssued,
   limitSet,
+  OPENED_AT,
   openAccount,
   opened,
   record,
   requestOf,
   usageOf,
 } from './example-account.ts';
+import { lifeWithExceptions } from './many-exceptions.ts';
 
 const usd = (amount: number | bigint) => microUsd(BigInt(amount));
 const account = [opened, granted('g', 1_000), keyIssued()] as const;
@@ -297,6 +303,56 @@ describe('an exception that is dropped', () => {
     const after = openAccount([...life, dropped]);
     expect(after).toMatchObject({ balance: 980n, exceptions: { ...NONE_OPEN } });
     expect(endOfException(after.exceptions, requestOf(1))).toBe('dropped');
+  });
+});
+
+describe('many exceptions', () => {
+  const life = lifeWith(held(1, 70, 20), held(2, 70, 20, { unpriced: ['service_tier: batch'] }), held(3, 70, 20));
+  const all = (
+    ending: 'ApproveException' | 'DropException',
+    numbers: readonly number[],
+    reason = 'all',
+  ): AccountCommand => ({
+    ...{ type: 'EndExceptions', ending, requestIds: numbers.map(requestOf), reason, actor: 'operator' },
+  });
+
+  test.each([
+    ['ApproveException', approve],
+    ['DropException', drop],
+  ] as const)('end by one command as each would by its own: %s', (ending, end) => {
+    const limited = [...life, limitSet(120)];
+    const one = [...limited];
+    for (const number of [3, 1])
+      one.push(
+        ...given(...one)
+          .when(end(number, 'all'))
+          .events(),
+      );
+    given(...limited)
+      .when(all(ending, [9, 3, 1]))
+      .thenEvents(...one.slice(limited.length));
+    given(...one)
+      .when(all(ending, [1, 3]))
+      .thenEvents();
+  });
+
+  test('end by as many commands as they need appends', () => {
+    const events = lifeWithExceptions(150);
+    const numbers = Array.from({ length: 150 }, (_, index) => index + 1);
+    const ended: number[] = [];
+    // A character of which JSON makes six.
+    for (const reason of ['\u007f'.repeat(500), '\u0001'.repeat(500)]) {
+      const approved = given(...events)
+        .when(all('ApproveException', numbers, reason))
+        .events();
+      const recording = { commandId: commandOfRequest(requestOf(1)), actor: 'operator', recordedAt: OPENED_AT };
+      const encoded = encodeEvents(approved, recording);
+      expect(refuseAppend(accountStream(ACCOUNT), 0, encoded)).toBeNull();
+      ended.push(approved.length);
+      events.push(...approved);
+    }
+    expect(ended[0]).toBeGreaterThan(75);
+    expect(ended).toEqual([ended[0], 150 - (ended[0] ?? 0)]);
   });
 });
 
