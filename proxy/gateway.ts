@@ -19,7 +19,7 @@ import { UnusableError } from './unusable-error.ts';
  *   assemble-gateway  what a request meets, from the server to its settlement
  *   become-ready      listening, not ready → caught up → clock compared → name claimed → journal settled → ready
  *                     (without the log: views as they were → journal's requests held → ready, degraded, without leases)
- *   stop-in-order     not ready → no new connections → streams drained, then cut → settlements flushed → all closed
+ *   stop-in-order     not ready → no new connections → what is read answered, streams drained, then cut → settlements flushed → all closed
  */
 export class Gateway {
   readonly #process: GatewayProcess;

@@ -4,7 +4,10 @@ import type { MetricsServer } from '../ledger/metrics-server.ts';
 import type { GatewayProcess } from './assemble-gateway.ts';
 import { within } from './within.ts';
 
-/** No new requests → streams drained, then cut → settlements flushed → all closed. Bounded by the bounds of its steps. */
+/**
+ * No new requests → what has been accepted answered, streams drained, then cut → settlements flushed → all closed. Bounded by
+ * the bounds of its steps.
+ */
 export async function stopInOrder(gateway: GatewayProcess, metricsServer: MetricsServer | null): Promise<void> {
   const { options, availability, server, inFlight } = gateway;
   const { configuration, logger } = options;
@@ -12,7 +15,9 @@ export async function stopInOrder(gateway: GatewayProcess, metricsServer: Metric
   gateway.recovered.close();
   const closed = server.close();
   server.server.closeIdleConnections();
-  await within(configuration.shutdownDrainMs, inFlight.whenEmpty());
+  // What was accepted is refused once it has been read, unless it has come so far as to be relayed.
+  const drained = inFlight.whenAnswered().then(() => inFlight.whenEmpty());
+  await within(configuration.shutdownDrainMs, drained);
   if (inFlight.count > 0) logger.warn({ requests: inFlight.count }, 'requests are cut by the shutdown');
   inFlight.cutAll();
   await flush(gateway);

@@ -125,6 +125,7 @@ function relay(relayed: RelayedRequest, share: BodyShare, reply: FastifyReply, p
     parts.counts.answered(raw.statusCode, raw.headersSent);
   });
   parts.inFlight.add(relay);
+  parts.inFlight.answered(raw);
   raw.on('close', () => relay.clientLeft());
   raw.on('error', () => relay.clientLeft());
   relay.start();

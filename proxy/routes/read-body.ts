@@ -43,8 +43,10 @@ export function leaveBodiesUnread(app: FastifyInstance): void {
 
 const BODY_TYPE = 'application/octet-stream';
 
+type BodyParts = Pick<GatewayParts, 'bodies' | 'intake' | 'counts' | 'inFlight'>;
+
 /** Reads the body of a caller who is known, within the budget. */
-export function readBody({ bodies, intake, counts }: Pick<GatewayParts, 'bodies' | 'intake' | 'counts'>) {
+export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const { raw } = request;
     const announced = announcedBytes(request);
@@ -55,7 +57,11 @@ export function readBody({ bodies, intake, counts }: Pick<GatewayParts, 'bodies'
     const { accountId, account } = callerOf(request);
     const share = new BodyShare(bodies, { accountId, hasPaid: hasPaid(account) }, () => body.free());
     // Also an answer that waits for its turn is closed with its connection.
-    reply.raw.once('close', () => share.over());
+    reply.raw.once('close', () => {
+      share.over();
+      inFlight.answered(reply.raw);
+    });
+    inFlight.accept(reply.raw);
     const body = new IncomingBody(announced, (bytes) => share.take(bytes));
     let isOver = false;
     const end = (refused: Refusal | null): void => {

@@ -4,6 +4,7 @@ import Fastify from 'fastify';
 import { expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
 import type { Caller } from '../../../proxy/authenticate.ts';
+import { InFlight } from '../../../proxy/in-flight.ts';
 import { RequestCounts } from '../../../proxy/metrics/request-counts.ts';
 import { BodyBudget } from '../../../proxy/request-body/body-budget.ts';
 import { IntakeTurns } from '../../../proxy/request-body/intake-turns.ts';
@@ -43,7 +44,7 @@ it('is how long bodies come, and what they have taken is free as soon as nobody 
     request.caller = { accountId: accountId('acct_one'), account: { grants: [] as unknown[] } } as Caller;
     done();
   });
-  const parts = { bodies, intake: new IntakeTurns(), counts: new RequestCounts() };
+  const parts = { bodies, intake: new IntakeTurns(), counts: new RequestCounts(), inFlight: new InFlight(1) };
   const buffers: ArrayBufferLike[] = [];
   app.post('/', { preHandler: readBody(parts) }, async (request) => {
     const { bytes } = bodyOf(request);
