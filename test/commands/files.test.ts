@@ -62,8 +62,14 @@ describe('what an earlier program has left open to others', () => {
     const own = [
       'ledger.db',
       'ledger.db-wal',
+      'ledger-id',
       'views.db.before-generation-2',
+      'proxy-id',
+      'proxy-claims.json',
       'refused.json',
+      'providers.json',
+      'to-do-again.2.jsonl',
+      'lost-requests.2.jsonl',
       'journal/0000000001.journal',
     ];
     for (const file of [...own, 'catalog.yaml']) writeFileSync(join(data, file), 'x');

@@ -190,7 +190,8 @@ describe('the upstream fails before the first byte', () => {
   });
 
   it.each([401, 403])('with %i: 502 without detail, for the credential is ours', async (status) => {
-    await start();
+    const logLines: string[] = [];
+    await start({ logLines });
     upstream.answerWith(
       failure(status, { type: 'error', error: { type: 'authentication_error', message: 'key upstream-secret-key' } }),
     );
@@ -200,6 +201,9 @@ describe('the upstream fails before the first byte', () => {
       type: 'api_error',
       message: expect.not.stringContaining('upstream-secret-key'),
     });
+    expect(
+      logLines.map((line) => JSON.parse(line)).filter((line) => line.msg === 'an upstream did not answer'),
+    ).toEqual([expect.objectContaining({ level: 50, status, provider: 'test' })]);
   });
 
   it.each([429, 503, 529])('with %i: 529 with a small retry-after', async (status) => {

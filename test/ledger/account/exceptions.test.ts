@@ -264,6 +264,15 @@ describe('an exception that is approved', () => {
     });
   });
 
+  test('counts in the month in which its request started, however late it ended', () => {
+    const startedAt = '2026-10-31T23:59:59.000Z';
+    const over = lifeWith(held(1, 70, 20, { startedAt, finishedAt: '2026-11-01T00:00:01.000Z' }));
+    const [event] = given(...over)
+      .when(approve())
+      .events();
+    expect(event?.data).toMatchObject({ month: '2026-10', monthToDateAfter: 70n, keyMonthToDateAfter: 70n });
+  });
+
   test('crosses thresholds like any debit, once', () => {
     const limited = [...life, limitSet(100), limitSet(60, KEY)];
     const events = given(...limited)

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
 import { hangUp, wait } from '../../upstream/answer.ts';
 import { startUpstream } from '../../upstream/upstream.ts';
-import { asking, get, messageOf } from '../fixtures/call.ts';
+import { asking, call, get, messageOf } from '../fixtures/call.ts';
 import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from '../fixtures/raw-socket.ts';
 
 const open: (() => unknown)[] = [];
@@ -14,7 +14,7 @@ afterEach(async () => {
 
 async function start(settings: object, upstreamUrl?: string): Promise<TestGateway> {
   const gateway = await startTestGateway({
-    settings: { ...settings },
+    settings: { metrics: { serve: { port: 0 } }, ...settings },
     ...(upstreamUrl === undefined ? {} : { upstreamUrl }),
   });
   open.push(() => gateway.stop());
@@ -32,6 +32,10 @@ async function isServed(url: string): Promise<boolean> {
   socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
   return Promise.race([once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)]);
 }
+async function refusedConnections({ gateway: { metricsUrl } }: TestGateway): Promise<number> {
+  const { text } = await call(metricsUrl ?? '', '/metrics');
+  return Number(/^gateway_connections_refused_total (\d+)$/m.exec(text)?.[1]);
+}
 const ME = (key: string, ...headers: string[]) =>
   ['GET /me HTTP/1.1', 'host: x', `x-api-key: ${key}`, 'connection: close', ...headers, '', ''].join('\r\n');
 
@@ -40,6 +44,7 @@ describe('connections', () => {
     const gateway = await start({ connections: { max: 3 } });
     const three = await Promise.all([1, 2, 3].map(() => openSocket(gateway.url).then(kept)));
     await expect.poll(() => isServed(gateway.url)).toBe(false);
+    expect(await refusedConnections(gateway)).toBeGreaterThan(0);
     three[0]?.destroy();
     await expect.poll(() => isServed(gateway.url)).toBe(true);
   });
@@ -48,6 +53,7 @@ describe('connections', () => {
     const gateway = await start({ connections: { perAddress: 2 }, trustedProxies: ['192.0.2.1'] });
     const first = kept(await openSocket(gateway.url));
     expect([await isServed(gateway.url), await isServed(gateway.url)]).toEqual([true, false]);
+    expect(await refusedConnections(gateway)).toBe(1);
     const { hostname, port } = new URL(gateway.url);
     const other = kept(connect({ host: hostname, port: Number(port), localAddress: '127.0.0.9' }));
     other.write(ME(gateway.key));

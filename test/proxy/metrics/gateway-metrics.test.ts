@@ -1,6 +1,10 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { postMessage } from '../../gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../gateway/start-gateway.ts';
 import { LogWithOutages } from '../../projections/log-with-outages.ts';
+import { head, silence, write } from '../../upstream/answer.ts';
+import { streamEvents } from '../../upstream/stream-events.ts';
+import { startUpstream } from '../../upstream/upstream.ts';
 import { asking, call, get, post } from '../fixtures/call.ts';
 
 const METRICS = { metrics: { serve: { port: 0 } } };
@@ -11,7 +15,7 @@ afterEach(async () => {
 });
 
 async function start(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  gateway = await startTestGateway({ ...options, settings: METRICS });
+  gateway = await startTestGateway({ ...options, settings: { ...METRICS, ...options.settings } });
   return gateway;
 }
 
@@ -84,6 +88,30 @@ it('tell of an outage of the log: that it is away, the age of the views, what wa
   await one.gateway.whenSettled();
   await expect.poll(async () => figures(await samples(one))).toEqual([1, 1, 0, 0, 0, 0]);
   expect((await samples(one)).get('gateway_settlement_latency_seconds_sum')).toBeGreaterThan(700);
+});
+
+it('tell of what is relayed, what is read on for who has left, jumps of the clock, and health', async () => {
+  const upstream = await startUpstream();
+  onTestFinished(() => upstream.close());
+  const time = { wallMs: Date.now(), monotonicMs: 1_000 };
+  const clocks = { clock: () => time.wallMs, monotonic: () => time.monotonicMs };
+  const one = await start({ upstreamUrl: upstream.url, ...clocks, settings: { shutdownDrainMs: 10 } });
+  const figures = async () => {
+    const seen = await samples(one);
+    return ['requests_in_flight', 'drains', 'clock_jumps', 'healthy'].map((name) => seen.get(`gateway_${name}`));
+  };
+  expect(await figures()).toEqual([0, 0, 0, 1]);
+  const tokens = { input: 10, output: 10, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+  upstream.answerWith([head(), ...streamEvents({ tokens }).slice(0, 3).map(write), silence]);
+  const answer = await postMessage(one, { stream: true });
+  await answer.next();
+  expect(await figures()).toEqual([1, 0, 0, 1]);
+  answer.leave();
+  await expect.poll(figures).toEqual([1, 1, 0, 1]);
+  time.wallMs += 3_600_000;
+  await expect.poll(figures).toEqual([1, 1, 1, 1]);
+  one.gateway.fail(new Error('the views stand still'));
+  expect(await figures()).toEqual([1, 1, 1, 0]);
 });
 
 it('name no account, key or request, and have the delay of the event loop and the process', async () => {

@@ -1,0 +1,54 @@
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { damageOf, setDamagedViewsAside, whyDamaged } from '../../projections/damaged-views.ts';
+
+const folder = (): string => mkdtempSync(join(tmpdir(), 'damaged-views-'));
+
+describe("a damaged views' file", () => {
+  it('takes what SQLite keeps beside it along: it would be read as part of the new one', () => {
+    const path = join(folder(), 'views.db');
+    for (const round of ['', '.2']) {
+      for (const end of ['', '-wal', '-shm']) writeFileSync(path + end, `what${end}${round}`);
+      expect(setDamagedViewsAside(path)).toBe(`${path}.damaged${round}`);
+      for (const end of ['', '-wal', '-shm']) {
+        expect(existsSync(path + end)).toBe(false);
+        expect(readFileSync(`${path}.damaged${round}${end}`, 'utf8')).toBe(`what${end}${round}`);
+      }
+    }
+  });
+});
+
+describe('a file that somebody else holds', () => {
+  it('is not damaged: whoever looks is told that it is busy', () => {
+    const path = join(folder(), 'views.db');
+    const other = new DatabaseSync(path);
+    other.exec('CREATE TABLE stored_view (name TEXT); BEGIN EXCLUSIVE');
+    const reader = new DatabaseSync(path, { readOnly: true, timeout: 0 });
+    let busy: unknown;
+    try {
+      reader.prepare('SELECT * FROM stored_view').all();
+    } catch (error) {
+      busy = error;
+    }
+    expect(() => whyDamaged(busy)).toThrow(/locked/);
+    reader.close();
+    other.exec('ROLLBACK');
+    other.close();
+    expect(damageOf(path)).toBeNull();
+  });
+
+  it.each([5, 6, 7, 10, 13, 14, 5 | (2 << 8)])(
+    'or that the machine cannot read (code %i) is not, either',
+    (errcode) => {
+      const error = Object.assign(new Error('not the file'), { errcode });
+      expect(() => whyDamaged(error)).toThrow(error);
+    },
+  );
+
+  it.each([11, 26])('is, where it is no database any more (code %i)', (errcode) => {
+    expect(whyDamaged(Object.assign(new Error('malformed'), { errcode }))).toBe('malformed');
+  });
+});

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
+import { AccountViews } from '../../../projections/account-views.ts';
+import type { Caller } from '../../../proxy/authenticate.ts';
+import { RateLimits } from '../../../proxy/rate-limits/rate-limits.ts';
+import { fold } from '../../ledger/account/decider-specification.ts';
+import { ACCOUNT, granted, KEY, keyIssued, OTHER_KEY, opened } from '../../ledger/account/example-account.ts';
+
+it('of key and account the one is told that is in the way for longest', () => {
+  const account = fold([
+    opened,
+    granted('g', 1, { source: 'purchase' }),
+    keyIssued(),
+    keyIssued({ keyId: OTHER_KEY, sha256: 'b'.repeat(64) }),
+  ]);
+  if (account.type !== 'open') throw new Error('it was opened');
+  const callerBy = (keyId: typeof KEY): Caller => {
+    const key = account.keys[keyId];
+    if (key === undefined) throw new Error('it was issued');
+    return { type: 'caller', accountId: ACCOUNT, account, key };
+  };
+  const limits = new RateLimits({
+    configuration: rateLimitsSchema.parse({ paid: { requestsPerMinute: 20 }, keyPercent: 50 }),
+    accounts: new AccountViews(),
+    proxiesOf: () => 1,
+    clock: () => 0,
+    monotonic: () => 0,
+  });
+  const ask = (keyId: typeof KEY) => limits.take(callerBy(keyId), { kind: 'message', inputTokens: 0 });
+  for (let count = 0; count < 10; count++)
+    for (const keyId of [KEY, OTHER_KEY]) expect(ask(keyId)).not.toHaveProperty('code');
+  // The account has room for one again after 3 seconds, the key after 6.
+  expect(ask(KEY)).toMatchObject({
+    message: "the key's limit of 10 requests a minute is reached: try again in 6 seconds",
+    retryAfterS: 6,
+  });
+});
