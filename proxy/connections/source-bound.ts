@@ -1,7 +1,9 @@
+import { Tally } from '../tally.ts';
+
 /** How many of something there are of each source at once: at most so many. */
 export class SourceBound {
   readonly #max: number;
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new Tally<string>();
 
   constructor(max: number) {
     this.#max = max;
@@ -9,16 +11,13 @@ export class SourceBound {
 
   /** False where there is no room for another. */
   take(source: string): boolean {
-    const count = this.#counts.get(source) ?? 0;
-    if (count >= this.#max) return false;
-    this.#counts.set(source, count + 1);
+    if (this.#counts.of(source) >= this.#max) return false;
+    this.#counts.add(source);
     return true;
   }
 
   give(source: string): void {
-    const count = (this.#counts.get(source) ?? 0) - 1;
-    if (count > 0) this.#counts.set(source, count);
-    else this.#counts.delete(source);
+    this.#counts.subtract(source);
   }
 
   /** Sources of which there is any. */

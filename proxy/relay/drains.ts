@@ -1,11 +1,12 @@
 import type { AccountId } from '../../contracts/ids.ts';
+import { Tally } from '../tally.ts';
 
 /** Answers that are read on after their client has left: bounded in number, in all and of one account, and in time. */
 export class Drains {
   readonly #max: number;
   readonly #maxOfAccount: number;
   readonly #ms: number;
-  readonly #ofAccounts = new Map<AccountId, number>();
+  readonly #ofAccounts = new Tally<AccountId>();
   #count = 0;
 
   constructor(bounds: DrainBounds) {
@@ -23,18 +24,15 @@ export class Drains {
    * called past the time.
    */
   begin(accountId: AccountId, onTimeUp: () => void): (() => void) | null {
-    const ofAccount = this.#ofAccounts.get(accountId) ?? 0;
-    if (this.#count >= this.#max || ofAccount >= this.#maxOfAccount) return null;
+    if (this.#count >= this.#max || this.#ofAccounts.of(accountId) >= this.#maxOfAccount) return null;
     this.#count++;
-    this.#ofAccounts.set(accountId, ofAccount + 1);
+    this.#ofAccounts.add(accountId);
     let isOver = false;
     const end = (): void => {
       if (isOver) return;
       isOver = true;
       this.#count--;
-      const left = (this.#ofAccounts.get(accountId) ?? 0) - 1;
-      if (left > 0) this.#ofAccounts.set(accountId, left);
-      else this.#ofAccounts.delete(accountId);
+      this.#ofAccounts.subtract(accountId);
       clearTimeout(timer);
     };
     const timer = setTimeout(() => {

@@ -1,5 +1,6 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { AccountId } from '../../contracts/ids.ts';
+import { Tally } from '../tally.ts';
 
 export interface BodyBudgetOptions {
   readonly maxBytes: number;
@@ -20,7 +21,7 @@ export interface BodyOwner {
  */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions;
-  readonly #ofAccount = new Map<AccountId, number>();
+  readonly #ofAccount = new Tally<AccountId>();
   #bytes = 0;
   #unpaidBytes = 0;
 
@@ -36,8 +37,7 @@ export class BodyBudget {
   take({ accountId, hasPaid }: BodyOwner, bytes: number): Refusal | null {
     const { maxBytes, maxBytesPerAccount } = this.#options;
     const unpaidBytes = hasPaid ? this.#unpaidBytes : this.#unpaidBytes + bytes;
-    const own = (this.#ofAccount.get(accountId) ?? 0) + bytes;
-    if (own > maxBytesPerAccount)
+    if (this.#ofAccount.of(accountId) + bytes > maxBytesPerAccount)
       return refusal(
         'rate_limited',
         `the requests of this account that are under way have more than ${maxBytesPerAccount} bytes together`,
@@ -46,15 +46,13 @@ export class BodyBudget {
       return refusal('gateway_overloaded', 'the requests that are under way have too many bytes together', 1);
     this.#bytes += bytes;
     this.#unpaidBytes = unpaidBytes;
-    this.#ofAccount.set(accountId, own);
+    this.#ofAccount.add(accountId, bytes);
     return null;
   }
 
   /** @param owner as it was when they were taken */
   give({ accountId, hasPaid }: BodyOwner, bytes: number): void {
-    const own = (this.#ofAccount.get(accountId) ?? 0) - bytes;
-    if (own > 0) this.#ofAccount.set(accountId, own);
-    else this.#ofAccount.delete(accountId);
+    this.#ofAccount.subtract(accountId, bytes);
     this.#bytes -= bytes;
     if (!hasPaid) this.#unpaidBytes -= bytes;
   }

@@ -97,6 +97,7 @@ export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
       counts.answered(0, false);
       reply.hijack();
     });
+    // A client that is cut off comes as an error, too: `close` follows it and tells.
     raw.once('error', () => undefined);
     if (asksToContinue(request)) reply.raw.writeContinue();
   };

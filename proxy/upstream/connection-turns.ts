@@ -1,3 +1,5 @@
+import { Tally } from '../tally.ts';
+
 export interface TurnsOptions {
   readonly connections: number;
   /** What one account may have of them at once. */
@@ -17,7 +19,7 @@ interface Waiting {
  */
 export class ConnectionTurns {
   readonly #options: TurnsOptions;
-  readonly #taken = new Map<string, number>();
+  readonly #taken = new Tally<string>();
   /** By account; the one whose turn is next stands first. */
   readonly #waiting = new Map<string, Set<Waiting>>();
   #takenCount = 0;
@@ -54,12 +56,12 @@ export class ConnectionTurns {
 
   #isFreeFor(of: string): boolean {
     const { connections, ofOneMax } = this.#options;
-    return this.#takenCount < connections && (this.#taken.get(of) ?? 0) < ofOneMax;
+    return this.#takenCount < connections && this.#taken.of(of) < ofOneMax;
   }
 
   #begin({ of, begin }: Waiting): void {
     this.#takenCount++;
-    this.#taken.set(of, (this.#taken.get(of) ?? 0) + 1);
+    this.#taken.add(of);
     let isEnded = false;
     begin(() => {
       if (isEnded) return;
@@ -70,9 +72,7 @@ export class ConnectionTurns {
 
   #giveBack(of: string): void {
     this.#takenCount--;
-    const left = (this.#taken.get(of) ?? 0) - 1;
-    if (left > 0) this.#taken.set(of, left);
-    else this.#taken.delete(of);
+    this.#taken.subtract(of);
     if (this.#waitingCount === 0 || this.#isServing) return;
     // Not from within what has just ended: the connection is free when that has returned.
     this.#isServing = true;
