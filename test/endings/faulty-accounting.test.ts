@@ -23,7 +23,7 @@ beforeAll(async () => {
   gateway = await startTestGateway({ upstreamUrl: upstream.url, logLines });
 });
 afterAll(async () => {
-  await gateway.stop();
+  await gateway.stop(2);
   await upstream.close();
 });
 
