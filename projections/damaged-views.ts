@@ -2,6 +2,8 @@ import { existsSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { syncFolder } from '../ledger/sync-folder.ts';
+import { UnreadableFileError } from '../ledger/unreadable-file.ts';
+import { wantOfRights } from '../ledger/want-of-rights.ts';
 
 /** SQLite's codes for what another try, or the machine's owner, can mend: the file may be whole. */
 const NOT_THE_FILE: ReadonlySet<number> = new Set([
@@ -15,29 +17,36 @@ const NOT_THE_FILE: ReadonlySet<number> = new Set([
 /** Tables that a file of views has, the one or the other from its first moment on. */
 const OF_VIEWS = ['stored_view', 'of_ledger'];
 
-/** Why reading a views' file has failed, where that is the file's fault. @throws the error where it is not */
-export function whyDamaged(error: unknown): string {
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : null;
-  if (code !== null && NOT_THE_FILE.has(code)) throw error;
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** What reads a views' file; the reason instead, where what is in it cannot be read as views. @throws as `whyDamaged` */
+/**
+ * What reads a views' file; the reason instead, where what is in it cannot be read as views. @throws UnreadableFileError
+ * where whoever runs this may not read it; the error where it is not the file's fault either
+ */
 export function readUndamaged<T>(
+  path: string,
   read: () => T,
 ): { readonly read: T; readonly damage: null } | { readonly damage: string } {
   try {
     return { read: read(), damage: null };
   } catch (error) {
-    return { damage: whyDamaged(error) };
+    return { damage: whyDamaged(path, error) };
   }
 }
 
-/** Why a file cannot be views; null where it can, or there is none. Looks at each page once. @throws as `whyDamaged` */
+/** Why reading a views' file has failed, where that is the file's fault. @throws as `readUndamaged` */
+export function whyDamaged(path: string, error: unknown): string {
+  const lacking = wantOfRights(path);
+  if (lacking !== null) throw new UnreadableFileError(lacking, { cause: error });
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return 'it is a folder';
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : null;
+  if (code !== null && NOT_THE_FILE.has(code)) throw error;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Why a file cannot be views; null where it can, or there is none. Looks at each page once. @throws as `readUndamaged` */
 export function damageOf(path: string): string | null {
   if (!existsSync(path)) return null;
   if (statSync(path).size === 0) return 'it is empty';
-  const looked = readUndamaged(() => lookAt(path));
+  const looked = readUndamaged(path, () => lookAt(path));
   return looked.damage ?? looked.read;
 }
 

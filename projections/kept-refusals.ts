@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../ledger/replace-file.ts';
 import { UnreadableFileError } from '../ledger/unreadable-file.ts';
+import { wantOfRightsOf } from '../ledger/want-of-rights.ts';
 import { type KnownRefusals, readRefusals, VIEWS_FILE } from './known-views.ts';
 import { readSetAside, viewsSetAside } from './views-set-aside.ts';
 
@@ -50,6 +51,8 @@ function readFile(dataFolder: string): readonly KeptRefusal[] | null {
   try {
     return fileSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).refused;
   } catch (cause) {
+    const lacking = wantOfRightsOf(cause);
+    if (lacking !== null) throw new UnreadableFileError(lacking, { cause });
     throw new UnreadableFileError(`${file} does not say whose keys and accounts stay refused; put it back`, { cause });
   }
 }

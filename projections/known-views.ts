@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { accountId, accountStream, CATALOG_STREAM, eventId, ledgerId, type StreamName } from '../contracts/ids.ts';
+import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import type { KnownEvent, LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
 import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
 import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
@@ -112,6 +113,7 @@ function reading<T>(path: string, read: (database: DatabaseSync, tables: Readonl
 
 /** Says in a views' file which ledger its rows are of. The file's other tables are made by the view store. */
 export function writeLedgerOfViews(path: string, { ledgerId, generation }: LedgerIdentity): void {
+  makeForFolderOwner(path);
   const database = new DatabaseSync(path, { timeout: 5_000 });
   try {
     database.exec(`PRAGMA journal_mode = WAL;

@@ -213,7 +213,7 @@ export class Projections {
 
   /** Null where the file has no views to go on with. */
   #restore(path: string): StoredCheckpoint | null {
-    const found = readUndamaged(() => restoreViews(path, this.#views, this.#feed.name));
+    const found = readUndamaged(path, () => restoreViews(path, this.#views, this.#feed.name));
     if (found.damage === null) return found.read;
     // Some rows may have been taken before the one that cannot be read.
     for (const view of this.#views) view.clear();

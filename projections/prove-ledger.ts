@@ -40,7 +40,8 @@ export type LedgerComparison =
 
 /** @throws UnreadableFileError where the folder's note says nothing; Error when another file of the folder is not of its form */
 export function readFolder(dataFolder: string, recovered: readonly RecoveredRequest[], nowMs: number): FolderKnowledge {
-  const found = readUndamaged(() => readKnownViews(join(dataFolder, VIEWS_FILE)));
+  const path = join(dataFolder, VIEWS_FILE);
+  const found = readUndamaged(path, () => readKnownViews(path));
   const views = found.damage === null ? found.read : null;
   const note = readNote(dataFolder);
   const all = [

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
+import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import type { StoredView, ViewRow } from './view.ts';
 import {
   checkpointOf,
@@ -65,6 +66,7 @@ export class ViewStore {
   /** @throws Error when the file is no database or is held by another process. */
   static open(options: ViewStoreOptions): ViewStore {
     const { path, views, keep } = options;
+    makeForFolderOwner(path);
     const database = new DatabaseSync(path, { timeout: 5_000 });
     try {
       prepareFile(database, views);

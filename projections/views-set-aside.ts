@@ -2,6 +2,7 @@ import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { UnreadableFileError } from '../ledger/unreadable-file.ts';
+import { wantOfRights } from '../ledger/want-of-rights.ts';
 import { VIEWS_FILE } from './known-views.ts';
 
 /** A views' file that a folder has left behind when it went over to a generation. */
@@ -51,6 +52,8 @@ export function readSetAside<T>(file: string, mayKnow: string, read: (file: stri
   try {
     return read(file);
   } catch (cause) {
+    const lacking = wantOfRights(file);
+    if (lacking !== null) throw new UnreadableFileError(lacking, { cause });
     throw new UnreadableFileError(`${file} cannot be read, and may know ${mayKnow}; put it back, or move it away`, {
       cause,
     });

@@ -3,20 +3,22 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ProxyId, proxyId, uuidV7 } from '../contracts/ids.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
+import { UnreadableFileError } from '../ledger/unreadable-file.ts';
+import { wantOfRightsOf } from '../ledger/want-of-rights.ts';
 
 const FILE = 'proxy-id';
 const PATTERN = /^proxy_[0-9a-f]{32}$/;
 
 /**
  * The name by which other proxies know this one: it belongs to the data folder, and a process claims it in the log before
- * it uses it (claim/proxy-claim.ts). Asked for by who has locked the folder. @throws Error when the file holds something else, or cannot be written.
+ * it uses it (claim/proxy-claim.ts). Asked for by who has locked the folder. @throws UnreadableFileError when the file holds something else, or cannot be read; Error when it cannot be written.
  */
 export function proxyIdOf(dataFolder: string, nowMs: number): ProxyId {
   const file = join(dataFolder, FILE);
   const kept = readKept(file);
   if (kept !== null) {
     if (PATTERN.test(kept)) return proxyId(kept);
-    throw new Error(`${file} holds no proxy's name; delete it, and this proxy gets a new one`);
+    throw new UnreadableFileError(`${file} holds no proxy's name; delete it, and this proxy gets a new one`);
   }
   return make(file, nowMs);
 }
@@ -35,6 +37,10 @@ function readKept(file: string): string | null {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
+    throw new UnreadableFileError(wantOfRightsOf(error) ?? `${file} cannot be read: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Configuration } from '../../contracts/configuration.ts';
 import { replaceFile } from '../replace-file.ts';
+import { wantOfRightsOf } from '../want-of-rights.ts';
 
 /** Built into every gateway. */
 const BUILT_IN = 'mock';
@@ -62,6 +63,8 @@ function readNoted(data: string): readonly string[] | null {
     return noteSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).providers;
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')) return null;
+    const lacking = wantOfRightsOf(cause);
+    if (lacking !== null) throw new Error(lacking, { cause });
     throw new Error(`${file} does not name the providers of a gateway; start the gateway again, or delete it`, {
       cause,
     });

@@ -1,9 +1,11 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import type { Configuration } from '../../contracts/configuration.ts';
+import { makeFolders } from '../folder-owner.ts';
 import { type FolderNote, readNote } from '../identity/folder-note.ts';
 import { missingLedger } from '../identity/ledger-lost.ts';
 import { ledgerPlace } from '../identity/ledger-place.ts';
 import { journalFolder } from '../journal/segment-folder.ts';
+import { wantOfRightsOf } from '../want-of-rights.ts';
 import { CommandError, EXIT } from './command-error.ts';
 
 /**
@@ -63,11 +65,11 @@ const noLedger = (file: string): CommandError =>
   );
 
 /** @throws CommandError where something else is there, or may not be made */
-function makeDataFolder(data: string): void {
+export function makeDataFolder(data: string): void {
   try {
-    mkdirSync(data, { recursive: true });
+    makeFolders(data);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = wantOfRightsOf(error) ?? (error instanceof Error ? error.message : String(error));
     throw new CommandError(`the data folder ${data} cannot be made: ${reason}`, EXIT.unavailable);
   }
 }

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { ledgerIdField, requestIdField } from '../../contracts/event-fields.ts';
 import { accountId, accountStream, eventId, type StreamName } from '../../contracts/ids.ts';
+import { giveToFolderOwner } from '../folder-owner.ts';
 import { replaceFile } from '../replace-file.ts';
 import { UnreadableFileError } from '../unreadable-file.ts';
+import { wantOfRightsOf } from '../want-of-rights.ts';
 import type { LedgerKnowledge } from './known-ledger.ts';
 
 /** The file in a data folder that says which ledger it belongs to. */
@@ -37,6 +39,8 @@ export function readNote(dataFolder: string): FolderNote | null {
     return noteSchema.parse(JSON.parse(text));
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
+    const lacking = wantOfRightsOf(cause);
+    if (lacking !== null) throw new UnreadableFileError(lacking, { cause });
     throw new UnreadableFileError(
       `${file} ${whyUnread(text, cause)}; put it back as it was, or move it away: ${WHO_ELSE}`,
       {
@@ -65,6 +69,7 @@ export async function renewNote(dataFolder: string, note: FolderNote): Promise<v
   // Not the file that `writeNote` writes beside it, which may come in between.
   const next = `${file}.next`;
   await writeFile(next, textOf(note), { flush: true });
+  giveToFolderOwner(next);
   await rename(next, file);
 }
 

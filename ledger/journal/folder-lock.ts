@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeForFolderOwner } from '../folder-owner.ts';
 import { JournalError } from './journal-error.ts';
 
 export const LOCK_FILE = 'lock.db';
@@ -19,6 +20,7 @@ export interface FolderLock {
  * @throws JournalError `in_use`, naming the folder.
  */
 export function lockFolder(directory: string): FolderLock {
+  makeForFolderOwner(join(directory, LOCK_FILE));
   const database = new DatabaseSync(join(directory, LOCK_FILE), { timeout: 0 });
   try {
     // Without a rollback file, for which a full disk has no room: nothing is ever written.

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { RequestId } from '../../contracts/ids.ts';
 import { type Shortage, shortageOf } from '../../contracts/shortage.ts';
 import { syncFolder } from '../sync-folder.ts';
-import { type FolderLock, lockFolder } from './folder-lock.ts';
+import { wantOfRights, wantOfRightsOf } from '../want-of-rights.ts';
+import { type FolderLock, LOCK_FILE, lockFolder } from './folder-lock.ts';
 import { JournalError, type JournalFullBound } from './journal-error.ts';
 import { checkedBounds, JOURNAL_BOUNDS, type JournalBounds } from './limits.ts';
 import { type Recovery, readJournal } from './recovery.ts';
@@ -119,8 +120,17 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
     }
   } catch (error) {
     if (error instanceof JournalError) throw error;
-    throw new JournalError('input_output', `cannot open the journal in ${directory}`, { cause: error });
+    throw cannotOpen(directory, error);
   }
+}
+
+/** A fault of SQLite's names no file; the only one that it opens is the lock. */
+function cannotOpen(directory: string, cause: unknown): JournalError {
+  const why =
+    wantOfRightsOf(cause) ??
+    wantOfRights(join(directory, LOCK_FILE)) ??
+    (cause instanceof Error ? cause.message : String(cause));
+  return new JournalError('input_output', `cannot open the journal in ${directory}: ${why}`, { cause });
 }
 
 async function recover(directory: string, bounds: JournalBounds, lock: FolderLock): Promise<OpenedJournal> {

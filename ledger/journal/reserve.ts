@@ -15,6 +15,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { shortageOf } from '../../contracts/shortage.ts';
+import { giveToFolderOwner } from '../folder-owner.ts';
 import type { JournalBounds } from './limits.ts';
 import { RESERVE_FILE } from './segment-folder.ts';
 
@@ -136,6 +137,7 @@ export class Reserve {
   #opened(): ReservedFile | null {
     try {
       const fd = openSync(this.#path, constants.O_RDWR | constants.O_CREAT, 0o600);
+      giveToFolderOwner(this.#path);
       const { size, blocks } = fstatSync(fd);
       // A copy of it may have come without its zeros: then they are written anew.
       const isFilled = blocks * BLOCK_BYTES >= size;

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolders } from '../folder-owner.ts';
 import { syncFolder } from '../sync-folder.ts';
 import { LOCK_FILE } from './folder-lock.ts';
 import { JournalError } from './journal-error.ts';
@@ -18,7 +19,7 @@ export const segmentFile = (segment: number): string => `${String(segment).padSt
 
 /** Makes the folder where it is missing, and its entry in its parent durable. */
 export function makeFolder(directory: string): void {
-  if (mkdirSync(directory, { recursive: true }) !== undefined) syncFolder(dirname(directory));
+  if (makeFolders(directory)) syncFolder(dirname(directory));
 }
 
 /** The numbers of the segments in a folder, ascending. @throws JournalError `foreign_file` for any file not ours. */

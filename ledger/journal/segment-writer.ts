@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { closeSync, fsyncSync, ftruncateSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { giveToFolderOwner } from '../folder-owner.ts';
 import { syncFolder } from '../sync-folder.ts';
 import { SEGMENT_OFFSET_MAX } from './limits.ts';
 import type { Reserve } from './reserve.ts';
@@ -22,6 +23,7 @@ export function createSegment(directory: string, number: number): SegmentWriter 
   const fd = openSync(path, 'wx', 0o600);
   const writer = { segment: newSegment(number, path, 0), fd };
   try {
+    giveToFolderOwner(path);
     appendBytes(writer, encodeHeader(number), HEADER_BYTES);
     fsyncSync(fd);
     syncFolder(directory);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { proxyIdField } from '../../contracts/event-fields.ts';
 import { replaceFile } from '../../ledger/replace-file.ts';
+import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 
 const FILE = 'proxy-claims.json';
 
@@ -34,6 +35,8 @@ export function readKeptClaims(dataFolder: string): readonly KeptClaim[] {
     return file.parse(JSON.parse(readFileSync(path, 'utf8'))).claims;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    const lacking = wantOfRightsOf(error);
+    if (lacking !== null) throw new Error(lacking, { cause: error });
     throw new Error(`${path} holds no claims; delete it and the file proxy-id, and this proxy gets a new name`, {
       cause: error,
     });

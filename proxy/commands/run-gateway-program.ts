@@ -10,6 +10,7 @@ import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { ListenError } from '../../ledger/listening.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
+import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { gatewayProgram } from './gateway-program.ts';
 
@@ -55,6 +56,8 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   if (error instanceof EventLogError && error.kind === 'ambiguous')
     return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
   if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);
+  const lacking = wantOfRightsOf(error);
+  if (lacking !== null) return say(lacking, EXIT.unavailable);
   // What the machine has too little of, or what a file's disk or folder refuses: nothing of it is this program's.
   if (error instanceof Error && (shortageOf(error) !== null || mayPass(error)))
     return say(`${error.message}: the disk, or what this process may open, is too little`, EXIT.unavailable);

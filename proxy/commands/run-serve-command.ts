@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../../ledger/commands/command-context.ts';
-import { beginLedger, ledgerToBegin } from '../../ledger/commands/ledger-file.ts';
+import { beginLedger, ledgerToBegin, makeDataFolder } from '../../ledger/commands/ledger-file.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { proveListenable } from '../../ledger/listening.ts';
 import { programLogger } from '../../ledger/program-logger.ts';
@@ -44,7 +44,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   const configured = readConfiguredCatalog(configuration);
   if (configured.type === 'unusable' && ledgerToBegin(configuration) !== null) throw configured.error;
   const begun = beginLedger(configuration);
-  mkdirSync(configuration.data, { recursive: true });
+  makeDataFolder(configuration.data);
   tighten(configuration.data, logger);
   const unusable = Promise.withResolvers<never>();
   // Whatever fails because of it fails in words of its own.

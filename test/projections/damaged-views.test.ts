@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -33,7 +33,7 @@ describe('a file that somebody else holds', () => {
     } catch (error) {
       busy = error;
     }
-    expect(() => whyDamaged(busy)).toThrow(/locked/);
+    expect(() => whyDamaged(path, busy)).toThrow(/locked/);
     reader.close();
     other.exec('ROLLBACK');
     other.close();
@@ -44,11 +44,21 @@ describe('a file that somebody else holds', () => {
     'or that the machine cannot read (code %i) is not, either',
     (errcode) => {
       const error = Object.assign(new Error('not the file'), { errcode });
-      expect(() => whyDamaged(error)).toThrow(error);
+      expect(() => whyDamaged(join(folder(), 'views.db'), error)).toThrow(error);
     },
   );
 
   it.each([11, 26])('is, where it is no database any more (code %i)', (errcode) => {
-    expect(whyDamaged(Object.assign(new Error('malformed'), { errcode }))).toBe('malformed');
+    expect(whyDamaged(join(folder(), 'views.db'), Object.assign(new Error('malformed'), { errcode }))).toBe(
+      'malformed',
+    );
   });
+});
+
+it('a folder in the place of the file is damage, too, and is set aside', () => {
+  const path = join(folder(), 'views.db');
+  mkdirSync(join(path, 'inner'), { recursive: true });
+  expect(damageOf(path)).toBe('it is a folder');
+  expect(existsSync(join(setDamagedViewsAside(path), 'inner'))).toBe(true);
+  expect(existsSync(path)).toBe(false);
 });

@@ -21,7 +21,7 @@ export class LogThread<Message, Answer> {
     this.#worker.postMessage(OPEN);
     const opened = await Promise.race([hasOpened, this.#hasEnded]);
     if (opened instanceof Error)
-      throw new EventLogError('unavailable', 'a thread of the log did not start', { cause: opened });
+      throw new EventLogError('unavailable', `a thread of the log did not start: ${opened.message}`, { cause: opened });
     if (opened.type === 'refused') throw new EventLogError(opened.kind, opened.message);
     return opened.file;
   }

@@ -1,5 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { EventLogError } from '../../../contracts/event-log.ts';
+import { makeForFolderOwner } from '../../folder-owner.ts';
+import { wantOfRights } from '../../want-of-rights.ts';
 import { describeDamage, isDamage, messageOf } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';
@@ -18,6 +20,7 @@ const FULL = 2;
  */
 export function openForAppends(path: string, busyMs: number): DatabaseSync {
   checkSqliteVersion(process.versions.sqlite ?? '0');
+  makeForFolderOwner(path);
   return asLogError(path, () =>
     retryWhileBusy(() => {
       const database = new DatabaseSync(path, { timeout: 0 });
@@ -120,7 +123,7 @@ export function asLogError<T>(path: string, action: () => T): T {
   } catch (cause) {
     if (cause instanceof EventLogError) throw cause;
     if (isDamage(cause)) throw new EventLogError('invalid', describeDamage(path, cause), { cause });
-    throw new EventLogError('unavailable', `${path}: ${messageOf(cause)}`, { cause });
+    throw new EventLogError('unavailable', wantOfRights(path) ?? `${path}: ${messageOf(cause)}`, { cause });
   }
 }
 

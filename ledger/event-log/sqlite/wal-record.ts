@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { threadId } from 'node:worker_threads';
+import { giveToFolderOwner } from '../../folder-owner.ts';
 import { identityForEver, lookAt } from './file-identity.ts';
 
 /** Beside the log's file: which `-wal` belongs to which file, a line each with its device, inode and birth. */
@@ -32,6 +33,7 @@ export function recordWal(path: string): void {
     if (text === null || text === textOfRecord(path)) return;
     const beside = `${path}${RECORD_END}.${process.pid}-${threadId}`;
     writeFileSync(beside, text);
+    giveToFolderOwner(beside);
     renameSync(beside, path + RECORD_END);
   } catch {
     // A record that is missing, torn or of an earlier -wal proves nothing: the next open counts the events instead.
