@@ -21,6 +21,8 @@ interface Waiting {
  * One subscriber of the whole log: pages from the file until there are no more, then this process's commits from
  * memory. It pulls, and nothing is queued for it: while its handler is slow it falls out of the recent events, and the
  * file feeds it again. Each batch begins after the last event delivered, wherever it comes from: no gap, no repeat.
+ * A read that fails otherwise ends it, and with it the process that a supervisor starts again: what a read needs is open from
+ * the start, so that no lack of room or descriptors is in its way, and what is (an I/O error) only reading anew can mend.
  * While the file is not at its place it waits: each look for what others have written tells whether it is back.
  */
 export class LogSubscription implements Subscription {

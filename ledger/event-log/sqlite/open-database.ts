@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { makeForFolderOwner } from '../../folder-owner.ts';
 import { wantOfRights } from '../../want-of-rights.ts';
-import { describeDamage, isDamage, messageOf } from './database-fault.ts';
+import { describeDamage, isDamage, mayPass, messageOf } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
@@ -105,7 +105,8 @@ function inSnapshot<T>(database: DatabaseSync, read: () => T): T {
   try {
     return read();
   } finally {
-    database.exec('ROLLBACK');
+    // A fault may have ended it, and is what is told.
+    if (database.isTransaction) database.exec('ROLLBACK');
   }
 }
 
@@ -123,7 +124,8 @@ export function asLogError<T>(path: string, action: () => T): T {
   } catch (cause) {
     if (cause instanceof EventLogError) throw cause;
     if (isDamage(cause)) throw new EventLogError('invalid', describeDamage(path, cause), { cause });
-    throw new EventLogError('unavailable', wantOfRights(path) ?? `${path}: ${messageOf(cause)}`, { cause });
+    const hint = mayPass(cause) ? ' (is the disk full, or is there no file descriptor left?)' : '';
+    throw new EventLogError('unavailable', wantOfRights(path) ?? `${path}: ${messageOf(cause)}${hint}`, { cause });
   }
 }
 

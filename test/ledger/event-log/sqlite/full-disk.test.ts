@@ -1,0 +1,20 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openSqliteEventLog } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { canMount, smallDisk } from '../../journal/fixtures/small-disk.ts';
+
+describe.runIf(canMount)('a log on a full disk', () => {
+  it('is not opened in words of a disk, and is opened when there is room', async () => {
+    const disk = smallDisk(1_024);
+    mkdirSync(disk.folder);
+    const path = join(disk.folder, 'ledger.db');
+    await (await openSqliteEventLog({ path })).close();
+    disk.leaveFree(0);
+    await expect(openSqliteEventLog({ path })).rejects.toThrow(
+      /ledger\.db: (disk I\/O error|database or disk is full|unable to open database file) \(is the disk full/,
+    );
+    disk.clear();
+    await (await openSqliteEventLog({ path })).close();
+  });
+});
