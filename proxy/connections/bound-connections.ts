@@ -42,6 +42,7 @@ export function boundConnections(
   app.addHook('onRequest', (request, reply, done) => {
     const client = request.headers['x-forwarded-for'] === undefined ? null : clientBehind(request, proxies);
     if (client !== null && !requests.take(client)) {
+      counts.refusedByBound('requestsOfAddress');
       refuse(reply, refusal('rate_limited', `more than ${perAddress} requests from this address are under way`));
       return;
     }

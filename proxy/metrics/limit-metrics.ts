@@ -2,25 +2,32 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import type { Drains } from '../relay/drains.ts';
 import type { UpstreamDirectory } from '../upstream/upstream-directory.ts';
+import type { RequestCounts } from './request-counts.ts';
 
 const KINDS = ['message', 'stream', 'count'] as const;
+const BOUNDS = [
+  { whose: 'account', limit: 'bodyBytes', bound: 'bodyBytes' },
+  { whose: 'address', limit: 'concurrentRequests', bound: 'requestsOfAddress' },
+] as const;
 
 export interface LimitedParts {
   readonly rateLimits: Pick<RateLimits, 'byRefusal' | 'underWay'>;
   readonly upstreams: Pick<UpstreamDirectory, 'waiting'>;
   readonly drains: Pick<Drains, 'count'>;
+  readonly counts: Pick<RequestCounts, 'byBound'>;
 }
 
 /** What limits are in callers' ways, and what is under way: no account and no key is named. */
-export function measureLimits(registry: Registry, { rateLimits, upstreams, drains }: LimitedParts): void {
+export function measureLimits(registry: Registry, { rateLimits, upstreams, drains, counts }: LimitedParts): void {
   new Counter({
     name: 'gateway_rate_limited_total',
-    help: 'Calls that were refused by a rate limit, by whose it was and which',
+    help: 'Calls that were refused with 429 by a limit or a bound, by whose it was and which',
     labelNames: ['whose', 'limit'],
     registers: [registry],
     collect() {
       this.reset();
       for (const [{ whose, limit }, count] of rateLimits.byRefusal()) this.inc({ whose, limit }, count);
+      for (const { whose, limit, bound } of BOUNDS) this.inc({ whose, limit }, counts.byBound(bound));
     },
   });
   new Gauge({

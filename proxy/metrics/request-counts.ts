@@ -1,4 +1,8 @@
 import type { Outcome } from '../../contracts/events.ts';
+import { Tally } from '../tally.ts';
+
+/** What one account's bodies may take, and what may come from one address at once. */
+export type Bound = 'bodyBytes' | 'requestsOfAddress';
 
 const STATUS_MAX = 599;
 /** A client that left before its answer began, in the words of other proxies. */
@@ -11,6 +15,7 @@ export class RequestCounts {
   #priorityUnasked = 0;
   #connectionsRefused = 0;
   #shed = 0;
+  readonly #refusedByBounds = new Tally<Bound>();
 
   /** An answer has ended, or its client has left: before the head the status is not sent. */
   answered(status: number, isHeadSent: boolean): void {
@@ -36,6 +41,15 @@ export class RequestCounts {
   /** It was refused because the event loop was behind. */
   shedRequest(): void {
     this.#shed++;
+  }
+
+  /** It was refused with 429, by a bound that is no rate limit. */
+  refusedByBound(bound: Bound): void {
+    this.#refusedByBounds.add(bound);
+  }
+
+  byBound(bound: Bound): number {
+    return this.#refusedByBounds.of(bound);
   }
 
   get connectionsRefused(): number {

@@ -73,6 +73,7 @@ export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
         return;
       }
       share.over();
+      if (refused.code === 'rate_limited') counts.refusedByBound('bodyBytes');
       refuseBody(reply, refused);
     };
     const add = (chunk: Buffer): void => {

@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { startWatchedGateway, type WatchedGateway } from '../attacks/watched-gateway.ts';
 import { hangUp, head, wait, write } from '../upstream/answer.ts';
 import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { asking, get, messageOf, post, refusalOf } from './fixtures/call.ts';
+import { asking, call, get, messageOf, post, refusalOf } from './fixtures/call.ts';
 import { openAccount } from './fixtures/open-account.ts';
 import { lastBodyOf, openSocket, statusesOf } from './fixtures/raw-socket.ts';
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   gateway = await startWatchedGateway({
     upstreamUrl: upstream.url,
     creditsMicroUsd: 1_000_000_000_000n,
-    settings: { bodies: { maxBytes: 2 * MAX, maxBytesPerAccount: MAX } },
+    settings: { bodies: { maxBytes: 2 * MAX, maxBytesPerAccount: MAX }, metrics: { serve: { port: 0 } } },
   });
 });
 afterAll(async () => {
@@ -145,6 +145,8 @@ describe('bytes of bodies', () => {
       /^the requests of this account that are under way have more than/,
     );
     expect(answer).toMatch(/\r\nretry-after: 1\r\n/);
+    const { text } = await call(gateway.gateway.metricsUrl ?? '', '/metrics');
+    expect(text).toMatch(/^gateway_rate_limited_total\{whose="account",limit="bodyBytes"\} 1$/m);
     expect((await post(other, '/v1/messages', filled(12 * MIB))).status).toBe(200);
     expect(statusesOf(await first.end())).toEqual(['200']);
     await whenFree();

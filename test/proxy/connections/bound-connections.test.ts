@@ -114,9 +114,11 @@ describe('requests through a trusted proxy', () => {
   });
 
   it('are forgotten when their client leaves', async () => {
-    const { gateway, hold, me } = await setUp({});
+    const { gateway, hold, me } = await setUp({ metrics: { serve: { port: 0 } } });
     await hold('x-forwarded-for: 203.0.113.5');
     expect(await me('x-forwarded-for: 203.0.113.5')).toBe('429');
+    const metrics = await (await fetch(`${gateway.gateway.metricsUrl}/metrics`)).text();
+    expect(metrics).toMatch(/^gateway_rate_limited_total\{whose="address",limit="concurrentRequests"\} 1$/m);
     await open.pop()?.();
     await expect.poll(() => me('x-forwarded-for: 203.0.113.5')).toBe('200');
     expect((await get(gateway, '/me')).status).toBe(200);
