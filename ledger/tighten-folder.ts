@@ -16,14 +16,17 @@ export interface TightenedFolder {
 }
 
 /**
- * Makes what an earlier program has left open to others its owner's alone: the program's own files, and its journal's
- * folder. The data folder itself and what else is in it may be somebody's who means it so: a folder that others can look
- * into is only told of.
+ * Makes what an earlier program, or another hand, has left open to others its owner's alone: the program's own files, its
+ * journal's folder, and the data folder itself where it is this user's and has nothing else in it. Where it has, it may be
+ * somebody's who means it so, and is only told of.
  */
 export function tightenFolder(data: string): TightenedFolder {
   const tightened: string[] = [];
   const loose: string[] = [];
-  if (isOpenToOthers(data)) loose.push(`${data}: others can look into this folder; chmod 700 closes it`);
+  if (isOpenToOthers(data)) {
+    if (isOurs(data)) close(data, { tightened, loose });
+    else loose.push(`${data}: others can look into this folder; chmod 700 closes it`);
+  }
   const journal = journalFolder(data);
   const inJournal = statSync(journal, { throwIfNoEntry: false })?.isDirectory() === true ? namesIn(journal) : [];
   const own = namesIn(data)
@@ -34,16 +37,24 @@ export function tightenFolder(data: string): TightenedFolder {
     ...(inJournal.length === 0 ? [] : [journal]),
     ...inJournal.map((name) => join(journal, name)),
   ]) {
-    if (!isOpenToOthers(path)) continue;
-    try {
-      chmodSync(path, statSync(path).mode & 0o700);
-      tightened.push(path);
-    } catch (error) {
-      loose.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
-    }
+    if (isOpenToOthers(path)) close(path, { tightened, loose });
   }
   return { tightened, loose };
 }
+
+function close(path: string, { tightened, loose }: { readonly tightened: string[]; readonly loose: string[] }): void {
+  try {
+    chmodSync(path, statSync(path).mode & ~OF_OTHERS);
+    tightened.push(path);
+  } catch (error) {
+    loose.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** A folder of this user's that is for nothing else. */
+const isOurs = (data: string): boolean =>
+  statSync(data).uid === process.geteuid?.() &&
+  namesIn(data).every((name) => OURS.test(name) || join(data, name) === journalFolder(data));
 
 const namesIn = (folder: string): string[] => readdirSync(folder).sort();
 

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { ACCOUNT_ID_PATTERN, type AccountId, accountId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import { type MicroUsd, parseUsd } from '../../contracts/money.ts';
+import { formatUsd, type MicroUsd, parseUsd, USD_READABLE_MAX } from '../../contracts/money.ts';
 
 /** Parsers of command-line arguments: typed values, or an error that says what would be right. */
 export function accountArgument(text: string): AccountId {
@@ -10,16 +10,22 @@ export function accountArgument(text: string): AccountId {
   return accountId(text);
 }
 
+/** RFC 5321: the longest that a mail server has to take. */
+const EMAIL_CHARS_MAX = 254;
 const emailSchema = z.email();
 
 export function emailArgument(text: string): string {
   const email = emailSchema.safeParse(text);
   if (!email.success) throw new InvalidArgumentError('expected an e-mail address such as ada@example.com');
+  if (text.length > EMAIL_CHARS_MAX)
+    throw new InvalidArgumentError(`expected an e-mail address of at most ${EMAIL_CHARS_MAX} characters`);
   return email.data;
 }
 
 export function usdArgument(text: string): MicroUsd {
   const amount = parseUsd(text);
+  if (amount === null && /^\d{13,}(?:\.\d{1,6})?$/.test(text))
+    throw new InvalidArgumentError(`expected at most ${formatUsd(USD_READABLE_MAX)} USD`);
   if (amount === null) throw new InvalidArgumentError('expected USD with at most six decimals, such as 10.00');
   return amount;
 }
@@ -40,9 +46,16 @@ export function instantArgument(text: string): number {
 
 export function wholeNumberArgument(text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value))
-    throw new InvalidArgumentError('expected a whole number of at least 0');
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('expected a whole number of at least 0');
+  if (!Number.isSafeInteger(value))
+    throw new InvalidArgumentError(`expected a whole number of at most ${Number.MAX_SAFE_INTEGER}`);
   return value;
+}
+
+/** An empty one is that of a variable that is not set: what it stands for is then not what was meant. */
+export function pathArgument(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('expected a path; this one is empty');
+  return text;
 }
 
 const PORT_MAX = 65_535;

@@ -58,9 +58,19 @@ export interface GlobalOptions {
 export const globalOptions = (command: Command): GlobalOptions => command.optsWithGlobals();
 
 export function configurationOf(context: CommandContext, command: Command): Configuration {
-  const { config, data } = globalOptions(command);
-  const file = config ?? context.environment.GATEWAY_CONFIG ?? null;
-  return readConfiguration({ file, data, environment: context.environment, callsProviders: false });
+  const { data } = globalOptions(command);
+  return readConfiguration({
+    file: configurationFile(context, command),
+    data,
+    environment: context.environment,
+    callsProviders: false,
+  });
+}
+
+/** The option's, else the variable's, which says nothing where it is empty; null where there is neither. */
+export function configurationFile({ environment }: CommandContext, command: Command): string | null {
+  const { GATEWAY_CONFIG: variable = '' } = environment;
+  return globalOptions(command).config ?? (variable === '' ? null : variable);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addAccountCommands } from '../../ledger/commands/account-commands.ts';
 import { addCatalogCommands } from '../../ledger/commands/catalog-commands.ts';
+import { pathArgument } from '../../ledger/commands/command-arguments.ts';
 import type { CommandContext } from '../../ledger/commands/command-context.ts';
 import { addCreditsCommands } from '../../ledger/commands/credits-commands.ts';
 import { addKeyCommands } from '../../ledger/commands/key-commands.ts';
@@ -17,8 +18,8 @@ import { addServeCommand } from './serve-command.ts';
 export function gatewayProgram(context: CommandContext): Command {
   const program = new Command('gateway')
     .description('a model gateway that bills to the token and can prove it')
-    .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)')
-    .option('--data <folder>', "data folder instead of the configuration's")
+    .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)', pathArgument)
+    .option('--data <folder>', "data folder instead of the configuration's", pathArgument)
     .option('--json', 'answers for machines')
     .option('--trust-clock', 'write though the ledger disagrees with the clock of this machine')
     .configureOutput({ writeOut: context.write, writeErr: context.warn })

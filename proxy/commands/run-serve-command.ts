@@ -2,7 +2,13 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
-import { type CommandContext, CommandError, EXIT, globalOptions } from '../../ledger/commands/command-context.ts';
+import {
+  type CommandContext,
+  CommandError,
+  configurationFile,
+  EXIT,
+  globalOptions,
+} from '../../ledger/commands/command-context.ts';
 import { beginLedger, ledgerToBegin, makeDataFolder } from '../../ledger/commands/ledger-file.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { proveListenable } from '../../ledger/listening.ts';
@@ -25,8 +31,8 @@ export interface ServeOptions {
 
 /** Serves until SIGTERM or SIGINT, then stops in order. @throws CommandError, EventLogError, JournalError, LedgerLostError, ListenError, UnusableError */
 export async function runServeCommand(options: ServeOptions, command: Command, context: CommandContext): Promise<void> {
-  const { config, data, json } = globalOptions(command);
-  const file = config ?? context.environment.GATEWAY_CONFIG ?? null;
+  const { data, json } = globalOptions(command);
+  const file = configurationFile(context, command);
   const configuration = withListen(
     readConfiguration({
       file,

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { tightenFolder } from '../../ledger/tighten-folder.ts';
@@ -56,7 +56,7 @@ describe('what a gateway and commands write', () => {
 });
 
 describe('what an earlier program has left open to others', () => {
-  it('is closed where it is the program’s own; the folder itself is only told of', () => {
+  it('is closed where it is the program’s own; a folder that others use, too, is only told of', () => {
     const data = temporaryFolder();
     mkdirSync(join(data, 'journal'));
     const own = [
@@ -83,6 +83,10 @@ describe('what an earlier program has left open to others', () => {
     expect(listing(data)).toEqual(expect.arrayContaining(['0755 ', '0644 catalog.yaml', '0700 journal']));
     expect(listing(data).filter((line) => line.startsWith('0600'))).toHaveLength(own.length);
     expect(tightenFolder(data).tightened).toEqual([]);
+    // With nothing of anybody else's in it, it is the program's.
+    rmSync(join(data, 'catalog.yaml'));
+    expect(tightenFolder(data)).toEqual({ tightened: [data], loose: [] });
+    expect(listing(data)).toContain('0700 ');
   });
 });
 

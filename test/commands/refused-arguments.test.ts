@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -7,6 +7,7 @@ import { newLedgerId } from '../../ledger/identity/identify-ledger.ts';
 import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
+import { runHere } from './run-here.ts';
 
 const KEY = 'key_0123456789abcdef';
 const REQUEST = 'req_019a5b3c000070008000000000000001';
@@ -135,5 +136,71 @@ describe("a ledger's file that is gone", () => {
         message: expect.stringMatching(/ledger\.db is missing: .* belongs to the ledger ledger_\w+\.\n.*accept-loss/s),
       });
     expect(existsSync(join(data, 'ledger.db'))).toBe(false);
+  });
+});
+
+describe('an argument out of its bounds', () => {
+  const long = (characters: number): string => `${'a'.repeat(60)}@${'b.'.repeat((characters - 64) / 2)}com`;
+
+  it.each([
+    ['--usd', ['credits', 'grant', ...ADA, '--usd', '9000000000000'], /expected at most 999999999999\.999999 USD$/],
+    [
+      '--from',
+      ['ledger', 'events', ...ADA, '--from', '99999999999999999999'],
+      /a whole number of at most 9007199254740991$/,
+    ],
+    ['--email', ['account', 'open', '--email', long(256)], /an e-mail address of at most 254 characters$/],
+    ['--data', ['account', 'list', '--data', ''], /'--data <folder>' .*expected a path; this one is empty$/],
+    ['--config', ['account', 'list', '--config', ' '], /'--config <file>' .*expected a path; this one is empty$/],
+  ])('is told with the bound: %s', async (_option, args, says) => {
+    const program = await programInProcess();
+    onTestFinished(() => program.close());
+    await expect(program.run(...args)).rejects.toMatchObject({
+      code: 'commander.invalidArgument',
+      message: expect.stringMatching(says),
+    });
+  });
+
+  it('is taken at the bound', async () => {
+    const program = await programInProcess();
+    onTestFinished(() => program.close());
+    expect(long(254)).toHaveLength(254);
+    await program.run('account', 'open', '--email', long(254), '--id', ...ADA);
+    await program.run('limit', 'set', ...ADA, '--usd', '999999999999.999999');
+  });
+});
+
+describe('what a start or a command is given', () => {
+  it('a variable GATEWAY_CONFIG that is empty is none', async () => {
+    const before = process.env.GATEWAY_CONFIG;
+    onTestFinished(() => {
+      if (before === undefined) delete process.env.GATEWAY_CONFIG;
+      else process.env.GATEWAY_CONFIG = before;
+    });
+    process.env.GATEWAY_CONFIG = '';
+    const data = join(temporaryFolder(), 'data');
+    expect(await runHere('account', 'open', '--email', 'ada@example.com', '--data', data)).toMatchObject({
+      exitCode: 0,
+    });
+  });
+
+  it.each(['serve --port 0', 'account open --email ada@example.com'])(
+    'a folder that cannot be made is told in one line by `%s`',
+    async (command) => {
+      // Nobody makes a folder there, root neither.
+      expect(await runHere(...command.split(' '), '--data', '/proc/nope/data')).toEqual({
+        ...{ exitCode: 4, stdout: '' },
+        stderr: expect.stringMatching(/^gateway: the data folder \/proc\/nope\/data cannot be made: .*\n$/),
+      });
+    },
+  );
+
+  it.each(['', 'junk\n'])('a proxy-id of %j ends a start in one line', async (content) => {
+    const data = temporaryFolder();
+    writeFileSync(join(data, 'proxy-id'), content);
+    expect(await runHere('serve', '--port', '0', '--data', data)).toMatchObject({
+      ...{ exitCode: 4, stdout: '' },
+      stderr: expect.stringMatching(/^gateway: .*proxy-id holds no proxy's name; delete it, .*\n$/),
+    });
   });
 });
