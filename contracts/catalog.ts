@@ -65,7 +65,6 @@ export const catalogModelField = z.strictObject({
   systemRole: z.boolean(),
 });
 export type CatalogModel = z.infer<typeof catalogModelField>;
-export type Upstream = z.infer<typeof upstream>;
 
 /** Micro-USD; a fault in words where the text is no price, or one that nobody means. */
 function priceIn(text: string, unit: string, example: string, usdMax: number): MicroUsd | { readonly fault: string } {

@@ -82,7 +82,6 @@ export const messageRequestSchema = z.looseObject({
 export type MessageRequest = z.infer<typeof messageRequestSchema>;
 
 export const countTokensRequestSchema = z.looseObject(conversation);
-export type CountTokensRequest = z.infer<typeof countTokensRequestSchema>;
 
 const tokenCount = z.int().min(0);
 
@@ -93,7 +92,6 @@ export const usageSchema = z.looseObject({
   cache_creation_input_tokens: optional(tokenCount),
   service_tier: optional(z.string()),
 });
-export type Usage = z.infer<typeof usageSchema>;
 
 export const messageSchema = z.looseObject({
   id: z.string(),

@@ -63,12 +63,17 @@ export class RequestAccounting {
     this.#logger = parts.logger;
   }
 
-  /** @throws JournalError when the journal cannot take it: the request must not go upstream. */
+  /** @throws JournalError when the journal cannot take it: the request must not go upstream, and holds nothing more. */
   begin(requestId: RequestId, accountId: AccountId, card: RateCard, begun: StartedRequest): AccountedRequest {
     const epoch = this.#epoch();
     const started = epoch === null ? begun : { ...begun, epoch };
     const text = startText(started);
-    this.#journal.begin(requestId, text);
+    try {
+      this.#journal.begin(requestId, text);
+    } catch (error) {
+      this.#holds.release(requestId);
+      throw error;
+    }
     return { requestId, accountId, card, started, startedText: text, begun: this.#passed.now() };
   }
 
@@ -118,6 +123,11 @@ export class RequestAccounting {
   /** An answer came by priority capacity that its request had not asked for. */
   gavePriorityUnasked(): void {
     this.#counts.gavePriorityUnasked();
+  }
+
+  /** It was admitted, and nobody waits for it before it has begun. */
+  neverBegun(requestId: RequestId): void {
+    this.#holds.release(requestId);
   }
 
   abandon({ requestId }: AccountedRequest): void {

@@ -39,7 +39,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     trustProxy: (address) => parts.trustedProxies.has(address),
     return503OnClosing: false,
     clientErrorHandler(error, socket) {
-      answerClientError(error, socket);
+      answerClientError(error, socket, () => newRequestId(parts.clock()));
     },
   });
   countAnswers(app, parts.counts);

@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../../contracts/errors.ts';
+import type { Refusal } from '../../contracts/errors.ts';
 import type { Outcome } from '../../contracts/events.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { createAnswerMeter } from '../meter/answer-meter.ts';
@@ -87,7 +87,8 @@ export class MessageRelay {
 
   onStart(control: UpstreamControl): void {
     this.#control = control;
-    // The connection has been waited for. Nothing has been written to it yet, and nothing is.
+    // The connection has been waited for, or an earlier place of the model: meanwhile the key may have been revoked, or the
+    // account suspended. Nothing has been written yet, and nothing is.
     const refusedNow = this.#request.refuseByStanding();
     if (refusedNow !== null) {
       this.#refuse(refusedNow);
@@ -178,7 +179,7 @@ export class MessageRelay {
   #beginRelaying(headers: UpstreamHeaders): void {
     if (isEncoded(headers)) {
       // Only what can be read can be metered; it was asked for unencoded.
-      this.#attemptFailed(refusal('upstream_failed', 'the model did not answer; try again'), {
+      this.#attemptFailed(UNREADABLE, {
         contentEncoding: headers.contentEncoding,
       });
       return;
@@ -276,9 +277,7 @@ export class MessageRelay {
     this.#told = worthTelling(this.#told, refused);
     const next = this.#attempt.index + 1;
     const hasNext = next < this.#request.deployments.length && !this.#isClientGone;
-    // The upstream has been waited for: meanwhile the key may have been revoked, or the account suspended.
-    const refusedNow = hasNext ? this.#request.refuseByStanding() : null;
-    if (hasNext && refusedNow === null) {
+    if (hasNext) {
       this.#phase = 'waiting';
       this.#isSent = false;
       this.#upstreamRequestId = null;
@@ -288,7 +287,7 @@ export class MessageRelay {
       this.#attempt.send();
       return;
     }
-    this.#refuse(refusedNow ?? this.#told);
+    this.#refuse(this.#told);
   }
 
   #refuse(refused: Refusal): void {

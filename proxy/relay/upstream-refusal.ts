@@ -6,6 +6,7 @@ const PASSED_ON = new Set([400, 404, 413, 422]);
 const OVERLOADED = new Set([429, 503, 529]);
 const CREDENTIAL = new Set([401, 403]);
 
+const NO_ANSWER = 'the model did not answer; try again';
 const RETRY_AFTER_S = 2;
 /** SDKs obey `retry-after` without a cap, so a long one of an upstream is not handed on. */
 const RETRY_AFTER_MAX_S = 30;
@@ -43,7 +44,7 @@ export function refusalForStatus(status: number, retryAfterS: number | null): Re
   }
   if (CREDENTIAL.has(status))
     return refusal('upstream_refused_gateway', 'the gateway could not reach the model; its operator has been told');
-  return refusal('upstream_failed', 'the model did not answer; try again');
+  return refusal('upstream_failed', NO_ANSWER);
 }
 
 export const refusalForFailure = (kind: UpstreamErrorKind): Refusal => {
@@ -55,13 +56,11 @@ export const refusalForFailure = (kind: UpstreamErrorKind): Refusal => {
     );
   return refusal(
     'upstream_failed',
-    kind === 'timeout' || kind === 'overdue'
-      ? 'the model did not answer in time; try again'
-      : 'the model did not answer; try again',
+    kind === 'timeout' || kind === 'overdue' ? 'the model did not answer in time; try again' : NO_ANSWER,
   );
 };
 
-/** Of an answer with status 200 that is no Message, or not all of one. */
+/** Of an answer with status 200 that is no Message, or not all of one, or encoded in a way that is not known here. */
 export const UNREADABLE: Refusal = refusal(
   'upstream_failed',
   'the model gave an answer that cannot be read; try again',

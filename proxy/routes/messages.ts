@@ -49,7 +49,7 @@ function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: F
   if (new CallingClient(reply.raw).hasLeft) {
     // The client left while its body was read, or its input counted: nothing has gone upstream.
     if (admitted.type === 'admitted') {
-      parts.holds.release(admitted.requestId);
+      parts.relay.accounting.neverBegun(admitted.requestId);
       admitted.ticket.end();
     }
     parts.counts.answered(0, false);
@@ -104,7 +104,6 @@ function begin(admitted: Admitted, room: BodyShare, parts: GatewayParts): Relaye
       refuseByStanding: () => refuseByStanding(caller, parts.projections.accounts, parts.clock()),
     };
   } catch (error) {
-    parts.holds.release(requestId);
     admitted.ticket.refused();
     if (!(error instanceof JournalError)) throw error;
     parts.logger.error({ err: error, requestId }, 'the journal refuses requests');

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { answerClientError } from '../../proxy/answer-client-error.ts';
+import { newRequestId } from '../../proxy/request-id.ts';
 
 const underWay = (headersSent: boolean, complete: boolean) => ({
   headersSent,
@@ -16,7 +17,8 @@ function answeredTo(code: string, answer: ReturnType<typeof underWay> | null = n
   const destroy = (): void => {
     written = 'destroyed';
   };
-  answerClientError(Object.assign(new Error(code), { code }), { writable: true, _httpMessage: answer, end, destroy });
+  const socket = { writable: true, _httpMessage: answer, end, destroy };
+  answerClientError(Object.assign(new Error(code), { code }), socket, () => newRequestId(0));
   return written;
 }
 
@@ -27,6 +29,7 @@ it.each([
 ])('%s is told as what it is, in the envelope', (code, message) => {
   const [head = '', body = ''] = answeredTo(code).split('\r\n\r\n');
   expect(head).toMatch(/^HTTP\/1\.1 400 /);
+  expect(head).toMatch(/\r\nrequest-id: req_\w+(\r\n|$)/);
   expect(JSON.parse(body)).toEqual({ type: 'error', error: { type: 'invalid_request_error', message } });
 });
 
