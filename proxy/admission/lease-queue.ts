@@ -14,6 +14,11 @@ import type { CreditLeases, LeaseScope } from './credit-leases.ts';
  * anybody here goes back, so that of several queues that wait for one another one finds enough.
  */
 const TAKING_PART = 4;
+/**
+ * Where that was in vain it is not done again for so many times as a request waits: others have seen it. Each time is two
+ * events, and who is refused may ask again at once. What is enough is taken whenever it is there.
+ */
+const IN_VAIN_WAITS = 10;
 /** How often in that time it is looked for what has come back, where no event tells of it. */
 const LOOKS = 5;
 /** Requests that wait for leases in one proxy. */
@@ -62,11 +67,17 @@ export class LeaseQueue {
   readonly #waiting = new Map<AccountId, Waiting[]>();
   readonly #running = new Set<AccountId>();
   readonly #foldWaiters = new Map<AccountId, () => void>();
+  /** Accounts for which a part was taken in vain, and until when none is taken again. */
+  readonly #inVain = new Map<AccountId, number>();
   #count = 0;
 
   constructor(options: LeaseQueueOptions) {
     this.#options = options;
-    options.accounts.onFolded((accountId) => this.#foldWaiters.get(accountId)?.());
+    options.accounts.onFolded((accountId, event) => {
+      // Who has settled may have something to give back.
+      if (event.type === 'UsageRecorded') this.#inVain.delete(accountId);
+      this.#foldWaiters.get(accountId)?.();
+    });
   }
 
   /** Resolves `held` once `tryHold` has said true; otherwise why not. */
@@ -129,7 +140,8 @@ export class LeaseQueue {
         const asking = this.#waitingFor(accountId, scope);
         const { mine } = this.#within(accountId, scope);
         const isEnough = asking.some(({ need }) => mine >= need);
-        if (isEnough || performance.now() < takesUntilMs) await this.#extend(accountId, scope, sumOf(asking));
+        const mayTakePart = performance.now() < takesUntilMs && !this.#wasInVain(accountId);
+        if (isEnough || mayTakePart) await this.#extend(accountId, scope, sumOf(asking));
         else await this.#withinWait(this.#giveBack(accountId, scope));
         this.#holdWhatFits(accountId);
         await this.#refuseOrWait(accountId, asking);
@@ -158,10 +170,22 @@ export class LeaseQueue {
         onlyOthersHave = false;
         return null;
       }
-      return all >= waiting.need && nowMs < waiting.reclaimUntilMs ? null : 'none_free';
+      if (all >= waiting.need && nowMs < waiting.reclaimUntilMs) return null;
+      this.#tookInVain(accountId);
+      return 'none_free';
     });
     const waits = onlyOthersHave && this.#waiting.get(accountId)?.some((waiting) => isAsked.has(waiting)) === true;
     if (waits) await this.#nextFold(accountId);
+  }
+
+  #wasInVain(accountId: AccountId): boolean {
+    return performance.now() < (this.#inVain.get(accountId) ?? 0);
+  }
+
+  #tookInVain(accountId: AccountId): void {
+    if (this.#wasInVain(accountId)) return;
+    if (this.#inVain.size >= WAITING_MAX) this.#inVain.clear();
+    this.#inVain.set(accountId, performance.now() + IN_VAIN_WAITS * this.#options.reclaimMs);
   }
 
   /** What the lease and what is free could hold together, and what it would be with all that may still come back. */

@@ -8,6 +8,7 @@ import {
   clearScene,
   converged,
   held,
+  lastRevision,
   leasedBy,
   SLACK_MS,
   scene,
@@ -89,6 +90,19 @@ describe('a proxy among several', () => {
     const outcomes = [one, two, three].map((proxy, index) => proxy.hold(`whole-${index}`, CREDIT));
     for (const [index, proxy] of [one, two, three].entries()) proxy.release(`pin-${index}`);
     expect((await Promise.all(outcomes)).filter((outcome) => outcome === 'held')).toHaveLength(1);
+  });
+
+  it('leaves no event for what is refused again and again, and takes what is enough once it is there', async () => {
+    const one = await startWithoutUpkeep();
+    const two = await startWithoutUpkeep('proxy_2');
+    expect(await one.hold('a', 60n)).toBe('held');
+    await converged(two);
+    expect(await two.hold('b', 50n)).toBe('none_free');
+    await converged(two);
+    const before = lastRevision();
+    expect(await two.hold('c', 50n)).toBe('none_free');
+    expect(lastRevision()).toBe(before);
+    expect(await two.hold('d', 39n)).toBe('held');
   });
 
   it('says at once that the log is away where that is known, and within bounds where it turns out', async () => {
