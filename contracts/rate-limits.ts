@@ -7,17 +7,17 @@ import { withPart } from './whole-and-part.ts';
  * are under way at once.
  */
 export interface RateLimitSet {
-  /** Calls of /v1/messages and of count_tokens, whatever the model costs. */
+  /** Calls of /v1/messages and of count_tokens, whatever the model costs and whatever the answer is. */
   readonly requestsPerMinute: number;
   /** Input that is not read from a cache: as guessed when the request comes, as metered when it has ended. */
   readonly inputTokensPerMinute: number;
   /** As metered when the request has ended. */
   readonly outputTokensPerMinute: number;
-  /** Calls of /v1/messages, from admission until their upstream is done: also while they wait, and when their client has left. */
+  /** Calls of /v1/messages, from their head until their upstream is done: also while their body comes, while they wait, and when their client has left. */
   readonly concurrentRequests: number;
   /** Of those, the ones with `stream: true`. */
   readonly concurrentStreams: number;
-  /** Calls of count_tokens. */
+  /** Calls of count_tokens, and messages that are counted because only a count shows whether they fit. */
   readonly concurrentCounts: number;
 }
 

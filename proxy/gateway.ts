@@ -99,7 +99,7 @@ export class Gateway {
     return this.#process.bodies.bytes;
   }
 
-  /** Calls from their admission until their upstream is done. */
+  /** Calls from their head until their upstream is done. */
   get callsUnderWay(): number {
     return this.#process.rateLimits.allUnderWay;
   }

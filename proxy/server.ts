@@ -19,6 +19,7 @@ import { routeMe } from './routes/me.ts';
 import { routeMessages } from './routes/messages.ts';
 import { routeModels } from './routes/models.ts';
 import { leaveBodiesUnread } from './routes/read-body.ts';
+import { addTicketToRequests } from './routes/take-place.ts';
 import { cutStalledClients } from './stalled-clients.ts';
 
 /** Longer than the idle time of common load balancers, so that they close first. */
@@ -49,6 +50,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   leaveBodiesUnread(app);
   readOnAfterAnswers(app);
   addCallerToRequests(app);
+  addTicketToRequests(app);
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const refused = refusalFor(error);
     if (refused.code === 'internal') parts.logger.error({ err: error, requestId: request.id }, 'a request failed');

@@ -29,8 +29,8 @@ export interface Admitted extends Candidate {
 }
 
 /**
- * Everything that stands between a caller who is known and the way upstream, in order: body, model, allow-list, rate
- * limit, money.
+ * Everything that stands between a caller who has its place (routes/take-place.ts) and the way upstream, in order: body,
+ * model, allow-list, tokens a minute, money. What is refused has its place no more, and has taken its request.
  * There are three waits. A long body is read by another thread, after which the caller is looked at again. With several
  * proxies there may have to be a lease. And where the worst case by size does not fit, but one by the exact count may, it is
  * counted: never where something brings input that a count does not know.
@@ -39,9 +39,42 @@ export function admit(
   incoming: IncomingRequest,
   parts: GatewayParts,
 ): Admitted | Refusal | Promise<Admitted | Refusal> {
-  const unavailable = parts.availability.refuse();
+  const { ticket } = incoming;
+  const closed = refuseAll(parts);
+  if (closed !== null) {
+    ticket.turnedAway();
+    return closed;
+  }
+  try {
+    const result = admitOpen(incoming, parts);
+    return result instanceof Promise
+      ? result.then(
+          (late) => kept(late, ticket),
+          (error: unknown) => {
+            ticket.end();
+            throw error;
+          },
+        )
+      : kept(result, ticket);
+  } catch (error) {
+    ticket.end();
+    throw error;
+  }
+}
+
+/** Nobody is admitted, whoever asks. */
+function refuseAll({ availability, inFlight }: GatewayParts): Refusal | null {
+  const unavailable = availability.refuse();
   if (unavailable !== null) return unavailable;
-  if (parts.inFlight.isFull) return refusal('gateway_overloaded', 'too many requests are under way', 1);
+  return inFlight.isFull ? refusal('gateway_overloaded', 'too many requests are under way', 1) : null;
+}
+
+function kept(result: Admitted | Refusal, ticket: RateTicket): Admitted | Refusal {
+  if (result.type === 'refusal') ticket.end();
+  return result;
+}
+
+function admitOpen(incoming: IncomingRequest, parts: GatewayParts): Admitted | Refusal | Promise<Admitted | Refusal> {
   const { caller, headers, bytes } = incoming;
   const facts = readFacts(
     'message',
@@ -68,29 +101,7 @@ function admitRead(
 ): Admitted | Refusal | Promise<Admitted | Refusal> {
   if (facts.type === 'refusal') return facts;
   const candidate = candidateOf(incoming, facts, parts);
-  if ('code' in candidate) return candidate;
-  const { ticket } = candidate;
-  try {
-    const result = admitCandidate(candidate, parts);
-    return result instanceof Promise
-      ? result.then(
-          (late) => kept(late, ticket),
-          (error: unknown) => {
-            ticket.refused();
-            throw error;
-          },
-        )
-      : kept(result, ticket);
-  } catch (error) {
-    ticket.refused();
-    throw error;
-  }
-}
-
-/** Whoever is refused has taken nothing of any limit, for whatever it is refused. */
-function kept(result: Admitted | Refusal, ticket: RateTicket): Admitted | Refusal {
-  if (result.type === 'refusal') ticket.refused();
-  return result;
+  return 'code' in candidate ? candidate : admitCandidate(candidate, parts);
 }
 
 function admitCandidate(candidate: Candidate, parts: GatewayParts): Admitted | Refusal | Promise<Admitted | Refusal> {
@@ -239,21 +250,31 @@ async function admitByCount(
   refused: Refusal,
   parts: GatewayParts,
 ): Promise<Admitted | Refusal> {
-  const { bytes, facts, client, version, terms } = candidate;
-  const { accountId } = candidate.caller;
-  const call = { bytes, facts, accountId, client, version, beta: terms.beta };
-  const counts = await Promise.all(
-    candidate.deployments.filter(canCount).map(async (deployment) => {
-      const counted = await countUpstream(deployment, call);
-      return counted.type === 'counted' ? [{ deployment, tokens: counted.inputTokens }] : [];
-    }),
-  );
-  const counted = counts.flat();
-  if (counted.length === 0 || client.hasLeft) return refuseNow(candidate, parts) ?? refused;
+  const endOfCount = parts.rateLimits.beginCount(candidate.ticket);
+  if (typeof endOfCount !== 'function') return refusedFor(candidate.model, parts.clock(), endOfCount);
+  const counted = await countAtAll(candidate).finally(endOfCount);
+  if (counted.length === 0 || candidate.client.hasLeft) return refuseNow(candidate, parts) ?? refused;
   const inputTokensCounted = Math.max(...counted.map((count) => count.tokens));
   const tokens = inputTokensByCount(inputTokensCounted, bound);
   const narrowed = { ...candidate, inputTokensCounted, deployments: counted.map(({ deployment }) => deployment) };
   return hold(narrowed, tokens, parts) ?? holdUnderLease(narrowed, tokens, parts);
+}
+
+interface CountedAt {
+  readonly deployment: Deployment;
+  readonly tokens: number;
+}
+
+async function countAtAll({ deployments, caller, ...asked }: Candidate): Promise<CountedAt[]> {
+  const { bytes, facts, client, version, terms } = asked;
+  const call = { bytes, facts, accountId: caller.accountId, client, version, beta: terms.beta };
+  const counts = await Promise.all(
+    deployments.filter(canCount).map(async (deployment) => {
+      const counted = await countUpstream(deployment, call);
+      return counted.type === 'counted' ? [{ deployment, tokens: counted.inputTokens }] : [];
+    }),
+  );
+  return counts.flat();
 }
 
 const canCount = ({ upstream }: Deployment): boolean => upstream.countsTokens;

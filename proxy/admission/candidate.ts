@@ -24,6 +24,8 @@ export interface IncomingRequest {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: RequestBytes;
   readonly client: CallingClient;
+  /** What it has taken of its caller's limits: whoever ends the request ends it. */
+  readonly ticket: RateTicket;
 }
 
 /** A request that only money may still stand in the way of. */
@@ -51,7 +53,7 @@ export interface Candidate {
 
 /** What a request is, or why it is refused before its money is: its model, what has no price. */
 export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, parts: GatewayParts): Candidate | Refusal {
-  const { requestId, caller, headers, bytes, client } = incoming;
+  const { requestId, caller, headers, bytes, client, ticket } = incoming;
   const nowMs = parts.clock();
   const fast = asksForFast(facts, headers);
   if (typeof fast !== 'boolean') return fast;
@@ -71,9 +73,9 @@ export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, part
   if (unknown !== null) return refusedFor(model, nowMs, unknown);
   const guess = inputTokensGuess(facts.size, terms.contextWindow);
   const version = headerOf(headers, 'anthropic-version');
-  // The last that can be in its way but money: whoever has the ticket gives it back.
-  const ticket = parts.rateLimits.take(caller, { kind: facts.isStream ? 'stream' : 'message', inputTokens: guess });
-  if ('code' in ticket) return refusedFor(model, nowMs, ticket);
+  // The last that can be in its way but money.
+  const limited = parts.rateLimits.ask(ticket, { isStream: facts.isStream, inputTokens: guess });
+  if (limited !== null) return refusedFor(model, nowMs, limited);
   const found = { requestId, caller, facts, bytes, client, model, deployments, terms, version, ticket };
   return { ...found, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
 }

@@ -1,8 +1,12 @@
-/** What a call takes of its key's and its account's limits while it is under way. */
+/** As what a call is under way. */
 export type CallKind = 'message' | 'stream' | 'count';
 
-export interface AskedCall {
-  readonly kind: CallKind;
-  /** What its input is likely to be. A count generates nothing, and takes no tokens. */
+/** What is known of a call before its body is read: by its route. */
+export type EnteringKind = Exclude<CallKind, 'stream'>;
+
+/** What is known of a message when its body has been read. A count generates nothing, and takes no tokens. */
+export interface AskedMessage {
+  readonly isStream: boolean;
+  /** What its input is likely to be. */
   readonly inputTokens: number;
 }

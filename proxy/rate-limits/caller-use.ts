@@ -1,5 +1,5 @@
 import type { RateLimitSet } from '../../contracts/rate-limits.ts';
-import type { AskedCall, CallKind } from './asked-call.ts';
+import type { AskedMessage, CallKind, EnteringKind } from './asked-call.ts';
 import { MinuteBucket } from './minute-bucket.ts';
 
 /** A limit that is in a call's way. */
@@ -28,11 +28,18 @@ export class CallerUse {
     };
   }
 
-  /** Of all limits that are in the way, the one that is for longest; null where none is. */
-  obstacle({ kind, inputTokens }: AskedCall, nowMs: number): Obstacle | null {
-    const full = this.#fullOf(kind);
-    let worst: Obstacle | null = full === null ? null : { limit: full, waitMs: 0 };
-    for (const of of kind === 'count' ? OF_COUNTS : OF_MESSAGES) {
+  /** What keeps a call from beginning: of requests a minute and calls at once, whichever is for longer; null where neither is. */
+  obstacleToEnter(kind: EnteringKind, nowMs: number): Obstacle | null {
+    const waitMs = this.nextRequestMs(nowMs);
+    if (waitMs > 0) return { limit: 'requestsPerMinute', waitMs };
+    return kind === 'count' ? this.obstacleToCount() : this.#obstacleToMessages();
+  }
+
+  /** What keeps a message that has begun from going on, now that it is known; of several limits the one that is for longest. */
+  obstacleToAsk({ isStream, inputTokens }: AskedMessage, nowMs: number): Obstacle | null {
+    const isFull = isStream && this.#underWay.stream >= this.limits.concurrentStreams;
+    let worst: Obstacle | null = isFull ? { limit: 'concurrentStreams', waitMs: 0 } : null;
+    for (const of of TOKENS) {
       // What it will put out nobody knows: there is some room, and what is more than that is owed.
       const amount = of === 'inputTokens' ? inputTokens : 1;
       const waitMs = this.#buckets[of].waitMs(amount, this.limitOf(of), nowMs);
@@ -41,10 +48,17 @@ export class CallerUse {
     return worst;
   }
 
-  begin({ kind, inputTokens }: AskedCall, nowMs: number): void {
+  obstacleToCount(): Obstacle | null {
+    return this.#underWay.count >= this.limits.concurrentCounts ? { limit: 'concurrentCounts', waitMs: 0 } : null;
+  }
+
+  /** Until there is a request to take. */
+  nextRequestMs(nowMs: number): number {
+    return this.#buckets.requests.waitMs(1, this.limitOf('requests'), nowMs);
+  }
+
+  begin(kind: CallKind): void {
     this.#underWay[kind]++;
-    this.take('requests', 1, nowMs);
-    this.take('inputTokens', inputTokens, nowMs);
   }
 
   end(kind: CallKind): void {
@@ -79,15 +93,12 @@ export class CallerUse {
   /** Whether it is as though nothing had ever been used. */
   isForgettable(nowMs: number): boolean {
     const { message, stream, count } = this.#underWay;
-    return message + stream + count === 0 && OF_MESSAGES.every((of) => this.fullInMs(of, nowMs) === 0);
+    return message + stream + count === 0 && ALL.every((of) => this.fullInMs(of, nowMs) === 0);
   }
 
-  #fullOf(kind: CallKind): keyof RateLimitSet | null {
-    const { message, stream, count } = this.#underWay;
-    const { concurrentRequests, concurrentStreams, concurrentCounts } = this.limits;
-    if (kind === 'count') return count >= concurrentCounts ? 'concurrentCounts' : null;
-    if (message + stream >= concurrentRequests) return 'concurrentRequests';
-    return kind === 'stream' && stream >= concurrentStreams ? 'concurrentStreams' : null;
+  #obstacleToMessages(): Obstacle | null {
+    const { message, stream } = this.#underWay;
+    return message + stream >= this.limits.concurrentRequests ? { limit: 'concurrentRequests', waitMs: 0 } : null;
   }
 }
 
@@ -104,5 +115,5 @@ const LIMIT_OF = {
   outputTokens: 'outputTokensPerMinute',
 } as const satisfies Record<Minutely, keyof RateLimitSet>;
 
-const OF_MESSAGES: readonly Minutely[] = ['requests', 'inputTokens', 'outputTokens'];
-const OF_COUNTS: readonly Minutely[] = ['requests'];
+const TOKENS = ['inputTokens', 'outputTokens'] as const satisfies readonly Minutely[];
+const ALL: readonly Minutely[] = ['requests', ...TOKENS];

@@ -1,58 +1,100 @@
 import { NO_TOKENS, type TokenCounts } from '../../contracts/usage.ts';
-import type { AskedCall } from './asked-call.ts';
+import type { Caller } from '../authenticate.ts';
+import type { AskedMessage, CallKind, EnteringKind } from './asked-call.ts';
 import type { CallerUse } from './caller-use.ts';
 
+export interface RateTicketParts {
+  readonly caller: Caller;
+  /** Of its key and its account. */
+  readonly uses: readonly [key: CallerUse, account: CallerUse];
+  /** Whole milliseconds by a clock that nobody sets. */
+  readonly monotonic: () => number;
+  /** How many of each kind there are in all: kept as well. */
+  readonly underWay: Record<CallKind, number>;
+}
+
 /**
- * What a call has taken of its key's and its account's limits. Whoever has it ends it, however the call ends; until then
- * it counts as under way.
+ * What a call has taken of its key's and its account's limits: a request from its beginning on, tokens when it is known.
+ * Whoever has it ends it, however the call ends; until then it counts as under way.
  */
 export class RateTicket {
-  readonly #call: AskedCall;
-  readonly #uses: readonly CallerUse[];
+  readonly caller: Caller;
+  readonly uses: readonly [key: CallerUse, account: CallerUse];
   readonly #monotonic: () => number;
-  readonly #takenAtMs: number;
-  readonly #onEnded: () => void;
+  readonly #allUnderWay: Record<CallKind, number>;
+  readonly #enteredAtMs: number;
+  #kind: CallKind;
+  #inputTokens = 0;
+  #askedAtMs: number;
   #isMetered = false;
   #isEnded = false;
 
-  /** @param monotonic whole milliseconds by a clock that nobody sets */
-  constructor(call: AskedCall, uses: readonly CallerUse[], monotonic: () => number, onEnded: () => void) {
-    this.#call = call;
-    this.#uses = uses;
+  constructor(kind: EnteringKind, { caller, uses, monotonic, underWay }: RateTicketParts) {
+    this.caller = caller;
+    this.uses = uses;
     this.#monotonic = monotonic;
-    this.#takenAtMs = monotonic();
-    this.#onEnded = onEnded;
-    for (const use of uses) use.begin(call, this.#takenAtMs);
+    this.#allUnderWay = underWay;
+    this.#kind = kind;
+    this.#enteredAtMs = monotonic();
+    this.#askedAtMs = this.#enteredAtMs;
+    this.#begin(kind);
+    for (const use of uses) use.take('requests', 1, this.#enteredAtMs);
+  }
+
+  /** Takes what a message is likely to need. Once. */
+  asked({ isStream, inputTokens }: AskedMessage): void {
+    this.#inputTokens = inputTokens;
+    this.#askedAtMs = this.#monotonic();
+    for (const use of this.uses) use.take('inputTokens', inputTokens, this.#askedAtMs);
+    if (!isStream) return;
+    this.#endOf(this.#kind);
+    this.#kind = 'stream';
+    this.#begin('stream');
+  }
+
+  /** The tokens of the message are counted by a provider: that is a count under way, too. Returns how it ends, once. */
+  beginCount(): () => void {
+    this.#begin('count');
+    return () => this.#endOf('count');
   }
 
   /** What was metered takes the place of what was guessed. What was read from a cache is no input that a limit counts. */
   metered({ input, cacheWrite5m, cacheWrite1h, output }: TokenCounts): void {
-    const taken = this.#call.inputTokens;
+    const taken = this.#inputTokens;
     const more = input + cacheWrite5m + cacheWrite1h - taken;
     const nowMs = this.#monotonic();
     this.#isMetered = true;
-    for (const use of this.#uses) {
+    for (const use of this.uses) {
       if (more > 0) use.take('inputTokens', more, nowMs);
-      else use.giveBack('inputTokens', -more, { taken, takenAtMs: this.#takenAtMs }, nowMs);
+      else use.giveBack('inputTokens', -more, { taken, takenAtMs: this.#askedAtMs }, nowMs);
       use.take('outputTokens', output, nowMs);
     }
   }
 
-  /** It was refused by something else before anything was done for it: it is as though it had never come. */
-  refused(): void {
+  /** The gateway takes nothing at the moment, and has done nothing for it: it is as though it had never come. */
+  turnedAway(): void {
     if (this.#isEnded) return;
     const nowMs = this.#monotonic();
-    const takenAtMs = this.#takenAtMs;
-    for (const use of this.#uses) use.giveBack('requests', 1, { taken: 1, takenAtMs }, nowMs);
+    const takenAtMs = this.#enteredAtMs;
+    for (const use of this.uses) use.giveBack('requests', 1, { taken: 1, takenAtMs }, nowMs);
     this.end();
   }
 
-  /** It is under way no more. What was not metered never went upstream. Idempotent. */
+  /** It is under way no more. What was not metered never went upstream: of it stays the request alone. Idempotent. */
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     if (!this.#isMetered) this.metered(NO_TOKENS);
-    for (const use of this.#uses) use.end(this.#call.kind);
-    this.#onEnded();
+    this.#endOf(this.#kind);
+  }
+
+  #begin(kind: CallKind): void {
+    for (const use of this.uses) use.begin(kind);
+    this.#allUnderWay[kind]++;
+  }
+
+  #endOf(kind: CallKind): void {
+    for (const use of this.uses) use.end(kind);
+    this.#allUnderWay[kind]--;
   }
 }

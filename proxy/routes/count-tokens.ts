@@ -18,6 +18,7 @@ import type { Deployment } from '../upstream/upstream-directory.ts';
 import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 import { bodyOf, readBody } from './read-body.ts';
+import { takePlace, ticketOf } from './take-place.ts';
 import { tellRateLimits } from './tell-rate-limits.ts';
 
 /** A token of an estimate: where no upstream of the model counts. */
@@ -34,18 +35,20 @@ const PATHS = ['/v1/messages/count_tokens', '/messages/count_tokens'];
 /** POST /v1/messages/count_tokens: counts without generating. It costs nothing and does not pass the money gate. */
 export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): void {
   const hooks = {
-    onRequest: knowCaller(parts),
+    onRequest: [knowCaller(parts), takePlace(parts, 'count')],
     preHandler: [readBody(parts), inTurn(), knowCallerStill(parts)],
     onSend: tellRateLimits(parts),
   };
   for (const path of PATHS)
     app.post(path, hooks, async (request, reply) => {
       const { share } = bodyOf(request);
+      const ticket = ticketOf(request);
       // Its bytes are there until they are counted, also where nobody waits for that any more.
       share.keep();
       try {
         return await answerCount(request, reply, parts);
       } finally {
+        ticket.end();
         share.letGo();
       }
     });
@@ -57,13 +60,7 @@ async function answerCount(request: FastifyRequest, reply: FastifyReply, parts: 
   if ('code' in asked) return refuse(reply, asked);
   const deprecation = deprecationHeader(asked.model, parts.clock());
   if (deprecation !== null) void reply.header('x-svc-deprecation', deprecation);
-  const ticket = parts.rateLimits.take(callerOf(request), { kind: 'count', inputTokens: 0 });
-  if ('code' in ticket) return refuse(reply, ticket);
-  try {
-    return await count(asked, request, reply, parts);
-  } finally {
-    ticket.end();
-  }
+  return await count(asked, request, reply, parts);
 }
 
 interface AskedCount {

@@ -18,6 +18,7 @@ import type { BodyShare } from '../request-body/body-share.ts';
 import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 import { bodyOf, readBody } from './read-body.ts';
+import { takePlace, ticketOf } from './take-place.ts';
 import { tellRateLimits } from './tell-rate-limits.ts';
 
 /** The second is what an SDK makes of a base URL without `/v1` (specification, part 1, rule 2). */
@@ -26,7 +27,7 @@ const PATHS = ['/v1/messages', '/messages'];
 /** POST /v1/messages: admit, then hand the connection to the relay. */
 export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
   const hooks = {
-    onRequest: knowCaller(parts),
+    onRequest: [knowCaller(parts), takePlace(parts, 'message')],
     preHandler: [readBody(parts), inTurn(), knowCallerStill(parts)],
     onSend: tellRateLimits(parts),
   };
@@ -35,8 +36,9 @@ export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
       const caller = callerOf(request);
       const { bytes, share } = bodyOf(request);
       const client = new CallingClient(reply.raw);
+      const ticket = ticketOf(request);
       const admitted = admit(
-        { requestId: requestId(request.id), caller, headers: request.headers, bytes, client },
+        { requestId: requestId(request.id), caller, headers: request.headers, bytes, client, ticket },
         parts,
       );
       if (!(admitted instanceof Promise)) return proceed(admitted, request, reply, parts);
@@ -104,7 +106,7 @@ function begin(admitted: Admitted, room: BodyShare, parts: GatewayParts): Relaye
       refuseByStanding: () => refuseByStanding(caller, parts.projections.accounts, parts.clock()),
     };
   } catch (error) {
-    admitted.ticket.refused();
+    admitted.ticket.end();
     if (!(error instanceof JournalError)) throw error;
     parts.logger.error({ err: error, requestId }, 'the journal refuses requests');
     return (

@@ -21,7 +21,8 @@ function gated(log: EventLog, gate: Promise<void>): EventLog {
 }
 
 it('listens and is alive, but takes no request and is not ok, until the views have caught up', async () => {
-  const first = await startTestGateway({});
+  const ten = { requestsPerMinute: 10 };
+  const first = await startTestGateway({ settings: { rateLimits: { paid: ten, unpaid: ten } } });
   const { data, key } = first;
   await first.stop();
   const gate = Promise.withResolvers<void>();
@@ -48,6 +49,8 @@ it('listens and is alive, but takes no request and is not ok, until the views ha
   expect(await isOk()).toBe(false);
   const refused = await post();
   expect(refused.status).toBe(529);
+  // Who is turned away because nobody is let in has taken nothing.
+  expect(refused.headers.get('anthropic-ratelimit-requests-remaining')).toBe('8');
   expect(await refused.json()).toMatchObject({
     error: { type: 'overloaded_error', message: expect.stringContaining('catching up') },
   });
@@ -56,7 +59,9 @@ it('listens and is alive, but takes no request and is not ok, until the views ha
   await gateway.whenReady();
   expect(await status('/readyz')).toBe(200);
   expect(await isOk()).toBe(true);
-  expect((await post()).status).toBe(200);
+  const served = await post();
+  expect(served.status).toBe(200);
+  expect(served.headers.get('anthropic-ratelimit-requests-remaining')).toBe('7');
   await gateway.stop();
   await log.close();
 });

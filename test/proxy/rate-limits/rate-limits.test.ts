@@ -1,3 +1,4 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { postMessage, startPost } from '../../gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
@@ -61,6 +62,16 @@ async function statuses(count: number, ask: () => Promise<Answered>): Promise<nu
   return all;
 }
 
+/** A message of which no byte of the body comes. */
+function headOnly({ url, key }: Callable) {
+  const headers = { 'x-api-key': key, 'content-length': '100' };
+  const request = httpRequest(`${url}${MESSAGES}`, { method: 'POST', agent: false, headers });
+  request.flushHeaders();
+  request.on('error', () => undefined);
+  const answered = new Promise<IncomingMessage>((resolve) => request.once('response', resolve));
+  return { answered, leave: () => request.destroy() };
+}
+
 async function underWay(): Promise<Record<string, number>> {
   const { text } = await call(gateway.gateway.metricsUrl ?? '', '/metrics');
   const found = text.matchAll(/^gateway_calls_under_way\{kind="(\w+)"\} (\d+)$/gm);
@@ -104,16 +115,49 @@ describe('requests a minute', () => {
     for (const ask of asks) limitedBy(await ask());
   });
 
-  it('are not taken by what is refused for anything else: a body, a model, money', async () => {
+  it('are taken by what is refused, for whatever reason, and tokens are not', async () => {
     const caller = await paying();
+    const bodies = ['', '{', {}, asking('opal-none'), asking('opal-gone')];
+    const refused = [];
+    for (const path of [MESSAGES, COUNT]) for (const body of bodies) refused.push(await post(caller, path, body));
+    expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 404, 410, 400, 400, 400, 404, 410]);
+    expect(refused.map((answered) => told(answered, 'requests')[1])).toEqual([...'9876543210']);
+    for (const answered of refused) expect(told(answered, 'tokens').slice(0, 2)).toEqual(['500', '500']);
+    limitedBy(await post(caller, MESSAGES, '{'));
+    limitedBy(await post(caller, COUNT, '{'));
     const poor = await opened(1n);
-    await statuses(30, () => post(poor, MESSAGES, asking('opal-medium')));
-    refusalOf(await post(poor, MESSAGES, asking('opal-medium')), 402);
+    expect(await statuses(12, () => post(poor, MESSAGES, asking('opal-medium')))).toEqual([
+      ...Array(10).fill(402),
+      ...Array(2).fill(429),
+    ]);
     expect(told(await get(poor, '/me'), 'requests')).toEqual([undefined, undefined, undefined]);
-    for (const body of ['{', {}, asking('opal-none'), asking('opal-gone')])
-      expect((await post(caller, MESSAGES, body)).status).toBeGreaterThanOrEqual(400);
-    expect(told(await mock(caller), 'requests').slice(0, 2)).toEqual(['10', '9']);
-    expect(told(await mock(poor), 'requests').slice(0, 2)).toEqual(['10', '9']);
+  });
+
+  it('are taken before anything of a body is read', async () => {
+    const caller = await paying();
+    await statuses(9, () => mock(caller));
+    const [last, tooMany] = [headOnly(caller), headOnly(caller)];
+    try {
+      await expect.poll(async () => (await underWay()).message).toBe(1);
+      const { statusCode, headers } = await tooMany.answered;
+      expect([statusCode, headers['retry-after']]).toEqual([429, '6']);
+    } finally {
+      for (const { leave } of [last, tooMany]) leave();
+    }
+    await expect.poll(underWay).toEqual({ message: 0, stream: 0, count: 0 });
+  });
+
+  it('are taken by what is refused for its tokens: it says when there is a request for it, too', async () => {
+    const caller = await paying();
+    upstream.answerWith(json(message({ tokens: { input: 4_700, output: 1 } })));
+    expect((await post(caller, MESSAGES, asking('opal-medium'))).status).toBe(200);
+    await statuses(8, () => mock(caller));
+    const words = "the key's limit of 5000 input tokens a minute is reached: try again in 6 seconds";
+    const asked = { messages: [{ role: 'user', content: 'x'.repeat(1_300) }] };
+    expect(limitedBy(await mock(caller, asked))).toEqual([words, '6']);
+    limitedBy(await mock(caller));
+    clock.nowMs += 6_000;
+    expect((await mock(caller, asked)).status).toBe(200);
   });
 
   it('are few for an account that has never paid, and more from its first purchase on', async () => {
@@ -224,6 +268,47 @@ describe('calls under way at once', () => {
     expect((await first).body).toEqual({ input_tokens: 7 });
     upstream.answerWith(defaultAnswer);
     expect((await post(caller, COUNT, asking('opal-medium'))).status).toBe(200);
+  });
+
+  it('have it from their head on, before their body has come, until they have left', async () => {
+    const caller = await paying();
+    const heads = [headOnly(caller), headOnly(caller)];
+    await expect.poll(async () => (await underWay()).message).toBe(2);
+    expect(limitedBy(await mock(caller))[0]).toMatch(/^the key's limit of 2 requests at once is reached/);
+    for (const { leave } of heads) leave();
+    await expect.poll(underWay).toEqual({ message: 0, stream: 0, count: 0 });
+    expect((await mock(caller)).status).toBe(200);
+  });
+});
+
+describe('a message whose input is counted to see whether it fits', () => {
+  /** By its bytes it could be 8,000 tokens, by a guess it is 1,200: between lies what it has. */
+  const ASKED = { max_tokens: 1, messages: [{ role: 'user', content: 'x'.repeat(6_000) }] };
+  const ask = (caller: Callable) => post(caller, MESSAGES, asking('opal-medium', ASKED));
+  const isCount = ({ path }: { readonly path: string }): boolean => path === COUNT;
+
+  it('is bounded by requests a minute, though it is refused: a count is a call of the provider', async () => {
+    const poor = await opened(10_000n);
+    upstream.answerWith(json({ input_tokens: 5_000 }));
+    const before = upstream.requests.length;
+    const refused = await statuses(13, () => ask(poor));
+    expect(refused).toEqual([...Array(10).fill(402), ...Array(3).fill(429)]);
+    const seen = upstream.requests.slice(before);
+    expect(seen.every(isCount)).toBe(true);
+    expect(seen).toHaveLength(10);
+  });
+
+  it('takes one of the counts at once', async () => {
+    const poor = await opened(10_000n);
+    const gate = Promise.withResolvers<void>();
+    upstream.answerWith([wait(gate.promise), ...json({ input_tokens: 5_000 })]);
+    const first = ask(poor);
+    await expect.poll(underWay).toEqual({ message: 1, stream: 0, count: 1 });
+    for (const answered of [await ask(poor), await post(poor, COUNT, asking('opal-medium'))])
+      expect(limitedBy(answered)[0]).toMatch(/^the key's limit of 1 counts of tokens at once is reached/);
+    gate.resolve();
+    refusalOf(await first, 402);
+    expect(await underWay()).toEqual({ message: 0, stream: 0, count: 0 });
   });
 });
 

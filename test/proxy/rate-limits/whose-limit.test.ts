@@ -26,7 +26,7 @@ it('of key and account the one is told that is in the way for longest', () => {
     clock: () => 0,
     monotonic: () => 0,
   });
-  const ask = (keyId: typeof KEY) => limits.take(callerBy(keyId), { kind: 'message', inputTokens: 0 });
+  const ask = (keyId: typeof KEY) => limits.enter(callerBy(keyId), 'message');
   for (let count = 0; count < 10; count++)
     for (const keyId of [KEY, OTHER_KEY]) expect(ask(keyId)).not.toHaveProperty('code');
   // The account has room for one again after 3 seconds, the key after 6.
