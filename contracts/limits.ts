@@ -33,6 +33,9 @@ export const LIMITS = Object.freeze({
   /** Of one source address: a backend or an office behind one address has some hundreds of requests under way. */
   connectionsPerAddressMax: 500,
 
+  /** Requests that wait on one connection for the answers before theirs: proxies that keep connections send none so. */
+  requestsInTurnMax: 16,
+
   /** How often it is looked at how late the event loop is. */
   loopDelayLookMs: SECOND_MS,
   /** Late by this on the average of a look, for so many looks in a row, is behind: what is new is refused. */

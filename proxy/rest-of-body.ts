@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LIMITS } from '../contracts/limits.ts';
 
@@ -14,8 +14,11 @@ const BOUNDS: RestBounds = { bytesMax: LIMITS.restOfBodyBytesMax, ms: LIMITS.res
  * sent everything, and one whose connection is closed meanwhile never sees the answer. What has no end is cut at a bound.
  */
 export function readOnAfterAnswers(app: FastifyInstance, bounds = BOUNDS): void {
-  app.addHook('onSend', (request, _reply, _payload, done) => {
-    if (mayHaveMore(request)) readOn(request.raw, bounds);
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (mayHaveMore(request)) {
+      if (reply.raw.socket !== null) readOn(request.raw, bounds);
+      else readOnInTurn(request.raw, reply.raw, bounds);
+    }
     done();
   });
 }
@@ -24,6 +27,17 @@ export function readOnAfterAnswers(app: FastifyInstance, bounds = BOUNDS): void 
 function mayHaveMore({ raw, headers }: FastifyRequest): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return hasBody && !raw.complete;
+}
+
+/**
+ * An answer that waits for those before it is not out. Until it is, the body is dropped as it comes, and the connection, which
+ * others have, is not cut for it.
+ */
+function readOnInTurn(request: IncomingMessage, response: ServerResponse, bounds: RestBounds): void {
+  request.resume();
+  response.once('socket', () => {
+    if (!request.complete) readOn(request, bounds);
+  });
 }
 
 function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {

@@ -5,6 +5,7 @@ import { refuse } from './answer.ts';
 import { answerClientError } from './answer-client-error.ts';
 import { letBrowsersIn } from './browsers.ts';
 import { boundConnections } from './connections/bound-connections.ts';
+import { boundWaiting } from './connections/bound-waiting.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { KnownRoutes } from './known-routes.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
@@ -44,6 +45,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     },
   });
   countAnswers(app, parts.counts);
+  boundWaiting(app);
   requireHost(app);
   boundConnections(app, parts.connections, { proxies: parts.trustedProxies, counts: parts.counts });
   cutStalledClients(app, parts.relay.clientStallMs);

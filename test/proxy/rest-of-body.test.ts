@@ -68,6 +68,7 @@ describe('a client that goes on sending when it has its answer', () => {
   let client: Socket;
   let connection: Socket;
   let received: string;
+  let late: PromiseWithResolvers<void>;
   afterEach(async () => {
     vi.useRealTimers();
     client.destroy();
@@ -75,10 +76,12 @@ describe('a client that goes on sending when it has its answer', () => {
   });
 
   async function ask(bounds: RestBounds, more: string): Promise<void> {
+    late = Promise.withResolvers();
     app = Fastify();
     leaveBodiesUnread(app);
     readOnAfterAnswers(app, bounds);
     app.post('/refused', (_request, reply) => reply.code(400).send('no'));
+    app.post('/late', (_request, reply) => late.promise.then(() => reply.send('yes')));
     app.server.once('connection', (socket) => {
       connection = socket;
     });
@@ -93,6 +96,16 @@ describe('a client that goes on sending when it has its answer', () => {
     client.write(`POST /refused HTTP/1.1\r\nhost: x\r\n${more}\r\n`);
     await once(client, 'data');
   }
+
+  it('behind another request cuts no answer that is before its own', async () => {
+    await ask({ bytesMax: MIB, ms: 100 }, 'content-length: 0\r\n');
+    client.write('POST /late HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n');
+    client.write(`POST /refused HTTP/1.1\r\nhost: x\r\n${endless}\r\n10000\r\n${'x'.repeat(65_536)}\r\n`);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    late.resolve();
+    await closed();
+    expect(statusesOf(received)).toEqual(['400', '200', '400']);
+  });
 
   /** The gateway's side of the connection, which ends whatever the client does. */
   const closed = () => once(connection, 'close');

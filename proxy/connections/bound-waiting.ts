@@ -1,0 +1,90 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { LIMITS } from '../../contracts/limits.ts';
+
+/**
+ * Bounds how many requests one connection may send before it has the answers to those before (pipelining). What waits costs
+ * some kilobytes however short it is, and Node keeps no bound: it stops reading for answers that wait, of which there are
+ * none yet. The last that is let in has the connection's last answer; what its client sends behind it is dropped unparsed,
+ * and is to be sent again, as HTTP has it for whatever a closed connection leaves unanswered (RFC 9112, section 9.3.2).
+ *
+ * The connection is read on all the same, and what asks for no body waits for its turn before it is answered: one that is
+ * not read, as Node leaves one for which many answers wait, does not tell that its client has left.
+ */
+export function boundWaiting(app: FastifyInstance): void {
+  const lines = new WeakMap<Socket, Line>();
+  app.addHook('onRequest', ({ raw: { socket }, method }, reply, done) => {
+    const { raw } = reply;
+    if (raw.socket !== null) {
+      done();
+      return;
+    }
+    const line = lines.get(socket) ?? new Line(socket);
+    lines.set(socket, line);
+    if (!line.join(raw)) {
+      reply.hijack();
+      return;
+    }
+    const isBodiless = method === 'GET' || method === 'HEAD';
+    raw.once('socket', () => {
+      line.leave();
+      if (isBodiless) done();
+    });
+    if (!isBodiless) done();
+  });
+}
+
+/** What waits on one connection for the answers before it. */
+class Line {
+  readonly #socket: Socket;
+  #waiting = 0;
+  #last: LastAnswer | null = null;
+  #isClosed = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** False where it is not let in, and has no answer. */
+  join(response: ServerResponse): boolean {
+    if (this.#waiting === LIMITS.requestsInTurnMax) this.#close();
+    if (this.#isClosed) return false;
+    this.#waiting++;
+    this.#last = response as LastAnswer;
+    return true;
+  }
+
+  leave(): void {
+    this.#waiting--;
+  }
+
+  #close(): void {
+    if (this.#isClosed || this.#last === null) return;
+    this.#isClosed = true;
+    this.#last.shouldKeepAlive = false;
+    this.#last._last = true;
+    // Not another piece is parsed; what stands in this one is: a parser cannot be left while it is at work.
+    this.#socket.pause();
+    setImmediate(() => this.#dropWhatComes());
+  }
+
+  /** Whoever listens has the bytes in place of Node's parser, which reads them from under the socket otherwise. */
+  #dropWhatComes(): void {
+    const parsing = this.#socket.listeners('data') as DataListener[];
+    let bytes = 0;
+    this.#socket.on('data', (chunk) => {
+      bytes += chunk.length;
+      if (bytes > LIMITS.restOfBodyBytesMax) this.#socket.destroy();
+    });
+    for (const listener of parsing) this.#socket.off('data', listener);
+    this.#socket.resume();
+  }
+}
+
+type DataListener = (chunk: Buffer) => void;
+
+/** As in answer-client-error.ts: Node's own mark of the last answer on a connection, behind which it closes it. */
+interface LastAnswer extends ServerResponse {
+  _last: boolean;
+}
