@@ -31,9 +31,9 @@ export interface Admitted extends Candidate {
 /**
  * Everything that stands between a caller who has its place (routes/take-place.ts) and the way upstream, in order: body,
  * model, allow-list, tokens a minute, money. What is refused has its place no more, and has taken its request.
- * There are three waits. A long body is read by another thread, after which the caller is looked at again. With several
- * proxies there may have to be a lease. And where the worst case by size does not fit, but one by the exact count may, it is
- * counted: never where something brings input that a count does not know.
+ * There are three waits. A body that is long, in bytes or values, is read by another thread, after which the caller is
+ * looked at again. With several proxies there may have to be a lease. And where the worst case by size does not fit, but
+ * one by the exact count may, it is counted: never where something brings input that a count does not know.
  */
 export function admit(
   incoming: IncomingRequest,

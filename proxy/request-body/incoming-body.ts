@@ -5,7 +5,8 @@ import { PIECE_BYTES, READ_AT_ONCE_BYTES_MAX } from './limits.ts';
 import { RequestBytes } from './request-bytes.ts';
 
 /**
- * Takes a body's chunks as they come. A body in one chunk is that chunk. What comes in several is copied into few pieces,
+ * Takes a body's chunks as they come. A body in one chunk is that chunk, unless that is part of something larger: a thread
+ * may get it, and what it is given is gone here. What comes in several is copied into few pieces,
  * for a chunk can be one byte that keeps a hundred alive, and is freed.
  */
 export class IncomingBody {
@@ -26,7 +27,7 @@ export class IncomingBody {
   add(chunk: Buffer): Refusal | null {
     this.#length += chunk.length;
     if (this.#length > LIMITS.requestBodyBytesMax) return TOO_LARGE;
-    if (this.#length === chunk.length && chunk.length === this.#announced) {
+    if (this.#length === chunk.length && chunk.length === this.#announced && isItsOwn(chunk)) {
       this.#pieces.push(chunk);
       this.#filled = chunk.length;
       return this.#takeRoom(chunk.length);
@@ -80,6 +81,8 @@ export class IncomingBody {
     return kept === 0 ? READ_AT_ONCE_BYTES_MAX : PIECE_BYTES;
   }
 }
+
+const isItsOwn = ({ buffer, byteLength }: Buffer): boolean => buffer.byteLength === byteLength;
 
 export const TOO_LARGE: Refusal = refusal(
   'body_too_large',

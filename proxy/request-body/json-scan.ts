@@ -31,6 +31,11 @@ export function exceededBound(body: Buffer, bounds: ShapeBounds): keyof ShapeBou
   return end === TOO_DEEP ? 'depthMax' : end === TOO_MANY ? 'valuesMax' : null;
 }
 
+/** Whether it has more values, by the same count, however deep they stand. Looks no further than to the first too many. */
+export function hasMoreValues(body: Buffer, valuesMax: number): boolean {
+  return exceededBound(body, { ...NO_BOUNDS, valuesMax }) === 'valuesMax';
+}
+
 /**
  * Goes over the members of a JSON object without parsing their values: after each `next` that returned true, the places
  * are those of one member. Ends are exclusive. The bytes are valid JSON with an object on top: where they are not, the

@@ -11,7 +11,7 @@ export interface BodyToRead extends Asker {
   readonly windowMax: () => number;
 }
 
-/** A short body is read at once, a long one by another thread: the same facts either way. */
+/** A short body is read at once, one that is long in bytes or values by another thread: the same facts either way. */
 export function readFacts<K extends FactsKind>(
   kind: K,
   body: BodyToRead,
@@ -22,7 +22,7 @@ export function readFacts<K extends FactsKind>(
   if (encoding !== undefined && encoding !== '' && encoding !== 'identity')
     return invalid(`content-encoding: ${JSON.stringify(encoding)} is not supported; send the body as it is`);
   if (bytes.length === 0) return invalid('the body is empty; expected a JSON object');
-  return bytes.isShort ? factsOf(kind, bytes.whole, 0) : readElsewhere(kind, body, threads);
+  return bytes.isShort ? factsOf(kind, bytes.whole, null) : readElsewhere(kind, body, threads);
 }
 
 async function readElsewhere<K extends FactsKind>(

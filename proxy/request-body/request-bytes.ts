@@ -1,27 +1,32 @@
 import assert from 'node:assert/strict';
 import type { Change } from './edit-top-level.ts';
 import { freeBytes } from './free-bytes.ts';
-import { READ_AT_ONCE_BYTES_MAX } from './limits.ts';
+import { hasMoreValues } from './json-scan.ts';
+import { READ_AT_ONCE_BYTES_MAX, READ_AT_ONCE_VALUES_MAX } from './limits.ts';
 
 /**
- * A request's body as it came, or as it goes upstream. A short one is one piece. A long one is many, and stays so: to put
- * 32 MiB together, or to copy them for a change of a few bytes, would hold up all others for up to a tenth of a second.
+ * A request's body as it came, or as it goes upstream. What is short in bytes is one piece. What is long has many, and stays
+ * so: to put 32 MiB together, or to copy them for a change of a few bytes, would hold up all others for up to a tenth of a
+ * second.
  */
 export class RequestBytes {
   readonly length: number;
   #pieces: readonly Buffer[];
   #isShown = false;
   #isFreed = false;
+  /** Null until somebody asks: most bodies are read once. */
+  #isShort: boolean | null = null;
 
   constructor(pieces: readonly Buffer[]) {
     this.#pieces = pieces;
     this.length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    assert(pieces.length === 1 || !this.isShort, 'a short body is one piece');
+    assert(pieces.length === 1 || this.length > READ_AT_ONCE_BYTES_MAX, 'a short body is one piece');
   }
 
-  /** Whether it may be parsed where others wait for it. */
+  /** Whether it may be parsed where others wait for it: short in bytes and in values. */
   get isShort(): boolean {
-    return this.length <= READ_AT_ONCE_BYTES_MAX;
+    this.#isShort ??= this.#hasFewValues();
+    return this.#isShort;
   }
 
   get pieces(): readonly Buffer[] {
@@ -49,7 +54,7 @@ export class RequestBytes {
     }
     pieces.push(...this.#between(copied, this.length));
     return new RequestBytes(
-      this.isShort || lengthOf(pieces) <= READ_AT_ONCE_BYTES_MAX ? [Buffer.concat(pieces)] : pieces,
+      Math.min(this.length, lengthOf(pieces)) <= READ_AT_ONCE_BYTES_MAX ? [Buffer.concat(pieces)] : pieces,
     );
   }
 
@@ -75,6 +80,15 @@ export class RequestBytes {
     if (this.#isShown) return;
     for (const piece of this.#pieces) freeBytes(piece);
     this.#pieces = [];
+  }
+
+  /** Not by `pieces`: what is but looked at here is on its way to nobody. */
+  #hasFewValues(): boolean {
+    if (this.length > READ_AT_ONCE_BYTES_MAX) return false;
+    const [whole] = this.#pieces;
+    assert(whole !== undefined, 'the body is not lent to a thread, nor freed');
+    // A value has a byte at the least, so the shortest need no look.
+    return this.length <= READ_AT_ONCE_VALUES_MAX || !hasMoreValues(whole, READ_AT_ONCE_VALUES_MAX);
   }
 
   #between(from: number, to: number): Buffer[] {

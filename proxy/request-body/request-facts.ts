@@ -10,7 +10,6 @@ import { type InputWeight, weighInput } from '../relay/input-weight.ts';
 import { keepDroppedFields } from './dropped-fields.ts';
 import { type DuplicateKey, readTopLevel } from './duplicate-keys.ts';
 import { exceededBound, type ShapeBounds } from './json-scan.ts';
-import { READ_AT_ONCE_BYTES_MAX } from './limits.ts';
 import type { TopLevel } from './top-level.ts';
 
 /** What the gateway has to know of a request to count its tokens: all that it keeps of it beside its bytes. */
@@ -33,7 +32,7 @@ export interface MessageFacts extends CountFacts {
   readonly hasSpeed: boolean;
   readonly wantsThread: boolean;
   readonly size: RequestSize;
-  /** What its text is worth, where it is too long to be weighed later; null where it is not. */
+  /** What its text is worth, where it is too much to be weighed later; null where it is not. */
   readonly inputWeight: InputWeight | null;
 }
 
@@ -48,14 +47,15 @@ export type FactsKind = keyof FactsByKind;
  * Parses a body, checks it against the schema and computes what is needed of it, or says what is wrong with it. Pure, and
  * the same whether it runs at once or in another thread (read-facts.ts).
  *
- * @param windowMax tokens of the widest context window that it may be for: no more of its text is weighed
+ * @param windowMax tokens of the widest context window that it may be for: no more of its text is weighed; null where it
+ *   is read at once and none is
  */
-export function factsOf<K extends FactsKind>(kind: K, body: Buffer, windowMax: number): FactsByKind[K] | Refusal;
-export function factsOf(kind: FactsKind, body: Buffer, windowMax: number): FactsByKind[FactsKind] | Refusal {
+export function factsOf<K extends FactsKind>(kind: K, body: Buffer, windowMax: number | null): FactsByKind[K] | Refusal;
+export function factsOf(kind: FactsKind, body: Buffer, windowMax: number | null): FactsByKind[FactsKind] | Refusal {
   return kind === 'message' ? messageFacts(body, windowMax) : countFacts(body);
 }
 
-function messageFacts(body: Buffer, windowMax: number): MessageFacts | Refusal {
+function messageFacts(body: Buffer, windowMax: number | null): MessageFacts | Refusal {
   const read = readBody(messageRequestSchema, body);
   if (read.type === 'refusal') return read;
   const { request, topLevel } = read;
@@ -67,7 +67,7 @@ function messageFacts(body: Buffer, windowMax: number): MessageFacts | Refusal {
     hasSpeed: Object.hasOwn(request, 'speed'),
     wantsThread: request.thread !== null && request.thread !== undefined,
     size: requestSize(request, body),
-    inputWeight: body.length > READ_AT_ONCE_BYTES_MAX && isObject(request) ? weighInput(request, windowMax) : null,
+    inputWeight: windowMax !== null && isObject(request) ? weighInput(request, windowMax) : null,
   };
 }
 

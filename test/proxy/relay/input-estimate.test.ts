@@ -101,13 +101,15 @@ describe('the input of a request, estimated', () => {
     expect(estimated(user('')).input).toBe(1);
   });
 
-  it('is not parsed once more where it is long: it was weighed when it was parsed', () => {
-    const weightOf = (request: object) => {
-      const facts = factsOf('message', Buffer.from(JSON.stringify({ model: 'm', max_tokens: 1, ...request })), 200_000);
+  it('is not parsed once more where a thread has read it: it was weighed when it was parsed', () => {
+    const weightOf = (request: object, windowMax: number | null = 200_000) => {
+      const body = Buffer.from(JSON.stringify({ model: 'm', max_tokens: 1, ...request }));
+      const facts = factsOf('message', body, windowMax);
       if (facts.type === 'refusal') throw new Error(facts.message);
       return facts.inputWeight;
     };
-    expect(weightOf(user('x'.repeat(READ_AT_ONCE_BYTES_MAX - 200)))).toBe(null);
+    expect(weightOf(user('x'), null)).toBe(null);
+    expect(weightOf(user('x'))).toEqual({ millitokens: 150, asksForCache: false });
     const inputWeight = weightOf({ ...user('x'.repeat(READ_AT_ONCE_BYTES_MAX)), next: { cache_control: {} } });
     expect(inputWeight).toEqual({ millitokens: READ_AT_ONCE_BYTES_MAX * 150, asksForCache: false });
     const terms = { contextWindow: 200_000, rateCard: card };

@@ -68,10 +68,22 @@ describe('a body that comes', () => {
 
   it('in one chunk is that chunk', () => {
     const { sizes, take } = taken();
-    const chunk = Buffer.from('{}');
+    const chunk = Buffer.from(new Uint8Array(Buffer.from('{}')).buffer);
     const body = new IncomingBody(2, take);
     expect(body.add(chunk)).toBe(null);
     expect(body.end().whole.buffer).toBe(chunk.buffer);
+    expect(sizes).toEqual([2]);
+  });
+
+  it('in one chunk that is part of something larger is a copy, which can be given to a thread', () => {
+    const { sizes, take } = taken();
+    const larger = Buffer.from(new Uint8Array(Buffer.from('{}{"a":1}')).buffer);
+    const body = new IncomingBody(2, take);
+    expect(body.add(larger.subarray(0, 2))).toBe(null);
+    const { whole } = body.end();
+    expect(whole.toString()).toBe('{}');
+    expect(whole.buffer.byteLength).toBe(2);
+    expect(larger.toString()).toBe('{}{"a":1}');
     expect(sizes).toEqual([2]);
   });
 

@@ -18,10 +18,10 @@ function topLevelOf(whole: Buffer, names: ReadonlySet<string>): TopLevel {
 
 const edit = (given: RequestBytes, edits: TopLevelEdits): RequestBytes => {
   const names = new Set([...Object.keys(edits.set ?? {}), ...(edits.remove ?? []), ...(edits.keepOnly ?? [])]);
-  return given.changed(editTopLevel(topLevelOf(given.whole, names), edits));
+  return given.changed(editTopLevel(topLevelOf(Buffer.concat(given.pieces), names), edits));
 };
 const edited = (text: string, edits: TopLevelEdits): string =>
-  edit(new RequestBytes([Buffer.from(text)]), edits).whole.toString();
+  Buffer.concat(edit(new RequestBytes([Buffer.from(text)]), edits).pieces).toString();
 
 const newText = fc.constantFrom('"new"', '1', '{"model": [1]}', 'null', '"漢"');
 const edits = fc

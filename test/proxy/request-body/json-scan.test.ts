@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exceededBound } from '../../../proxy/request-body/json-scan.ts';
+import { exceededBound, hasMoreValues } from '../../../proxy/request-body/json-scan.ts';
 import { body, textOf } from './arbitrary-body.ts';
 
 const exceeds = (text: string, depthMax: number): boolean =>
@@ -60,9 +60,21 @@ describe('the values of a body', () => {
         const count = valuesOf(value);
         expect(exceededBound(text, { depthMax: 100, valuesMax: count })).toBe(null);
         expect(exceededBound(text, { depthMax: 100, valuesMax: count - 1 })).toBe(count > 0 ? 'valuesMax' : null);
+        expect([hasMoreValues(text, count), hasMoreValues(text, count - 1)]).toEqual([false, count > 0]);
       }),
       { numRuns: 1_000 },
     );
+  });
+});
+
+describe('more values than a bound', () => {
+  it('are told however deep they stand, and whatever follows is no JSON', () => {
+    expect(hasMoreValues(Buffer.from('['.repeat(60_000)), 1_000)).toBe(true);
+    expect(hasMoreValues(Buffer.from(`[${',['.repeat(1_000)}"x`), 1_000)).toBe(true);
+  });
+
+  it.each(['', '"', '"[[[["', '[[[', '[1] [2],[3],[4]', '}}}}'])('are not in %j', (text) => {
+    expect(hasMoreValues(Buffer.from(text), 3)).toBe(false);
   });
 });
 
