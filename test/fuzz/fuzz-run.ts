@@ -85,7 +85,11 @@ async function play(one: FuzzCase, word: string, { gateway, upstream }: Site): P
   const closed = once(socket, 'close').then(() => true);
   socket.on('data', (piece) => pieces.push(piece));
   socket.write(request);
-  const isClosed = await Promise.race([closed, setTimeout(one.isFramingWhole ? ANSWER_MS_MAX : SILENT_MS, false)]);
+  // Ended with the case: a timer that is left keeps the process.
+  const waiting = new AbortController();
+  const givenUp = setTimeout(one.isFramingWhole ? ANSWER_MS_MAX : SILENT_MS, false, { signal: waiting.signal });
+  const isClosed = await Promise.race([closed, givenUp.catch(() => false)]);
+  waiting.abort();
   socket.destroy();
   await closed;
   if (!isClosed && one.isFramingWhole) return 'no answer';
