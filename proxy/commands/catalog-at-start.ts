@@ -113,5 +113,6 @@ const readExample = (): CatalogFile =>
 function onOneLine({ faults }: ConfigurationError): string {
   const [first = ''] = faults;
   const [line = ''] = first.split('\n');
-  return faults.length > 1 ? `${line} and ${faults.length - 1} more` : line;
+  const others = faults.length - 1;
+  return others > 0 ? `${line} (${others} more ${others === 1 ? 'fault' : 'faults'})` : line;
 }

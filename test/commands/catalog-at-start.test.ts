@@ -98,6 +98,22 @@ describe('a start', () => {
     },
   );
 
+  it.each([
+    ['one fault', ['nobody'], /[^(]*"nobody"[^(]*/],
+    ['two', ['nobody', 'no-one'], /[^(]*"nobody"[^(]* \(1 more fault\)/],
+    ['three', ['nobody', 'no-one', 'none'], /[^(]*"nobody"[^(]* \(2 more faults\)/],
+  ])('says how many more faults than the first a file has: %s', async (_count, providers, told) => {
+    const { start } = await starts();
+    const { config, catalog } = scene('catalog.json');
+    writeFileSync(catalog, JSON.stringify(catalogOf('3.00')));
+    await start(config);
+    const [model] = catalogOf('3.00').models;
+    const models = providers.map((provider) => ({ ...model, id: provider, upstreams: [{ provider, model: 'x' }] }));
+    writeFileSync(catalog, JSON.stringify({ ...catalogOf('3.00'), models }));
+    const notice = await start(config);
+    expect(notice?.message).toMatch(new RegExp(` cannot be used \\(${told.source}\\); mend it, then publish it: `));
+  });
+
   it('publishes the example only where there is no configuration file', async () => {
     const { log, start } = await starts();
     const { config } = scene();
