@@ -1,4 +1,5 @@
 import type { EventLog } from '../../contracts/event-log.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
 import type { AccountId, RequestId, Revision } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type AccountState, NOTHING } from '../../ledger/account/account-state.ts';
@@ -6,7 +7,7 @@ import type { CommandOf, CommandRefusal } from '../../ledger/account/commands.ts
 import { decide } from '../../ledger/account/decide.ts';
 import { evolve } from '../../ledger/account/evolve.ts';
 import { openException } from '../../ledger/account/exceptions.ts';
-import { type CommandResult, executeFrom } from '../../ledger/account/execute-command.ts';
+import { type CommandResult, ConflictsError, executeFrom } from '../../ledger/account/execute-command.ts';
 import { valuesOf } from '../../ledger/account/keyed-tree.ts';
 import { type AccountSnapshot, loadAccount } from '../../ledger/account/load-account.ts';
 import {
@@ -81,14 +82,34 @@ async function* endInGroups(
 const isOpen = (state: AccountState, requestId: RequestId): boolean =>
   state.type === 'open' && openException(state.exceptions, requestId) !== undefined;
 
-const appending =
-  (log: EventLog, account: AccountId, context: CommandContext): CarryOut =>
-  async (from, command) => {
-    const recording = recordingOf(context);
-    const result: CommandResult = await executeFrom(log, from, account, command, recording);
-    if (result.type === 'refused') return result;
-    return { ...result, recordedAt: result.events.length === 0 ? null : recording.recordedAt };
+/**
+ * The longer a group takes to decide, the surer another writer comes between: where conflicts do not end, half as many
+ * are ended at once, down to one, and those after them likewise. @throws ConflictsError where not even one gets in
+ */
+function appending(log: EventLog, account: AccountId, context: CommandContext): CarryOut {
+  let atOnce = Number.POSITIVE_INFINITY;
+  return async (from, command) => {
+    for (let snapshot = from; ; ) {
+      const some = { ...command, requestIds: command.requestIds.slice(0, atOnce) };
+      const recording = recordingOf(context);
+      try {
+        const result: CommandResult = await executeFrom(log, snapshot, account, some, recording);
+        if (result.type === 'refused') return result;
+        return { ...result, recordedAt: result.events.length === 0 ? null : recording.recordedAt };
+      } catch (error) {
+        if (!(error instanceof ConflictsError) || atOnce === 1) throw error;
+        snapshot = await loadAccount(log, account, snapshot);
+        atOnce = Math.max(1, Math.floor(countEnded(decide(some, snapshot.state)) / 2));
+      }
+    }
   };
+}
+
+/** How many one append would end. */
+const countEnded = (decision: ReturnType<typeof decide>): number =>
+  'type' in decision ? 0 : decision.filter(({ type }) => isEnding(type)).length;
+
+const isEnding = (type: AccountEvent['type']): boolean => type === 'ExceptionApproved' || type === 'ExceptionDropped';
 
 const decideOnly: CarryOut = async ({ state, revision }, command) => {
   const events = decide(command, state);

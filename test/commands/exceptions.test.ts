@@ -5,6 +5,8 @@ import { EventLogError } from '../../contracts/event-log.ts';
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
 import { accountId, accountStream, commandId, revision, uuidV7 } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
+import { EXIT } from '../../ledger/commands/command-context.ts';
+import { runGatewayProgram } from '../../proxy/commands/run-gateway-program.ts';
 import { given } from '../ledger/account/decider-specification.ts';
 import { granted, keyIssued, opened, record, requestOf, usageOf } from '../ledger/account/example-account.ts';
 import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
@@ -49,6 +51,24 @@ async function use(...usages: readonly UsageRecorded[]): Promise<void> {
         .events(),
     );
   await write(...events);
+}
+
+/** Of the appends that it is asked of, each finds another writer's before it. Returns how many events the others have had. */
+function anotherWriterBefore(isLate: (events: readonly unknown[]) => boolean): readonly number[] {
+  const append = program.log.append.bind(program.log);
+  const groups: number[] = [];
+  const another: typeof append = async (stream, at, events) => {
+    if (isLate(events)) {
+      program.log.append = append;
+      await write({ type: 'SpendLimitSet', data: { scope: 'account', keyId: null, limit: microUsd(1_000n) } });
+      program.log.append = another;
+    }
+    const outcome = await append(stream, at, events);
+    if (outcome.type === 'appended') groups.push(events.length);
+    return outcome;
+  };
+  program.log.append = another;
+  return groups;
 }
 
 const open = async () =>
@@ -170,6 +190,22 @@ describe('gateway exception approve and drop --all', () => {
     expect(groups.length).toBeGreaterThan(2);
     expect(groups.reduce((sum, count) => sum + count, 0)).toBe(202);
     expect(await open()).toEqual([]);
+  });
+
+  it('end fewer at once where other writers always come between longer ones, and go on', async () => {
+    await use(...Array.from({ length: 12 }, (_, index) => usageOf(10 + index, 3, { hold: microUsd(2n) })));
+    // Of a group of more than three, something is always written while it is decided.
+    const groups = anotherWriterBefore((events) => events.length > 3);
+    expect(await program.json('exception', 'drop', ...all)).toMatchObject({ dropped: true, exceptions: 14 });
+    expect(groups).toEqual([3, 3, 3, 3, 2]);
+    expect(await open()).toEqual([]);
+  });
+
+  it('give up where not even one gets in, in one line that says to try again', async () => {
+    anotherWriterBefore(() => true);
+    const args = ['--config', program.file, 'exception', 'drop', ...all];
+    expect(await runGatewayProgram(program.context, args)).toBe(EXIT.refused);
+    expect(program.warned).toBe('gateway: account acct_ada: 10 attempts conflicted with other writers; try again\n');
   });
 
   it('say how many they have ended where they cannot go on, and end the others when they are run again', async () => {
