@@ -97,7 +97,8 @@ function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): D
   if (state.grants.some((grant) => grant.grantId === grantId))
     return commandRefused('grant_exists', `grant ${grantId} was already made`);
   const unspent = state.grants.filter(({ remaining }) => remaining > 0n);
-  if (!haveRoom([...unspent, { grantId, amount }]))
+  // What is owed is filled first, and this may be the only way out: while something is, the unspent may be set off against it.
+  if (state.uncovered === 0n && !haveRoom([...unspent, { grantId, amount }]))
     return commandRefused(
       'too_many_grants',
       `the account has ${unspent.length} grants with something left, and no debit could name more: grant it when some are spent, or fewer and larger ones`,

@@ -3,9 +3,10 @@ import type { GrantShare } from './grants.ts';
 
 /**
  * How many grants one debit can take from: an event has a bound, and a debit that is longer could never be written. An
- * account is granted no more than fits (`haveRoom`), so that this ends no debit. One that has more from before goes on:
- * what a debit has no room for is uncovered. It is missing from what can be spent from then on, like all that is
- * uncovered, and the grants that were not reached stay for further requests.
+ * account that owes nothing is granted no more than fits (`haveRoom`). One that has more goes on: what a debit has no room
+ * for is uncovered. It is missing from what can be spent from then on, like all that is uncovered, and the grants that were
+ * not reached stay for further requests, as far as they are worth more than it. The next grant fills it, and is never refused
+ * meanwhile: an account that owes and can spend nothing would have no way out.
  */
 export class SharesRoom {
   #left = LIMITS.debitGrantsBytesMax;

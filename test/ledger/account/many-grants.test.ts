@@ -120,6 +120,22 @@ describe('an account that has more grants from before', () => {
     expect(spendable(third, NOW)).toBe(BigInt(EACH * MORE));
   });
 
+  it('that is too many even after a debit is granted what it owes, and no more when it owes nothing', () => {
+    const count = 2 * most(idOf) + MORE;
+    const { after } = done(record(usageOf(1, EACH * count - 7)), openAccount([opened, ...grants(idOf, count)]));
+    const owed = BigInt(EACH * (most(idOf) + MORE) - 7);
+    expect(after.uncovered).toBe(owed);
+    expect(spendable(after, NOW)).toBe(7n);
+    const first = done(grant('first'), after).after;
+    expect(first.uncovered).toBe(owed - BigInt(EACH));
+    expect(spendable(first, NOW)).toBe(7n + BigInt(EACH));
+    const large = { ...grant('large'), amount: microUsd(owed) } as AccountCommand;
+    const paid = done(large, first).after;
+    expect(paid.uncovered).toBe(0n);
+    expect(spendable(paid, NOW)).toBe(7n + BigInt(EACH) + owed);
+    expect(decide(grant('another'), paid)).toMatchObject({ code: 'too_many_grants' });
+  });
+
   it('has an exception approved likewise', () => {
     const usage = usageOf(1, everything, { hold: microUsd(0n) });
     const { after } = done(record(usage), openAccount(life));
