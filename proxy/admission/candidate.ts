@@ -6,6 +6,7 @@ import type { Caller } from '../authenticate.ts';
 import type { CallingClient } from '../calling-client.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
+import { protocolVersionOf } from '../protocol-version.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
@@ -57,6 +58,8 @@ export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, part
   const nowMs = parts.clock();
   const fast = asksForFast(facts, headers);
   if (typeof fast !== 'boolean') return fast;
+  const protocol = protocolVersionOf(headers);
+  if ('code' in protocol) return protocol;
   const model = findCallable(caller, facts.model, parts);
   if ('code' in model) return model;
   const deployments = parts.upstreams.deploymentsOf(model);
@@ -72,11 +75,10 @@ export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, part
   const unknown = refuseBySize(facts.size, model, terms);
   if (unknown !== null) return refusedFor(model, nowMs, unknown);
   const guess = inputTokensGuess(facts.size, terms.contextWindow);
-  const version = headerOf(headers, 'anthropic-version');
   // The last that can be in its way but money.
   const limited = parts.rateLimits.ask(ticket, { isStream: facts.isStream, inputTokens: guess });
   if (limited !== null) return refusedFor(model, nowMs, limited);
-  const found = { requestId, caller, facts, bytes, client, model, deployments, terms, version, ticket };
+  const found = { requestId, caller, facts, bytes, client, model, deployments, terms, ticket, ...protocol };
   return { ...found, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
 }
 

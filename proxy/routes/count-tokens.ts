@@ -10,6 +10,7 @@ import { answer, refuse } from '../answer.ts';
 import { CallingClient } from '../calling-client.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
+import { protocolVersionOf } from '../protocol-version.ts';
 import { saidRefusal } from '../relay/said-refusal.ts';
 import { isGatewaysFault, refusalForStatus, worthTelling } from '../relay/upstream-refusal.ts';
 import { readFacts } from '../request-body/read-facts.ts';
@@ -65,7 +66,7 @@ async function answerCount(request: FastifyRequest, reply: FastifyReply, parts: 
 
 interface AskedCount {
   readonly model: CatalogModel;
-  readonly count: Omit<CountRequest, 'version'>;
+  readonly count: CountRequest;
 }
 
 async function askedCount(
@@ -86,11 +87,13 @@ async function askedCount(
   if ('code' in model) return model;
   const roles = refuseByRoles(facts, model);
   if (roles !== null) return roles;
+  const protocol = protocolVersionOf(headers);
+  if ('code' in protocol) return protocol;
   const { unknownBetas } = parts;
   const terms = termsOf(model, { header: headerOf(headers, 'anthropic-beta'), saysSpeed: false, unknownBetas });
   return 'code' in terms
     ? terms
-    : { model, count: { bytes, facts, accountId: caller.accountId, client, beta: terms.beta } };
+    : { model, count: { bytes, facts, accountId: caller.accountId, client, beta: terms.beta, ...protocol } };
 }
 
 async function count(
@@ -113,14 +116,13 @@ async function count(
 /** Null where none has answered: none counts, or none could. A refusal is for those alone that ask to be asked later. */
 async function countAtFirstThatAnswers(
   deployments: readonly Deployment[],
-  count: Omit<CountRequest, 'version'>,
-  { headers, id }: FastifyRequest,
+  count: CountRequest,
+  { id }: FastifyRequest,
   parts: GatewayParts,
 ): Promise<Count | Refusal | null> {
-  const version = headerOf(headers, 'anthropic-version');
   let told: Refusal | null = null;
   for (const deployment of deployments) {
-    const result = await countUpstream(deployment, { ...count, version });
+    const result = await countUpstream(deployment, count);
     if (result.type === 'counted') return result;
     if (count.client.hasLeft) return null;
     if (result.type === 'answered' && CALLERS_FAULTS.has(result.status))

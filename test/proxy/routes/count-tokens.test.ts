@@ -4,7 +4,7 @@ import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.
 import { countTokens, failure, json, reset } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { type Answered, asking, post } from '../fixtures/call.ts';
+import { type Answered, asking, post, refusalOf } from '../fixtures/call.ts';
 
 const PATH = '/v1/messages/count_tokens';
 const ASKED = { model: 'opal-medium', messages: [{ role: 'user', content: 'hello' }] };
@@ -51,6 +51,21 @@ describe('POST /v1/messages/count_tokens', () => {
     });
     expect(JSON.stringify(headers)).not.toContain(gateway.key);
   });
+
+  it.each([['/v1/messages'], [PATH]])(
+    'refuses what no version can be instead of sending it on, for %s',
+    async (path) => {
+      const sent = upstream.requests.length;
+      for (const version of ['x'.repeat(65), '2023-06-01\u00e9']) {
+        const refused = await post(gateway, path, asking('opal-medium'), { 'anthropic-version': version });
+        expect(refusalOf(refused, 400)).toMatch(/^anthropic-version: expected at most 64 printable ASCII characters/);
+      }
+      expect(upstream.requests.length).toBe(sent);
+      expect((await post(gateway, path, asking('opal-medium'), { 'anthropic-version': 'x'.repeat(64) })).status).toBe(
+        200,
+      );
+    },
+  );
 
   it('names the model as the upstream calls it and leaves out what a count does not take', async () => {
     const seen = upstream.seen(upstream.requests.length);
