@@ -233,10 +233,12 @@ const worstOf = ({ model, terms, facts, mayRunFast }: Candidate, inputTokens: nu
 
 /** Whether the request may fit once its input is counted: what it is at least likely to have fits now. */
 function mayFitByCount(candidate: Candidate, bound: number, parts: GatewayParts): boolean {
-  const { facts, deployments, inputTokensGuess } = candidate;
+  const { facts, deployments } = candidate;
   if (parts.claimDoubt() !== null) return false;
-  if (facts.size.isFedFromOutside || !deployments.some(canCount) || inputTokensGuess >= bound) return false;
-  const request = moneyRequest(candidate, inputTokensGuess, parts);
+  // The bytes of what fills the window say nothing of its tokens, which may be few.
+  const guess = facts.size.fillsWindow ? 0 : candidate.inputTokensGuess;
+  if (facts.size.isFedFromOutside || !deployments.some(canCount) || guess >= bound) return false;
+  const request = moneyRequest(candidate, guess, parts);
   return refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds)) === null;
 }
 

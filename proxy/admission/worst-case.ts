@@ -36,11 +36,12 @@ type BoundedSize = Pick<RequestSize, 'bodyBytes' | 'images' | 'instructionTokens
 export const inputTokensByCount = (counted: number, bound: number): number =>
   Math.min(bound, Math.ceil((counted * (100 + COUNT_MARGIN_PERCENT)) / 100) + COUNT_MARGIN_TOKENS);
 
-/** What the input is at least likely to be: a token has four or five bytes. Only decides whether a count is worth it. */
-export function inputTokensGuess(size: Pick<RequestSize, 'bodyBytes' | 'fillsWindow'>, contextWindow: number): number {
-  if (size.fillsWindow) return 0;
-  return Math.min(contextWindow, Math.ceil(size.bodyBytes / 5));
-}
+/**
+ * What the input is at least likely to be: a token has four or five bytes. It is taken of the limits a minute until the
+ * input is metered, and decides whether a count is worth it.
+ */
+export const inputTokensGuess = ({ bodyBytes }: Pick<RequestSize, 'bodyBytes'>, contextWindow: number): number =>
+  Math.min(contextWindow, Math.ceil(bodyBytes / 5));
 
 /** The dearest class that the request's input can be billed as: cache writes cost more, where there are any. */
 export function dearestInputClass(size: Pick<RequestSize, 'cache'>, caching: CatalogModel['caching']): TokenClass {
