@@ -2,7 +2,14 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { Refusal } from '../../contracts/errors.ts';
 import type { Message } from '../../contracts/messages.ts';
-import { IDLE_MS, READING_MS_MAX, THREAD_HEAP_MIB_MAX, THREADS_MAX, WAITING_MAX } from './limits.ts';
+import {
+  IDLE_MS,
+  READING_MS_MAX,
+  THREAD_HEAP_MIB_MAX,
+  THREADS_MAX,
+  WAITING_MAX,
+  WAITING_OF_ONE_MAX,
+} from './limits.ts';
 import type { FactsByKind, FactsKind } from './request-facts.ts';
 import { ShareTurns } from './share-turns.ts';
 
@@ -33,6 +40,16 @@ export interface Asker {
 /** A body was not read: its thread ended, or too many wait, or nobody waits for it any more. */
 export class BodyNotReadError extends Error {
   override readonly name = 'BodyNotReadError';
+  /** Too many of the asker's own wait: others are read. */
+  readonly isOfShare: boolean;
+
+  constructor(
+    message: string,
+    { isOfShare = false, ...options }: ErrorOptions & { readonly isOfShare?: boolean } = {},
+  ) {
+    super(message, options);
+    this.isOfShare = isOfShare;
+  }
 }
 
 interface Waiting {
@@ -83,6 +100,8 @@ export class BodyThreads {
   #run<T>(task: Omit<BodyTask, 'pieces'>, pieces: readonly Buffer[], asker: Asker): Promise<BodyResult<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<BodyResult<T>>();
     if (this.#isClosed) reject(new BodyNotReadError('the gateway is shutting down'));
+    else if (this.#waiting.sizeOf(asker.share) >= WAITING_OF_ONE_MAX)
+      reject(new BodyNotReadError('too many long bodies of this account wait to be read', { isOfShare: true }));
     else if (this.#waiting.size >= WAITING_MAX) reject(new BodyNotReadError('too many long bodies wait to be read'));
     else {
       const resolveAny = (result: BodyResult<unknown>): void => resolve(result as BodyResult<T>);

@@ -19,6 +19,8 @@ export const PIECE_BYTES = 256 * KIB;
 export const THREADS_MAX = 2;
 /** Bodies that wait for a thread. Their bytes have a bound of their own (`bodies.maxBytes`). */
 export const WAITING_MAX = 1_024;
+/** Of those, of one account: the others' long bodies find a place, however many one has under way. */
+export const WAITING_OF_ONE_MAX = 128;
 /** A thread that has not read a body within this time is ended, and another takes its place. */
 export const READING_MS_MAX = 60_000;
 /** A thread that had nothing to do for so long is ended: the memory of what it has read goes with it. */
@@ -30,4 +32,5 @@ export const THREAD_NICENESS = 5;
 
 assert(READ_AT_ONCE_BYTES_MAX <= PIECE_BYTES, 'what is read at once is one piece');
 assert(READ_AT_ONCE_VALUES_MAX < LIMITS.requestValuesMax, 'what has too many values is told by a thread');
+assert(WAITING_OF_ONE_MAX < WAITING_MAX, 'one account leaves others a place');
 assert(PIECE_BYTES < LIMITS.requestBodyBytesMax, 'a body has many pieces');

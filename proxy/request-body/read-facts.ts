@@ -35,7 +35,10 @@ async function readElsewhere<K extends FactsKind>(
     return await body.bytes.lend((pieces) => threads.facts(kind, { pieces, windowMax }, body));
   } catch (error) {
     if (!(error instanceof BodyNotReadError)) throw error;
-    return refusal('gateway_overloaded', `the body could not be read: ${error.message}`);
+    return refusal(
+      error.isOfShare ? 'rate_limited' : 'gateway_overloaded',
+      `the body could not be read: ${error.message}`,
+    );
   }
 }
 

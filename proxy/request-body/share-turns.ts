@@ -8,6 +8,10 @@ export class ShareTurns<T> {
     return this.#size;
   }
 
+  sizeOf(share: string): number {
+    return this.#waiting.get(share)?.length ?? 0;
+  }
+
   add(share: string, item: T): void {
     const own = this.#waiting.get(share);
     if (own === undefined) this.#waiting.set(share, [item]);

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../../contracts/limits.ts';
 import { EVENT_STREAM_TYPE } from '../../contracts/media-types.ts';
 import type { Message } from '../../contracts/messages.ts';
-import type { BodyThreads, MockAnswer } from '../request-body/body-threads.ts';
+import type { Asker, BodyThreads, MockAnswer } from '../request-body/body-threads.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import { mockMessage, mockTokens } from './mock-reply.ts';
 import type { Upstream, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from './upstream.ts';
@@ -26,21 +26,25 @@ export class MockUpstream implements Upstream {
   /** Nothing waits for it. */
   readonly waiting = 0;
 
-  send({ path, body }: UpstreamCall, receiver: UpstreamReceiver): () => void {
+  send({ path, body, accountId }: UpstreamCall, receiver: UpstreamReceiver): () => void {
+    let isLeft = false;
     if (path === '/v1/messages/count_tokens')
       play([json({ input_tokens: mockTokens(body.length) })], 'application/json', null, receiver);
     else if (body.isShort) answer(mockMessage(body.whole), receiver);
-    else void this.#answerLong(body, receiver);
-    return () => undefined;
+    else void this.#answerLong(body, { share: accountId, isWanted: () => !isLeft }, receiver);
+    return () => {
+      isLeft = true;
+    };
   }
 
   /** It reads the body as no other upstream does, so a long one is read by a thread: a copy, for the body may be sent again. */
-  async #answerLong(body: RequestBytes, receiver: UpstreamReceiver): Promise<void> {
+  async #answerLong(body: RequestBytes, asker: Asker, receiver: UpstreamReceiver): Promise<void> {
     try {
       const pieces = await copyOf(body);
-      const { value } = await this.#threads.mockAnswer(pieces, { share: this.name, isWanted: () => true });
-      answer(value, receiver);
+      const { value } = await this.#threads.mockAnswer(pieces, asker);
+      if (asker.isWanted()) answer(value, receiver);
     } catch (error) {
+      if (!asker.isWanted()) return;
       receiver.onError({ kind: 'unreached', message: error instanceof Error ? error.message : String(error) });
     }
   }

@@ -10,6 +10,7 @@ import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 /** Earlier ones can corrupt a WAL that one connection writes while another checkpoints it (the "WAL-reset bug"). */
 const SQLITE_VERSION_MIN = [3, 51, 3] as const;
 const FULL = 2;
+const IN_MEMORY = ':memory:';
 
 /**
  * The connection that appends; makes the file where it is missing. WAL with a sync at each commit, so that what was
@@ -20,7 +21,8 @@ const FULL = 2;
  */
 export function openForAppends(path: string, busyMs: number): DatabaseSync {
   checkSqliteVersion(process.versions.sqlite ?? '0');
-  makeForFolderOwner(path);
+  // What SQLite keeps in memory is refused below, as whatever has no write-ahead log.
+  if (path !== IN_MEMORY) makeForFolderOwner(path);
   return asLogError(path, () =>
     retryWhileBusy(() => {
       const database = new DatabaseSync(path, { timeout: 0 });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { BodyNotReadError, BodyThreads } from '../../../proxy/request-body/body-threads.ts';
-import { READ_AT_ONCE_BYTES_MAX } from '../../../proxy/request-body/limits.ts';
+import { READ_AT_ONCE_BYTES_MAX, THREADS_MAX, WAITING_OF_ONE_MAX } from '../../../proxy/request-body/limits.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 
@@ -88,6 +88,22 @@ describe('reading a body in another thread', () => {
     const hostile = Array.from({ length: 12 }, () => ask('hostile'));
     await Promise.all([...hostile, ask('paying')]);
     expect(order.indexOf('paying')).toBeLessThan(5);
+  });
+
+  it('lets so many of one share wait, and those of another all the same', async () => {
+    const pool = threads();
+    const ask = (share: string) =>
+      pool.facts('message', { pieces: inPieces(body({})), windowMax: WINDOW }, wanted(share));
+    const refused: unknown[] = [];
+    const read: Promise<unknown>[] = [];
+    // Besides those that wait there is one for each thread.
+    for (let index = 0; index < WAITING_OF_ONE_MAX + THREADS_MAX; index++)
+      read.push(ask('hostile').catch((error: unknown) => refused.push(error)));
+    await expect(ask('hostile')).rejects.toMatchObject({ name: 'BodyNotReadError', isOfShare: true });
+    await expect(ask('paying')).resolves.toMatchObject({ value: { type: 'facts' } });
+    await Promise.all(read);
+    expect(refused.length).toBeLessThan(THREADS_MAX);
+    await expect(ask('hostile')).resolves.toMatchObject({ value: { type: 'facts' } });
   });
 
   it('leaves out what nobody waits for any more, and what is closed', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
@@ -73,6 +73,7 @@ describe('opening the embedded log', () => {
     await expect(openLog(path)).rejects.toMatchObject({ kind: 'invalid', message: expect.stringContaining(path) });
     await expect(openLog(`${path}/missing/ledger.db`)).rejects.toMatchObject({ kind: 'unavailable' });
     await expect(openLog(':memory:')).rejects.toMatchObject({ kind: 'invalid' });
+    expect(existsSync(':memory:')).toBe(false);
   });
 
   it('is unavailable while another connection keeps the file to itself, for as long as it is told to wait', async () => {

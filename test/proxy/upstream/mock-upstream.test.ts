@@ -1,0 +1,48 @@
+import { afterEach, expect, it } from 'vitest';
+import { accountId } from '../../../contracts/ids.ts';
+import { BodyThreads } from '../../../proxy/request-body/body-threads.ts';
+import { WAITING_OF_ONE_MAX } from '../../../proxy/request-body/limits.ts';
+import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
+import { MockUpstream } from '../../../proxy/upstream/mock-upstream.ts';
+import type { UpstreamError } from '../../../proxy/upstream/upstream.ts';
+
+const threads = new BodyThreads();
+afterEach(() => threads.close());
+
+const LONG = JSON.stringify({
+  model: 'svc-mock',
+  max_tokens: 1,
+  messages: [{ role: 'user', content: 'x'.repeat(100_000) }],
+});
+
+/** What a call with a long body is told, and how it is taken back. */
+function ask(mock: MockUpstream, account: string) {
+  const { promise: told, resolve } = Promise.withResolvers<number | UpstreamError>();
+  const body = new RequestBytes([Buffer.from(LONG.slice(0, 70_000)), Buffer.from(LONG.slice(70_000))]);
+  const leave = mock.send(
+    { path: '/v1/messages', body, accountId: accountId(account), version: null, beta: null },
+    {
+      onStart: () => undefined,
+      onHead: resolve,
+      onData: () => undefined,
+      onEnd: () => undefined,
+      onError: resolve,
+    },
+  );
+  return { told, leave };
+}
+
+it("reads long bodies in the turn of their account, whatever another's are waiting, and none that nobody waits for", async () => {
+  const mock = new MockUpstream(threads);
+  const many = Array.from({ length: WAITING_OF_ONE_MAX + 10 }, () => ask(mock, 'acct_many'));
+  const other = ask(mock, 'acct_other');
+  const answered: (number | UpstreamError)[] = [];
+  for (const { told } of many) void told.then((outcome) => answered.push(outcome));
+  expect(await other.told).toBe(200);
+  expect(answered.length).toBeLessThan(WAITING_OF_ONE_MAX);
+  expect(answered).toContainEqual(expect.objectContaining({ kind: 'unreached' }));
+  const before = answered.length;
+  for (const { leave } of many) leave();
+  expect(await ask(mock, 'acct_many').told).toBe(200);
+  expect(answered.length).toBe(before);
+});
