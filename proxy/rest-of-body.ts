@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LIMITS } from '../contracts/limits.ts';
+import { dropUnparsed } from './connections/drop-unparsed.ts';
+import { Crumbs } from './request-body/crumbs.ts';
 
 export interface RestBounds {
   readonly bytesMax: number;
@@ -11,7 +13,8 @@ const BOUNDS: RestBounds = { bytesMax: LIMITS.restOfBodyBytesMax, ms: LIMITS.res
 
 /**
  * Reads on, and drops, what is still to come of a body whose request has been answered: many clients read nothing before they have
- * sent everything, and one whose connection is closed meanwhile never sees the answer. What has no end is cut at a bound.
+ * sent everything, and one whose connection is closed meanwhile never sees the answer. What has no end is cut at a bound; what comes in crumbs is
+ * parsed no more, and the connection has no next request.
  */
 export function readOnAfterAnswers(app: FastifyInstance, bounds = BOUNDS): void {
   app.addHook('onSend', (request, reply, _payload, done) => {
@@ -46,6 +49,7 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
   let isLast = false;
   let isOver = false;
   let bytes = 0;
+  const crumbs = new Crumbs();
   let timer: NodeJS.Timeout | null = null;
   // What Node does behind the last answer of a connection: it would reset what the client is still sending.
   socket.destroySoon = () => {
@@ -56,15 +60,24 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
     bytes += chunk.length;
     if (bytes > bytesMax) socket.destroy();
   };
+  const look = (chunk: Buffer): void => {
+    if (!crumbs.add(chunk.length)) return;
+    request.off('data', look);
+    isLast = true;
+    dropUnparsed(socket);
+    socket.end();
+  };
   const over = (): void => {
     if (isOver) return;
     isOver = true;
     if (timer !== null) clearTimeout(timer);
     socket.off('data', count);
+    request.off('data', look);
     socket.off('close', over);
     socket.destroySoon = closeNow;
     if (isLast) closeNow();
   };
+  request.on('data', look);
   request.once('end', over);
   request.once('close', over);
   // Node has taken an answered request off its list, and tells it nothing of its connection any more.

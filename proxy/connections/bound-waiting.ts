@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { LIMITS } from '../../contracts/limits.ts';
+import { dropUnparsed } from './drop-unparsed.ts';
 
 /**
  * Bounds how many requests one connection may send before it has the answers to those before (pipelining). What waits costs
@@ -64,25 +65,9 @@ class Line {
     this.#isClosed = true;
     this.#last.shouldKeepAlive = false;
     this.#last._last = true;
-    // Not another piece is parsed; what stands in this one is: a parser cannot be left while it is at work.
-    this.#socket.pause();
-    setImmediate(() => this.#dropWhatComes());
-  }
-
-  /** Whoever listens has the bytes in place of Node's parser, which reads them from under the socket otherwise. */
-  #dropWhatComes(): void {
-    const parsing = this.#socket.listeners('data') as DataListener[];
-    let bytes = 0;
-    this.#socket.on('data', (chunk) => {
-      bytes += chunk.length;
-      if (bytes > LIMITS.restOfBodyBytesMax) this.#socket.destroy();
-    });
-    for (const listener of parsing) this.#socket.off('data', listener);
-    this.#socket.resume();
+    dropUnparsed(this.#socket);
   }
 }
-
-type DataListener = (chunk: Buffer) => void;
 
 /** As in answer-client-error.ts: Node's own mark of the last answer on a connection, behind which it closes it. */
 interface LastAnswer extends ServerResponse {

@@ -1,7 +1,8 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import { LIMITS } from '../../contracts/limits.ts';
+import { Crumbs } from './crumbs.ts';
 import { freeBytes } from './free-bytes.ts';
-import { PIECE_BYTES, READ_AT_ONCE_BYTES_MAX } from './limits.ts';
+import { CHUNK_BYTES_MIN, PIECE_BYTES, READ_AT_ONCE_BYTES_MAX } from './limits.ts';
 import { RequestBytes } from './request-bytes.ts';
 
 /**
@@ -16,6 +17,7 @@ export class IncomingBody {
   #bytes: RequestBytes | null = null;
   #filled = 0;
   #length = 0;
+  readonly #crumbs = new Crumbs();
 
   /** @param announced the body's length where its head says it @param takeRoom asked for what is about to be kept */
   constructor(announced: number | null, takeRoom: (bytes: number) => Refusal | null) {
@@ -27,6 +29,7 @@ export class IncomingBody {
   add(chunk: Buffer): Refusal | null {
     this.#length += chunk.length;
     if (this.#length > LIMITS.requestBodyBytesMax) return TOO_LARGE;
+    if (this.#crumbs.add(chunk.length)) return IN_CRUMBS;
     if (this.#length === chunk.length && chunk.length === this.#announced && isItsOwn(chunk)) {
       this.#pieces.push(chunk);
       this.#filled = chunk.length;
@@ -87,4 +90,9 @@ const isItsOwn = ({ buffer, byteLength }: Buffer): boolean => buffer.byteLength 
 export const TOO_LARGE: Refusal = refusal(
   'body_too_large',
   `the body is longer than ${LIMITS.requestBodyBytesMax} bytes (32 MiB)`,
+);
+
+export const IN_CRUMBS: Refusal = refusal(
+  'invalid_request',
+  `the body comes in pieces of less than ${CHUNK_BYTES_MIN} bytes; send it whole, or in longer ones`,
 );

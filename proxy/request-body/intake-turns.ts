@@ -1,7 +1,7 @@
 import { ShareTurns } from './share-turns.ts';
 
 /**
- * Long bodies are taken in a chunk at a time: one chunk of one body in a turn of the event loop, accounts in turn. Node
+ * Long bodies are taken in as much at a time as Node reads at once, of one body in a turn of the event loop, accounts in turn. Node
  * would read up to 2 MiB of each connection in every turn, and whoever else is served waits that long. So the busier the
  * loop is, the slower long bodies come, all of them together.
  */

@@ -5,7 +5,8 @@ import { hasPaid } from '../../ledger/account/has-paid.ts';
 import { refuse } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { BodyShare } from '../request-body/body-share.ts';
-import { IncomingBody, TOO_LARGE } from '../request-body/incoming-body.ts';
+import { IN_CRUMBS, IncomingBody, TOO_LARGE } from '../request-body/incoming-body.ts';
+import { TURN_BYTES } from '../request-body/limits.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import { callerOf } from './know-caller.ts';
 
@@ -64,6 +65,7 @@ export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
     inFlight.accept(reply.raw);
     const body = new IncomingBody(announced, (bytes) => share.take(bytes));
     let isOver = false;
+    let bytesOfTurn = 0;
     const end = (refused: Refusal | null): void => {
       isOver = true;
       raw.off('data', add);
@@ -77,10 +79,13 @@ export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
       refuseBody(reply, refused);
     };
     const add = (chunk: Buffer): void => {
+      // The chunk is the body's from then on, and may be empty.
+      bytesOfTurn += chunk.length;
       const refused = body.add(chunk);
       // What still comes is dropped, so that its sender gets to reading the answer.
       if (refused !== null) end(refused);
-      else if (body.isLong) {
+      else if (body.isLong && bytesOfTurn >= TURN_BYTES) {
+        bytesOfTurn = 0;
         raw.pause();
         intake.wait(accountId, goOn);
       }
@@ -104,9 +109,9 @@ export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
   };
 }
 
-/** Behind a body that is too long the connection has no next request. */
+/** Behind a body that is no body to read on the connection has no next request. */
 function refuseBody(reply: FastifyReply, refused: Refusal): void {
-  if (refused === TOO_LARGE) void reply.header('connection', 'close');
+  if (refused === TOO_LARGE || refused === IN_CRUMBS) void reply.header('connection', 'close');
   refuse(reply, refused);
 }
 

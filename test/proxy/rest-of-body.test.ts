@@ -143,6 +143,16 @@ describe('a client that goes on sending when it has its answer', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('in crumbs is parsed no more, and has no next request', async () => {
+    await ask({ bytesMax: 64 * MIB, ms: NEVER_MS }, endless);
+    const over = once(client, 'end');
+    client.write('1\r\nx\r\n'.repeat(5_000));
+    await over;
+    client.end();
+    await new Promise((resolve) => connection.once('close', resolve));
+    expect(statusesOf(received)).toEqual(['400']);
+  });
+
   it('to its end within the bounds is served on, also after their time', async () => {
     await ask({ bytesMax: 4 * MIB, ms: 300 }, 'content-length: 100000\r\n');
     client.write('x'.repeat(100_000));

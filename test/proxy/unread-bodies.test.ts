@@ -94,6 +94,21 @@ describe('a body that is not read', () => {
     expect(await status('/nowhere', '{}')).toEqual(['404']);
   });
 
+  it('that comes in crumbs is not read to its end', async () => {
+    const socket = await openSocket(gateway.url);
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece) => pieces.push(piece));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(
+      `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\ntransfer-encoding: chunked\r\n\r\n`,
+    );
+    socket.write('1\r\nx\r\n'.repeat(20_000));
+    await closed;
+    expect(messageOf(lastBodyOf(Buffer.concat(pieces).toString()), 400)).toMatch(
+      /^the body comes in pieces of less than 64/,
+    );
+  });
+
   it('is passed over, and the connection serves on', async () => {
     const socket = await openSocket(gateway.url);
     const body = 'x'.repeat(MIB);

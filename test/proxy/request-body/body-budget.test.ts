@@ -105,6 +105,21 @@ describe('a body that comes', () => {
     expect(sizes).toEqual(expected);
   });
 
+  it('in crumbs is not read on, for each costs more than it brings', () => {
+    const crumbs = (bytes: number, chunk: number): string => {
+      const body = new IncomingBody(null, () => null);
+      for (let at = 0; at < bytes; at += chunk) {
+        const refused = body.add(Buffer.from(new Uint8Array(chunk).buffer));
+        if (refused !== null) return `${refused.code} after ${at}`;
+      }
+      return 'read';
+    };
+    expect(crumbs(4_096, 1)).toBe('read');
+    expect(crumbs(32 * 1024 * 1024, 64)).toBe('read');
+    expect(crumbs(100_000, 1)).toBe('invalid_request after 4161');
+    expect(crumbs(1_000_000, 16)).toMatch(/^invalid_request after 8/);
+  });
+
   it('takes room as it comes, not as it is announced', () => {
     const { sizes, take } = taken();
     const body = new IncomingBody(32 * 1024 * 1024, take);

@@ -1,0 +1,24 @@
+import type { Socket } from 'node:net';
+import { LIMITS } from '../../contracts/limits.ts';
+
+type DataListener = (chunk: Buffer) => void;
+
+/**
+ * Drops whatever else a connection brings, unparsed, for nothing behind its last answer is anybody's. It is read all the
+ * same, so that its client gets to reading that answer, and tells when it leaves; up to a bound.
+ */
+export function dropUnparsed(socket: Socket): void {
+  // Not another piece is parsed; what stands in this one is: a parser cannot be left while it is at work.
+  socket.pause();
+  setImmediate(() => {
+    // Whoever listens has the bytes in place of Node's parser, which reads them from under the socket otherwise.
+    const parsing = socket.listeners('data') as DataListener[];
+    let bytes = 0;
+    socket.on('data', (chunk) => {
+      bytes += chunk.length;
+      if (bytes > LIMITS.restOfBodyBytesMax) socket.destroy();
+    });
+    for (const listener of parsing) socket.off('data', listener);
+    socket.resume();
+  });
+}
