@@ -11,14 +11,23 @@ export function dropUnparsed(socket: Socket): void {
   // Not another piece is parsed; what stands in this one is: a parser cannot be left while it is at work.
   socket.pause();
   setImmediate(() => {
-    // Whoever listens has the bytes in place of Node's parser, which reads them from under the socket otherwise.
-    const parsing = socket.listeners('data') as DataListener[];
-    let bytes = 0;
-    socket.on('data', (chunk) => {
-      bytes += chunk.length;
-      if (bytes > LIMITS.restOfBodyBytesMax) socket.destroy();
-    });
-    for (const listener of parsing) socket.off('data', listener);
+    if (!socket.isPaused()) {
+      listenInstead(socket);
+      return;
+    }
+    // By Node's HTTP server, as long as it listens: what it has paused nobody else starts again.
+    socket.once('resume', () => listenInstead(socket));
     socket.resume();
   });
+}
+
+/** Whoever listens has the bytes in place of Node's parser, which reads them from under the socket otherwise. */
+function listenInstead(socket: Socket): void {
+  const parsing = socket.listeners('data') as DataListener[];
+  let bytes = 0;
+  socket.on('data', (chunk) => {
+    bytes += chunk.length;
+    if (bytes > LIMITS.restOfBodyBytesMax) socket.destroy();
+  });
+  for (const listener of parsing) socket.off('data', listener);
 }

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { boundWaiting } from '../../../proxy/connections/bound-waiting.ts';
+import { leaveBodiesUnread } from '../../../proxy/routes/read-body.ts';
 import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
 import { silence, stream, wait } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
@@ -92,5 +95,111 @@ describe('requests that wait on one connection', () => {
       await expect.poll(() => gateway.gateway.callsUnderWay).toBe(0);
       socket.destroy();
     }
+  });
+});
+
+/** No gateway: what reads bodies, answers and waits there would hide whether a connection is read, parsed and closed. */
+describe('the connection of requests that wait, alone', () => {
+  const LONG = 'x'.repeat(64 * 1024);
+  const held = 'GET /held HTTP/1.1\r\nhost: bare\r\n\r\n';
+  const long = 'GET /long HTTP/1.1\r\nhost: bare\r\n\r\n';
+  /** Answered at once, before its turn; of its body nothing is read. */
+  const refused = requestText('none', 'x'.repeat(100), []);
+  let app: FastifyInstance;
+  let url: string;
+  let letGo: () => void;
+  let socket: Socket;
+  /** The same connection as the server has it. */
+  let served: Socket;
+  let seen: { parsed: number; longAnswered: number; heldLeft: number };
+
+  beforeEach(async () => {
+    // Its own, for a connection's end may be told when the next test has begun.
+    const counts = { parsed: 0, longAnswered: 0, heldLeft: 0 };
+    seen = counts;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    letGo = resolve;
+    app = Fastify();
+    app.addHook('onRequest', (_request, _reply, done) => {
+      counts.parsed++;
+      done();
+    });
+    boundWaiting(app);
+    leaveBodiesUnread(app);
+    app.get('/held', async (_request, reply) => {
+      reply.raw.once('close', () => counts.heldLeft++);
+      await promise;
+      return 'held';
+    });
+    app.get('/long', async () => {
+      counts.longAnswered++;
+      return LONG;
+    });
+    app.post('/v1/messages', async (_request, reply) => reply.code(401).send('who?'));
+    url = await app.listen({ port: 0, host: '127.0.0.1' });
+    const connected = once(app.server, 'connection');
+    socket = await openSocket(url);
+    socket.on('error', () => undefined);
+    [served] = await connected;
+  });
+  afterEach(async () => {
+    letGo();
+    socket.destroy();
+    app.server.closeAllConnections();
+    await app.close();
+  });
+
+  /** Behind a request that is held, as many are sent as may wait, and one more, by which the bound is met. */
+  async function full(one: string, more = one): Promise<string> {
+    const sent = held + one.repeat(WAITING_MAX) + more;
+    socket.write(sent);
+    await expect.poll(() => seen.parsed).toBe(1 + WAITING_MAX + 1);
+    return sent;
+  }
+
+  it.each([
+    ['refused', refused, refused],
+    ['long', long, long],
+    // Node itself reads on behind a request that is whole, whoever has paused.
+    ['not whole', refused, refused.slice(0, -1)],
+    ['a long body', refused, requestText('none', 'x'.repeat(1_000_000), [])],
+  ])('is read on behind the bound, and no request of it is parsed: %s', async (_title, one, last) => {
+    let bytes = (await full(one, last)).length;
+    for (let round = 0; round < 3; round++) {
+      socket.write(refused.repeat(500));
+      bytes += refused.length * 500;
+      await expect.poll(() => served.bytesRead).toBe(bytes);
+    }
+    expect(seen.parsed).toBe(1 + WAITING_MAX + 1);
+  });
+
+  it.each([
+    ['refused', refused, refused],
+    ['long', long, long],
+    ['not whole', refused, refused.slice(0, -1)],
+    ['a long body', refused, requestText('none', 'x'.repeat(1_000_000), [])],
+  ])('tells that its client has left: %s', async (_title, one, last) => {
+    await full(one, last);
+    socket.end();
+    await expect.poll(() => seen.heldLeft).toBe(1);
+  });
+
+  it('answers what has no body in its turn, not before', async () => {
+    socket.resume();
+    socket.write(held + long.repeat(WAITING_MAX));
+    await expect.poll(() => seen.parsed).toBe(1 + WAITING_MAX);
+    expect(seen.longAnswered).toBe(0);
+    expect(seen.heldLeft).toBe(0);
+    letGo();
+    await expect.poll(() => seen.longAnswered).toBe(WAITING_MAX);
+  });
+
+  it('is closed behind the last answer, also where that was given before the bound was met', async () => {
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece) => pieces.push(piece));
+    await full(refused);
+    letGo();
+    await expect.poll(() => socket.closed).toBe(true);
+    expect(statusesOf(Buffer.concat(pieces).toString())).toEqual(['200', ...Array(WAITING_MAX).fill('401')]);
   });
 });
