@@ -144,6 +144,28 @@ describe("a provider's connections", () => {
     expect((await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
   });
 
+  it('are not asked for where the client leaves while the values of its body are read, and its places are free', async () => {
+    await start({});
+    const messages = Array.from({ length: 20_001 }, (_, index) => ({
+      role: index % 2 ? 'assistant' : 'user',
+      content: 'x',
+    }));
+    const body = asking('opal-medium', { messages });
+    const clients = 6;
+    const sockets = await Promise.all(
+      Array.from({ length: clients }, () => leavingPost(gateway, '/v1/messages', body)),
+    );
+    // They are read one after the other, by a thread: all are here, or the first is through.
+    const bytes = clients * JSON.stringify(body).length;
+    await expect
+      .poll(async () => upstream.requests.length > 0 || (await figure('body_bytes')) >= bytes, { interval: 1 })
+      .toBe(true);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => figure('calls_under_way{kind="message"}')).toBe(0);
+    await expect.poll(() => figure('body_bytes')).toBe(0);
+    await expect.poll(async () => (await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
+  });
+
   it('are not waited for by calls whose client has left: nothing of them is kept', async () => {
     await start({ connections: 1 });
     const [begun, ...more] = stream(streamEvents());

@@ -61,6 +61,19 @@ describe('requests that wait on one connection', () => {
     expect(statusesOf(await all)).toEqual(['200', ...Array(WAITING_MAX - 2).fill('400'), '200', '400']);
   });
 
+  it('are counted no more once they are answered: two at a time are answered for ever', async () => {
+    const socket = await openSocket(gateway.url);
+    let answers = '';
+    socket.on('data', (piece) => {
+      answers += piece.toString();
+    });
+    for (let round = 1; round <= WAITING_MAX + 4; round++) {
+      socket.write(bad() + bad());
+      await expect.poll(() => statusesOf(answers), { interval: 1 }).toEqual(Array(2 * round).fill('400'));
+    }
+    socket.destroy();
+  });
+
   it('are let in up to a bound, and the connection is closed behind the last of them', async () => {
     const gate = Promise.withResolvers<void>();
     const { socket, all } = await underWay(gate.promise);
