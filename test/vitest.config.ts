@@ -8,7 +8,7 @@ export default defineConfig({
     exclude: ['test/bench/portkey/**', 'node_modules/**'],
     pool: 'forks',
     // Many files wait for processes, sockets and brokers rather than compute.
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     globalSetup: ['test/temporary-folders.ts'],
     // Bounds against what never ends, long against a machine that is busy: no test depends on how fast it runs.

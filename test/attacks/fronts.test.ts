@@ -10,7 +10,6 @@ import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 import { README_FRONTS } from './readme-fronts.ts';
 
-const WAIT = { interval: 20, timeout: 30_000 };
 const PER_ADDRESS = 2;
 
 /** What the README puts in front passes on what the gateway does: it holds nothing back, and says who is there. */
@@ -54,7 +53,7 @@ describe.each(Object.keys(README_FRONTS))('%s in front', (name) => {
     resolve();
     await read(others[0]?.length ?? 0);
     answer.leave();
-    await expect.poll(endedCount, WAIT).toBe(ended + 1);
+    await expect.poll(endedCount).toBe(ended + 1);
     expect((await recorded(gateway)).usages.at(-1)).toMatchObject({ outcome: 'client_disconnected' });
   });
 
@@ -83,12 +82,12 @@ describe.each(Object.keys(README_FRONTS))('%s in front', (name) => {
     };
     const [seen, ended] = [upstream.requests.length, await endedCount()];
     const held = Array.from({ length: PER_ADDRESS }, () => from('127.0.0.9'));
-    await expect.poll(() => upstream.requests.length, WAIT).toBe(seen + PER_ADDRESS);
+    await expect.poll(() => upstream.requests.length).toBe(seen + PER_ADDRESS);
     const [refused] = await once(from('127.0.0.9'), 'response');
     expect(refused.statusCode).toBe(429);
     const other = from('127.0.0.10');
-    await expect.poll(() => upstream.requests.length, WAIT).toBe(seen + PER_ADDRESS + 1);
+    await expect.poll(() => upstream.requests.length).toBe(seen + PER_ADDRESS + 1);
     for (const call of [...held, other]) call.destroy();
-    await expect.poll(endedCount, WAIT).toBe(ended + PER_ADDRESS + 1);
+    await expect.poll(endedCount).toBe(ended + PER_ADDRESS + 1);
   });
 });

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { messageBody, type PostedMessage, type PostOptions, postMessage, recorded } from '../gateway/post-message.ts';
-import { startTestGateway, TEST_CATALOG, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
-import { openSocket, requestText } from '../proxy/fixtures/raw-socket.ts';
+import { type PostedMessage, type PostOptions, postMessage, recorded } from '../gateway/post-message.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
 import { delay, head, json, reset, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
@@ -77,22 +75,6 @@ describe('a client that stops reading', () => {
       { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000, output: 4_000 } },
     ]);
     expect((await answer.restOrCut()).isCut).toBe(true);
-  });
-
-  it('of what stands before its message on the connection keeps that from going upstream, whatever it is', async () => {
-    const [, medium] = TEST_CATALOG.models;
-    const ids = ['opal-medium', ...Array.from({ length: 149 }, (_, index) => `opal-${index}`)];
-    await start({ catalog: { models: ids.map((id) => ({ ...medium, id })) } });
-    const socket = await openSocket(gateway.url);
-    socket.pause();
-    // More than the network takes by itself, asked for in one packet.
-    const pricing = 'GET /pricing HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(400);
-    socket.write(pricing + requestText(gateway.key, messageBody({})));
-    for (let round = 0; round < 20; round++) expect(await heldCredits()).toBe(0);
-    expect(upstream.requests.length).toBe(0);
-    socket.resume();
-    await once(socket, 'close');
-    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed' }]);
   });
 
   it("is not the upstream's fault when the call's total time ends under it", async () => {

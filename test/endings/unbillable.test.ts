@@ -29,14 +29,14 @@ afterEach(async () => {
 
 /** The gateway ends, and another starts on its folder with a disk that is whole. */
 async function startAgain(): Promise<void> {
-  await expect.poll(() => unusable, { timeout: 30_000 }).toEqual([expect.stringMatching(/^the journal of usage/)]);
+  await expect.poll(() => unusable).toEqual([expect.stringMatching(/^the journal of usage/)]);
   await expect(gateway.stop()).rejects.toThrow(/journal/);
   await gateway.log.close();
   gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
 }
 
 async function isRecordedAndFree(): Promise<void> {
-  await expect.poll(async () => (await recorded(gateway)).usages, { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(async () => (await recorded(gateway)).usages).toHaveLength(1);
   const { usages, debits } = await recorded(gateway);
   expect(usages).toMatchObject([{ outcome: 'recovered', billable: false }]);
   expect(debits).toEqual([]);

@@ -26,7 +26,7 @@ describe('a file that somebody else holds', () => {
     const path = join(folder(), 'views.db');
     const other = new DatabaseSync(path);
     other.exec('CREATE TABLE stored_view (name TEXT); BEGIN EXCLUSIVE');
-    const reader = new DatabaseSync(path, { readOnly: true, timeout: 0 });
+    const reader = new DatabaseSync(path, { readOnly: true });
     let busy: unknown;
     try {
       reader.prepare('SELECT * FROM stored_view').all();
