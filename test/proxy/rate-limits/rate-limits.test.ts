@@ -78,30 +78,6 @@ async function underWay(): Promise<Record<string, number>> {
   return Object.fromEntries([...found].map(([, kind, count]) => [kind, Number(count)]));
 }
 
-describe('input tokens a minute', () => {
-  const file = { type: 'document', source: { type: 'file', file_id: 'file_1' } };
-  it.each([
-    ['nothing that adds to it', {}, 'x'],
-    ['a field that nobody knows', { some_field: 1 }, 'x'],
-    ['a file of the provider', {}, [file]],
-  ])('are taken as the bytes let guess, with %s in the request', async (_what, more, content) => {
-    const gate = Promise.withResolvers<void>();
-    upstream.answerWith([wait(gate.promise), ...failure(500)]);
-    const caller = await paying();
-    const seen = upstream.seen(upstream.requests.length);
-    const messages = [
-      { role: 'user', content: 'x'.repeat(20_000) },
-      { role: 'user', content },
-    ];
-    const ask = () => post(caller, MESSAGES, asking('opal-medium', { messages, ...more }));
-    const first = ask();
-    await seen;
-    expect(limitedBy(await ask())[0]).toMatch(/^the key's limit of 5000 input tokens a minute is reached/);
-    gate.resolve();
-    await first;
-  });
-});
-
 describe('requests a minute', () => {
   it('are refused with 429 past the limit of the key, until just when it says', async () => {
     const caller = await paying();
