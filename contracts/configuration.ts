@@ -67,7 +67,10 @@ const eventLogSchema = z.discriminatedUnion(
     /** EventStoreDB or KurrentDB; for any number of proxies. The string is given as it is, or by a variable's name. */
     z.strictObject({
       kind: z.literal('eventstoredb'),
-      /** `esdb://…` or `esdb+discover://…`: hosts, TLS, credentials and node preference, all in one. */
+      /**
+       * `esdb://…`: hosts, TLS, credentials and node preference, all in one. Several hosts (`a:2113,b:2113`) are the
+       * cluster's seeds, of which one has to answer; `esdb+discover://name` is for one DNS name of several nodes.
+       */
       connectionString: z.string().min(1).optional(),
       connectionStringEnv: variable.optional(),
     }),

@@ -1,6 +1,6 @@
-import { EventStoreDBClient } from '@eventstore/db-client';
 import type { CallOptions as GrpcOptions, Metadata } from '@grpc/grpc-js';
 import { EventLogError } from '../../../contracts/event-log.ts';
+import { clientOf } from './client-of.ts';
 import { faultOf } from './fault.ts';
 import { EVENTSTOREDB_LIMITS } from './limits.ts';
 import { StreamsClient } from './streams-wire.ts';
@@ -53,7 +53,7 @@ export class Connection {
   /** @throws EventLogError `invalid` when the connection string is none; it is not told, for it may hold a password */
   constructor(role: string, connectionString: string, logger: Logger | null) {
     this.#role = role;
-    this.#create = () => clientOf(connectionString);
+    this.#create = () => clientOf(connectionString) as unknown as ClientCore;
     this.#logger = logger;
     this.#current = this.#newClient();
   }
@@ -159,26 +159,3 @@ export class Connection {
     used.grpc = null;
   }
 }
-
-function clientOf(connectionString: string): ClientCore {
-  if (hasLooseCredentials(connectionString))
-    throw unusable('before the host stands user:password@, where an @ or : of theirs is written as %40 or %3A');
-  try {
-    return EventStoreDBClient.connectionString(connectionString) as unknown as ClientCore;
-  } catch (error) {
-    // The client's parser repeats what it did not expect, which may be a part of a password, and its error carries the
-    // whole string: neither goes on.
-    const isCertificate = error instanceof Error && /^(Failed to load certificate|userCertFile )/.test(error.message);
-    throw unusable(isCertificate ? error.message : 'expected esdb://user:password@host:2113?tls=true');
-  }
-}
-
-/** The client cuts a password at a colon, and takes what follows a first @ for a host, which errors then tell. */
-function hasLooseCredentials(connectionString: string): boolean {
-  const [authority = ''] = connectionString.replace(/^[^:]*:\/*/, '').split('?');
-  const [credentials = '', ...hosts] = authority.split('@');
-  return hosts.length > 1 || (hosts.length === 1 && credentials.split(':').length !== 2);
-}
-
-const unusable = (reason: string): EventLogError =>
-  new EventLogError('invalid', `the connection string of EventStoreDB cannot be used: ${reason}`);

@@ -22,7 +22,7 @@ import { LogSubscription } from './log-subscription.ts';
 import { checkLog } from './start-check.ts';
 
 export interface EventStoreDbOptions {
-  /** `esdb://` or `esdb+discover://`, with hosts, TLS, credentials and node preference. Never told in an error. */
+  /** `esdb://`, or `esdb+discover://` for a DNS name, with hosts, TLS, credentials, node preference. Never told in an error. */
   readonly connectionString: string;
   readonly logger?: Logger;
   /** Categories of the streams that are the ledger's: names up to the first hyphen. */

@@ -50,6 +50,8 @@ export const EVENTSTOREDB_LIMITS = Object.freeze({
   bufferedBytesMax: 4 * MEBI,
   /** Turns of the event loop for which a batch is gathered, while each brings more. */
   gatherTurnsMax: 8,
+  /** How long one of several seeds is waited for, unless the connection string says. */
+  seedAnswerSeconds: 2,
   /** How often one call is sent on to another node that is said to lead. */
   leaderHopsMax: 2,
   /** The client's own turning away from a channel that failed. */
@@ -67,6 +69,10 @@ export const EVENTSTOREDB_LIMITS = Object.freeze({
 
 assert(LIMITS.appendBytesMax <= EVENTSTOREDB_LIMITS.appendsWaitingCharsMax, 'the largest append can wait');
 assert(LIMITS.eventBytesMax <= EVENTSTOREDB_LIMITS.bufferedBytesMax, 'the largest event can be held');
+assert(
+  2 * EVENTSTOREDB_LIMITS.seedAnswerSeconds * 1_000 < DEFAULT_DEADLINES.connectMs,
+  'two of three seeds may be mute',
+);
 assert(DEFAULT_DEADLINES.backoffMs < DEFAULT_DEADLINES.backoffMaxMs, 'a back-off grows to its bound');
 assert(
   DEFAULT_DEADLINES.appendMs + DEFAULT_DEADLINES.appendTurnMs <= DEFAULT_DEADLINES.closeMs,

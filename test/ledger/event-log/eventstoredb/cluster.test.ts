@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { type FakeEventStore, startFakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
@@ -31,6 +33,18 @@ function lead(leader: FakeEventStore, follower: FakeEventStore): void {
   for (const node of [leader, follower]) node.gossip.members = members;
   leader.faults.leader = null;
   follower.faults.leader = { host, port: leader.port };
+}
+
+/** A port of a machine that stands still: connections are accepted, and nothing is ever answered. */
+async function muteSeed(): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
 }
 
 describe('a cluster', () => {
@@ -72,6 +86,30 @@ describe('a cluster', () => {
     await written(log, newStream(), NO_STREAM, events(1));
     expect(second.calls.list('Append').length).toBeGreaterThan(0);
     expect(await log.headPosition()).not.toBeNull();
+  });
+
+  it.each([
+    ['esdb', 'down'],
+    ['esdb+discover', 'down'],
+    ['esdb+discover', 'mute'],
+  ])('is found by %s:// with several hosts of which the first is %s, at the start and while running', async (...of) => {
+    const [scheme, state] = of;
+    const [first, second] = await startCluster();
+    const mute = await muteSeed();
+    const hosts = `127.0.0.1:${state === 'mute' ? mute : first.port},127.0.0.1:${second.port}`;
+    lead(second, first);
+    if (state === 'down') await first.kill();
+    const log = await open({ connectionString: `${scheme}://${hosts}?tls=false` });
+    expect(await log.startFaults).toEqual([]);
+    await written(log, newStream(), NO_STREAM, events(1));
+    // The connections are lost, and the cluster has to be found again.
+    await second.restart();
+    const stream = newStream();
+    const proposed = events(1);
+    const isDone = (work: Promise<unknown>): Promise<boolean> => work.then(Boolean, () => false);
+    await expect.poll(() => isDone(written(log, stream, NO_STREAM, proposed))).toBe(true);
+    await expect.poll(() => isDone(collect(log.readStream(stream)))).toBe(true);
+    expect(await collect(log.readStream(stream))).toHaveLength(1);
   });
 
   it('of which no node answers fails calls as unavailable, and no process', async () => {

@@ -1,0 +1,46 @@
+import { EventStoreDBClient } from '@eventstore/db-client';
+import { EventLogError } from '../../../contracts/event-log.ts';
+import { EVENTSTOREDB_LIMITS } from './limits.ts';
+
+/**
+ * The client of a connection string. Several hosts are seeds, whichever scheme stands before them: each is asked for the
+ * cluster's nodes until one tells them. The client itself does so for `esdb://a,b,c` alone; of `esdb+discover://a,b,c` it
+ * takes the first host, which is for one name with many addresses, and finds nothing while that host is away.
+ * @throws EventLogError `invalid` when the connection string is none; it is not told, for it may hold a password
+ */
+export function clientOf(connectionString: string): EventStoreDBClient {
+  if (hasLooseCredentials(connectionString))
+    throw unusable('before the host stands user:password@, where an @ or : of theirs is written as %40 or %3A');
+  try {
+    return EventStoreDBClient.connectionString(withSeeds(connectionString.trim()));
+  } catch (error) {
+    // The client's parser repeats what it did not expect, which may be a part of a password, and its error carries the
+    // whole string: neither goes on.
+    const isCertificate = error instanceof Error && /^(Failed to load certificate|userCertFile )/.test(error.message);
+    throw unusable(isCertificate ? error.message : 'expected esdb://user:password@host:2113?tls=true');
+  }
+}
+
+/** The client cuts a password at a colon, and takes what follows a first @ for a host, which errors then tell. */
+function hasLooseCredentials(connectionString: string): boolean {
+  const [credentials = '', ...hosts] = authorityOf(connectionString).split('@');
+  return hosts.length > 1 || (hosts.length === 1 && credentials.split(':').length !== 2);
+}
+
+function withSeeds(connectionString: string): string {
+  const hosts = (authorityOf(connectionString).split('@').at(-1) ?? '').split(',').filter((host) => host !== '');
+  if (hosts.length < 2) return connectionString;
+  const seeded = connectionString.replace(/^esdb\+discover:/, 'esdb:');
+  if (/[?&]gossip[_-]?timeout=/i.test(seeded)) return seeded;
+  // By itself the client waits for a seed that accepts and does not answer as long as a call waits for a server.
+  return `${seeded}${seeded.includes('?') ? '&' : '?'}gossipTimeout=${EVENTSTOREDB_LIMITS.seedAnswerSeconds}`;
+}
+
+/** What stands between the scheme and the settings: credentials and hosts. */
+function authorityOf(connectionString: string): string {
+  const [authority = ''] = connectionString.replace(/^[^:]*:\/*/, '').split('?');
+  return authority;
+}
+
+const unusable = (reason: string): EventLogError =>
+  new EventLogError('invalid', `the connection string of EventStoreDB cannot be used: ${reason}`);
