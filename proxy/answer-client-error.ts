@@ -1,5 +1,6 @@
 import { errorEnvelope } from '../contracts/errors.ts';
 import type { RequestId } from '../contracts/ids.ts';
+import { makeLast } from './connections/last-answer.ts';
 
 export interface RawSocket {
   readonly writable: boolean;
@@ -14,8 +15,6 @@ interface AnswerUnderWay {
   /** `complete` when the request has come to its end. */
   readonly req: { readonly complete: boolean };
   shouldKeepAlive: boolean;
-  /** Node's own mark of the last answer on a connection: it closes it behind that, and gives it to no other. */
-  _last: boolean;
 }
 
 const CLIENT_ERRORS: ReadonlyMap<string | undefined, string> = new Map([
@@ -42,8 +41,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: RawSocke
     return;
   }
   if (underWay?.req.complete === true) {
-    underWay.shouldKeepAlive = false;
-    underWay._last = true;
+    makeLast(underWay);
     return;
   }
   // Nothing may be written into an answer that has begun.

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LIMITS } from '../contracts/limits.ts';
 import { dropUnparsed } from './connections/drop-unparsed.ts';
+import { makeLast } from './connections/last-answer.ts';
 import { Crumbs } from './request-body/crumbs.ts';
 
 export interface RestBounds {
@@ -34,11 +35,22 @@ function mayHaveMore({ raw, headers }: FastifyRequest): boolean {
 
 /**
  * An answer that waits for those before it is not out. Until it is, the body is dropped as it comes, and the connection, which
- * others have, is not cut for it.
+ * others have, is not cut for it; past the bound of bytes, or where it comes in crumbs, it is parsed no more, and this answer is the last.
  */
 function readOnInTurn(request: IncomingMessage, response: ServerResponse, bounds: RestBounds): void {
-  request.resume();
+  const { socket } = request;
+  const crumbs = new Crumbs();
+  let bytes = 0;
+  const look = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (!crumbs.add(chunk.length) && bytes <= bounds.bytesMax) return;
+    request.off('data', look);
+    makeLast(response);
+    dropUnparsed(socket);
+  };
+  request.on('data', look);
   response.once('socket', () => {
+    request.off('data', look);
     if (!request.complete) readOn(request, bounds);
   });
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { LIMITS } from '../../contracts/limits.ts';
 import { dropUnparsed } from './drop-unparsed.ts';
+import { makeLast } from './last-answer.ts';
 
 /**
  * Bounds how many requests one connection may send before it has the answers to those before (pipelining). What waits costs
@@ -40,7 +41,7 @@ export function boundWaiting(app: FastifyInstance): void {
 class Line {
   readonly #socket: Socket;
   #waiting = 0;
-  #last: LastAnswer | null = null;
+  #last: ServerResponse | null = null;
   #isClosed = false;
 
   constructor(socket: Socket) {
@@ -52,7 +53,7 @@ class Line {
     if (this.#waiting === LIMITS.requestsInTurnMax) this.#close();
     if (this.#isClosed) return false;
     this.#waiting++;
-    this.#last = response as LastAnswer;
+    this.#last = response;
     return true;
   }
 
@@ -63,13 +64,7 @@ class Line {
   #close(): void {
     if (this.#isClosed || this.#last === null) return;
     this.#isClosed = true;
-    this.#last.shouldKeepAlive = false;
-    this.#last._last = true;
+    makeLast(this.#last);
     dropUnparsed(this.#socket);
   }
-}
-
-/** As in answer-client-error.ts: Node's own mark of the last answer on a connection, behind which it closes it. */
-interface LastAnswer extends ServerResponse {
-  _last: boolean;
 }

@@ -101,8 +101,8 @@ export class BodyThreads {
     const { promise, resolve, reject } = Promise.withResolvers<BodyResult<T>>();
     if (this.#isClosed) reject(new BodyNotReadError('the gateway is shutting down'));
     else if (this.#waiting.sizeOf(asker.share) >= WAITING_OF_ONE_MAX)
-      reject(new BodyNotReadError('too many long bodies of this account wait to be read', { isOfShare: true }));
-    else if (this.#waiting.size >= WAITING_MAX) reject(new BodyNotReadError('too many long bodies wait to be read'));
+      reject(new BodyNotReadError(`${WAITING_OF_ONE_MAX} long ones of this account wait already`, { isOfShare: true }));
+    else if (this.#waiting.size >= WAITING_MAX) reject(new BodyNotReadError(`${WAITING_MAX} long ones wait already`));
     else {
       const resolveAny = (result: BodyResult<unknown>): void => resolve(result as BodyResult<T>);
       this.#waiting.add(asker.share, { task, pieces, asker, resolve: resolveAny, reject });

@@ -24,9 +24,12 @@ export const SHORT_CHUNKS_MAX = 4_096;
 /** Threads that read long bodies: with more, hostile ones would take the cores of those that serve. */
 export const THREADS_MAX = 2;
 /** Bodies that wait for a thread. Their bytes have a bound of their own (`bodies.maxBytes`). */
-export const WAITING_MAX = 1_024;
-/** Of those, of one account: the others' long bodies find a place, however many one has under way. */
-export const WAITING_OF_ONE_MAX = 128;
+export const WAITING_MAX = 16_384;
+/**
+ * Of those, of one account: the others' long bodies find a place, however many one has under way. Far above what an account
+ * may usually have under way at once (`concurrentRequests`), which is told as its limit; accounts take turns besides.
+ */
+export const WAITING_OF_ONE_MAX = 4_096;
 /** A thread that has not read a body within this time is ended, and another takes its place. */
 export const READING_MS_MAX = 60_000;
 /** A thread that had nothing to do for so long is ended: the memory of what it has read goes with it. */

@@ -107,6 +107,26 @@ describe('a client that goes on sending when it has its answer', () => {
     expect(statusesOf(received)).toEqual(['400', '200', '400']);
   });
 
+  it.each([
+    ['in crumbs', () => '1\r\nx\r\n'.repeat(5_000)],
+    ['past the bound', () => `10000\r\n${'x'.repeat(65_536)}\r\n`.repeat(17)],
+  ])('behind another request is parsed no more %s, and has the last answer', async (_how, rest) => {
+    await ask({ bytesMax: MIB, ms: NEVER_MS }, 'content-length: 0\r\n');
+    client.write('POST /late HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n');
+    client.write(`POST /refused HTTP/1.1\r\nhost: x\r\n${endless}\r\n`);
+    const before = client.bytesWritten;
+    client.write(rest());
+    await expect.poll(() => connection.bytesRead).toBe(client.bytesWritten);
+    expect(client.bytesWritten).toBeGreaterThan(before);
+    // It would be its end, and a request behind it.
+    client.write('0\r\n\r\nPOST /refused HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n');
+    await expect.poll(() => connection.bytesRead).toBe(client.bytesWritten);
+    late.resolve();
+    await once(client, 'end');
+    client.end();
+    expect(statusesOf(received)).toEqual(['400', '200', '400']);
+  });
+
   /** The gateway's side of the connection, which ends whatever the client does. */
   const closed = () => once(connection, 'close');
 

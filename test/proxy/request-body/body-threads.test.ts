@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
 import { BodyNotReadError, BodyThreads } from '../../../proxy/request-body/body-threads.ts';
 import { READ_AT_ONCE_BYTES_MAX, THREADS_MAX, WAITING_OF_ONE_MAX } from '../../../proxy/request-body/limits.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
@@ -104,6 +105,11 @@ describe('reading a body in another thread', () => {
     await Promise.all(read);
     expect(refused.length).toBeLessThan(THREADS_MAX);
     await expect(ask('hostile')).resolves.toMatchObject({ value: { type: 'facts' } });
+  });
+
+  it('lets as many wait as an account may usually have under way at once', () => {
+    const { concurrentRequests } = rateLimitsSchema.parse({}).paid;
+    expect(WAITING_OF_ONE_MAX).toBeGreaterThan(concurrentRequests);
   });
 
   it('leaves out what nobody waits for any more, and what is closed', async () => {

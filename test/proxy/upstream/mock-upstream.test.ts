@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
 import { BodyThreads } from '../../../proxy/request-body/body-threads.ts';
-import { WAITING_OF_ONE_MAX } from '../../../proxy/request-body/limits.ts';
+import { READ_AT_ONCE_VALUES_MAX, WAITING_OF_ONE_MAX } from '../../../proxy/request-body/limits.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { MockUpstream } from '../../../proxy/upstream/mock-upstream.ts';
 import type { UpstreamError } from '../../../proxy/upstream/upstream.ts';
@@ -9,16 +9,18 @@ import type { UpstreamError } from '../../../proxy/upstream/upstream.ts';
 const threads = new BodyThreads();
 afterEach(() => threads.close());
 
+/** In values, not in bytes: a thread reads it, too. */
 const LONG = JSON.stringify({
   model: 'svc-mock',
   max_tokens: 1,
-  messages: [{ role: 'user', content: 'x'.repeat(100_000) }],
+  messages: [{ role: 'user', content: 'hello' }],
+  unknown: Array(READ_AT_ONCE_VALUES_MAX + 1).fill(0),
 });
 
 /** What a call with a long body is told, and how it is taken back. */
 function ask(mock: MockUpstream, account: string) {
   const { promise: told, resolve } = Promise.withResolvers<number | UpstreamError>();
-  const body = new RequestBytes([Buffer.from(LONG.slice(0, 70_000)), Buffer.from(LONG.slice(70_000))]);
+  const body = new RequestBytes([Buffer.from(LONG)]);
   const leave = mock.send(
     { path: '/v1/messages', body, accountId: accountId(account), version: null, beta: null },
     {
