@@ -26,7 +26,7 @@ interface AccountingParts {
   readonly epoch: () => number | null;
   readonly journal: Journal;
   readonly holds: Holds;
-  readonly settlement: Settlement;
+  readonly settlement: Pick<Settlement, 'submit'>;
   readonly counts: RequestCounts;
   /** Whether all credit may be another process's by now, which holds nothing for what this one has under way. */
   readonly mayBeSpentElsewhere: () => boolean;
@@ -44,7 +44,7 @@ export class RequestAccounting {
   readonly #epoch: () => number | null;
   readonly #journal: Journal;
   readonly #holds: Holds;
-  readonly #settlement: Settlement;
+  readonly #settlement: Pick<Settlement, 'submit'>;
   readonly #counts: RequestCounts;
   readonly #mayBeSpentElsewhere: () => boolean;
   readonly #passed: TimePassed;

@@ -167,7 +167,7 @@ export class MessageRelay {
     this.#passPieces();
     this.#meter?.end();
     if (this.#meter?.complete === true) this.#conclude();
-    else if (this.#phase === 'relaying' && this.#heldBack.isForLongLately) this.#dropClient();
+    else if (this.#heldBack.isForLongLately) this.#dropClient();
     else this.#breakOff('the gateway is shutting down');
     this.#control?.abort();
   }

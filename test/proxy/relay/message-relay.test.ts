@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest';
+import { REFUSED_BODY_BYTES_MAX } from '../../../proxy/relay/limits.ts';
+import type { UpstreamErrorKind } from '../../../proxy/upstream/upstream.ts';
+import { text } from '../../upstream/content.ts';
+import { message } from '../../upstream/message.ts';
+import { streamEvents } from '../../upstream/stream-events.ts';
+import { CLIENT_STALL_MS, JSON_HEAD, type RelayScene, relayScene, STREAM_HEAD } from './relay-scene.ts';
+
+/** How a request ends where several ends come together, whichever of them is told first. */
+const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+const events = streamEvents({ tokens, blocks: [text('one ', 'two')] });
+const whole = Buffer.concat(events);
+const part = Buffer.concat(events.slice(0, 4));
+/** More than a connection takes before it holds back. */
+const long = Buffer.concat([part, Buffer.from(`: ${'x'.repeat(200_000)}\n\n`)]);
+const broken = (kind: UpstreamErrorKind = 'reset') => ({ kind, message: 'socket hang up' });
+
+/** As where no upstream has answered at all: the client may try again. */
+const NO_ANSWER = /^HTTP\/1\.1 502 .*"the model did not answer; try again"/s;
+
+/** What was passed on has been written, and what ends durably is. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Its client takes nothing of what has come, for so long. */
+async function heldBack(heldMs: number, bytes = long): Promise<RelayScene> {
+  const scene = relayScene();
+  scene.upstream.onHead(200, STREAM_HEAD);
+  await turn();
+  scene.client.holdBack();
+  scene.upstream.onData(bytes);
+  await turn();
+  expect(scene.asked).toEqual(['pause']);
+  scene.clock.nowMs += heldMs;
+  return scene;
+}
+
+describe('an upstream that breaks off', () => {
+  it('together with the last bytes of the answer has ended it: they are passed on and metered before that', async () => {
+    const scene = relayScene();
+    scene.upstream.onHead(200, STREAM_HEAD);
+    scene.upstream.onData(whole);
+    scene.upstream.onError(broken());
+    await turn();
+    expect(scene.usages).toMatchObject([{ outcome: 'completed', source: 'reported', tokens }]);
+    expect(scene.client.received).toContain('message_stop');
+    expect(scene.client.received).not.toContain('event: error');
+  });
+
+  it('behind an answer that is complete has ended it, though its client holds that back', async () => {
+    const scene = await heldBack(CLIENT_STALL_MS, Buffer.concat([long, ...events.slice(4)]));
+    scene.upstream.onError(broken());
+    await turn();
+    expect(scene.usages).toMatchObject([{ outcome: 'completed', source: 'reported', tokens }]);
+    scene.client.readOn();
+    await turn();
+    expect(scene.client.response.writableFinished).toBe(true);
+    expect(scene.client.received).toContain('message_stop');
+  });
+
+  it('behind a Message that is whole has ended it: its client gets it', async () => {
+    const scene = relayScene({ isStream: false });
+    const body = JSON.stringify(message({ tokens }));
+    scene.upstream.onHead(200, JSON_HEAD);
+    scene.upstream.onData(Buffer.from(body));
+    scene.upstream.onError(broken());
+    await turn();
+    expect(scene.usages).toMatchObject([{ outcome: 'completed', source: 'reported', tokens }]);
+    expect(scene.client.received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(scene.client.received).toContain(body);
+  });
+
+  it('in the middle of a Message has given none: its client gets an error, and nothing is charged', async () => {
+    const scene = relayScene({ isStream: false });
+    scene.upstream.onHead(200, JSON_HEAD);
+    scene.upstream.onData(Buffer.from(JSON.stringify(message({ tokens })).slice(0, -20)));
+    scene.upstream.onError(broken());
+    await turn();
+    expect(scene.usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
+    expect(scene.client.received).toMatch(NO_ANSWER);
+  });
+
+  it.each([
+    ['while its client holds it back has done so because of that', 0, 'client_disconnected', true],
+    ['once its client has read on has done so by itself', null, 'upstream_interrupted', false],
+  ] as const)('%s', async (_how, heldMs, outcome, billable) => {
+    const scene = await heldBack(heldMs ?? 0);
+    if (heldMs === null) {
+      scene.client.readOn();
+      await turn();
+      expect(scene.asked).toEqual(['pause', 'resume']);
+    }
+    scene.upstream.onError(broken());
+    await turn();
+    expect(scene.usages).toMatchObject([{ outcome, billable }]);
+    expect(scene.client.received.includes('event: error')).toBe(!billable);
+  });
+
+  it('in the middle of a refusal has refused, and is told as what it is', async () => {
+    const scene = relayScene();
+    scene.upstream.onHead(400, JSON_HEAD);
+    scene.upstream.onData(Buffer.from('{"type":"error"'));
+    scene.upstream.onError(broken());
+    await turn();
+    expect(scene.usages).toMatchObject([{ outcome: 'upstream_refused', billable: false }]);
+    expect(scene.client.received).toMatch(NO_ANSWER);
+  });
+
+  it('together with a refusal too long to be passed on is answered once', async () => {
+    const scene = relayScene();
+    scene.upstream.onHead(400, JSON_HEAD);
+    scene.upstream.onData(Buffer.alloc(REFUSED_BODY_BYTES_MAX + 1, 'x'));
+    expect(() => scene.upstream.onError(broken())).not.toThrow();
+    await turn();
+    expect(scene.usages).toMatchObject([{ outcome: 'upstream_refused', billable: false }]);
+    expect(scene.client.received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400']);
+  });
+
+  it.each([
+    ['within its time', 'timeout', 'client_disconnected'],
+    ['within its total time', 'overdue', 'client_disconnected'],
+    ['but is reset', 'reset', 'upstream_refused'],
+  ] as const)('before its head, not answering %s, ends a call whose client has left', async (_how, kind, outcome) => {
+    const scene = relayScene({ onClientDisconnect: 'drain' });
+    scene.relay.clientLeft();
+    expect(scene.usages).toEqual([]);
+    scene.upstream.onError(broken(kind));
+    expect(scene.usages).toMatchObject([{ outcome }]);
+    expect(scene.underWay()).toBe(0);
+  });
+});
+
+describe('the gateway, when it stops', () => {
+  it.each([
+    ['for long is the cause: it has left', CLIENT_STALL_MS / 2, 'client_disconnected'],
+    ['for a moment is not: the answer breaks off', CLIENT_STALL_MS / 2 - 1, 'upstream_interrupted'],
+  ])('cuts an answer, and a client that has held it back %s', async (_how, heldMs, outcome) => {
+    const scene = await heldBack(heldMs);
+    scene.relay.cut();
+    expect(scene.usages).toMatchObject([{ outcome, billable: outcome === 'client_disconnected' }]);
+    expect(scene.asked).toContain('abort');
+    expect(scene.client.response.destroyed).toBe(outcome === 'client_disconnected');
+    expect(scene.underWay()).toBe(0);
+  });
+
+  it('cuts a call that has no head yet, whoever held back what', async () => {
+    const scene = relayScene();
+    scene.relay.cut();
+    await turn();
+    expect(scene.usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
+    expect(scene.client.received).toMatch(/^HTTP\/1\.1 502 .*the gateway is shutting down/s);
+  });
+
+  it('lets an answer that is complete be complete', async () => {
+    const scene = relayScene();
+    scene.upstream.onHead(200, STREAM_HEAD);
+    scene.upstream.onData(whole);
+    scene.relay.cut();
+    await turn();
+    expect(scene.usages).toMatchObject([{ outcome: 'completed', tokens }]);
+  });
+});
+
+describe('an ending that cannot be judged', () => {
+  it('is one of which nothing is known but how it came: the request is ended, and the fault is told', () => {
+    const scene = relayScene({ bytesAtEnd: Buffer.from('{') });
+    scene.relay.clientLeft();
+    const none = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+    expect(scene.usages).toMatchObject([{ outcome: 'client_disconnected', source: 'estimated', tokens: none }]);
+    expect(scene.finished).toHaveLength(1);
+    expect(scene.logLines.filter((line) => line.includes('could not be metered'))).toHaveLength(1);
+    expect(scene.underWay()).toBe(0);
+  });
+});

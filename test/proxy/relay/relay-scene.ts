@@ -1,0 +1,259 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import pino from 'pino';
+import { catalogFileSchema } from '../../../contracts/catalog.ts';
+import type { UsageRecorded } from '../../../contracts/events.ts';
+import { accountId, keyId, requestId } from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
+import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
+import { decideCatalog } from '../../../ledger/catalog/publish-catalog.ts';
+import type { Journal } from '../../../ledger/journal/journal.ts';
+import { Holds } from '../../../proxy/admission/holds.ts';
+import { termsOf } from '../../../proxy/admission/terms.ts';
+import type { Caller } from '../../../proxy/authenticate.ts';
+import { TimePassed } from '../../../proxy/clock/time-passed.ts';
+import { RequestCounts } from '../../../proxy/metrics/request-counts.ts';
+import { CallerUse } from '../../../proxy/rate-limits/caller-use.ts';
+import { RateTicket } from '../../../proxy/rate-limits/rate-ticket.ts';
+import { ClientAnswer } from '../../../proxy/relay/client-answer.ts';
+import { Drains } from '../../../proxy/relay/drains.ts';
+import { MessageRelay } from '../../../proxy/relay/message-relay.ts';
+import type { RelayedRequest } from '../../../proxy/relay/relayed-request.ts';
+import { RequestAccounting } from '../../../proxy/request-accounting.ts';
+import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
+import { factsOf } from '../../../proxy/request-body/request-facts.ts';
+import type { Upstream, UpstreamHeaders, UpstreamReceiver } from '../../../proxy/upstream/upstream.ts';
+import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
+import { TEST_CATALOG } from '../../gateway/start-gateway.ts';
+import { asking } from '../fixtures/call.ts';
+
+/** A client that takes no byte for half of it holds back for long. */
+export const CLIENT_STALL_MS = 60_000;
+const LIMITS = {
+  requestsPerMinute: 60,
+  inputTokensPerMinute: 1_000_000,
+  outputTokensPerMinute: 1_000_000,
+  concurrentRequests: 3,
+  concurrentStreams: 3,
+  concurrentCounts: 3,
+};
+
+/** One request in its relay, with no network, disk or ledger: the test is its upstream and its client, and moves its clock. */
+export interface RelayScene {
+  readonly clock: { nowMs: number };
+  readonly relay: MessageRelay;
+  readonly client: ClientConnection;
+  /** What it says reaches the relay. */
+  readonly upstream: UpstreamReceiver;
+  /** What the relay has asked of its call, in order. */
+  readonly asked: readonly ('pause' | 'resume' | 'abort')[];
+  /** What is settled. */
+  readonly usages: readonly UsageRecorded[];
+  /** What the journal was told of its end: none where it was abandoned or is open. */
+  readonly finished: readonly string[];
+  readonly logLines: readonly string[];
+  /** Calls under way of its caller. */
+  readonly underWay: () => number;
+}
+
+export interface RelaySceneOptions {
+  readonly isStream?: boolean;
+  /** The request's bytes as they are when it ends; those that it was read from otherwise. */
+  readonly bytesAtEnd?: Buffer;
+  readonly onClientDisconnect?: Upstream['onClientDisconnect'];
+}
+
+export const STREAM_HEAD: UpstreamHeaders = headOf('text/event-stream');
+export const JSON_HEAD: UpstreamHeaders = headOf('application/json');
+
+/** Its call has started. */
+export function relayScene(options: RelaySceneOptions = {}): RelayScene {
+  const { isStream = true, onClientDisconnect = 'cancel' } = options;
+  const clock = { nowMs: Date.parse('2026-11-22T12:00:00Z') };
+  const logLines: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line: string) => logLines.push(line) });
+  const { accounting, usages, finished } = accountingScene(clock, logger);
+  const receivers: UpstreamReceiver[] = [];
+  const upstream: Upstream = {
+    name: 'driven',
+    onClientDisconnect,
+    countsTokens: false,
+    keepsThreads: false,
+    totalMs: 3_600_000,
+    words: NO_SECRETS,
+    waiting: 0,
+    send: (_call, receiver) => {
+      receivers.push(receiver);
+      return () => undefined;
+    },
+    close: async () => undefined,
+  };
+  const underWay = { message: 0, stream: 0, count: 0 };
+  const request = requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd: options.bytesAtEnd });
+  const client = new ClientConnection();
+  const parts = {
+    accounting,
+    drains: new Drains({ max: 1, maxOfAccount: 1, ms: 3_600_000 }),
+    logger,
+    clock: () => clock.nowMs,
+    monotonic: () => clock.nowMs,
+    chargeInterrupted: 'none' as const,
+    clientStallMs: CLIENT_STALL_MS,
+  };
+  const answer = new ClientAnswer(client.response, request.accounted.requestId, request);
+  const relay = new MessageRelay(request, answer, parts, () => undefined);
+  relay.start();
+  const [receiver] = receivers;
+  if (receiver === undefined) throw new Error('the relay calls its upstream when it starts');
+  const asked: ('pause' | 'resume' | 'abort')[] = [];
+  receiver.onStart({
+    pause: () => asked.push('pause'),
+    resume: () => asked.push('resume'),
+    abort: () => asked.push('abort'),
+  });
+  return {
+    clock,
+    relay,
+    client,
+    upstream: receiver,
+    asked,
+    usages,
+    finished,
+    logLines,
+    underWay: () => underWay.message + underWay.stream,
+  };
+}
+
+function accountingScene(clock: RelayScene['clock'], logger: pino.Logger) {
+  const usages: UsageRecorded[] = [];
+  const finished: string[] = [];
+  const journal: Journal = {
+    begin: () => undefined,
+    finish: (_id, text) => void finished.push(text),
+    settle: () => undefined,
+    durable: async () => undefined,
+    bytes: 0,
+    open: 0,
+    obstacle: null,
+    shortage: null,
+    failed: new Promise(() => undefined),
+    close: async () => undefined,
+  };
+  const accounting = new RequestAccounting({
+    epoch: () => null,
+    journal,
+    holds: new Holds(),
+    settlement: { submit: (_account, usage) => void usages.push(usage) },
+    counts: new RequestCounts(),
+    mayBeSpentElsewhere: () => false,
+    passed: new TimePassed(
+      () => clock.nowMs,
+      () => clock.nowMs,
+    ),
+    leasedMs: 3_600_000,
+    logger,
+  });
+  return { accounting, usages, finished };
+}
+
+interface RequestParts {
+  readonly isStream: boolean;
+  readonly clock: RelayScene['clock'];
+  readonly underWay: Record<'message' | 'stream' | 'count', number>;
+  readonly accounting: RequestAccounting;
+  readonly upstream: Upstream;
+  readonly bytesAtEnd: Buffer | undefined;
+}
+
+function requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd }: RequestParts): RelayedRequest {
+  const file = catalogFileSchema.parse(TEST_CATALOG);
+  const models = decideCatalog(EMPTY_CATALOG, file, new Date(clock.nowMs).toISOString())?.models ?? [];
+  const model = models.find(({ id }) => id === 'opal-medium');
+  if (model === undefined) throw new Error('the catalog of the tests has no opal-medium');
+  const terms = termsOf(model, { header: null, saysSpeed: false, unknownBetas: 'drop' });
+  const body = Buffer.from(JSON.stringify(asking(model.id, { stream: isStream })));
+  const facts = factsOf('message', body, null);
+  if ('code' in terms || 'code' in facts) throw new Error('the request of the tests is refused');
+  const { id, version, hash } = terms.rateCard;
+  const accounted = accounting.begin(requestId(`req_${'0'.repeat(32)}`), accountId('acct_1'), terms.rateCard, {
+    accountId: accountId('acct_1'),
+    accountRevision: 0,
+    keyId: keyId('key_1'),
+    model: model.id,
+    upstream: { provider: upstream.name, model: model.id },
+    startedAt: new Date(clock.nowMs).toISOString(),
+    rateCard: { id, version, hash },
+    hold: microUsd(1_000_000n),
+  });
+  const monotonic = (): number => clock.nowMs;
+  const uses = [new CallerUse(LIMITS, clock.nowMs), new CallerUse(LIMITS, clock.nowMs)] as const;
+  const ticket = new RateTicket('message', { caller: {} as Caller, uses, monotonic, underWay });
+  ticket.asked({ isStream, inputTokens: 10 });
+  return {
+    accounted,
+    model,
+    terms,
+    bytes: new RequestBytes([bytesAtEnd ?? body]),
+    facts,
+    room: { take: () => null },
+    maxTokens: facts.maxTokens,
+    isStream,
+    asksForFast: false,
+    mayRunFast: false,
+    inputTokensCounted: null,
+    version: null,
+    deprecation: null,
+    ticket,
+    rateLimitHeaders: () => [],
+    deployments: [{ upstream, model: model.id }],
+    refuseByStanding: () => null,
+  };
+}
+
+/** A client's connection with Node's own answer on it, which takes what comes, or holds it back. */
+export class ClientConnection extends Duplex {
+  readonly response: ServerResponse;
+  readonly #pieces: Buffer[] = [];
+  #holdsBack = false;
+  #goOn: (() => void) | null = null;
+
+  constructor() {
+    super();
+    // Only what a connection has of a stream is asked of it.
+    const socket = this as unknown as Socket;
+    this.response = new ServerResponse(new IncomingMessage(socket));
+    this.response.assignSocket(socket);
+    this.on('error', () => undefined);
+    // As Node's server tells an answer of its connection.
+    this.on('drain', () => this.response.emit('drain'));
+  }
+
+  /** Whole, or cut where `destroyed` is true and `response.writableFinished` is not. */
+  get received(): string {
+    return Buffer.concat(this.#pieces).toString();
+  }
+
+  holdBack(): void {
+    this.#holdsBack = true;
+  }
+
+  readOn(): void {
+    this.#holdsBack = false;
+    this.#goOn?.();
+  }
+
+  override _read(): void {
+    // It sends nothing more.
+  }
+
+  override _write(piece: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#pieces.push(piece);
+    if (this.#holdsBack) this.#goOn = done;
+    else done();
+  }
+}
+
+function headOf(contentType: string): UpstreamHeaders {
+  return { contentType, contentLength: null, contentEncoding: null, requestId: 'req_up', retryAfterS: null };
+}
