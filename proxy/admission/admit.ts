@@ -40,12 +40,12 @@ export function admit(
   parts: GatewayParts,
 ): Admitted | Refusal | Promise<Admitted | Refusal> {
   const { ticket } = incoming;
-  const closed = refuseAll(parts);
-  if (closed !== null) {
-    ticket.turnedAway();
-    return closed;
-  }
   try {
+    const closed = refuseAll(parts);
+    if (closed !== null) {
+      ticket.turnedAway();
+      return closed;
+    }
     const result = admitOpen(incoming, parts);
     return result instanceof Promise
       ? result.then(
