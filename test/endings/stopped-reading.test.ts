@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type PostedMessage, type PostOptions, postMessage, recorded } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
@@ -66,9 +67,13 @@ describe('a client that stops reading', () => {
     expect((await answer.restOrCut()).isCut).toBe(true);
   });
 
-  it('at a provider that cancels pays for what was seen, by its text', async () => {
+  it.each([
+    ['as it is', () => stream(LONG)],
+    // All of it comes in a few packets: what is decoded waits for the client.
+    ['encoded', () => stream([gzipSync(Buffer.concat(LONG))], { 'content-encoding': 'gzip' })],
+  ])('at a provider that cancels pays for what was seen, by its text, where it comes %s', async (_how, answered) => {
     await start({ settings: { clientStallMs: 300 }, provider: { onClientDisconnect: 'cancel' } });
-    upstream.answerWith(stream(LONG));
+    upstream.answerWith(answered());
     const answer = await readNoMore({ maxTokens: 4_000 });
     const { usages } = await usagesReach(1);
     expect(usages).toMatchObject([

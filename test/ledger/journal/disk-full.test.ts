@@ -117,6 +117,40 @@ describe.runIf(canMount)('a disk that is full', () => {
     await journal.close();
   });
 
+  test('lets an old segment stay that it has no room to be emptied into, and lets it go when there is room', async () => {
+    const disk = smallDisk(DISK_KIB);
+    const segmentBytesMax = 64 * KIB;
+    const { journal } = await openJournal({ directory: disk.folder, ...BOUNDS, segmentBytesMax });
+    // Some 14 KiB of the first segment are needed on, and the rest of it is not.
+    const longest = JSON.stringify('x'.repeat(TEXT_BYTES_MAX - 2_048));
+    journal.begin(idOf(0), longest);
+    let begun = 1;
+    const beginOne = (): void => {
+      journal.begin(idOf(begun), startOf(begun));
+      journal.settle([idOf(begun++)]);
+    };
+    while (journal.bytes < segmentBytesMax - KIB) beginOne();
+    const segments = (): string[] => readdirSync(disk.folder).filter((name) => name.endsWith('.journal'));
+    const [oldest = ''] = segments();
+    disk.leaveFree(4 * KIB);
+    // A page is left: the next segment begins on it, and what begins now stands there.
+    for (let times = 0; times < 15; times++) beginOne();
+    expect(segments()).toHaveLength(2);
+    expect(segments()).toContain(oldest);
+    expect(journal.obstacle).toBe(null);
+    disk.clear();
+    while (segments().includes(oldest)) {
+      beginOne();
+      await journal.durable();
+      expect(begun).toBeLessThan(10_000);
+    }
+    await journal.close();
+    const { journal: again, recovered, damaged } = await openJournal({ directory: disk.folder, ...BOUNDS });
+    expect(damaged).toEqual([]);
+    expect(recovered).toEqual([{ requestId: idOf(0), start: longest, finished: null }]);
+    await again.close();
+  });
+
   test('is no hindrance to a start: what the last run left is handed over, and nothing begins before there is room', async () => {
     const disk = smallDisk(DISK_KIB);
     const first = await openJournal({ directory: disk.folder, ...BOUNDS });

@@ -124,11 +124,11 @@ describe('the connection of requests that wait, alone', () => {
   let socket: Socket;
   /** The same connection as the server has it. */
   let served: Socket;
-  let seen: { parsed: number; longAnswered: number; heldLeft: number };
+  let seen: { parsed: number; longAnswered: number; posted: number; heldLeft: number };
 
   beforeEach(async () => {
     // Its own, for a connection's end may be told when the next test has begun.
-    const counts = { parsed: 0, longAnswered: 0, heldLeft: 0 };
+    const counts = { parsed: 0, longAnswered: 0, posted: 0, heldLeft: 0 };
     seen = counts;
     const { promise, resolve } = Promise.withResolvers<void>();
     letGo = resolve;
@@ -148,7 +148,10 @@ describe('the connection of requests that wait, alone', () => {
       counts.longAnswered++;
       return LONG;
     });
-    app.post('/v1/messages', async (_request, reply) => reply.code(401).send('who?'));
+    app.post('/v1/messages', async (_request, reply) => {
+      counts.posted++;
+      return reply.code(401).send('who?');
+    });
     url = await app.listen({ port: 0, host: '127.0.0.1' });
     const connected = once(app.server, 'connection');
     socket = await openSocket(url);
@@ -205,6 +208,12 @@ describe('the connection of requests that wait, alone', () => {
     expect(seen.heldLeft).toBe(0);
     letGo();
     await expect.poll(() => seen.longAnswered).toBe(WAITING_MAX);
+  });
+
+  it('takes up what has a body before its turn, so that it is read and the connection with it', async () => {
+    socket.write(held + refused);
+    await expect.poll(() => seen.posted).toBe(1);
+    expect(seen.heldLeft).toBe(0);
   });
 
   it('is closed behind the last answer, also where that was given before the bound was met', async () => {

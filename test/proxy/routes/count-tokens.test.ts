@@ -100,6 +100,13 @@ describe('an upstream that does not count', () => {
     expect(answered.headers).not.toHaveProperty('x-ratelimit-limit');
   });
 
+  it('passes its 400 on with what the gateway has to say of the model, and of the limits', async () => {
+    upstream.answerWith(failure(400));
+    const { status, headers } = await count({ model: 'opal-old' });
+    expect([status, headers['x-svc-deprecation']]).toEqual([400, 'sunset=2099-12-31; replacement=opal-medium']);
+    expect(headers['anthropic-ratelimit-requests-limit']).toMatch(/^\d+$/);
+  });
+
   it.each([401, 403])(
     "says %s: it is the gateway's fault, an estimate for the caller, with an error in the log",
     async (status) => {
@@ -120,6 +127,7 @@ describe('an upstream that does not count', () => {
     ['529', failure(529)],
     ['a redirect', failure(302, {}, { location: 'https://elsewhere.example' })],
     ['nothing and resets', [reset]],
+    ['400, encoded in a way that is not known', failure(400, {}, { 'content-encoding': 'zstd' })],
     ['a page', json('<html>', { headers: { 'content-type': 'text/html' } })],
     ['a count that is none', json({ input_tokens: '12' })],
     ['a count without end', json(`{"input_tokens":${'1'.repeat(2 * 1024 * 1024)}}`)],

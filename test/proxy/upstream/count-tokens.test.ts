@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { accountId } from '../../../contracts/ids.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
+import { CallingClient } from '../../../proxy/calling-client.ts';
+import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
+import { factsOf } from '../../../proxy/request-body/request-facts.ts';
+import { type CountResult, countUpstream } from '../../../proxy/upstream/count-tokens.ts';
+import type { Upstream, UpstreamReceiver } from '../../../proxy/upstream/upstream.ts';
+import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
+import { ClientConnection } from '../relay/relay-scene.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A count that has been asked for, by an upstream that the test drives. */
+function asked() {
+  const told: string[] = [];
+  const receivers: UpstreamReceiver[] = [];
+  const upstream: Upstream = {
+    name: 'driven',
+    onClientDisconnect: 'cancel',
+    countsTokens: true,
+    keepsThreads: false,
+    totalMs: LIMITS.requestTotalMs,
+    words: NO_SECRETS,
+    waiting: 0,
+    send: (_call, receiver) => {
+      receivers.push(receiver);
+      return () => told.push('left the queue');
+    },
+    close: async () => undefined,
+  };
+  const { response } = new ClientConnection();
+  const body = Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hello' }] }));
+  const facts = factsOf('count', body, null);
+  if ('code' in facts) throw new Error(facts.message);
+  const count = {
+    bytes: new RequestBytes([body]),
+    facts,
+    accountId: accountId('acct_1'),
+    client: new CallingClient(response),
+    version: null,
+    beta: null,
+  };
+  const results: CountResult[] = [];
+  void countUpstream({ upstream, model: 'm' }, count).then((result) => results.push(result));
+  const [receiver] = receivers;
+  if (receiver === undefined) throw new Error('an upstream is asked at once');
+  const control = { pause: () => undefined, resume: () => undefined, abort: () => told.push('aborted') };
+  return { receiver, control, response, results, told };
+}
+
+const IN_TIME = { type: 'failed', error: { kind: 'timeout', message: 'no count in time' } };
+const HEAD = { contentType: 'application/json', contentLength: null, contentEncoding: null, requestId: null };
+
+describe('a count', () => {
+  it.each([
+    ['that has begun to be answered', true],
+    ['that still waits for a connection', false],
+  ])('is waited for for 30 s and no longer, and what is under way of it ends: one %s', async (_how, hasBegun) => {
+    const { receiver, control, results, told } = asked();
+    if (hasBegun) {
+      receiver.onStart(control);
+      receiver.onHead(200, { ...HEAD, retryAfterS: null });
+      receiver.onData(Buffer.from('{"input_'));
+    }
+    await vi.advanceTimersByTimeAsync(29_999);
+    expect([results, told]).toEqual([[], []]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(results).toEqual([IN_TIME]);
+    expect(told).toEqual(['left the queue', ...(hasBegun ? ['aborted'] : [])]);
+  });
+
+  it('that has its connection only when its time is over is never sent', async () => {
+    const { receiver, control, results, told } = asked();
+    await vi.advanceTimersByTimeAsync(30_000);
+    receiver.onStart(control);
+    expect([results.length, told.at(-1)]).toEqual([1, 'aborted']);
+  });
+
+  it.each([
+    ['answered', (receiver: UpstreamReceiver) => receiver.onEnd()],
+    ['failed', (receiver: UpstreamReceiver) => receiver.onError({ kind: 'reset', message: 'socket hang up' })],
+  ])('that has %s waits for nothing more', async (_how, end) => {
+    const { receiver, control, response, results } = asked();
+    receiver.onStart(control);
+    receiver.onHead(200, { ...HEAD, retryAfterS: null });
+    receiver.onData(Buffer.from('{"input_tokens":7}'));
+    end(receiver);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(response.listenerCount('close')).toBe(0);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(results).toHaveLength(1);
+    expect(results).not.toContainEqual(IN_TIME);
+  });
+});
