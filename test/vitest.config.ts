@@ -10,7 +10,8 @@ export default defineConfig({
     // Many files wait for processes, sockets and brokers rather than compute.
     maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
-    globalSetup: ['test/temporary-folders.ts'],
+    // The first also removes what the others' brokers leave: it ends last.
+    globalSetup: ['test/temporary-folders.ts', 'test/kafka/shared-broker.ts'],
     // Bounds against what never ends, long against a machine that is busy: no test depends on how fast it runs.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -1,6 +1,7 @@
 import type { Subscription } from '../../contracts/event-log.ts';
 import { BackOff } from './back-off.ts';
 import { type FeedSession, HandlingError } from './feed-session.ts';
+import { whileItPasses } from './while-it-passes.ts';
 
 export interface ReadingOptions {
   /** Opens a session and resolves when it has its partitions; what it has opened by then it closes when it throws. */
@@ -46,7 +47,7 @@ export class FeedReading implements Subscription {
     const close = (): void => closed.resolve(null);
     signal.addEventListener('abort', close, { once: true });
     try {
-      session = await this.#options.open(signal);
+      session = await whileItPasses(() => this.#options.open(signal), signal);
       backOff.reset();
       return await Promise.race([session.lost, signal.aborted ? null : closed.promise]);
     } catch (error) {

@@ -1,9 +1,9 @@
-import { createRequire } from 'node:module';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { KafkaConfiguration } from '../../contracts/configuration.ts';
+import { mendKafkajs } from './kafkajs-internals.ts';
 import { FEED_LIMITS } from './limits.ts';
 
 /** Where the feed is: the section `kafka` of the configuration, as far as a reader needs it. */
@@ -22,7 +22,7 @@ export interface KafkaClientOptions {
  * (it asks only those brokers again that have not answered), and they would outlast every bound of ours.
  */
 export function kafkaClient(options: KafkaClientOptions): KafkaClient {
-  stopIdleTimers();
+  mendKafkajs();
   return new KafkaClient(options);
 }
 
@@ -78,27 +78,4 @@ function saslOf({ mechanism, username, password }: NonNullable<FeedKafka['sasl']
     default:
       throw new TypeError(`no SASL mechanism ${mechanism}`);
   }
-}
-
-interface RequestQueue {
-  readonly pending: readonly unknown[];
-  scheduleCheckPendingRequests(): void;
-}
-
-let isPatched = false;
-
-/**
- * kafkajs 2.2.4 looks for waiting requests with a timer that sets itself again every millisecond, for ever, on every
- * connection, and whose delay is negative, which Node 24 warns of on the console. Where nothing waits there is nothing
- * to look for: whatever is put in the queue later sets the timer itself.
- */
-function stopIdleTimers(): void {
-  if (isPatched) return;
-  isPatched = true;
-  const load = createRequire(import.meta.url);
-  const { prototype } = load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
-  const schedule = prototype.scheduleCheckPendingRequests;
-  prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
-    if (this.pending.length > 0) schedule.call(this);
-  };
 }

@@ -11,6 +11,9 @@ export const FEED_LIMITS = Object.freeze({
   keepAliveMs: 60_000,
   backOffMs: 100,
   backOffMaxMs: 10_000,
+  /** A cluster that is busy with itself (a new leader, a new topic) is asked again after this, for so long in all. */
+  passingPauseMs: 200,
+  passingMs: 10_000,
 
   /** A fetch is answered after this, also where there is nothing new; so it tells that the broker is there. */
   fetchWaitMs: 250,

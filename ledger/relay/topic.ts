@@ -2,6 +2,7 @@ import type { Admin, Kafka } from 'kafkajs';
 import type { KafkaConfiguration } from '../../contracts/configuration.ts';
 import { closeWithin } from '../feed/close-within.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
+import { whileItPasses } from '../feed/while-it-passes.ts';
 import { PublishError, type TopicState } from './publisher.ts';
 
 /**
@@ -17,24 +18,25 @@ export async function ensureTopic(
   const admin = kafka.admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
-    if (!(await admin.listTopics()).includes(topic))
-      await admin.createTopics({
-        timeout: FEED_LIMITS.requestMs,
-        waitForLeaders: true,
-        topics: [
-          {
-            topic,
-            numPartitions: partitions,
-            replicationFactor,
-            configEntries: [
-              { name: 'retention.ms', value: '-1' },
-              { name: 'retention.bytes', value: '-1' },
-              { name: 'cleanup.policy', value: 'delete' },
-            ],
-          },
-        ],
-      });
-    return await stateOf(admin, topic, partitions);
+    if ((await admin.listTopics()).includes(topic)) return await stateOf(admin, topic, partitions);
+    await admin.createTopics({
+      timeout: FEED_LIMITS.requestMs,
+      waitForLeaders: false,
+      topics: [
+        {
+          topic,
+          numPartitions: partitions,
+          replicationFactor,
+          configEntries: [
+            { name: 'retention.ms', value: '-1' },
+            { name: 'retention.bytes', value: '-1' },
+            { name: 'cleanup.policy', value: 'delete' },
+          ],
+        },
+      ],
+    });
+    // What was just made is not known to every broker yet.
+    return await whileItPasses(() => stateOf(admin, topic, partitions));
   } finally {
     await closeWithin(FEED_LIMITS.closeMs, () => admin.disconnect());
   }

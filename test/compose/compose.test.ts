@@ -7,6 +7,8 @@ import { parse } from 'yaml';
 import { readConfiguration } from '../../contracts/configuration.ts';
 import { RelayMetrics } from '../../ledger/relay/relay-metrics.ts';
 import { startTestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
+import { POM } from '../kafka/fetched-kafka.ts';
+import { IMAGE } from '../kafka/kafka-container.ts';
 
 interface Service {
   readonly image?: string;
@@ -51,6 +53,13 @@ describe('compose.yaml', () => {
       expect(image).toMatch(/^(model-gateway|[a-z/-]+:[0-9v][0-9.]*)$/);
       for (const volume of volumes) expect(Object.keys(compose.volumes)).toContain(volume.split(':')[0]);
     }
+  });
+
+  it('runs the Kafka that the tests run, fetched and in a container', () => {
+    const pom = readFileSync(POM, 'utf8');
+    const [, version] = /<artifactId>kafka_2\.13<\/artifactId><version>([\d.]+)</.exec(pom) ?? [];
+    expect(compose.services.kafka?.image).toBe(`apache/kafka:${version}`);
+    expect(IMAGE).toBe(`apache/kafka:${version}`);
   });
 
   it('runs the gateway as a user who is not root', () => {

@@ -17,22 +17,31 @@ export interface BrokerPath {
   readonly brokers: string[];
   /** Decides on each produce request; `pass` at first. */
   onProduce: (partitions: readonly ProducedPartition[]) => ProduceFate;
+  /** The error code that a question for a group's coordinator is answered with; 0, as at first, is the broker's own. */
+  coordinatorFault: () => number;
   /** Called when the answer to a produce request goes by. */
   onAnswer: () => void;
   /** How long it is held up before that. */
   answerMs: number;
+  /** Connections are accepted, and nothing goes by any more: a broker that was stopped. What waited goes on after `goOn`. */
+  fallSilent(): void;
+  goOn(): void;
   close(): Promise<void>;
 }
 
 const PRODUCE = 0;
 /** Metadata and FindCoordinator, whose answers tell clients where the broker is. */
-const TELLS_ADDRESS = new Set([3, 10]);
+const FIND_COORDINATOR = 10;
+const TELLS_ADDRESS = new Set([3, FIND_COORDINATOR]);
+/** Length, correlation id; then, since version 1, how long the client is to wait. */
+const COORDINATOR_FAULT_AT = 12;
 
 /** A way to one broker that does to produce requests what it is told to; whatever else goes by goes by. */
 export async function startBrokerPath(broker: string): Promise<BrokerPath> {
   const [host = '', portText = ''] = broker.split(':');
   const port = Number(portText);
   const sockets = new Set<Socket>();
+  let isSilent = false;
   const server = createServer((client) => {
     const upstream = connect(port, host);
     for (const socket of [client, upstream]) {
@@ -43,12 +52,22 @@ export async function startBrokerPath(broker: string): Promise<BrokerPath> {
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());
     joinSockets({ client, upstream, host, port, own: (server.address() as AddressInfo).port, path });
+    if (isSilent) for (const socket of [client, upstream]) socket.pause();
   });
   const path: BrokerPath = {
     brokers: [],
     onProduce: () => 'pass',
+    coordinatorFault: () => 0,
     onAnswer: () => undefined,
     answerMs: 0,
+    fallSilent: () => {
+      isSilent = true;
+      for (const socket of sockets) socket.pause();
+    },
+    goOn: () => {
+      isSilent = false;
+      for (const socket of sockets) socket.resume();
+    },
     close: async () => {
       server.close();
       for (const socket of sockets) socket.destroy();
@@ -93,6 +112,8 @@ function joinSockets({ client, upstream, host, port, own, path }: Joint): void {
       if (cutAt.has(correlationId)) return void client.destroy();
       const apiKey = apiKeys.get(correlationId) ?? -1;
       apiKeys.delete(correlationId);
+      const fault = apiKey === FIND_COORDINATOR ? path.coordinatorFault() : 0;
+      if (fault !== 0) frame.writeInt16BE(fault, COORDINATOR_FAULT_AT);
       if (TELLS_ADDRESS.has(apiKey)) replaceAddress(frame, { host, port, own });
       if (apiKey !== PRODUCE) return void client.write(frame);
       setTimeout(() => {

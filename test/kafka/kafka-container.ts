@@ -1,15 +1,14 @@
-import { createServer } from 'node:net';
 import { GenericContainer, Wait } from 'testcontainers';
-import type { Broker } from './start-broker.ts';
+import { freePorts } from './free-ports.ts';
+import type { StartedBrokers } from './start-broker.ts';
 
-const IMAGE = 'apache/kafka:4.1.0';
+/** The one of compose.yaml. */
+export const IMAGE = 'apache/kafka:4.3.0';
 const PORT = 9092;
 
-type CreateTopic = (brokers: string[], topic: string, how: 'create') => Promise<void>;
-
 /** One real broker in KRaft mode. It tells clients its address, so the port outside is chosen before it starts. */
-export async function startContainer(createTopic: CreateTopic): Promise<Broker> {
-  const port = await freePort();
+export async function startContainer(): Promise<StartedBrokers> {
+  const [port = 0] = await freePorts(1);
   const container = await new GenericContainer(IMAGE)
     .withExposedPorts({ container: PORT, host: port })
     .withEnvironment({
@@ -26,25 +25,10 @@ export async function startContainer(createTopic: CreateTopic): Promise<Broker> 
     })
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .start();
-  const brokers = [`127.0.0.1:${port}`];
   return {
-    brokers,
-    kind: 'container',
-    pid: null,
-    createTopic: (topic) => createTopic(brokers, topic, 'create'),
+    brokers: [`127.0.0.1:${port}`],
     stop: async () => {
       await container.stop();
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -1,101 +1,109 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import type { Admin } from 'kafkajs';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
+import { ensureTopic } from '../../ledger/relay/topic.ts';
+import { eventually } from './eventually.ts';
 import { startContainer } from './kafka-container.ts';
+import { startMockBroker } from './mock-broker.ts';
+import { startRealBrokers } from './real-brokers.ts';
+import { sharedBroker } from './shared-broker.ts';
 
 /** Partitions of the topics that `createTopic` makes: the mock broker knows no other number. */
 export const TOPIC_PARTITIONS = 4;
 
-export interface Broker {
-  readonly brokers: string[];
-  readonly kind: 'given' | 'mock' | 'container';
-  /** Of the mock broker, which SIGSTOP takes away and SIGCONT brings back; it forgets everything when it ends. */
-  readonly pid: number | null;
-  /** With TOPIC_PARTITIONS partitions. */
-  createTopic(topic: string): Promise<void>;
+export interface StartedBrokers {
+  /** host:port */
+  readonly brokers: readonly string[];
   stop(): Promise<void>;
 }
 
-const START_MS = 60_000;
+export interface Broker extends StartedBrokers {
+  readonly brokers: string[];
+  readonly kind: 'given' | 'container' | 'real' | 'mock';
+  /** With TOPIC_PARTITIONS partitions. */
+  createTopic(topic: string): Promise<void>;
+  /** Makes a topic of this name that has nothing: here, or on another broker where this one deletes no topics. */
+  makeAnew(topic: string): Promise<Broker>;
+}
 
 /**
- * The brokers that `KAFKA_BROKERS` names (host:port, comma-separated; `docker` starts a container); else librdkafka's mock
- * broker, which Debian's kcat has built in; else null, and one line that says so.
+ * The brokers that `KAFKA_BROKERS` names (host:port, comma-separated; `docker` starts a container); else Apache Kafka where
+ * it was fetched, one broker for all files of a test run; else librdkafka's mock broker, which Debian's kcat has built in;
+ * else null, and one line that says so. Others may use the same broker: nobody takes it away, and topics have names of
+ * their own (new-topic-name.ts).
  */
 export async function startBroker(environment: NodeJS.ProcessEnv = process.env): Promise<Broker | null> {
   const given = environment.KAFKA_BROKERS ?? '';
-  if (given === 'docker') return await startContainer(createTopicOn);
-  if (given !== '') return givenBrokers(given.split(',').map((broker) => broker.trim()));
-  const mock = await startMock();
-  if (mock === null)
-    process.stderr.write('tests against Kafka are skipped: kcat is not installed and KAFKA_BROKERS is not set\n');
-  return mock;
+  if (given === 'docker') return brokerOf('container', await startContainer());
+  if (given !== '') return brokerOf('given', notOurs(given.split(',').map((broker) => broker.trim())));
+  const shared = await sharedBroker(environment);
+  if (shared !== null) return brokerOf('real', notOurs(shared));
+  const own = await startRealBrokers(1);
+  if (own !== null) return brokerOf('real', own);
+  const mock = await startMockBroker();
+  if (mock !== null) return mockOf(mock);
+  process.stderr.write('tests against Kafka are skipped: no KAFKA_BROKERS, no npm run kafka, no kcat\n');
+  return null;
 }
 
-const givenBrokers = (brokers: string[]): Broker => ({
-  brokers,
-  kind: 'given',
-  pid: null,
-  createTopic: (topic) => createTopicOn(brokers, topic, 'create'),
-  stop: async () => undefined,
-});
+const notOurs = (brokers: readonly string[]): StartedBrokers => ({ brokers, stop: async () => undefined });
 
-async function startMock(): Promise<Broker | null> {
-  const child = spawn(
-    'kcat',
-    ['-P', '-b', 'mock', '-t', 'unused', '-X', 'test.mock.num.brokers=1', '-X', 'debug=mock'],
-    {
-      stdio: ['pipe', 'ignore', 'pipe'],
+function brokerOf(kind: Broker['kind'], { brokers, stop }: StartedBrokers): Broker {
+  const kafkaOf = (topic: string) => ({
+    brokers: [...brokers],
+    topic,
+    partitions: TOPIC_PARTITIONS,
+    replicationFactor: -1,
+    compression: 'none' as const,
+    ssl: false,
+    sasl: null,
+  });
+  const createTopic = async (topic: string): Promise<void> => {
+    const kafka = kafkaOf(topic);
+    await ensureTopic(kafkaClient({ kafka, clientId: 'test' }), kafka);
+  };
+  const broker: Broker = {
+    brokers: [...brokers],
+    kind,
+    createTopic,
+    makeAnew: async (topic) => {
+      await withAdmin(brokers, async (admin) => {
+        await admin.deleteTopics({ topics: [topic] });
+        await eventually(`${topic} is gone`, async () => !(await admin.listTopics()).includes(topic));
+      });
+      await createTopic(topic);
+      return { ...broker, stop: async () => undefined };
     },
-  );
-  const exited = once(child, 'exit').catch(() => undefined);
-  const server = await addressOf(child);
-  if (server === null) return null;
-  const brokers = [server];
+    stop,
+  };
+  return broker;
+}
+
+/** The mock knows no requests to create a topic or to delete one: it makes one that is asked for. */
+function mockOf({ brokers, stop }: StartedBrokers): Broker {
   return {
-    brokers,
+    brokers: [...brokers],
     kind: 'mock',
-    pid: child.pid ?? null,
-    createTopic: (topic) => createTopicOn(brokers, topic, 'ask'),
-    stop: async () => {
-      child.kill('SIGKILL');
-      await exited;
+    createTopic: (topic) =>
+      withAdmin(brokers, async (admin) => {
+        await admin.fetchTopicMetadata({ topics: [topic] });
+      }),
+    makeAnew: async (topic) => {
+      const other = await startMockBroker();
+      if (other === null) throw new Error('kcat is gone');
+      const broker = mockOf(other);
+      await broker.createTopic(topic);
+      return broker;
     },
+    stop,
   };
 }
 
-/** What the mock says of itself when it starts; null where there is no kcat. */
-function addressOf(child: ChildProcess): Promise<string | null> {
-  return new Promise((resolve, reject) => {
-    const { stderr } = child;
-    if (stderr === null) throw new TypeError('no standard error');
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
-      reject(new Error(`kcat did not start a mock broker within ${START_MS} ms`));
-    }, START_MS);
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer);
-      if (error.code === 'ENOENT') resolve(null);
-      else reject(error);
-    });
-    // It is read to the end, for a full pipe would stop the broker.
-    createInterface({ input: stderr }).on('line', (line) => {
-      const address = /bootstrap\.servers=([\d.]+:\d+)/.exec(line)?.[1];
-      if (address === undefined) return;
-      clearTimeout(timer);
-      resolve(address);
-    });
-  });
-}
-
-/** The mock knows no request to create a topic: it makes one that is asked for. */
-async function createTopicOn(brokers: string[], topic: string, how: 'ask' | 'create'): Promise<void> {
-  const admin = kafkaClient({ kafka: { brokers, topic, ssl: false, sasl: null }, clientId: 'test' }).admin();
+async function withAdmin(brokers: readonly string[], use: (admin: Admin) => Promise<void>): Promise<void> {
+  const kafka = { brokers: [...brokers], topic: '', ssl: false, sasl: null };
+  const admin = kafkaClient({ kafka, clientId: 'test' }).admin();
   await admin.connect();
   try {
-    if (how === 'ask') await admin.fetchTopicMetadata({ topics: [topic] });
-    else await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: TOPIC_PARTITIONS }] });
+    await use(admin);
   } finally {
     await admin.disconnect();
   }

@@ -11,6 +11,7 @@ export interface SoakConfigurationParts {
   readonly upstreamUrl: string;
   readonly connectionString: string;
   readonly brokers: readonly string[];
+  readonly topic: string;
 }
 
 /**
@@ -20,7 +21,6 @@ export interface SoakConfigurationParts {
  */
 const PROVIDER_TIMES = { connectMs: 4_000, firstByteMs: 16_000, idleMs: 16_000, totalMs: 20_000 };
 const LEASE_SLACK_MS = 30_000;
-export const SOAK_TOPIC = 'ledger';
 export const SOAK_ENVIRONMENT = { SOAK_UPSTREAM_KEY: 'upstream-secret' };
 
 /** Writes the configuration file of a process that has a data folder of its own; its path. */
@@ -29,7 +29,7 @@ export function writeSoakConfiguration(
   name: string,
   viewsFrom: 'log' | 'kafka',
 ): { readonly configPath: string; readonly data: string } {
-  const { folder, catalogPath, upstreamUrl, connectionString, brokers } = parts;
+  const { folder, catalogPath, upstreamUrl, connectionString, brokers, topic } = parts;
   const data = join(folder, name);
   const configPath = join(folder, `${name}.json`);
   const configuration = {
@@ -37,7 +37,7 @@ export function writeSoakConfiguration(
     data,
     catalog: catalogPath,
     eventLog: { kind: 'eventstoredb', connectionString },
-    kafka: { brokers, topic: SOAK_TOPIC, partitions: TOPIC_PARTITIONS },
+    kafka: { brokers, topic, partitions: TOPIC_PARTITIONS },
     projections: { source: viewsFrom },
     leases: { slackMs: LEASE_SLACK_MS },
     // What so short a slack covers.

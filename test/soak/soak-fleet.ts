@@ -65,7 +65,7 @@ export class SoakFleet {
   }
 
   /** Starts the upstream and the event store, and nothing else yet. */
-  static async layOut(folder: string, brokers: readonly string[]): Promise<SoakFleet> {
+  static async layOut(folder: string, brokers: readonly string[], topic: string): Promise<SoakFleet> {
     mkdirSync(folder, { recursive: true });
     const stderrFd = openSync(join(folder, 'stderr.log'), 'a');
     const recordPath = recordPathOf(folder);
@@ -75,7 +75,7 @@ export class SoakFleet {
     const storePort = await freePort();
     const connectionString = `esdb://127.0.0.1:${storePort}?tls=false`;
     const catalogPath = join(folder, 'catalog.json');
-    const parts = { folder, catalogPath, upstreamUrl, connectionString, brokers };
+    const parts = { folder, catalogPath, upstreamUrl, connectionString, brokers, topic };
     const fleet = new SoakFleet(parts, storePort, upstream, stderrFd);
     fleet.store.start();
     await fleet.store.whenReady();

@@ -5,11 +5,11 @@ import { MeWatch } from '../crash/me-watch.ts';
 import type { RequestCase } from '../crash/planned-cases.ts';
 import type { ClientKey, SentRequest } from '../crash/post-planned.ts';
 import { SeededRandom } from '../crash/seeded-random.ts';
+import { newTopicName } from '../kafka/new-topic-name.ts';
 import type { Broker } from '../kafka/start-broker.ts';
 import { auditSoak, type SoakAudit } from './audit/audit-soak.ts';
 import { type Answer, answersOnceSettled, untilKnown, untilPublished } from './quiet-time.ts';
 import { SOAK_ACCOUNTS } from './soak-accounts.ts';
-import { SOAK_TOPIC } from './soak-configuration.ts';
 import { SoakFleet } from './soak-fleet.ts';
 import { SoakKills } from './soak-kills.ts';
 import { SoakOperators } from './soak-operators.ts';
@@ -55,16 +55,21 @@ const LOST_EVERY_S = 150;
  */
 export async function soakRun(options: SoakOptions): Promise<SoakResult> {
   const { folder, broker } = options;
-  await broker.createTopic(SOAK_TOPIC);
-  const fleet = await SoakFleet.layOut(folder, broker.brokers);
+  const topic = newTopicName('soak');
+  await broker.createTopic(topic);
+  const fleet = await SoakFleet.layOut(folder, broker.brokers, topic);
   try {
-    return await soak(fleet, options);
+    return await soak(fleet, topic, options);
   } finally {
     fleet.unmount();
   }
 }
 
-async function soak(fleet: SoakFleet, { seed, seconds, broker, cases, say }: SoakOptions): Promise<SoakResult> {
+async function soak(
+  fleet: SoakFleet,
+  topicName: string,
+  { seed, seconds, broker, cases, say }: SoakOptions,
+): Promise<SoakResult> {
   const random = new SeededRandom(seed);
   const operators = new SoakOperators((...args) => fleet.command(...args));
   await operators.openAccounts();
@@ -81,7 +86,7 @@ async function soak(fleet: SoakFleet, { seed, seconds, broker, cases, say }: Soa
   const onChange = (): void => clients.useGateways(fleet.urls);
   for (const viewsFrom of ['log', 'log', 'kafka'] as const) fleet.addProxy(viewsFrom, onChange).process.start();
   await Promise.all(fleet.proxies.map(({ process }) => process.whenReady()));
-  const topic = await TopicRecord.start(broker.brokers, SOAK_TOPIC);
+  const topic = await TopicRecord.start(broker.brokers, topicName);
   say(`three proxies are ready; ${seconds} s of traffic`);
   const lostMax = Math.floor(seconds / LOST_EVERY_S);
   const kills = new SoakKills({ fleet, random: random.fork(), lostMax, onChange });

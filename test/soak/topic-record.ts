@@ -39,7 +39,7 @@ export class TopicRecord {
       connectionTimeout: CONNECT_MS,
       logLevel: logLevel.NOTHING,
     });
-    const consumer = kafka.consumer({ groupId: 'soak-auditor', maxWaitTimeInMs: WAIT_MS });
+    const consumer = kafka.consumer({ groupId: `soak-auditor-${topic}`, maxWaitTimeInMs: WAIT_MS });
     const record = new TopicRecord(() => consumer.disconnect());
     await consumer.connect();
     await consumer.subscribe({ topic, fromBeginning: true });

@@ -4,6 +4,7 @@ import type { Revision, StreamName } from '../../../contracts/ids.ts';
 import { type ConsumedBatch, consumeFeed, type FeedPositions } from '../../../ledger/feed/consume-feed.ts';
 import { FeedGapError } from '../../../ledger/feed/new-events.ts';
 import { eventually } from '../../kafka/eventually.ts';
+import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
 import { planMessage, TopicWriter } from '../../kafka/topic-writer.ts';
 
@@ -37,7 +38,6 @@ describe.skipIf(broker === null)('a consumer of the feed', () => {
   const members: Member[] = [];
   let writer: TopicWriter;
   let topic: string;
-  let topics = 0;
 
   const join = (positions: Kept | 'group', onEvents?: (batch: ConsumedBatch) => void): Member => {
     const member: Member = { seen: [], stopped: null, close: () => reading.close() };
@@ -63,7 +63,7 @@ describe.skipIf(broker === null)('a consumer of the feed', () => {
 
   beforeEach(async () => {
     if (broker === null) return;
-    topic = `consume-${process.pid}-${++topics}`;
+    topic = newTopicName('consume');
     await broker.createTopic(topic);
     writer = new TopicWriter(broker.brokers, topic);
   });

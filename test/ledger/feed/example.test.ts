@@ -12,6 +12,7 @@ import { type FeedMessage, feedMessage } from '../../../contracts/feed-message.t
 import { accountId, accountStream, commandOfRequest, position, requestId, revision } from '../../../contracts/ids.ts';
 import { exampleOf } from '../../contracts/example-events.ts';
 import { eventually } from '../../kafka/eventually.ts';
+import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
 import { TopicWriter } from '../../kafka/topic-writer.ts';
 
@@ -34,7 +35,7 @@ describe.skipIf(broker === null)('the example of a consumer', () => {
 
   it('counts each debit once', async () => {
     if (broker === null) return;
-    const topic = `example-${process.pid}`;
+    const topic = newTopicName('example');
     await broker.createTopic(topic);
     const writer = new TopicWriter(broker.brokers, topic);
     const twice = [debitMessage('acct_1', 0), debitMessage('acct_1', 1), debitMessage('acct_2', 0)];

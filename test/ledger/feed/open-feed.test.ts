@@ -1,9 +1,14 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Subscription } from '../../../contracts/event-log.ts';
 import { type OpenFeedOptions, openFeed } from '../../../ledger/feed/open-feed.ts';
+import { type BrokerPath, startBrokerPath } from '../../kafka/broker-path.ts';
 import { eventually } from '../../kafka/eventually.ts';
+import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
 import { planMessage, TopicWriter } from '../../kafka/topic-writer.ts';
+
+const COORDINATOR_NOT_AVAILABLE = 15;
+const GROUP_AUTHORIZATION_FAILED = 30;
 
 const broker: Broker | null = await startBroker();
 
@@ -12,6 +17,8 @@ interface Opened extends Subscription {
   readonly seen: string[];
   readonly offsets: Map<number, bigint>;
   readonly told: string[];
+  /** Why it was dropped. */
+  readonly reasons: string[];
   stopped: Error | null;
 }
 
@@ -19,18 +26,19 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
   const feeds: Opened[] = [];
   let writer: TopicWriter;
   let topic: string;
-  let topics = 0;
+  let brokers: readonly string[];
 
   const open = (from: OpenFeedOptions['from'], onBatch?: OpenFeedOptions['onBatch']): Opened => {
     const opened: Opened = {
       seen: [],
       offsets: new Map(),
       told: [],
+      reasons: [],
       stopped: null,
       close: () => feed.close(),
     };
     const feed = openFeed({
-      kafka: { brokers: broker?.brokers ?? [], topic, ssl: false, sasl: null },
+      kafka: { brokers: [...brokers], topic, ssl: false, sasl: null },
       clientId: 'test',
       from,
       onBatch: async (partition, events, nextOffset) => {
@@ -39,7 +47,10 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
         opened.offsets.set(partition, nextOffset);
       },
       onCaughtUp: () => opened.told.push(`caught up at ${opened.seen.length}`),
-      onDropped: () => opened.told.push('dropped'),
+      onDropped: ({ message }) => {
+        opened.told.push('dropped');
+        opened.reasons.push(message);
+      },
       onStopped: (error) => {
         opened.stopped = error;
       },
@@ -50,7 +61,8 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
 
   beforeEach(async () => {
     if (broker === null) return;
-    topic = `open-${process.pid}-${++topics}`;
+    topic = newTopicName('open');
+    brokers = broker.brokers;
     await broker.createTopic(topic);
     writer = new TopicWriter(broker.brokers, topic);
   });
@@ -136,19 +148,38 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
     expect(feed.stopped?.message).toBe(`${topic} partition 0 offset 1: ce_specversion: is missing`);
   });
 
-  describe.skipIf(broker?.pid === null)('when Kafka is lost from sight', () => {
-    const signalBroker = (signal: NodeJS.Signals): void => {
-      if (broker !== null && broker.pid !== null) process.kill(broker.pid, signal);
-    };
-    afterEach(() => signalBroker('SIGCONT'));
+  describe('on a way to its broker', () => {
+    let path: BrokerPath;
+    beforeEach(async () => {
+      path = await startBrokerPath(broker?.brokers[0] ?? '');
+      brokers = path.brokers;
+    });
+    afterEach(() => path.close());
 
-    it('says so, goes on where it was when Kafka is back, and tells when it has caught up again', async () => {
+    it('waits for a coordinator of groups that a new cluster does not have yet, and takes that for no loss', async () => {
+      let asked = 0;
+      path.coordinatorFault = () => (++asked <= 12 ? COORDINATOR_NOT_AVAILABLE : 0);
+      await writer.write(planMessage('acct_0', 0));
+      const feed = open('beginning');
+      await eventually('it catches up', () => feed.told.length > 0);
+      expect(feed.told).toEqual(['caught up at 1']);
+      expect(asked).toBeGreaterThan(12);
+    });
+
+    it('says that it has no rights to its group', async () => {
+      path.coordinatorFault = () => GROUP_AUTHORIZATION_FAILED;
+      const feed = open('beginning');
+      await eventually('it is dropped', () => feed.reasons.length > 0);
+      expect(feed.reasons[0]).toMatch(/group authorization failed/i);
+    });
+
+    it('says when Kafka is lost from sight, goes on where it was when Kafka is back, and tells when it has caught up again', async () => {
       await writer.write(planMessage('acct_0', 0));
       const feed = open('beginning');
       await eventually('it catches up', () => feed.told.length === 1);
-      signalBroker('SIGSTOP');
+      path.fallSilent();
       await eventually('it is dropped', () => feed.told.length === 2);
-      signalBroker('SIGCONT');
+      path.goOn();
       await writer.write(planMessage('acct_0', 1));
       await eventually('it catches up again', () => feed.told.length === 3);
       expect(feed.told).toEqual(['caught up at 1', 'dropped', 'caught up at 2']);
@@ -157,11 +188,10 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
   });
 
   it('waits for a topic that is not there yet', async () => {
-    if (broker?.kind !== 'mock') return;
-    topic = `late-${process.pid}`;
+    topic = newTopicName('late');
     const feed = open('beginning');
     await eventually('it is dropped', () => feed.told.includes('dropped'));
-    await broker.createTopic(topic);
+    await broker?.createTopic(topic);
     await eventually('it catches up', () => feed.told.length === 2);
     expect(feed.told).toEqual(['dropped', 'caught up at 0']);
   });

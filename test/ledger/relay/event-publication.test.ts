@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BrokerPath, startBrokerPath } from '../../kafka/broker-path.ts';
 import { eventually } from '../../kafka/eventually.ts';
+import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { firstRevisions, readTopic } from '../../kafka/read-topic.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
 import { LedgerFile } from './ledger-file.ts';
@@ -17,7 +18,6 @@ describe.skipIf(broker === null)('a relay on a bad way to its broker', () => {
   let path: BrokerPath;
   let site: RelaySite;
   const relays: RelayProcess[] = [];
-  let topics = 0;
 
   const start = (other: Partial<RelaySite> = {}): RelayProcess => {
     const relay = new RelayProcess({ ...site, ...other });
@@ -37,7 +37,7 @@ describe.skipIf(broker === null)('a relay on a bad way to its broker', () => {
     if (broker === null) return;
     ledger = await LedgerFile.open();
     path = await startBrokerPath(broker.brokers[0] ?? '');
-    site = { folder: ledger.folder, brokers: path.brokers, topic: `path-${process.pid}-${++topics}` };
+    site = { folder: ledger.folder, brokers: path.brokers, topic: newTopicName('path') };
     await broker.createTopic(site.topic);
   });
 

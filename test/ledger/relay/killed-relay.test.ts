@@ -4,6 +4,7 @@ import type { FeedEvent } from '../../../contracts/feed-message.ts';
 import { type Revision, relayStream, type StreamName } from '../../../contracts/ids.ts';
 import { type ConsumedBatch, consumeFeed } from '../../../ledger/feed/consume-feed.ts';
 import { eventually } from '../../kafka/eventually.ts';
+import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { firstRevisions, readTopic } from '../../kafka/read-topic.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
 import { LedgerFile } from './ledger-file.ts';
@@ -97,7 +98,7 @@ describe.skipIf(broker === null)('a relay that is killed at random instants', ()
       const random = randomFrom(SEED);
       const ledger = await LedgerFile.open();
       // One that is killed is followed by the next when its claim is over.
-      const site = { folder: ledger.folder, brokers: broker.brokers, topic: `killed-${process.pid}`, claimSeconds: 1 };
+      const site = { folder: ledger.folder, brokers: broker.brokers, topic: newTopicName('killed'), claimSeconds: 1 };
       await broker.createTopic(site.topic);
       const writer = new Writer(ledger, random);
       const consumer = new Consumer();

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { relayStream } from '../../../contracts/ids.ts';
+import { type BrokerPath, startBrokerPath } from '../../kafka/broker-path.ts';
 import { eventually } from '../../kafka/eventually.ts';
+import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { firstRevisions, readTopic, type TopicReader } from '../../kafka/read-topic.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
 import { LedgerFile, proposed } from './ledger-file.ts';
@@ -13,7 +15,6 @@ describe.skipIf(broker === null)('gateway relay', () => {
   let site: RelaySite;
   const relays: RelayProcess[] = [];
   const readers: TopicReader[] = [];
-  let topics = 0;
 
   const start = (other: Partial<RelaySite> = {}): RelayProcess => {
     const relay = new RelayProcess({ ...site, ...other });
@@ -34,7 +35,7 @@ describe.skipIf(broker === null)('gateway relay', () => {
   beforeEach(async () => {
     if (broker === null) return;
     ledger = await LedgerFile.open();
-    site = { folder: ledger.folder, brokers: broker.brokers, topic: `ledger-${process.pid}-${++topics}` };
+    site = { folder: ledger.folder, brokers: broker.brokers, topic: newTopicName('ledger') };
     await broker.createTopic(site.topic);
   });
 
@@ -169,10 +170,9 @@ describe.skipIf(broker === null)('gateway relay', () => {
     const first = start();
     await eventually('three are published', async () => (await first.metric('gateway_relay_published_total')) === 3);
     await first.stop();
-    const another = await startBroker();
-    if (another === null || another.kind !== 'mock') return;
+    const another = await broker?.makeAnew(site.topic);
+    if (another === undefined) throw new Error('no broker');
     try {
-      await another.createTopic(site.topic);
       const second = start({ brokers: another.brokers });
       await eventually('all are published', async () => (await second.metric('gateway_relay_published_total')) === 3);
       await second.says('filling it from the beginning');
@@ -181,17 +181,19 @@ describe.skipIf(broker === null)('gateway relay', () => {
     }
   });
 
-  describe.skipIf(broker?.pid === null)('while Kafka is away', () => {
-    const stopBroker = (signal: NodeJS.Signals): void => {
-      if (broker !== null && broker.pid !== null) process.kill(broker.pid, signal);
-    };
-    afterEach(() => stopBroker('SIGCONT'));
+  describe('while Kafka is away', () => {
+    let path: BrokerPath;
+    beforeEach(async () => {
+      path = await startBrokerPath(broker?.brokers[0] ?? '');
+      site = { ...site, brokers: path.brokers };
+    });
+    afterEach(() => path.close());
 
     it('tries again for ever, tells the lag, keeps its claim, and loses nothing', async () => {
       const relay = start({ claimSeconds: 6 });
       await relay.says('the active relay');
       expect(await relay.metric('gateway_relay_lag_seconds')).toBe(0);
-      stopBroker('SIGSTOP');
+      path.fallSilent();
       await ledger.append('acct_1', 10);
       await relay.says('Kafka does not answer');
       await eventually('the lag grows', async () => (await relay.metric('gateway_relay_lag_seconds')) > 1.5);
@@ -202,7 +204,7 @@ describe.skipIf(broker === null)('gateway relay', () => {
       await eventually('the claim is renewed', async () => (await relayEvents()).length > renewals);
       const second = start({ claimSeconds: 6 });
       await second.says('standing by');
-      stopBroker('SIGCONT');
+      path.goOn();
       await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 10);
       await eventually('no lag is left', async () => (await relay.metric('gateway_relay_lag_seconds')) === 0);
       expect(await relay.metric('gateway_relay_kafka_up')).toBe(1);

@@ -1,0 +1,56 @@
+import { createRequire } from 'node:module';
+
+/** What is changed in kafkajs 2.2.4 itself, from outside. Nothing else of ours knows its private parts. */
+export function mendKafkajs(): void {
+  if (isMended) return;
+  isMended = true;
+  const load = createRequire(import.meta.url);
+  stopIdleTimers(load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue });
+  tellWhyNoBrokerDid(load('kafkajs/src/cluster/brokerPool') as { prototype: BrokerPool });
+}
+
+let isMended = false;
+
+interface RequestQueue {
+  readonly pending: readonly unknown[];
+  scheduleCheckPendingRequests(): void;
+}
+
+/**
+ * It looks for waiting requests with a timer that sets itself again every millisecond, for ever, on every connection, and
+ * whose delay is negative, which Node 24 warns of on the console. Where nothing waits there is nothing to look for:
+ * whatever is put in the queue later sets the timer itself.
+ */
+function stopIdleTimers({ prototype }: { readonly prototype: RequestQueue }): void {
+  const schedule = prototype.scheduleCheckPendingRequests;
+  prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
+    if (this.pending.length > 0) schedule.call(this);
+  };
+}
+
+type Use = (place: unknown) => Promise<unknown>;
+
+interface BrokerPool {
+  withBroker(use: Use): Promise<unknown>;
+}
+
+/**
+ * Where no broker does what it is asked, it gives null and keeps what they have said: a group's coordinator that is not
+ * there yet and a group that this client has no rights to were both "Failed to find group coordinator".
+ */
+function tellWhyNoBrokerDid({ prototype }: { readonly prototype: BrokerPool }): void {
+  const withBroker = prototype.withBroker;
+  prototype.withBroker = async function (this: BrokerPool, use: Use): Promise<unknown> {
+    let failure: unknown = null;
+    const result = await withBroker.call(this, async (place) => {
+      try {
+        return await use(place);
+      } catch (error) {
+        failure = error;
+        throw error;
+      }
+    });
+    if (result === null && failure !== null) throw failure;
+    return result;
+  };
+}
