@@ -9,6 +9,8 @@ export const VIEW_LIMITS = Object.freeze({
   postponedPauseMs: 1_000,
   /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
   rowsPerTurn: 50,
+  /** Events that are folded in one turn of the event loop. */
+  foldsPerTurn: 50,
   /** The longest pause between two looks for a log that is away. The looking itself ends with `close`. */
   contactPauseMaxMs: 2_000,
   /** A node that lags behind may lack the checkpoint's event: so often it is asked before the rows are given up. */

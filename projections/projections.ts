@@ -268,12 +268,20 @@ export class Projections {
   async #takeBatch({ events, through, checkpoint }: FeedBatch): Promise<void> {
     // What this process has appended itself is folded by whoever appended it, in this turn of the event loop.
     if (this.#caughtUp) await nextTurn();
-    if (this.#stopped !== null) throw this.#stopped;
-    for (const recorded of events) this.#foldOne(recorded);
+    await this.#foldInTurns(events);
     this.#checkpoint = checkpoint;
     this.#folded.add(events, through);
     this.#waiters.wake();
     this.#flush?.request();
+  }
+
+  /** So that folding neither delays requests nor the reading of what comes next: a subscriber that lags is dropped by some. */
+  async #foldInTurns(events: readonly RecordedEvent[]): Promise<void> {
+    for (const [index, recorded] of events.entries()) {
+      if (index > 0 && index % VIEW_LIMITS.foldsPerTurn === 0) await nextTurn();
+      if (this.#stopped !== null) throw this.#stopped;
+      this.#foldOne(recorded);
+    }
   }
 
   #foldOne(recorded: RecordedEvent): void {

@@ -11,7 +11,7 @@ import { Gossip, gossipCall } from './gossip.ts';
 import { Listener } from './listener.ts';
 import { readCall } from './read-call.ts';
 import { SeenCalls } from './seen-calls.ts';
-import type { ServerNode } from './server-node.ts';
+import type { ServerNode, ServerVersion } from './server-node.ts';
 import type { StoredEvent } from './stored-event.ts';
 import { StoredLog } from './stored-log.ts';
 
@@ -24,6 +24,8 @@ export interface FakeEventStoreOptions {
   readonly tls?: { readonly key: string; readonly certificate: string };
   /** Users with their passwords: others are refused. Default everybody may do everything. */
   readonly users?: Readonly<Record<string, string>>;
+  /** Default the newest. */
+  readonly version?: ServerVersion;
   /** False: a server that does not know Streams.BatchAppend. */
   readonly batchAppend?: boolean;
 }
@@ -131,13 +133,14 @@ class FakeServer implements FakeEventStore {
 
   #node(): ServerNode {
     const store = this;
-    const { users, batchAppend = true } = this.#options;
+    const { users, batchAppend = true, version = '24.2' } = this.#options;
     return {
       log: this.log,
       faults: this.faults,
       gossip: this.gossip,
       seen: this.calls,
       batchAppend,
+      version,
       users: users === undefined ? null : new Map(Object.entries(users)),
       alive: true,
       get endpoint() {

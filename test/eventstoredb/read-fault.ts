@@ -9,14 +9,14 @@ export type Strike =
   | { readonly type: 'silence' }
   | { readonly type: 'cut' };
 
-/** After how many events the fault strikes, and how. Null: it never does. */
+/** After how many events the fault strikes, and how; -1 is before a subscription is confirmed. Null: it never does. */
 export function strikeOf(
   node: ServerNode,
   fault: ReadFault,
 ): { readonly after: number; readonly strike: Strike } | null {
   if (fault === 'ok') return null;
-  if (fault === 'cut') return { after: 0, strike: { type: 'cut' } };
-  if (typeof fault === 'string') return { after: 0, strike: { type: 'fail', error: errorOf(node, fault) } };
+  if (fault === 'cut') return { after: -1, strike: { type: 'cut' } };
+  if (typeof fault === 'string') return { after: -1, strike: { type: 'fail', error: errorOf(node, fault) } };
   if ('silentAfterEvents' in fault) return { after: fault.silentAfterEvents, strike: { type: 'silence' } };
   if ('cutAfterEvents' in fault) return { after: fault.cutAfterEvents, strike: { type: 'cut' } };
   return { after: fault.breakAfterEvents, strike: { type: 'fail', error: errors.unavailable() } };

@@ -18,7 +18,8 @@ export const unknown = (): RpcError => rpcError(status.UNKNOWN, 'Exception was t
 export const unimplemented = (): RpcError => rpcError(status.UNIMPLEMENTED, 'Method is unimplemented.');
 export const serverBusy = (): RpcError => unavailable('Server Is Busy');
 export const serverNotReady = (): RpcError => unavailable('Server Is Not Ready');
-export const commitTimeout = (): RpcError => rpcError(status.ABORTED, 'Operation timed out: commit timeout');
+export const commitTimeout = (): RpcError => rpcError(status.ABORTED, 'Operation timed out: Commit phase timeout');
+export const consumerTooSlow = (): RpcError => rpcError(status.UNKNOWN, 'Consumer too slow');
 export const invalidArgument = (details: string): RpcError => rpcError(status.INVALID_ARGUMENT, details);
 export const unauthenticated = (): RpcError => rpcError(status.UNAUTHENTICATED, 'Bad HTTP status code: 401');
 

@@ -18,6 +18,8 @@ export class SeenCalls {
   count = 0;
   /** Events written to reads and subscriptions. */
   eventsWritten = 0;
+  /** Live subscribers that were dropped because they lagged. */
+  slowConsumers = 0;
 
   list(rpc?: string): readonly SeenCall[] {
     return rpc === undefined ? this.#calls : this.#calls.filter((call) => call.rpc === rpc);

@@ -8,7 +8,10 @@ import { caughtUp, checkpoint, confirmation, eventResponse } from './read-respon
 import * as errors from './rpc-errors.ts';
 import type { ServerNode } from './server-node.ts';
 
-/** A live subscriber that is further behind than the server's live buffer is fed from the log again. */
+/**
+ * A live subscriber that is further behind than the server's live buffer is fed from the log again; servers before 24.2
+ * drop it.
+ */
 const LIVE_BUFFER_EVENTS = 32;
 
 /** Confirmation, what is there, `caught_up`, then live; with a filter also checkpoints. Ends with its call only. */
@@ -59,11 +62,11 @@ class SubscriptionFeed {
   }
 
   start(): void {
-    if (this.#strike?.after === 0 && this.#strike.strike.type !== 'silence') {
+    if (this.#strike !== null && this.#strike.after < 0) {
       this.#fail();
       return;
     }
-    this.#stopListening = this.#node.log.onStored(() => this.#run());
+    this.#stopListening = this.#node.log.onStored(() => (this.#isTooSlow() ? this.#dropSlow() : this.#run()));
     this.#call.once('cancelled', () => this.#end());
     this.#call.once('close', () => this.#end());
     this.#call.on('drain', () => {
@@ -97,11 +100,23 @@ class SubscriptionFeed {
     }
   }
 
+  /** Asked when something is stored, whether or not the way to the client is free. */
+  #isTooSlow(): boolean {
+    const isOld = this.#node.version !== '24.2';
+    return isOld && !this.#isOver && this.#isLive && this.#source.ahead() > LIVE_BUFFER_EVENTS;
+  }
+
+  #dropSlow(): void {
+    this.#end();
+    this.#node.seen.slowConsumers += 1;
+    this.#call.emit('error', errors.consumerTooSlow());
+  }
+
   #reachHead(): void {
     if (this.#isLive) return;
     this.#isLive = true;
     if (this.#filter !== null) this.#checkpoint();
-    this.#write(caughtUp());
+    if (this.#node.version !== '22.10') this.#write(caughtUp());
   }
 
   #checkpoint(): void {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import {
   accountId,
@@ -10,8 +11,10 @@ import {
   revision,
   type StreamName,
 } from '../../contracts/ids.ts';
-import type { Projections } from '../../projections/projections.ts';
+import { Projections } from '../../projections/projections.ts';
+import type { ViewFeed, ViewFeedOptions } from '../../projections/view-feed.ts';
 import { exampleOf } from '../contracts/example-events.ts';
+import { collect } from '../ledger/event-log/contract/shared-log.ts';
 import { passing, turns, until } from '../ledger/settlement/turns.ts';
 import { dump, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { A, ALL, checkpointAt, expectWhole, head, LIVES, logOf, start } from './started-projections.ts';
@@ -106,6 +109,34 @@ describe('projections', () => {
     await close();
     expect(stopped).toEqual([]);
     expect(dump(path)).toContain(checkpointAt(log));
+  });
+
+  test('fold a long batch in several turns, so that what comes next is read meanwhile', async () => {
+    const log = logOf(0, 9);
+    const opened = Promise.withResolvers<ViewFeedOptions>();
+    const feed: ViewFeed = {
+      name: 'a test',
+      throughOf: () => null,
+      open: (options) => {
+        opened.resolve(options);
+        return { close: async () => undefined };
+      },
+    };
+    const projections = await Projections.start({ log, feed, path: null, persist: false, onStopped: () => undefined });
+    onTestFinished(() => projections.close());
+    const [event] = await collect(log.readAll({ limit: 1 }));
+    assert(event !== undefined);
+    const count = 500;
+    const events = Array.from({ length: count }, () => ({ ...event, stream: 'other-1' as StreamName }));
+    let turnsMeanwhile = 0;
+    let isDone = false;
+    setImmediate(function turn() {
+      turnsMeanwhile++;
+      if (!isDone) setImmediate(turn);
+    });
+    await (await opened.promise).onBatch({ events, through: null, checkpoint: () => '' });
+    isDone = true;
+    expect(turnsMeanwhile).toBeGreaterThanOrEqual(8);
   });
 
   test('do not repeat what their process has folded already', async () => {

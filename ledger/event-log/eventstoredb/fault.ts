@@ -42,6 +42,8 @@ const MEANING_OF_CODE: Readonly<Record<number, Meaning>> = {
 const UNKNOWN_MEANING: Meaning = ['ambiguous', 'poisoned'];
 
 const CHANNEL_DROPPED = 'Channel has been shut down';
+/** Words for what is no fault of the client: its channel dropped for another call's sake, or a subscriber that lagged. */
+const SOUND = [CHANNEL_DROPPED, 'Consumer too slow'];
 /** Words of grpc-js, of its HTTP/2 layer and of the server for a call that never reached the log. */
 const NEVER_SENT = [
   CHANNEL_DROPPED,
@@ -65,8 +67,7 @@ export function faultOf(error: unknown): Fault {
   const wasNeverSent = NEVER_SENT.some((words) => reason.includes(words));
   return {
     kind: wasNeverSent && meaning[0] === 'ambiguous' ? 'unavailable' : meaning[0],
-    // Its channel was dropped for another call's sake; the next call has a new one.
-    client: reason.includes(CHANNEL_DROPPED) ? 'sound' : meaning[1],
+    client: SOUND.some((words) => reason.includes(words)) ? 'sound' : meaning[1],
     isAccessDenied: type === 'access-denied' || code === PERMISSION_DENIED || code === UNAUTHENTICATED,
     isNotLeader: type === 'not-leader',
     reason,

@@ -46,8 +46,10 @@ export const EVENTSTOREDB_LIMITS = Object.freeze({
   appendsWaitingMax: 20_000,
   appendsWaitingCharsMax: 64 * MEBI,
   /** What is held of one read or subscription before the server is no longer asked for more. */
-  bufferedEventsMax: 512,
+  bufferedEventsMax: 4_096,
   bufferedBytesMax: 4 * MEBI,
+  /** What is handed over of it at once. */
+  batchEventsMax: 512,
   /** Turns of the event loop for which a batch is gathered, while each brings more. */
   gatherTurnsMax: 8,
   /** How long one of several seeds is waited for, unless the connection string says. */
@@ -68,6 +70,7 @@ export const EVENTSTOREDB_LIMITS = Object.freeze({
 });
 
 assert(LIMITS.appendBytesMax <= EVENTSTOREDB_LIMITS.appendsWaitingCharsMax, 'the largest append can wait');
+assert(EVENTSTOREDB_LIMITS.batchEventsMax <= EVENTSTOREDB_LIMITS.bufferedEventsMax, 'a batch is taken of what is held');
 assert(LIMITS.eventBytesMax <= EVENTSTOREDB_LIMITS.bufferedBytesMax, 'the largest event can be held');
 assert(
   2 * EVENTSTOREDB_LIMITS.seedAnswerSeconds * 1_000 < DEFAULT_DEADLINES.connectMs,

@@ -31,6 +31,12 @@ class SubscriptionEndError extends Error {
  * One subscriber of the whole log, kept alive: whenever the call breaks, ends, or is silent although the head of the log
  * has moved on, it is made again after the last event *applied*. The server's checkpoints are not looked at, for they
  * run ahead of the handler, and some versions of the server send wrong ones.
+ *
+ *   made ──▶ confirmed ──▶ caught up            once the head that was read beside the call's beginning has been applied:
+ *     ▲          │             │                servers before 23.10 do not tell it, and under load are never silent
+ *     ├──────────┴─ ordinary ──┤                a call that had begun breaks (servers before 24.2 drop who lags by more
+ *     │                        │                than 32 events): made again at once, and nobody is told
+ *     └── after a pause ◀── log lost from sight the call cannot be made, the head not be read, or what it shows not come
  */
 export class LogSubscription implements Subscription {
   readonly #feed: SubscriptionFeed;
@@ -39,7 +45,12 @@ export class LogSubscription implements Subscription {
   readonly #closed = Promise.withResolvers<null>();
   readonly #hasEnded: Promise<void>;
   #applied: Position | null;
+  /** Of the call under way: whether the server has taken it, and whether anything of it was applied. */
+  #isConfirmed = false;
+  #hasApplied = false;
   #isCaughtUp = false;
+  /** What it has to bring before it has caught up; null where the log was empty. */
+  #headAtStart: Position | null = null;
   /** When it has been silent for too long, by performance.now(); and the head that should have come by then. */
   #silentAtMs = 0;
   #overdue: Position | null = null;
@@ -80,19 +91,24 @@ export class LogSubscription implements Subscription {
   async #follow(): Promise<void> {
     const { connection, categories, deadlines } = this.#feed;
     this.#isCaughtUp = false;
-    this.#heard();
+    this.#isConfirmed = false;
+    this.#hasApplied = false;
     const request = subscribeRequest(this.#applied, categories);
     const call = new ReadCall(connection, request, { connectMs: deadlines.connectMs, requiresLeader: false });
     this.#call = call;
     try {
+      // Meanwhile the call brings what it has.
+      this.#headAtStart = await this.#head();
+      this.#heard();
       while (!this.#closing.signal.aborted) {
         const taken = await this.#take(call);
-        if (taken === 'ended') throw new EventLogError('unavailable', 'EventStoreDB ended the subscription');
-        for (const part of partsOf(taken, this.#applied, categories)) {
+        if (taken === 'ended') throw new Error('EventStoreDB ended the subscription');
+        this.#isConfirmed ||= taken.some((response) => response.hasConfirmation());
+        for (const events of batchesOf(taken, this.#applied, categories)) {
           if (this.#closing.signal.aborted) return;
-          if (part === 'caught-up') this.#caughtUp();
-          else await this.#deliver(part);
+          await this.#deliver(events);
         }
+        if (!this.#isCaughtUp && this.#isConfirmed && this.#hasReached(this.#headAtStart)) this.#caughtUp();
       }
     } catch (error) {
       call.cancel(error instanceof EventLogError ? error : null);
@@ -115,20 +131,23 @@ export class LogSubscription implements Subscription {
 
   /** @throws EventLogError when the call is dead, or when the log is out of sight altogether */
   async #compareWithHead(): Promise<void> {
-    const { readHead, deadlines } = this.#feed;
     if (this.#overdue !== null) {
       const silence = `no event came, and the log has reached ${this.#overdue}`;
       throw new EventLogError('unavailable', `the subscription to EventStoreDB is dead: ${silence}`);
     }
-    const head = await Promise.race([readHead(), this.#closed.promise]);
-    if (head !== null && head > (this.#applied ?? -1)) {
-      this.#overdue = head;
-      this.#silentAtMs = performance.now() + deadlines.silenceGraceMs;
-      return;
-    }
-    this.#heard();
-    // Servers before 23.10 do not tell that everything was handed over.
-    if (!this.#isCaughtUp && !this.#closing.signal.aborted) this.#caughtUp();
+    const head = await this.#head();
+    if (this.#hasReached(head)) return this.#heard();
+    this.#overdue = head;
+    this.#silentAtMs = performance.now() + this.#feed.deadlines.silenceGraceMs;
+  }
+
+  /** Null also where the subscription is closed meanwhile. @throws EventLogError when it cannot be read */
+  #head(): Promise<Position | null> {
+    return Promise.race([this.#feed.readHead(), this.#closed.promise]);
+  }
+
+  #hasReached(head: Position | null): boolean {
+    return head === null || head <= (this.#applied ?? -1);
   }
 
   #heard(): void {
@@ -153,18 +172,24 @@ export class LogSubscription implements Subscription {
       throw new SubscriptionEndError('the handler has failed', { cause });
     }
     this.#applied = events.at(-1)?.position ?? this.#applied;
+    this.#hasApplied = true;
     this.#failures = 0;
     this.#heard();
   }
 
-  /** The log is out of sight; the next try comes after a pause that doubles up to its bound, at random within a half. */
+  /**
+   * A call that had begun is made again at once, but not for ever without bringing anything. Otherwise the log is out of
+   * sight; the next try comes after a pause that doubles up to its bound, at random within a half.
+   */
   async #drop(error: unknown): Promise<void> {
     const { signal } = this.#closing;
     if (error instanceof SubscriptionEndError) throw error;
     if (signal.aborted) return;
     const { backoffMs, backoffMaxMs } = this.#feed.deadlines;
-    this.#options.onDropped?.(readError(error));
+    const hasBegun = this.#isConfirmed && (this.#hasApplied || this.#failures === 0);
     const longest = Math.min(backoffMaxMs, backoffMs * 2 ** Math.min(this.#failures++, DOUBLINGS_MAX));
+    if (hasBegun && !(error instanceof EventLogError)) return;
+    this.#options.onDropped?.(readError(error));
     await pause(longest * (0.5 + Math.random() / 2), undefined, { signal }).catch((cause: unknown) => {
       // Closed while it waits: the loop sees it.
       if (!signal.aborted) throw cause;
@@ -185,36 +210,30 @@ export class LogSubscription implements Subscription {
 const DOUBLINGS_MAX = 20;
 
 /**
- * Events in batches of what came together, cut where the server says that everything was handed over. What lies at or
- * before the last event applied is a repeat.
+ * Events in batches of what came together. What lies at or before the last event applied is a repeat.
  * @throws SubscriptionEndError for an event that cannot be read
  */
-function* partsOf(
+function* batchesOf(
   responses: readonly ReadResponse[],
   applied: Position | null,
   categories: readonly string[],
-): Generator<readonly RecordedEvent[] | 'caught-up'> {
-  let events: RecordedEvent[] = [];
+): Generator<readonly RecordedEvent[]> {
+  const events: RecordedEvent[] = [];
   let last = applied ?? -1;
   for (const response of responses) {
     const event = response.getEvent()?.getEvent();
-    if (event !== undefined && isOfCategory(streamOf(event), categories)) {
-      let recorded: RecordedEvent;
-      try {
-        recorded = recordedEventOf(event);
-      } catch (cause) {
-        // What came before it is still applied.
-        if (events.length > 0) yield events;
-        throw new SubscriptionEndError(faultOf(cause).reason, { cause });
-      }
-      if (recorded.position <= last) continue;
-      last = recorded.position;
-      events.push(recorded);
-    } else if (response.hasCaughtUp()) {
+    if (event === undefined || !isOfCategory(streamOf(event), categories)) continue;
+    let recorded: RecordedEvent;
+    try {
+      recorded = recordedEventOf(event);
+    } catch (cause) {
+      // What came before it is still applied.
       if (events.length > 0) yield events;
-      events = [];
-      yield 'caught-up';
+      throw new SubscriptionEndError(faultOf(cause).reason, { cause });
     }
+    if (recorded.position <= last) continue;
+    last = recorded.position;
+    events.push(recorded);
   }
   if (events.length > 0) yield events;
 }

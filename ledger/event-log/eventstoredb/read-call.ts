@@ -9,8 +9,8 @@ type Stream = ReturnType<StreamsClient['read']>;
 export type Taken = readonly ReadResponse[] | 'ended' | 'silence';
 
 /**
- * One Read call, pulled. What has come and was not taken is bounded: the call is paused at the bound, its HTTP/2 window
- * fills, and the server waits.
+ * One Read call, pulled. It reads ahead of who takes, because servers before 24.2 drop a subscriber that lags. What has come
+ * and was not taken is bounded: the call is paused at the bound, its HTTP/2 window fills, and the server waits.
  */
 export class ReadCall {
   #responses: ReadResponse[] = [];
@@ -30,14 +30,13 @@ export class ReadCall {
       );
   }
 
-  /** Everything at hand, waiting so long for the first piece. @throws what broke the call, after what came before it */
+  /** What is at hand, waiting so long for the first piece. @throws what broke the call, after what came before it */
   async take(timeMs: number): Promise<Taken> {
     if (this.#responses.length === 0 && this.#end === null) await this.#something(timeMs);
     await this.#gather();
     if (this.#responses.length > 0) {
-      const responses = this.#responses;
-      this.#responses = [];
-      this.#bytes = 0;
+      const responses = this.#responses.splice(0, EVENTSTOREDB_LIMITS.batchEventsMax);
+      for (const response of responses) this.#bytes -= bytesOf(response);
       this.#stream?.resume();
       return responses;
     }
@@ -73,8 +72,7 @@ export class ReadCall {
   #received(stream: Stream, response: ReadResponse): void {
     if (this.#isCancelled) return;
     this.#responses.push(response);
-    const event = response.getEvent()?.getEvent();
-    if (event !== undefined) this.#bytes += event.getData_asU8().length + event.getCustomMetadata_asU8().length;
+    this.#bytes += bytesOf(response);
     const { bufferedEventsMax, bufferedBytesMax } = EVENTSTOREDB_LIMITS;
     if (this.#responses.length >= bufferedEventsMax || this.#bytes >= bufferedBytesMax) stream.pause();
     this.#wake?.();
@@ -89,7 +87,7 @@ export class ReadCall {
   async #gather(): Promise<void> {
     for (let turns = 0; turns < EVENTSTOREDB_LIMITS.gatherTurnsMax; turns++) {
       const before = this.#responses.length;
-      if (before === 0 || this.#stream?.isPaused()) return;
+      if (before === 0 || before >= EVENTSTOREDB_LIMITS.batchEventsMax || this.#stream?.isPaused()) return;
       await turnOfTheLoop();
       if (this.#responses.length === before) return;
     }
@@ -103,4 +101,9 @@ export class ReadCall {
     clearTimeout(timer);
     this.#wake = null;
   }
+}
+
+function bytesOf(response: ReadResponse): number {
+  const event = response.getEvent()?.getEvent();
+  return event === undefined ? 0 : event.getData_asU8().length + event.getCustomMetadata_asU8().length;
 }
