@@ -141,6 +141,7 @@ class FakeServer implements FakeEventStore {
       seen: this.calls,
       batchAppend,
       version,
+      underWay: new Map(),
       users: users === undefined ? null : new Map(Object.entries(users)),
       alive: true,
       get endpoint() {

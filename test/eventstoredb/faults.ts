@@ -25,7 +25,7 @@ export type AppendFault =
   | 'not-ready'
   | 'internal'
   | 'unknown'
-  /** ABORTED ("Operation timed out"), as after the server's CommitTimeout. */
+  /** ABORTED ("Operation timed out: Commit phase timeout"), as after the server's CommitTimeout. */
   | 'commit-timeout'
   | 'store-and-commit-timeout'
   | 'access-denied'

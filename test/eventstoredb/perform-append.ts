@@ -16,16 +16,30 @@ const STORES: ReadonlySet<AppendFault> = new Set<AppendFault>([
   'store-and-cut',
 ]);
 
-/** One append with the faults that it meets. `done` is not called where the client gets no answer. */
+/**
+ * One append with the faults that it meets. `done` is not called where the client gets no answer. The same append again
+ * while the first is under way is given up for its time when that one has ended.
+ */
 export function performAppend(
   node: ServerNode,
   append: SeenAppend,
   peer: string,
   done: (end: AppendEnd) => void,
 ): void {
+  const key = JSON.stringify([append.stream, append.expected, append.events.map(({ id }) => id)]);
+  const retries = node.underWay.get(key);
+  if (retries !== undefined) {
+    retries.push(() => done({ type: 'failed', fault: 'commit-timeout', error: errors.commitTimeout() }));
+    return;
+  }
+  node.underWay.set(key, []);
   const fault = node.faults.ofAppend(append);
   const { appendDelayMs } = node.faults;
-  const go = (decided: AppendFault): void => finish(node, append, decided, peer, done);
+  const go = (decided: AppendFault): void => {
+    finish(node, append, decided, peer, done);
+    for (const giveUp of node.underWay.get(key) ?? []) giveUp();
+    node.underWay.delete(key);
+  };
   if (fault instanceof Promise) fault.then(go, () => go('internal'));
   else if (appendDelayMs === 0) go(fault);
   else setTimeout(go, appendDelayMs, fault).unref();

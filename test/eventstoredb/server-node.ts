@@ -21,6 +21,8 @@ export interface ServerNode {
   readonly batchAppend: boolean;
   /** The version whose wont it has. */
   readonly version: ServerVersion;
+  /** Appends that are not stored yet, with those that came again meanwhile. */
+  readonly underWay: Map<string, (() => void)[]>;
   /** Who may call, by name, with the password. Null: everybody. */
   readonly users: ReadonlyMap<string, string> | null;
   /** False once this run was killed: what it had not stored by then is never stored. */

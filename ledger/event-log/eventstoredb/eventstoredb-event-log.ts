@@ -12,13 +12,14 @@ import {
 } from '../../../contracts/event-log.ts';
 import { LEDGER_CATEGORIES, type Position, type Revision, type StreamName } from '../../../contracts/ids.ts';
 import { charsOf, refuseAppend } from '../append-bounds.ts';
-import { append } from './append-call.ts';
+import { type Append, type AppendAnswer, append } from './append-call.ts';
 import { AppendGate } from './append-gate.ts';
 import { Connection, type Logger } from './connection.ts';
-import { appendError } from './fault.ts';
+import { appendError, faultOf } from './fault.ts';
 import { DEFAULT_DEADLINES, type EventStoreDbDeadlines } from './limits.ts';
 import { LogReader } from './log-reader.ts';
 import { LogSubscription } from './log-subscription.ts';
+import { settledAppend } from './settled-append.ts';
 import { checkLog } from './start-check.ts';
 
 export interface EventStoreDbOptions {
@@ -188,9 +189,12 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   }
 
   async #append(stream: StreamName, expected: Revision, events: readonly ProposedEvent[]): Promise<AppendResult> {
-    const answer = await append(this.#connections.append, { stream, expected, events }, this.#deadlines).catch(
-      throwAppendError,
-    );
+    const one = { stream, expected, events };
+    const answer = await append(this.#connections.append, one, this.#deadlines).catch(async (error: unknown) => {
+      const settled = faultOf(error).isAborted ? await this.#settled(one) : null;
+      if (settled === null) throw appendError(error);
+      return settled;
+    });
     if (answer.type === 'conflict') return answer;
     const { lastRevision } = answer;
     return {
@@ -198,6 +202,16 @@ class EventStoreDbLog implements EventStoreDbEventLog {
       lastRevision,
       position: answer.position ?? (await this.#positionOf(stream, lastRevision)),
     };
+  }
+
+  /** What the stream says of an append of unknown outcome; null where it says nothing, or does not answer either. */
+  async #settled(one: Append): Promise<AppendAnswer | null> {
+    try {
+      return await settledAppend(this.#reader, one);
+    } catch (error) {
+      this.#logger?.warn({ reason: appendError(error).message }, 'what became of an append cannot be read');
+      return null;
+    }
   }
 
   /** A server that does not tell the position of what is written has it in the stream. */

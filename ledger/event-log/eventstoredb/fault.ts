@@ -7,6 +7,8 @@ export interface Fault {
   readonly client: 'sound' | 'suspect' | 'poisoned';
   readonly isAccessDenied: boolean;
   readonly isNotLeader: boolean;
+  /** The server has given an append up for its time: also one that came while its first try was under way. */
+  readonly isAborted: boolean;
   /** One line, of the server's or the client's own words. */
   readonly reason: string;
 }
@@ -57,6 +59,7 @@ const NEVER_SENT = [
   'Server Is Not Ready',
 ];
 
+const ABORTED = 10;
 const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;
 
@@ -70,6 +73,7 @@ export function faultOf(error: unknown): Fault {
     client: SOUND.some((words) => reason.includes(words)) ? 'sound' : meaning[1],
     isAccessDenied: type === 'access-denied' || code === PERMISSION_DENIED || code === UNAUTHENTICATED,
     isNotLeader: type === 'not-leader',
+    isAborted: code === ABORTED,
     reason,
   };
 }

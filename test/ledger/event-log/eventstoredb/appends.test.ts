@@ -20,7 +20,6 @@ describe('an append that fails', () => {
     ['internal', 'ambiguous', 'not written'],
     ['unknown', 'ambiguous', 'not written'],
     ['commit-timeout', 'ambiguous', 'not written'],
-    ['store-and-commit-timeout', 'ambiguous', 'written'],
     ['access-denied', 'unavailable', 'not written'],
     ['cut', 'ambiguous', 'not written'],
     ['store-and-cut', 'ambiguous', 'written'],
@@ -64,6 +63,54 @@ describe('an append that fails', () => {
     await written(log, stream, NO_STREAM, events(1));
     server.log.tombstone(stream, 'any');
     expect(await rejectionOf(log.append(stream, at(0), events(1)))).toMatchObject({ kind: 'invalid', canRetry: false });
+  });
+});
+
+describe('an append whose outcome the server does not know', () => {
+  it('is settled by what the stream has: all of it is written', async () => {
+    const { server, log, lines } = await startWithLog();
+    const [stream, proposed] = [newStream(), events(2)];
+    server.faults.nextAppends('store-and-commit-timeout');
+    const result = await written(log, stream, NO_STREAM, proposed);
+    expect(result.position).toBe((await collect(log.readStream(stream))).at(-1)?.position);
+    expect(lines.warnings).toEqual([]);
+  });
+
+  it('is settled as a conflict where another has the place, or only a part is there', async () => {
+    const { server, log } = await startWithLog();
+    const [stream, proposed] = [newStream(), events(2)];
+    await written(log, stream, NO_STREAM, proposed);
+    for (const other of [events(2), [...proposed, event()]]) {
+      server.faults.nextAppends('commit-timeout');
+      expect(await log.append(stream, NO_STREAM, other)).toEqual({ type: 'conflict', actualRevision: 1 });
+    }
+  });
+
+  it('stays unknown where the stream cannot be read', async () => {
+    const { server, log, lines } = await startWithLog();
+    const [stream, proposed] = [newStream(), events(2)];
+    server.faults.nextAppends('store-and-commit-timeout');
+    server.faults.nextReads('refuse');
+    expect(await rejectionOf(log.append(stream, NO_STREAM, proposed))).toMatchObject({ kind: 'ambiguous' });
+    expect(lines.warnings).toHaveLength(1);
+  });
+
+  it('because it came while its first try was under way succeeds with it', async () => {
+    const { server, log } = await startWithLog();
+    const [stream, proposed] = [newStream(), events(2)];
+    const [seen, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<AppendFault>()];
+    server.faults.onAppend = () => {
+      seen.resolve();
+      return gate.promise;
+    };
+    const first = log.append(stream, NO_STREAM, proposed);
+    await seen.promise;
+    const came = server.calls.list('Append').length;
+    const retry = log.append(stream, NO_STREAM, proposed);
+    await until(() => server.calls.list('Append').length > came);
+    gate.resolve('ok');
+    expect(await retry).toEqual(await first);
+    expect(server.log.stream(stream)?.events).toHaveLength(2);
   });
 });
 

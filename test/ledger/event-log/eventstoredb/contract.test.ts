@@ -5,6 +5,8 @@ import { PATIENT } from './log-under-test.ts';
 
 describeEventLogContract('eventstoredb over the fake server', async () => {
   const server = await startFakeEventStore();
+  // As on a real one, an append that comes again can meet its first try under way.
+  server.faults.appendDelayMs = 1;
   return {
     open: () => openEventStoreDbEventLog({ connectionString: server.connectionString, deadlines: PATIENT }),
     remove: () => server.stop(),
