@@ -6,6 +6,7 @@ import { monthOf } from '../../ledger/account/month.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
+import { bodyOwner } from '../request-body/body-owner.ts';
 import { readFacts } from '../request-body/read-facts.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
@@ -81,7 +82,7 @@ function admitOpen(incoming: IncomingRequest, parts: GatewayParts): Admitted | R
     {
       bytes,
       headers,
-      share: caller.accountId,
+      owner: bodyOwner(caller),
       isWanted: () => !incoming.client.hasLeft,
       windowMax: () => widestWindow(parts.projections.catalog.state),
     },
@@ -269,7 +270,7 @@ interface CountedAt {
 
 async function countAtAll({ deployments, caller, ...asked }: Candidate): Promise<CountedAt[]> {
   const { bytes, facts, client, version, terms } = asked;
-  const call = { bytes, facts, accountId: caller.accountId, client, version, beta: terms.beta };
+  const call = { bytes, facts, owner: bodyOwner(caller), client, version, beta: terms.beta };
   const counts = await Promise.all(
     deployments.filter(canCount).map(async (deployment) => {
       const counted = await countUpstream(deployment, call);

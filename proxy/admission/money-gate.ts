@@ -116,9 +116,6 @@ function isTrialOver({ grants }: OpenAccount, nowMs: number): boolean {
 /** Most requests cost a small part of what is held for them: soon there may be room. */
 const HOLDS_RETRY_S = 2;
 
-/** A field's name can be the client's own, of any length. */
-const NAME_SHOWN_MAX = 128;
-
 /** In words; `least` is what is left in the narrowest room. */
 function figures(
   request: MoneyRequest,
@@ -140,7 +137,8 @@ function figures(
 
 const atLeastNone = (left: MicroUsd): MicroUsd => (left < 0n ? microUsd(0n) : left);
 
-const shownName = (name: string): string => name.slice(0, NAME_SHOWN_MAX).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+/** A field's name can be the client's own. */
+const shownName = (name: string): string => name.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
 
 /** What makes the request dearer than its bytes say: without it the caller would look for the cause in vain. */
 function causes({ worst, fieldBehind, betaBehind, takenAsWorst, fewerUses }: MoneyRequest): string {

@@ -34,7 +34,7 @@ export interface RequestSize {
   readonly rounds: number;
   /** Something brings input that a count of the request does not know: it must not lower what is held. */
   readonly isFedFromOutside: boolean;
-  /** The field for which more is held than its bytes: of several the first that may bring the most. Null for none. */
+  /** The field for which more is held than its bytes, or how it begins: of several the first that may bring the most. Null for none. */
   readonly behind: string | null;
   /** The most that it may use of what is billed by the use, each with the field that may use it. */
   readonly uses: readonly AskedUse[];
@@ -45,6 +45,9 @@ export interface RequestSize {
   /** Why it is refused, with the field; null where it is not. */
   readonly refused: string | null;
 }
+
+/** A field that nobody knows may have a name of any length, which is kept as long as the request is under way. */
+const BEHIND_CHARS_MAX = 128;
 
 export interface AskedUse {
   readonly name: string;
@@ -75,7 +78,8 @@ export function requestSize(request: MessageRequest, body: Buffer): RequestSize 
   const cache = size.refused !== null || isContinued(request.thread) ? '1h' : cacheAskedFor(request, body);
   const { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, behind, uses, usesAnything, refused } =
     size;
-  const brought = { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, behind };
+  const kept = behind === null ? null : behind.slice(0, BEHIND_CHARS_MAX);
+  const brought = { images, instructionTokens, fillsWindow, rounds, isFedFromOutside, behind: kept };
   return { bodyBytes: body.length, ...brought, uses, usesAnything, refused, cache };
 }
 

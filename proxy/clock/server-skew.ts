@@ -30,7 +30,10 @@ const LOOK_MS = 250;
 /** How often the clocks are compared; how often while they disagree. */
 const COMPARE_MS = 60_000;
 const DISAGREE_MS = 5_000;
-/** A stream of one proxy alone conflicts where an answer was lost, and then tells where it is; commands share one. */
+/**
+ * A stream of one proxy alone conflicts where an answer was lost, and then tells where it is; commands share one. A lost
+ * answer leaves nothing but a comparison that was not made.
+ */
 const ATTEMPTS_MAX = 10;
 
 /**
@@ -121,12 +124,10 @@ export class ServerSkew {
     const jumpsBefore = jumps();
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const calledMs = now();
-      const result = await log.append(this.#stream, this.#revision, [this.#probe(calledMs)]);
+      const result = await log.append(this.#stream, this.#revision, [this.#probe(calledMs)]).catch(nullWhereAmbiguous);
       const answeredMs = now();
-      if (result.type === 'conflict') {
-        this.#revision = result.actualRevision;
-        continue;
-      }
+      if (result?.type === 'conflict') this.#revision = result.actualRevision;
+      if (result?.type !== 'appended') continue;
       this.#revision = result.lastRevision;
       const stampedMs = await this.#stampOf(result.lastRevision);
       // A clock that has jumped between the two readings was compared with nothing.
@@ -139,7 +140,8 @@ export class ServerSkew {
       else if (before !== null) logger.info({ skewMs: this.#skewMs }, 'the clock agrees with that of the event log');
       return;
     }
-    throw new EventLogError('unavailable', `${ATTEMPTS_MAX} appends to ${this.#stream} conflicted`);
+    const why = `${ATTEMPTS_MAX} appends to ${this.#stream} conflicted, or their answers were lost`;
+    throw new EventLogError('unavailable', `the clocks could not be compared: ${why}`);
   }
 
   async #stampOf(at: Revision): Promise<number | null> {
@@ -154,4 +156,9 @@ export class ServerSkew {
     const metadata = JSON.stringify({ schemaVersion: 1, ...recording });
     return { id: eventIdOf(id, 0), type: 'ClockCompared', data: '{}', metadata };
   }
+}
+
+function nullWhereAmbiguous(error: unknown): null {
+  if (error instanceof EventLogError && error.kind === 'ambiguous') return null;
+  throw error;
 }

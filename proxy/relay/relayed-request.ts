@@ -18,7 +18,7 @@ export interface RelayedRequest {
   readonly bytes: RequestBytes;
   readonly facts: MessageFacts;
   /** In the budget of bodies: an answer that is kept until it is whole counts there, too. */
-  readonly room: Pick<BodyShare, 'take'>;
+  readonly room: Pick<BodyShare, 'take' | 'owner'>;
   readonly maxTokens: number;
   readonly isStream: boolean;
   /** Asked for by body or header. */

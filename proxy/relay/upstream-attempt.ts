@@ -30,8 +30,8 @@ export class UpstreamAttempt implements UpstreamReceiver {
     const { version, terms } = this.#request;
     const body = bodyForUpstream({ ...this.#request, upstreamModel: model });
     this.#timer = setTimeout(() => this.#timeOut(), upstream.totalMs);
-    const { accountId } = this.#request.accounted;
-    this.#leaveQueue = upstream.send({ path: '/v1/messages', body, accountId, version, beta: terms.beta }, this);
+    const { owner } = this.#request.room;
+    this.#leaveQueue = upstream.send({ path: '/v1/messages', body, owner, version, beta: terms.beta }, this);
   }
 
   /** Ends the call if it has not ended, and hears no more of it. */

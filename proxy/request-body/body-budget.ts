@@ -1,32 +1,29 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { AccountId } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { Tally } from '../tally.ts';
+import type { BodyOwner } from './body-owner.ts';
 
 export interface BodyBudgetOptions {
   readonly maxBytes: number;
   readonly maxBytesPerAccount: number;
 }
 
-/** Whose a body is. */
-export interface BodyOwner {
-  readonly accountId: AccountId;
-  /** Whether the account has ever paid (ledger/account/has-paid.ts). */
-  readonly hasPaid: boolean;
-}
-
 /**
  * How many bytes of request bodies, and of answers that are kept, there are in all: counted as they come, given back when
  * nobody has them any more. An account's part of it has a bound, too, so that nobody's bodies keep those of others out;
- * and all that never paid have half of it together, for they may be as many as somebody likes.
+ * and all that never paid have half of it together, but room for one body of any length.
  */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions;
   readonly #ofAccount = new Tally<AccountId>();
   #bytes = 0;
+  readonly #unpaidBytesMax: number;
   #unpaidBytes = 0;
 
   constructor(options: BodyBudgetOptions) {
     this.#options = options;
+    this.#unpaidBytesMax = Math.max(options.maxBytes / 2, LIMITS.requestBodyBytesMax);
   }
 
   get bytes(): number {
@@ -42,7 +39,7 @@ export class BodyBudget {
         'rate_limited',
         `the requests of this account that are under way have more than ${maxBytesPerAccount} bytes together`,
       );
-    if (this.#bytes + bytes > maxBytes || (!hasPaid && unpaidBytes > maxBytes / 2))
+    if (this.#bytes + bytes > maxBytes || unpaidBytes > this.#unpaidBytesMax)
       return refusal('gateway_overloaded', 'the requests that are under way have too many bytes together', 1);
     this.#bytes += bytes;
     this.#unpaidBytes = unpaidBytes;

@@ -1,5 +1,6 @@
 import type { Refusal } from '../../contracts/errors.ts';
-import type { BodyBudget, BodyOwner } from './body-budget.ts';
+import type { BodyBudget } from './body-budget.ts';
+import type { BodyOwner } from './body-owner.ts';
 
 /**
  * One request's part of the budget, given back once: when its answer is over and nobody keeps the bytes
@@ -7,7 +8,7 @@ import type { BodyBudget, BodyOwner } from './body-budget.ts';
  */
 export class BodyShare {
   readonly #budget: BodyBudget;
-  readonly #owner: BodyOwner;
+  readonly owner: BodyOwner;
   readonly #onGiven: () => void;
   #bytes = 0;
   #keepers = 0;
@@ -17,13 +18,13 @@ export class BodyShare {
   /** @param onGiven called when nobody has the bytes any more */
   constructor(budget: BodyBudget, owner: BodyOwner, onGiven: () => void = () => undefined) {
     this.#budget = budget;
-    this.#owner = owner;
+    this.owner = owner;
     this.#onGiven = onGiven;
   }
 
   /** Why there is no room for so many more; null where they are taken. */
   take(bytes: number): Refusal | null {
-    const refused = this.#budget.take(this.#owner, bytes);
+    const refused = this.#budget.take(this.owner, bytes);
     if (refused === null) this.#bytes += bytes;
     return refused;
   }
@@ -47,7 +48,7 @@ export class BodyShare {
   #giveWhenOver(): void {
     if (!this.#isOver || this.#keepers > 0 || this.#isGiven) return;
     this.#isGiven = true;
-    this.#budget.give(this.#owner, this.#bytes);
+    this.#budget.give(this.owner, this.#bytes);
     this.#onGiven();
   }
 }

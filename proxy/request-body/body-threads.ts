@@ -1,7 +1,7 @@
-import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { Refusal } from '../../contracts/errors.ts';
 import type { Message } from '../../contracts/messages.ts';
+import type { BodyOwner } from './body-owner.ts';
 import {
   IDLE_MS,
   READING_MS_MAX,
@@ -10,8 +10,8 @@ import {
   WAITING_MAX,
   WAITING_OF_ONE_MAX,
 } from './limits.ts';
+import { OwnerTurns } from './owner-turns.ts';
 import type { FactsByKind, FactsKind } from './request-facts.ts';
-import { ShareTurns } from './share-turns.ts';
 
 export interface MockAnswer {
   readonly message: Message;
@@ -31,8 +31,8 @@ export interface BodyResult<T> {
 }
 
 export interface Asker {
-  /** Askers take turns, whatever each has waiting: an account, so that nobody's bodies stand before all of another's. */
-  readonly share: string;
+  /** Accounts take turns, so that nobody's bodies stand before all of another's. */
+  readonly owner: BodyOwner;
   /** Whether anybody still waits for it. */
   readonly isWanted: () => boolean;
 }
@@ -62,12 +62,12 @@ interface Waiting {
 
 /**
  * Threads that read long bodies. They start when they are needed and end when they have not been for a while; one that
- * dies takes the body that it had along, and nothing else.
+ * dies takes the body that it had along, and nothing else. Those that never paid have all but one of them at the most:
+ * a body of theirs may take seconds, and none that pays waits for it.
  */
 export class BodyThreads {
-  readonly #waiting = new ShareTurns<Waiting>();
+  readonly #waiting = new OwnerTurns<Waiting>();
   readonly #threads = new Set<BodyThread>();
-  readonly #threadsMax = Math.max(1, Math.min(THREADS_MAX, availableParallelism() - 1));
   #isClosed = false;
 
   /** Bodies that wait for a thread. */
@@ -100,12 +100,12 @@ export class BodyThreads {
   #run<T>(task: Omit<BodyTask, 'pieces'>, pieces: readonly Buffer[], asker: Asker): Promise<BodyResult<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<BodyResult<T>>();
     if (this.#isClosed) reject(new BodyNotReadError('the gateway is shutting down'));
-    else if (this.#waiting.sizeOf(asker.share) >= WAITING_OF_ONE_MAX)
+    else if (this.#waiting.sizeOf(asker.owner) >= WAITING_OF_ONE_MAX)
       reject(new BodyNotReadError(`${WAITING_OF_ONE_MAX} long ones of this account wait already`, { isOfShare: true }));
     else if (this.#waiting.size >= WAITING_MAX) reject(new BodyNotReadError(`${WAITING_MAX} long ones wait already`));
     else {
       const resolveAny = (result: BodyResult<unknown>): void => resolve(result as BodyResult<T>);
-      this.#waiting.add(asker.share, { task, pieces, asker, resolve: resolveAny, reject });
+      this.#waiting.add(asker.owner, { task, pieces, asker, resolve: resolveAny, reject });
       this.#next();
     }
     return promise;
@@ -115,16 +115,22 @@ export class BodyThreads {
     while (this.#waiting.size > 0) {
       const thread = this.#freeThread();
       if (thread === null) return;
-      const waiting = this.#waiting.take();
+      const waiting = this.#mayReadUnpaid() ? this.#waiting.take() : this.#waiting.takePaid();
       if (waiting === null) return;
       if (waiting.asker.isWanted()) thread.read(waiting);
       else waiting.reject(new BodyNotReadError('nobody waits for it any more'));
     }
   }
 
+  #mayReadUnpaid(): boolean {
+    let unpaid = 0;
+    for (const thread of this.#threads) if (thread.readsUnpaid) unpaid++;
+    return unpaid < THREADS_MAX - 1;
+  }
+
   #freeThread(): BodyThread | null {
     for (const thread of this.#threads) if (thread.isFree) return thread;
-    if (this.#threads.size >= this.#threadsMax) return null;
+    if (this.#threads.size >= THREADS_MAX) return null;
     const thread = new BodyThread({
       onFree: () => this.#next(),
       onEnded: () => {
@@ -168,6 +174,10 @@ class BodyThread {
 
   get isFree(): boolean {
     return this.#reading === null && !this.#isEnded;
+  }
+
+  get readsUnpaid(): boolean {
+    return this.#reading?.asker.owner.hasPaid === false;
   }
 
   read(waiting: Waiting): void {

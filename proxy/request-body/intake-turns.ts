@@ -1,4 +1,5 @@
-import { ShareTurns } from './share-turns.ts';
+import type { BodyOwner } from './body-owner.ts';
+import { OwnerTurns } from './owner-turns.ts';
 
 /**
  * Long bodies are taken in as much at a time as Node reads at once, of one body in a turn of the event loop, accounts in turn. Node
@@ -6,17 +7,17 @@ import { ShareTurns } from './share-turns.ts';
  * loop is, the slower long bodies come, all of them together.
  */
 export class IntakeTurns {
-  readonly #waiting = new ShareTurns<() => void>();
+  readonly #waiting = new OwnerTurns<() => void>();
   #isBegun = false;
 
-  /** Chunks that may come when it is their turn. */
+  /** Bodies of which more comes when it is their turn. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Calls `goOn` in a later turn of the event loop. @param share whose body it is */
-  wait(share: string, goOn: () => void): void {
-    this.#waiting.add(share, goOn);
+  /** Calls `goOn` in a later turn of the event loop. */
+  wait(owner: BodyOwner, goOn: () => void): void {
+    this.#waiting.add(owner, goOn);
     if (this.#isBegun) return;
     this.#isBegun = true;
     setImmediate(this.#next);

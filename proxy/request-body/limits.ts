@@ -21,7 +21,7 @@ export const CHUNK_BYTES_MIN = 64;
 /** Pieces that may be of any length. */
 export const SHORT_CHUNKS_MAX = 4_096;
 
-/** Threads that read long bodies: with more, hostile ones would take the cores of those that serve. */
+/** Threads that read long bodies: one of them for whoever has paid. With more, hostile ones would take the cores of those that serve. */
 export const THREADS_MAX = 2;
 /** Bodies that wait for a thread. Their bytes have a bound of their own (`bodies.maxBytes`). */
 export const WAITING_MAX = 16_384;

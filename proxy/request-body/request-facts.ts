@@ -81,8 +81,11 @@ function factsInCommon(
   topLevel: TopLevel,
 ): CountFacts {
   const at = messages.findIndex(({ role }) => role === 'system');
-  return { type: 'facts', model, systemRoleAt: at === -1 ? null : at, topLevel };
+  return { type: 'facts', model: model.slice(0, MODEL_CHARS_MAX), systemRoleAt: at === -1 ? null : at, topLevel };
 }
+
+/** More than any name in a catalog has (contracts/catalog.ts): what is cut here names no model. */
+const MODEL_CHARS_MAX = 256;
 
 interface Read<T> {
   readonly type: 'read';

@@ -13,6 +13,7 @@ import { headerOf } from '../header.ts';
 import { protocolVersionOf } from '../protocol-version.ts';
 import { saidRefusal } from '../relay/said-refusal.ts';
 import { isGatewaysFault, refusalForStatus, worthTelling } from '../relay/upstream-refusal.ts';
+import { bodyOwner } from '../request-body/body-owner.ts';
 import { readFacts } from '../request-body/read-facts.ts';
 import { type CountRequest, type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -78,7 +79,8 @@ async function askedCount(
   const caller = callerOf(request);
   const { bytes } = bodyOf(request);
   const isWanted = (): boolean => !client.hasLeft;
-  const body = { bytes, headers, share: caller.accountId, isWanted, windowMax: () => 0 };
+  const owner = bodyOwner(caller);
+  const body = { bytes, headers, owner, isWanted, windowMax: () => 0 };
   const facts = await readFacts('count', body, parts.threads);
   const refusedByKey = refuseByKeyNow(caller, parts.projections.accounts, parts.clock());
   if (refusedByKey !== null) return refusedByKey;
@@ -91,9 +93,7 @@ async function askedCount(
   if ('code' in protocol) return protocol;
   const { unknownBetas } = parts;
   const terms = termsOf(model, { header: headerOf(headers, 'anthropic-beta'), saysSpeed: false, unknownBetas });
-  return 'code' in terms
-    ? terms
-    : { model, count: { bytes, facts, accountId: caller.accountId, client, beta: terms.beta, ...protocol } };
+  return 'code' in terms ? terms : { model, count: { bytes, facts, owner, client, beta: terms.beta, ...protocol } };
 }
 
 async function count(

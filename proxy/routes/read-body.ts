@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Refusal } from '../../contracts/errors.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import { hasPaid } from '../../ledger/account/has-paid.ts';
 import { refuse } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
+import { bodyOwner } from '../request-body/body-owner.ts';
 import { BodyShare } from '../request-body/body-share.ts';
 import { IN_CRUMBS, IncomingBody, TOO_LARGE } from '../request-body/incoming-body.ts';
 import { TURN_BYTES } from '../request-body/limits.ts';
@@ -55,8 +55,8 @@ export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
       refuseBody(reply, TOO_LARGE);
       return;
     }
-    const { accountId, account } = callerOf(request);
-    const share = new BodyShare(bodies, { accountId, hasPaid: hasPaid(account) }, () => body.free());
+    const owner = bodyOwner(callerOf(request));
+    const share = new BodyShare(bodies, owner, () => body.free());
     // Also an answer that waits for its turn is closed with its connection.
     reply.raw.once('close', () => {
       share.over();
@@ -87,7 +87,7 @@ export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
       else if (body.isLong && bytesOfTurn >= TURN_BYTES) {
         bytesOfTurn = 0;
         raw.pause();
-        intake.wait(accountId, goOn);
+        intake.wait(owner, goOn);
       }
     };
     const goOn = (): void => void raw.resume();

@@ -1,9 +1,9 @@
-import type { AccountId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensAnswerSchema } from '../../contracts/messages.ts';
 import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
 import type { CallingClient } from '../calling-client.ts';
 import { parseJson } from '../meter/bounded-json.ts';
+import type { BodyOwner } from '../request-body/body-owner.ts';
 import { editTopLevel } from '../request-body/edit-top-level.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { CountFacts } from '../request-body/request-facts.ts';
@@ -19,7 +19,7 @@ import type { Deployment } from './upstream-directory.ts';
 export interface CountRequest {
   readonly bytes: RequestBytes;
   readonly facts: CountFacts;
-  readonly accountId: AccountId;
+  readonly owner: BodyOwner;
   /** A count that nobody waits for any more ends. */
   readonly client: CallingClient;
   /** `anthropic-version` and `anthropic-beta` as the request itself goes upstream with them; null for none. */
@@ -39,7 +39,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
  * model's name, and of its fields those that a count takes. Bounded in time and size; never retried here.
  */
 export function countUpstream({ upstream, model }: Deployment, count: CountRequest): Promise<CountResult> {
-  const { bytes, facts, accountId, client, version, beta } = count;
+  const { bytes, facts, owner, client, version, beta } = count;
   const set = model === facts.model ? {} : { model: JSON.stringify(model) };
   const body = bytes.changed(editTopLevel(facts.topLevel, { set, keepOnly: COUNTED_FIELDS }));
   return new Promise((resolve) => {
@@ -52,9 +52,7 @@ export function countUpstream({ upstream, model }: Deployment, count: CountReque
       resolve(result);
     });
     const forget = client.onceLeft(() => receiver.abandon(LEFT.error));
-    receiver.leavesQueueBy(
-      upstream.send({ path: '/v1/messages/count_tokens', body, accountId, version, beta }, receiver),
-    );
+    receiver.leavesQueueBy(upstream.send({ path: '/v1/messages/count_tokens', body, owner, version, beta }, receiver));
   });
 }
 

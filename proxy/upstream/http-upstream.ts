@@ -62,7 +62,7 @@ export class HttpUpstream implements Upstream {
   send(call: UpstreamCall, receiver: UpstreamReceiver): () => void {
     const connections = call.path === '/v1/messages' ? this.#messages : this.#counts;
     const leave = connections.send(
-      call.accountId,
+      call.owner.accountId,
       { path: this.#basePath + call.path, method: 'POST', headers: this.#headers(call), body: bodyOf(call) },
       (onOver) => new DispatchReceiver(receiver, this.words, onOver),
     );

@@ -26,12 +26,12 @@ export class MockUpstream implements Upstream {
   /** Nothing waits for it. */
   readonly waiting = 0;
 
-  send({ path, body, accountId }: UpstreamCall, receiver: UpstreamReceiver): () => void {
+  send({ path, body, owner }: UpstreamCall, receiver: UpstreamReceiver): () => void {
     let isLeft = false;
     if (path === '/v1/messages/count_tokens')
       play([json({ input_tokens: mockTokens(body.length) })], 'application/json', null, receiver);
     else if (body.isShort) answer(mockMessage(body.whole), receiver);
-    else void this.#answerLong(body, { share: accountId, isWanted: () => !isLeft }, receiver);
+    else void this.#answerLong(body, { owner, isWanted: () => !isLeft }, receiver);
     return () => {
       isLeft = true;
     };

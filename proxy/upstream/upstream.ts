@@ -1,4 +1,4 @@
-import type { AccountId } from '../../contracts/ids.ts';
+import type { BodyOwner } from '../request-body/body-owner.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { UpstreamWords } from './upstream-words.ts';
 
@@ -29,7 +29,7 @@ export interface UpstreamCall {
   readonly path: '/v1/messages' | '/v1/messages/count_tokens';
   readonly body: RequestBytes;
   /** Whose it is: where connections are scarce, accounts take turns. */
-  readonly accountId: AccountId;
+  readonly owner: BodyOwner;
   /** As the client sent them; null where it did not. */
   readonly version: string | null;
   readonly beta: string | null;

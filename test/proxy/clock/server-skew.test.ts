@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import { type EventLog, EventLogError } from '../../../contracts/event-log.ts';
 import { proxyId } from '../../../contracts/ids.ts';
 import { ServerSkew } from '../../../proxy/clock/server-skew.ts';
 import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
@@ -39,6 +39,36 @@ it.each([
   onTestFinished(() => skew.close());
   await skew.start();
   expect(skew.skewMs).toBe(expected);
+});
+
+it.each([
+  ['some times', 3, null],
+  ['always', Number.POSITIVE_INFINITY, { name: 'EventLogError', kind: 'unavailable' }],
+])('compares again where the answer of the comparison is lost %s', async (_title, lost, failure) => {
+  const memory = new MemoryEventLog();
+  let appends = 0;
+  const losing: Pick<EventLog, 'append' | 'readStream'> = {
+    append: async (...call) => {
+      const result = await memory.append(...call);
+      if (appends++ < lost) throw new EventLogError('ambiguous', 'the answer was lost');
+      return result;
+    },
+    readStream: async function* (...call) {
+      for await (const event of memory.readStream(...call)) yield { ...event, stampedAtMs: NOW };
+    },
+  };
+  const skew = new ServerSkew({
+    log: Object.assign(Object.create(memory) as EventLog, losing),
+    proxy: proxyId('commands'),
+    now: () => NOW,
+    monotonic: () => 0,
+    jumps: () => 0,
+    mayCompare: () => true,
+    skewMs: 1_000,
+    logger: pino({ level: 'silent' }),
+  });
+  if (failure === null) expect(await skew.compareNow()).toBe(null);
+  else await expect(skew.compareNow()).rejects.toMatchObject(failure);
 });
 
 it('counts no comparison across which the clock has jumped: it was compared with nothing', async () => {

@@ -196,7 +196,7 @@ function requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd
     terms,
     bytes: new RequestBytes([bytesAtEnd ?? body]),
     facts,
-    room: { take: () => null },
+    room: { owner: { accountId: accountId('acct_1'), hasPaid: true }, take: () => null },
     maxTokens: facts.maxTokens,
     isStream,
     asksForFast: false,

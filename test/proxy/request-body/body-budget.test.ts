@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
-import { BodyBudget, type BodyOwner } from '../../../proxy/request-body/body-budget.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
+import { BodyBudget } from '../../../proxy/request-body/body-budget.ts';
+import type { BodyOwner } from '../../../proxy/request-body/body-owner.ts';
 import { BodyShare } from '../../../proxy/request-body/body-share.ts';
 import { IncomingBody } from '../../../proxy/request-body/incoming-body.ts';
 import { PIECE_BYTES, READ_AT_ONCE_BYTES_MAX } from '../../../proxy/request-body/limits.ts';
 
 const ONE = { accountId: accountId('acct_one'), hasPaid: true };
 const OTHER = { accountId: accountId('acct_other'), hasPaid: true };
+const MIB = 1024 * 1024;
 const budget = () => new BodyBudget({ maxBytes: 1_000, maxBytesPerAccount: 600 });
 
 describe('the budget of bodies', () => {
@@ -24,20 +27,27 @@ describe('the budget of bodies', () => {
   });
 
   it('has half of it for all that never paid, and all of it for the others', () => {
-    const bodies = budget();
+    const bodies = new BodyBudget({ maxBytes: 1_000 * MIB, maxBytesPerAccount: 600 * MIB });
     const unpaid = [1, 2, 3].map((n) => ({ accountId: accountId(`acct_unpaid_${n}`), hasPaid: false })) as [
       BodyOwner,
       BodyOwner,
       BodyOwner,
     ];
-    expect(bodies.take(unpaid[0], 300)).toBe(null);
-    expect(bodies.take(unpaid[1], 200)).toBe(null);
+    expect(bodies.take(unpaid[0], 300 * MIB)).toBe(null);
+    expect(bodies.take(unpaid[1], 200 * MIB)).toBe(null);
     expect(bodies.take(unpaid[2], 1)).toMatchObject({ code: 'gateway_overloaded', retryAfterS: 1 });
-    expect(bodies.take(ONE, 500)).toBe(null);
-    bodies.give(ONE, 500);
+    expect(bodies.take(ONE, 500 * MIB)).toBe(null);
+    bodies.give(ONE, 500 * MIB);
     expect(bodies.take(unpaid[2], 1)).toMatchObject({ code: 'gateway_overloaded' });
     bodies.give(unpaid[0], 1);
     expect(bodies.take(unpaid[2], 1)).toBe(null);
+  });
+
+  it('has room for one body of any length of those that never paid, however little it is', () => {
+    const { requestBodyBytesMax } = LIMITS;
+    const bodies = new BodyBudget({ maxBytes: requestBodyBytesMax, maxBytesPerAccount: requestBodyBytesMax });
+    const unpaid = { accountId: accountId('acct_unpaid'), hasPaid: false };
+    expect(bodies.take(unpaid, requestBodyBytesMax)).toBe(null);
   });
 
   it('has a share back once: when its answer is over and nobody keeps it', () => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { accountId } from '../../../contracts/ids.ts';
 import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
 import { BodyNotReadError, BodyThreads } from '../../../proxy/request-body/body-threads.ts';
 import { READ_AT_ONCE_BYTES_MAX, THREADS_MAX, WAITING_OF_ONE_MAX } from '../../../proxy/request-body/limits.ts';
@@ -16,7 +17,8 @@ afterEach(async () => {
 });
 
 const WINDOW = 200_000;
-const wanted = (share = 'acct_1') => ({ share, isWanted: () => true });
+const ownerOf = (name: string, hasPaid = true) => ({ accountId: accountId(`acct_${name}`), hasPaid });
+const wanted = (name = 'one', hasPaid = true) => ({ owner: ownerOf(name, hasPaid), isWanted: () => true });
 const body = (more: object) =>
   Buffer.from(JSON.stringify({ model: 'm', max_tokens: 7, messages: [{ role: 'user', content: 'hello' }], ...more }));
 /** In buffers of their own, cut at places that mean nothing. */
@@ -91,6 +93,20 @@ describe('reading a body in another thread', () => {
     expect(order.indexOf('paying')).toBeLessThan(5);
   });
 
+  it('reads one body at a time of those that never paid, however many there are: a thread is left for who pays', async () => {
+    const pool = threads();
+    const order: string[] = [];
+    const ask = async (name: string, hasPaid: boolean, next: string): Promise<void> => {
+      const pieces = inPieces(body({ next }));
+      await pool.facts('message', { pieces, windowMax: WINDOW }, wanted(name, hasPaid));
+      order.push(name);
+    };
+    // Both threads have started.
+    await Promise.all([ask('one', true, LONG), ask('two', true, LONG)]);
+    await Promise.all([ask('long', false, LONG.repeat(10)), ask('short', false, ''), ask('paying', true, '')]);
+    expect(order.slice(2)).toEqual(['paying', 'long', 'short']);
+  });
+
   it('lets so many of one share wait, and those of another all the same', async () => {
     const pool = threads();
     const ask = (share: string) =>
@@ -115,7 +131,7 @@ describe('reading a body in another thread', () => {
   it('leaves out what nobody waits for any more, and what is closed', async () => {
     const pool = threads();
     const pieces = inPieces(body({ next: LONG }));
-    const gone = pool.facts('message', { pieces, windowMax: 0 }, { share: 'a', isWanted: () => false });
+    const gone = pool.facts('message', { pieces, windowMax: 0 }, { ...wanted(), isWanted: () => false });
     await expect(gone).rejects.toThrow(BodyNotReadError);
     await pool.close();
     await expect(pool.facts('message', { pieces, windowMax: 0 }, wanted())).rejects.toThrow('shutting down');

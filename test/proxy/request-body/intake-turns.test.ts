@@ -21,7 +21,9 @@ const OF_A_TURN_BYTES_MAX = 128 * 1024;
 it('lets one chunk come in a turn of the loop, of one share after the other', async () => {
   const intake = new IntakeTurns();
   const came: string[] = [];
-  for (const name of ['a1', 'a2', 'a3', 'b1']) intake.wait(name.charAt(0), () => came.push(name));
+  const wait = (name: string, hasPaid = true): void =>
+    intake.wait({ accountId: accountId(`acct_${name.charAt(0)}`), hasPaid }, () => came.push(name));
+  for (const name of ['a1', 'a2', 'a3', 'b1']) wait(name);
   expect(came).toEqual([]);
   const counts: number[] = [];
   while (intake.waiting > 0) {
@@ -30,7 +32,13 @@ it('lets one chunk come in a turn of the loop, of one share after the other', as
   }
   expect(counts).toEqual([1, 2, 3, 4]);
   expect(came).toEqual(['a1', 'b1', 'a2', 'a3']);
-  intake.wait('a', () => came.push('a4'));
+  wait('u1', false);
+  wait('u2', false);
+  wait('b2');
+  wait('b3');
+  while (intake.waiting > 0) await setImmediate();
+  expect(came.slice(4)).toEqual(['b2', 'u1', 'b3', 'u2']);
+  wait('a4');
   await setImmediate();
   expect(came.at(-1)).toBe('a4');
 });

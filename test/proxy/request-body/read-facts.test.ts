@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { accountId } from '../../../contracts/ids.ts';
 import { BodyThreads } from '../../../proxy/request-body/body-threads.ts';
 import { READ_AT_ONCE_BYTES_MAX, READ_AT_ONCE_VALUES_MAX } from '../../../proxy/request-body/limits.ts';
 import { readFacts } from '../../../proxy/request-body/read-facts.ts';
@@ -16,7 +17,12 @@ const WINDOW = 200_000;
 const text = (more: object) =>
   JSON.stringify({ model: 'm', max_tokens: 7, messages: [{ role: 'user', content: 'hello' }], ...more });
 const bytesOf = (body: string) => new RequestBytes([Buffer.from(new Uint8Array(Buffer.from(body)).buffer)]);
-const wanted = { headers: {}, share: 'acct_1', isWanted: () => true, windowMax: () => WINDOW };
+const wanted = {
+  headers: {},
+  owner: { accountId: accountId('acct_one'), hasPaid: true },
+  isWanted: () => true,
+  windowMax: () => WINDOW,
+};
 const read = (bytes: RequestBytes) => readFacts('message', { bytes, ...wanted }, threads);
 
 /** Brackets and commas of a request whose strings have none. */

@@ -41,7 +41,7 @@ function asked() {
   const count = {
     bytes: new RequestBytes([body]),
     facts,
-    accountId: accountId('acct_1'),
+    owner: { accountId: accountId('acct_1'), hasPaid: true },
     client: new CallingClient(response),
     version: null,
     beta: null,
