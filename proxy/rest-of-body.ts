@@ -59,6 +59,7 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
   const { socket } = request;
   const closeNow = socket.destroySoon.bind(socket);
   let isLast = false;
+  let isDropped = false;
   let isOver = false;
   let bytes = 0;
   const crumbs = new Crumbs();
@@ -76,6 +77,7 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
     if (!crumbs.add(chunk.length)) return;
     request.off('data', look);
     isLast = true;
+    isDropped = true;
     dropUnparsed(socket);
     socket.end();
   };
@@ -97,7 +99,8 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
   // A short body is most often there already.
   setImmediate(() => {
     if (isOver) return;
-    socket.on('data', count);
+    // Whoever listens keeps Node's server from starting what it has paused, as it has where crumbs came with the head.
+    if (!isDropped) socket.on('data', count);
     timer = setTimeout(() => socket.destroy(), ms);
   });
 }

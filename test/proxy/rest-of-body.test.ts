@@ -8,7 +8,8 @@ import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts'
 import { openSocket, statusesOf } from './fixtures/raw-socket.ts';
 
 const MIB = 1024 * 1024;
-const NEVER_MS = 60_000;
+/** Longer than a test may take. */
+const NEVER_MS = 600_000;
 
 /** Sends everything before it reads a byte, then reads until the connection ends. A reset is told as its code. */
 async function sendThenRead(socket: Socket, head: string, body: Buffer): Promise<string> {
@@ -82,6 +83,19 @@ describe('a client that goes on sending when it has its answer', () => {
     readOnAfterAnswers(app, bounds);
     app.post('/refused', (_request, reply) => reply.code(400).send('no'));
     app.post('/late', (_request, reply) => late.promise.then(() => reply.send('yes')));
+    // As a long body is taken in, and refused when enough of it has come.
+    app.post('/midway', ({ raw }, reply) => {
+      let chunks = 0;
+      raw.on('data', () => {
+        if (++chunks === 1) {
+          raw.pause();
+          setImmediate(() => raw.resume());
+        }
+        if (chunks === 2_000) reply.code(400).header('connection', 'close').send('no');
+      });
+      app.server.emit('midway');
+      return reply;
+    });
     app.server.once('connection', (socket) => {
       connection = socket;
     });
@@ -171,6 +185,19 @@ describe('a client that goes on sending when it has its answer', () => {
     client.end();
     await new Promise((resolve) => connection.once('close', resolve));
     expect(statusesOf(received)).toEqual(['400']);
+  });
+
+  it('in crumbs tells when it leaves also where it was answered in the middle of them, after a turn of waiting', async () => {
+    await ask({ bytesMax: 64 * MIB, ms: NEVER_MS }, 'content-length: 0\r\n');
+    client.write(`POST /midway HTTP/1.1\r\nhost: x\r\n${endless}\r\n`);
+    await once(app.server, 'midway');
+    const over = new Promise((resolve) => connection.once('close', resolve));
+    const ended = once(client, 'end');
+    client.write('1\r\nx\r\n'.repeat(100_000));
+    await ended;
+    client.end();
+    await over;
+    expect(statusesOf(received)).toEqual(['400', '400']);
   });
 
   it('to its end within the bounds is served on, also after their time', async () => {
