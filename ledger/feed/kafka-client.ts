@@ -1,8 +1,9 @@
 import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import { type ISocketFactory, Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { KafkaConfiguration } from '../../contracts/configuration.ts';
+import { answeringSeed, type OpenSocket } from './answering-seed.ts';
 import { mendKafkajs } from './kafkajs-internals.ts';
 import { FEED_LIMITS } from './limits.ts';
 
@@ -31,16 +32,20 @@ export class KafkaClient extends Kafka {
 
   constructor({ kafka, clientId, logger, requestMs = FEED_LIMITS.requestMs }: KafkaClientOptions) {
     const sockets = new Set<Socket>();
+    const { brokers, ssl } = kafka;
+    const open: OpenSocket = (host, port, onConnect) =>
+      openSocketIn(sockets, { host, port, tls: ssl ? {} : null, onConnect });
     super({
       clientId,
-      brokers: [...kafka.brokers],
-      ssl: kafka.ssl,
+      // Each admin, producer and consumer begins with the first of a list, and tries no other.
+      brokers: async () => [await answeringSeed({ brokers, ssl, open })],
+      ssl,
       ...(kafka.sasl === null ? {} : { sasl: saslOf(kafka.sasl) }),
       connectionTimeout: FEED_LIMITS.connectMs,
       authenticationTimeout: FEED_LIMITS.connectMs,
       requestTimeout: requestMs,
       retry: { retries: 0 },
-      socketFactory: openSocketIn(sockets),
+      socketFactory: ({ host, port, ssl: tls, onConnect }) => openSocketIn(sockets, { host, port, tls, onConnect }),
       logLevel: logger?.isLevelEnabled('debug') === true ? logLevel.INFO : logLevel.NOTHING,
       logCreator:
         () =>
@@ -57,17 +62,23 @@ export class KafkaClient extends Kafka {
   }
 }
 
-const openSocketIn =
-  (sockets: Set<Socket>): ISocketFactory =>
-  ({ host, port, ssl, onConnect }) => {
-    const socket = ssl
-      ? connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}), ...ssl }, onConnect)
-      : connect({ host, port }, onConnect);
-    socket.setKeepAlive(true, FEED_LIMITS.keepAliveMs);
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-    return socket;
-  };
+interface Opening {
+  readonly host: string;
+  readonly port: number;
+  /** Null or missing: not over TLS. */
+  readonly tls?: ConnectionOptions | null;
+  readonly onConnect: () => void;
+}
+
+function openSocketIn(sockets: Set<Socket>, { host, port, tls, onConnect }: Opening): Socket {
+  const socket = tls
+    ? connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}), ...tls }, onConnect)
+    : connect({ host, port }, onConnect);
+  socket.setKeepAlive(true, FEED_LIMITS.keepAliveMs);
+  sockets.add(socket);
+  socket.once('close', () => sockets.delete(socket));
+  return socket;
+}
 
 function saslOf({ mechanism, username, password }: NonNullable<FeedKafka['sasl']>): SASLOptions {
   switch (mechanism) {

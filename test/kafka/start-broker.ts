@@ -48,19 +48,7 @@ export async function startBroker(environment: NodeJS.ProcessEnv = process.env):
 const notOurs = (brokers: readonly string[]): StartedBrokers => ({ brokers, stop: async () => undefined });
 
 function brokerOf(kind: Broker['kind'], { brokers, stop }: StartedBrokers): Broker {
-  const kafkaOf = (topic: string) => ({
-    brokers: [...brokers],
-    topic,
-    partitions: TOPIC_PARTITIONS,
-    replicationFactor: -1,
-    compression: 'none' as const,
-    ssl: false,
-    sasl: null,
-  });
-  const createTopic = async (topic: string): Promise<void> => {
-    const kafka = kafkaOf(topic);
-    await ensureTopic(kafkaClient({ kafka, clientId: 'test' }), kafka);
-  };
+  const createTopic = (topic: string): Promise<void> => createTopicOn(brokers, topic);
   const broker: Broker = {
     brokers: [...brokers],
     kind,
@@ -76,6 +64,13 @@ function brokerOf(kind: Broker['kind'], { brokers, stop }: StartedBrokers): Brok
     stop,
   };
   return broker;
+}
+
+/** As the relay makes it, with TOPIC_PARTITIONS partitions. */
+export async function createTopicOn(brokers: readonly string[], topic: string): Promise<void> {
+  const topicOf = { topic, partitions: TOPIC_PARTITIONS, replicationFactor: -1, compression: 'none' as const };
+  const kafka = { brokers: [...brokers], ...topicOf, ssl: false, sasl: null };
+  await ensureTopic(kafkaClient({ kafka, clientId: 'test' }), kafka);
 }
 
 /** The mock knows no requests to create a topic or to delete one: it makes one that is asked for. */

@@ -9,6 +9,7 @@ import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
 import { Projections } from '../../projections/projections.ts';
 import { viewFeedOf } from '../../projections/view-feed-of.ts';
 import { startBrokerPath } from '../kafka/broker-path.ts';
+import { lostBroker, WAYS_TO_BE_LOST } from '../kafka/lost-broker.ts';
 import { newTopicName } from '../kafka/new-topic-name.ts';
 import { startBroker, TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 import { dump, rowsOf, viewsFile, writeTo } from './example-ledger.ts';
@@ -137,6 +138,20 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
     await next(told, 3);
     expect(told).toEqual(['live', expect.stringMatching(/^dropped: /), 'live']);
     expect(projections.ageMs(Date.now())).toBe(0);
+  });
+
+  test.each(WAYS_TO_BE_LOST)('are fed where the first of the brokers is %s', async (how) => {
+    const lost = await lostBroker(how);
+    onTestFinished(() => lost.close());
+    const log = exampleLog();
+    const { kafka } = await topicOf(published(log));
+    const { projections, told } = await start(log, viewsFile(), {
+      ...kafka,
+      brokers: [lost.address, ...kafka.brokers],
+    });
+    await projections.whenCaughtUp();
+    await next(told, 1);
+    expect(told).toEqual(['live']);
   });
 
   test('stop at a gap, and say where', async () => {

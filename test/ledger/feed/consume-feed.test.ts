@@ -4,6 +4,7 @@ import type { Revision, StreamName } from '../../../contracts/ids.ts';
 import { type ConsumedBatch, consumeFeed, type FeedPositions } from '../../../ledger/feed/consume-feed.ts';
 import { FeedGapError } from '../../../ledger/feed/new-events.ts';
 import { eventually } from '../../kafka/eventually.ts';
+import { lostBroker, WAYS_TO_BE_LOST } from '../../kafka/lost-broker.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
 import { planMessage, TopicWriter } from '../../kafka/topic-writer.ts';
@@ -38,11 +39,12 @@ describe.skipIf(broker === null)('a consumer of the feed', () => {
   const members: Member[] = [];
   let writer: TopicWriter;
   let topic: string;
+  let brokers: readonly string[];
 
   const join = (positions: Kept | 'group', onEvents?: (batch: ConsumedBatch) => void): Member => {
     const member: Member = { seen: [], stopped: null, close: () => reading.close() };
     const reading = consumeFeed({
-      kafka: { brokers: broker?.brokers ?? [], topic, ssl: false, sasl: null },
+      kafka: { brokers: [...brokers], topic, ssl: false, sasl: null },
       clientId: 'test',
       groupId: `group-${topic}`,
       positions,
@@ -64,6 +66,7 @@ describe.skipIf(broker === null)('a consumer of the feed', () => {
   beforeEach(async () => {
     if (broker === null) return;
     topic = newTopicName('consume');
+    brokers = broker.brokers;
     await broker.createTopic(topic);
     writer = new TopicWriter(broker.brokers, topic);
   });
@@ -135,5 +138,14 @@ describe.skipIf(broker === null)('a consumer of the feed', () => {
     const second = join('group');
     await eventually('it reads the third', () => second.seen.length > 0);
     expect(second.seen).toEqual(['account-acct_1 2']);
+  });
+
+  it.each(WAYS_TO_BE_LOST)('joins its group where the first of its brokers is %s', async (how) => {
+    const lost = await lostBroker(how);
+    brokers = [lost.address, ...brokers];
+    await writer.write(planMessage('acct_1', 0));
+    const member = join(new Kept());
+    await eventually('it reads it', () => member.seen.length === 1);
+    lost.close();
   });
 });

@@ -3,6 +3,7 @@ import type { Subscription } from '../../../contracts/event-log.ts';
 import { type OpenFeedOptions, openFeed } from '../../../ledger/feed/open-feed.ts';
 import { type BrokerPath, startBrokerPath } from '../../kafka/broker-path.ts';
 import { eventually } from '../../kafka/eventually.ts';
+import { lostBroker, WAYS_TO_BE_LOST } from '../../kafka/lost-broker.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
 import { planMessage, TopicWriter } from '../../kafka/topic-writer.ts';
@@ -185,6 +186,16 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
       expect(feed.told).toEqual(['caught up at 1', 'dropped', 'caught up at 2']);
       expect(feed.seen).toEqual(['0/0', '0/1']);
     });
+  });
+
+  it.each(WAYS_TO_BE_LOST)('is read where the first of its brokers is %s', async (how) => {
+    const lost = await lostBroker(how);
+    brokers = [lost.address, ...brokers];
+    await writer.write(planMessage('acct_0', 0));
+    const feed = open('beginning');
+    await eventually('it catches up', () => feed.told.length > 0);
+    expect(feed.told).toEqual(['caught up at 1']);
+    lost.close();
   });
 
   it('waits for a topic that is not there yet', async () => {

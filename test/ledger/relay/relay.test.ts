@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { relayStream } from '../../../contracts/ids.ts';
 import { type BrokerPath, startBrokerPath } from '../../kafka/broker-path.ts';
 import { eventually } from '../../kafka/eventually.ts';
+import { lostBroker, WAYS_TO_BE_LOST } from '../../kafka/lost-broker.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { firstRevisions, readTopic, type TopicReader } from '../../kafka/read-topic.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
@@ -179,6 +180,15 @@ describe.skipIf(broker === null)('gateway relay', () => {
     } finally {
       await another.stop();
     }
+  });
+
+  it.each(WAYS_TO_BE_LOST)('publishes at once where the first of its brokers is %s', async (how) => {
+    const lost = await lostBroker(how);
+    await ledger.append('acct_1', 3);
+    const relay = start({ brokers: [lost.address, ...site.brokers] });
+    await eventually('three are published', async () => (await relay.metric('gateway_relay_published_total')) === 3);
+    expect(relay.lines.filter((line) => !line.startsWith('{"level":30'))).toEqual([]);
+    lost.close();
   });
 
   describe('while Kafka is away', () => {

@@ -1,0 +1,73 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { LedgerFile } from '../ledger/relay/ledger-file.ts';
+import { RelayProcess } from '../ledger/relay/relay-process.ts';
+import { eventually } from './eventually.ts';
+import { fetchedKafka } from './fetched-kafka.ts';
+import { newTopicName } from './new-topic-name.ts';
+import { firstRevisions, readTopic } from './read-topic.ts';
+import { type RealBrokers, startRealBrokers } from './real-brokers.ts';
+import { createTopicOn } from './start-broker.ts';
+
+/**
+ * Asked for by `KAFKA_CLUSTER=3`, for it costs half a minute of CPU; with stand-ins for the lost broker the same rules
+ * stand in the tests of what reads and publishes. Three brokers of one cluster, of which the first is lost while a relay publishes and a reader reads, and before others
+ * start: killed, or stopped, so that it accepts connections and does not answer.
+ */
+describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a cluster of three brokers', () => {
+  let cluster: RealBrokers;
+  const relays: RelayProcess[] = [];
+  const readers: { close(): Promise<void> }[] = [];
+
+  beforeAll(async () => {
+    const started = await startRealBrokers(3);
+    if (started === null) throw new Error('Kafka is gone');
+    cluster = started;
+  });
+
+  afterEach(async () => {
+    for (const relay of relays.splice(0)) await relay.kill();
+    for (const reader of readers.splice(0)) await reader.close();
+  });
+
+  afterAll(() => cluster.stop());
+
+  it.each(['SIGSTOP', 'SIGKILL'] as const)('serves relays and readers when its first has got %s', async (signal) => {
+    const ledger = await LedgerFile.open();
+    const topic = newTopicName('first-lost');
+    const { brokers } = cluster;
+    await createTopicOn(brokers, topic);
+    const start = (): RelayProcess => {
+      const relay = new RelayProcess({ folder: ledger.folder, brokers, topic });
+      relays.push(relay);
+      return relay;
+    };
+    const read = () => {
+      const reader = readTopic(brokers, topic);
+      readers.push(reader);
+      return reader;
+    };
+    const first = start();
+    const early = read();
+    await ledger.append('acct_1', 3);
+    await early.until('three events', (events) => events.length >= 3);
+
+    await cluster.signal(0, signal);
+    await ledger.append('acct_1', 4);
+    await early.until('seven revisions', (events) => revisionsOf(events) === 7);
+    await eventually('it says that all is published', async () => (await first.metric('gateway_relay_kafka_up')) === 1);
+    expect(await first.stop()).toBe(0);
+
+    const second = start();
+    await ledger.append('acct_1', 2);
+    await second.says('the active relay');
+    const late = read();
+    await late.until('nine revisions', (events) => revisionsOf(events) === 9);
+    expect(firstRevisions(late.events)).toEqual(new Map([['account-acct_1', [0, 1, 2, 3, 4, 5, 6, 7, 8]]]));
+
+    if (signal === 'SIGSTOP') await cluster.signal(0, 'SIGCONT');
+    await ledger.remove();
+  });
+});
+
+const revisionsOf = (events: Parameters<typeof firstRevisions>[0]): number =>
+  [...firstRevisions(events).values()].flat().length;
