@@ -27,12 +27,18 @@ export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const { root } = this.ctx.config;
     const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => rank(relative(root, a.moduleId)) - rank(relative(root, b.moduleId)));
+    const rankOf = ({ moduleId, project }: TestSpecification): number =>
+      rank(relative(root, moduleId), project.config.isolate);
+    return sorted.toSorted((a, b) => rankOf(a) - rankOf(b));
   }
 }
 
-/** The place of a file among the longest; all others have one place behind these. */
-export function rank(file: string): number {
+/**
+ * The place of a file among the longest. All others have one place behind these: first those that run apart, then those that
+ * share processes, for a process goes on to the next file only where that follows at once.
+ */
+export function rank(file: string, isApart: boolean): number {
   const place = LONGEST.indexOf(file);
-  return place === -1 ? LONGEST.length : place;
+  if (place !== -1) return place;
+  return LONGEST.length + (isApart ? 0 : 1);
 }
