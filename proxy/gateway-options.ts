@@ -16,6 +16,8 @@ export interface GatewayOptions {
    * no load is shed.
    */
   readonly loopDelay?: () => number;
+  /** Of the journal (ledger/journal/limits.ts). Absent is as much as there; a test has less, for each start writes it in full. */
+  readonly reserveBytes?: number;
   /** Once the ledger has proved to be whole (ledger-watch/), before anything is read from it. */
   readonly onLedgerWhole?: () => Promise<void>;
   /**

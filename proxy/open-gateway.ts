@@ -36,6 +36,7 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
   const opened = await openJournal({
     directory: journalFolder(configuration.data),
     bytesMax: configuration.journal.maxBytes,
+    ...(given.reserveBytes === undefined ? {} : { reserveBytes: given.reserveBytes }),
   });
   for (const stretch of opened.damaged) logger.error(stretch, 'the journal is damaged here; what can be read is kept');
   if (opened.cutBytes > 0)

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { JOURNAL_BOUNDS } from '../../ledger/journal/limits.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { replaceWithFullDevice } from '../ledger/journal/fixtures/full-device.ts';
 import { canMount, smallDisk } from '../ledger/journal/fixtures/small-disk.ts';
@@ -16,7 +17,7 @@ describe.runIf(canMount)('a gateway whose disk is full', () => {
     const data = join(dirname(disk.folder), 'data');
     mkdirSync(data);
     const logLines: string[] = [];
-    const gateway = await startTestGateway({ data, logLines });
+    const gateway = await startTestGateway({ data, logLines, reserveBytes: JOURNAL_BOUNDS.reserveBytes });
     onTestFinished(() => gateway.stop());
     const ask = () => post(gateway, '/v1/messages', asking('svc-mock'));
     let answered = 0;

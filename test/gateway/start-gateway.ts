@@ -39,6 +39,8 @@ export interface TestGatewayOptions {
   readonly loopDelay?: () => number;
   /** Lines that the gateway logs are added here. */
   readonly logLines?: string[];
+  /** Of the journal, in bytes. Little where it is not said: hundreds of starts would write the gateway's 8 MiB in full. */
+  readonly reserveBytes?: number;
   /** As the gateway's own option. */
   readonly onUnusable?: (error: Error) => void;
 }
@@ -67,6 +69,8 @@ export interface TestGateway {
 }
 
 const ACCOUNT = accountId('acct_test');
+/** The ends of some ten requests; it grows with those that begin. */
+const RESERVE_BYTES = 256 * 1_024;
 const KEY_OF_DATA = new Map<string, string>();
 
 const model = (id: string, more: object = {}) => ({
@@ -141,6 +145,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     logger: loggerTo(options.logLines),
     clock,
     monotonic,
+    reserveBytes: options.reserveBytes ?? RESERVE_BYTES,
     ...(options.loopDelay === undefined ? {} : { loopDelay: options.loopDelay }),
     ...(options.onUnusable === undefined ? {} : { onUnusable: options.onUnusable }),
   });
