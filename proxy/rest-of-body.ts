@@ -27,32 +27,37 @@ export function readOnAfterAnswers(app: FastifyInstance, bounds = BOUNDS): void 
   });
 }
 
+function readOnInTurn(request: IncomingMessage, response: ServerResponse, bounds: RestBounds): void {
+  dropInTurn(request, response, bounds);
+  response.once('socket', () => {
+    if (!request.complete) readOn(request, bounds);
+  });
+}
+
 /** A request without a body, too, is answered before Node takes it for complete. */
-function mayHaveMore({ raw, headers }: FastifyRequest): boolean {
+export function mayHaveMore({ raw, headers }: Pick<FastifyRequest, 'raw' | 'headers'>): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return hasBody && !raw.complete;
 }
 
 /**
- * An answer that waits for those before it is not out. Until it is, the body is dropped as it comes, and the connection, which
- * others have, is not cut for it; past the bound of bytes, or where it comes in crumbs, it is parsed no more, and this answer is the last.
+ * The body of a request whose answer waits for those before it, and that nobody reads: until its turn it is dropped as it
+ * comes, and the connection, which others have, is not cut for it; past the bound of bytes, or where it comes in crumbs, it is
+ * parsed no more, and this answer is the last.
  */
-function readOnInTurn(request: IncomingMessage, response: ServerResponse, bounds: RestBounds): void {
+export function dropInTurn(request: IncomingMessage, response: ServerResponse, { bytesMax } = BOUNDS): void {
   const { socket } = request;
   const crumbs = new Crumbs();
   let bytes = 0;
   const look = (chunk: Buffer): void => {
     bytes += chunk.length;
-    if (!crumbs.add(chunk.length) && bytes <= bounds.bytesMax) return;
+    if (!crumbs.add(chunk.length) && bytes <= bytesMax) return;
     request.off('data', look);
     makeLast(response);
     dropUnparsed(socket);
   };
   request.on('data', look);
-  response.once('socket', () => {
-    request.off('data', look);
-    if (!request.complete) readOn(request, bounds);
-  });
+  response.once('socket', () => request.off('data', look));
 }
 
 function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {

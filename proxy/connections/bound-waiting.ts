@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { LIMITS } from '../../contracts/limits.ts';
+import { dropInTurn, mayHaveMore } from '../rest-of-body.ts';
 import { dropUnparsed } from './drop-unparsed.ts';
 import { makeLast } from './last-answer.ts';
 
@@ -16,8 +17,9 @@ import { makeLast } from './last-answer.ts';
  */
 export function boundWaiting(app: FastifyInstance): void {
   const lines = new WeakMap<Socket, Line>();
-  app.addHook('onRequest', ({ raw: { socket }, method }, reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { raw } = reply;
+    const { socket } = request.raw;
     if (raw.socket !== null) {
       done();
       return;
@@ -28,7 +30,9 @@ export function boundWaiting(app: FastifyInstance): void {
       reply.hijack();
       return;
     }
-    const isBodiless = method === 'GET' || method === 'HEAD';
+    const isBodiless = request.method === 'GET' || request.method === 'HEAD';
+    // Some come with a body all the same, and nobody reads that before their turn.
+    if (isBodiless && mayHaveMore(request)) dropInTurn(request.raw, raw);
     raw.once('socket', () => {
       line.leave();
       if (isBodiless) done();

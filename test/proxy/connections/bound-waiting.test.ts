@@ -200,6 +200,28 @@ describe('the connection of requests that wait, alone', () => {
     await expect.poll(() => seen.heldLeft).toBe(1);
   });
 
+  it.each([
+    ['with a length', `content-length: 1000000\r\n\r\n${'x'.repeat(500_000)}`],
+    ['in chunks', `transfer-encoding: chunked\r\n\r\n${`10000\r\n${'x'.repeat(65_536)}\r\n`.repeat(8)}`],
+    ['in crumbs', `transfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(100_000)}`],
+  ])('is read on where what needs no body comes with one all the same, and tells: %s', async (_title, body) => {
+    const sent = `${held}${long.slice(0, -2)}${body}`;
+    socket.write(sent);
+    await expect.poll(() => served.bytesRead).toBe(sent.length);
+    expect(seen.heldLeft).toBe(0);
+    socket.end();
+    await expect.poll(() => seen.heldLeft).toBe(1);
+  });
+
+  it('answers a request whose body was dropped in its turn, and the next one', async () => {
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece) => pieces.push(piece));
+    socket.write(`${held}${long.slice(0, -2)}content-length: 500000\r\n\r\n${'x'.repeat(500_000)}${refused}`);
+    await expect.poll(() => seen.posted).toBe(1);
+    letGo();
+    await expect.poll(() => statusesOf(Buffer.concat(pieces).toString())).toEqual(['200', '200', '401']);
+  });
+
   it('answers what has no body in its turn, not before', async () => {
     socket.resume();
     socket.write(held + long.repeat(WAITING_MAX));
