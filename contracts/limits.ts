@@ -87,6 +87,8 @@ export const LIMITS = Object.freeze({
   /** Views are written to disk at least this often while they change. */
   viewFlushMs: 250,
   shutdownDrainMs: 30 * SECOND_MS,
+  /** A request's body of which nothing has come for so long is not waited for by a gateway that stops. */
+  shutdownBodyStillMs: 2 * SECOND_MS,
   /** Waiting for the last settlements and the view's last write after the streams have ended. */
   shutdownFlushMs: 10 * SECOND_MS,
 
@@ -156,6 +158,10 @@ assert(
 assert(LIMITS.connectionsPerAddressMax <= LIMITS.connectionsMax, 'one source does not take all connections');
 assert(LIMITS.connectionsMax <= LIMITS.requestsInFlightMax, 'a connection has one request under way');
 assert(LIMITS.loopDelayCalmMs < LIMITS.loopDelayShedMs, 'what is shed does not flutter');
+assert(
+  2 * LIMITS.shutdownBodyStillMs < LIMITS.shutdownDrainMs,
+  'a body that does not come is no reason to drain for long',
+);
 assert(LIMITS.restOfBodyMs < LIMITS.requestReceiveMs, 'a rest that nobody wants has less time than a body');
 assert(LIMITS.drainMs <= LIMITS.requestTotalMs, 'a drain ends within its request');
 assert(LIMITS.clientStallMs < LIMITS.idleMs, 'a client that holds an upstream back has left before the upstream has');

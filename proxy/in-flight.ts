@@ -3,14 +3,18 @@ export interface Cuttable {
   cut(): void;
 }
 
+/** How many bytes of a request's body have come; null once it is whole. */
+type BytesCome = () => number | null;
+
 /**
  * Requests that are being relayed: their number has a bound, and a shutdown waits for them before it cuts them. Before them
- * those whose body comes or is being parsed, and which have no answer yet: a shutdown waits until they have one.
+ * those whose body comes or is being parsed, and which have no answer yet: a shutdown waits until they have one, as long as
+ * their bodies come.
  */
 export class InFlight {
   readonly #requests = new Set<Cuttable>();
   /** By what answers them. */
-  readonly #unanswered = new Set<object>();
+  readonly #unanswered = new Map<object, BytesCome>();
   readonly #answeredWaiters: (() => void)[] = [];
   readonly #emptyWaiters: (() => void)[] = [];
   readonly #max: number;
@@ -37,8 +41,8 @@ export class InFlight {
   }
 
   /** Its caller is known, and its body is wanted. */
-  accept(response: object): void {
-    this.#unanswered.add(response);
+  accept(response: object, bytesCome: BytesCome): void {
+    this.#unanswered.set(response, bytesCome);
   }
 
   /** It has been answered, or is relayed from here on, or its client has left. */
@@ -47,10 +51,26 @@ export class InFlight {
     if (this.#unanswered.size === 0) for (const resolve of this.#answeredWaiters.splice(0)) resolve();
   }
 
-  /** Resolves when each that was accepted has been answered or is relayed. */
-  whenAnswered(): Promise<void> {
+  /**
+   * Resolves when each that was accepted has been answered or is relayed, or nothing more comes of its body: it is looked at
+   * every `stillMs` whether anything has.
+   */
+  whenAnswered(stillMs: number): Promise<void> {
     if (this.#unanswered.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#answeredWaiters.push(resolve));
+    const cameByThen = new Map<object, number | null>();
+    const looks = setInterval(() => {
+      for (const [response, bytesCome] of this.#unanswered) {
+        const bytes = bytesCome();
+        if (bytes !== null && bytes === cameByThen.get(response)) this.answered(response);
+        else cameByThen.set(response, bytes);
+      }
+    }, stillMs);
+    return new Promise((resolve) =>
+      this.#answeredWaiters.push(() => {
+        clearInterval(looks);
+        resolve();
+      }),
+    );
   }
 
   /** Resolves when none is left. */

@@ -15,8 +15,9 @@ export async function stopInOrder(gateway: GatewayProcess, metricsServer: Metric
   gateway.recovered.close();
   const closed = server.close();
   server.server.closeIdleConnections();
-  // What was accepted is refused once it has been read, unless it has come so far as to be relayed.
-  const drained = inFlight.whenAnswered().then(() => inFlight.whenEmpty());
+  // What was accepted is refused once it has been read, unless it has come so far as to be relayed; a body that does not come
+  // is not waited for.
+  const drained = inFlight.whenAnswered(LIMITS.shutdownBodyStillMs).then(() => inFlight.whenEmpty());
   await within(configuration.shutdownDrainMs, drained);
   if (inFlight.count > 0) logger.warn({ requests: inFlight.count }, 'requests are cut by the shutdown');
   inFlight.cutAll();

@@ -48,6 +48,11 @@ export class IncomingBody {
     return null;
   }
 
+  /** Bytes that have come. */
+  get length(): number {
+    return this.#length;
+  }
+
   /** Whether it is too long to be read where others wait for it. */
   get isLong(): boolean {
     return this.#length > READ_AT_ONCE_BYTES_MAX;

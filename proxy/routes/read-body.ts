@@ -62,9 +62,9 @@ export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
       share.over();
       inFlight.answered(reply.raw);
     });
-    inFlight.accept(reply.raw);
     const body = new IncomingBody(announced, (bytes) => share.take(bytes));
     let isOver = false;
+    inFlight.accept(reply.raw, () => (isOver ? null : body.length));
     let bytesOfTurn = 0;
     const end = (refused: Refusal | null): void => {
       isOver = true;
