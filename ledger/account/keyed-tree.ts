@@ -4,7 +4,9 @@
  * as at its beginning, and whoever has an earlier state goes on to have it. Null is empty.
  *
  * In the order of the keys, and of the same shape whatever the order in which they came: what decides which node stands
- * above which is a number made of its key.
+ * above which is a number made of its key. No library, because a state of the fold is plain data, equal field for field
+ * whether it was folded or read back, and npm's maps that share are classes whose shape is their history (sorted-btree, which
+ * copies twice the fields a change), or have no order by key.
  */
 export type KeyedTree<V> = KeyedNode<V> | null;
 
