@@ -10,6 +10,8 @@ export const KEY_PREFIX = 'sk-svc-';
 
 /** Nobody's key, as far as the views go: where they may be old, it may have been issued since. */
 export const UNKNOWN_KEY: Refusal = refusal('invalid_credential', 'the service key is not known');
+/** Told alike; what cannot be a key of ours is no newer key, either. */
+const NO_KEY: Refusal = refusal('invalid_credential', UNKNOWN_KEY.message);
 
 /** Whose request it is: a key that may be used at that moment, and its account as it was then (standing.ts looks again). */
 export interface Caller {
@@ -27,8 +29,7 @@ export function authenticate(headers: IncomingHttpHeaders, accounts: AccountView
   const credential = credentialOf(headers);
   if (credential === null)
     return refusal('missing_credential', 'send the service key as x-api-key or as Authorization: Bearer');
-  // What cannot be a key of ours is no newer key, either.
-  if (!credential.startsWith(KEY_PREFIX)) return { ...UNKNOWN_KEY };
+  if (!credential.startsWith(KEY_PREFIX)) return NO_KEY;
   const owner = accounts.keys.find(hash('sha256', credential, 'hex'));
   if (owner === null) return UNKNOWN_KEY;
   const { state } = accounts.read(owner.accountId);

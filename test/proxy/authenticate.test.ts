@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyId } from '../../contracts/ids.ts';
+import { authenticate, UNKNOWN_KEY } from '../../proxy/authenticate.ts';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
 import { asking, call, get, post, refusalOf } from './fixtures/call.ts';
 import { type FurtherAccount, openAccount } from './fixtures/open-account.ts';
@@ -146,4 +147,13 @@ describe('two accounts', () => {
     expect(await meOf(gateway.key)).toEqual(before);
     expect((await gateway.events()).filter(({ type }) => type === 'UsageRecorded')).toEqual([]);
   });
+});
+
+/** Where the log is away a key that is not known may be newer than the views: then it is told so. */
+it('what cannot be a key of ours is told as one that is not known, and is known to be no newer key', () => {
+  const { accounts } = gateway.gateway.projections;
+  const found = (key: string) => authenticate({ 'x-api-key': key }, accounts, nowMs);
+  expect(found(unknownKey())).toBe(UNKNOWN_KEY);
+  expect(found('sk-other-1')).toEqual(UNKNOWN_KEY);
+  expect(found('sk-other-1')).not.toBe(UNKNOWN_KEY);
 });
