@@ -6,6 +6,7 @@ import { describeFault, fieldFaults } from './field-faults.ts';
 import { slackFaults } from './lease-slack.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
+import { CONTROL } from './printable.ts';
 import { rateLimitsSchema } from './rate-limits.ts';
 import { withPart } from './whole-and-part.ts';
 
@@ -363,7 +364,7 @@ function withPassword(
 }
 
 /** What no header can carry, and what a file or a copy has added at an end. */
-const NOT_IN_A_SECRET = /^\s|[\p{Cc}\p{Zl}\p{Zp}]|\s$/u;
+const NOT_IN_A_SECRET = new RegExp(`^\\s|${CONTROL.source}|\\s$`, 'u');
 
 function fromEnvironment(name: string, path: string, source: ConfigurationSource, faults: string[]): string {
   const value = source.environment[name] ?? '';

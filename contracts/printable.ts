@@ -14,6 +14,21 @@ export const printable = (text: string): string => text.replace(UNSEEN_IN_LINES,
 /** The same of a text that stands within one line, such as a name that somebody else has given. */
 export const onOneLine = (text: string): string => text.replace(UNSEEN, escaped);
 
+/** What commands a terminal, or ends a line: no header can carry it. */
+export const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+
+/**
+ * What would not stand on one line as it was typed: control characters, line ends, turned directions, halves of characters.
+ * Joiners do: names of many scripts have them.
+ */
+export const NOT_ON_A_LINE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/u;
+
+/** What is not seen, or means nothing that everybody knows: characters without an owner, too. */
+const UNREADABLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** Text of others in a message for a caller, who has no use for what it cannot read. */
+export const readable = (text: string): string => text.replace(UNREADABLE, '?');
+
 function escaped(character: string): string {
   let units = '';
   for (let at = 0; at < character.length; at++) units += `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ACCOUNT_ID_PATTERN, type AccountId, accountId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { formatUsd, type MicroUsd, parseUsd, USD_READABLE_MAX } from '../../contracts/money.ts';
+import { NOT_ON_A_LINE } from '../../contracts/printable.ts';
 
 /** Parsers of command-line arguments: typed values, or an error that says what would be right. */
 export function accountArgument(text: string): AccountId {
@@ -72,9 +73,6 @@ export function hostArgument(text: string): string {
   if (host === '') throw new InvalidArgumentError('expected an address or a name');
   return host;
 }
-
-/** What would not stand on one line as it was typed: control characters, line ends, turned directions, half characters. */
-const NOT_ON_A_LINE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/u;
 
 /** A line of text that stands in the ledger for good. */
 function lineArgument(text: string, expected: string): string {

@@ -1,6 +1,7 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { AccountId, KeyId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd, mostDebited } from '../../contracts/money.ts';
+import { readable } from '../../contracts/printable.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { isExpired } from '../../ledger/account/grants.ts';
 import { type HeldOfAccount, spendable, takenOfCredits } from '../../ledger/account/leases.ts';
@@ -137,15 +138,15 @@ function figures(
 
 const atLeastNone = (left: MicroUsd): MicroUsd => (left < 0n ? microUsd(0n) : left);
 
-/** A field's name can be the client's own. */
-const shownName = (name: string): string => name.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
-
-/** What makes the request dearer than its bytes say: without it the caller would look for the cause in vain. */
+/**
+ * What makes the request dearer than its bytes say: without it the caller would look for the cause in vain. A field's name
+ * can be the client's own.
+ */
 function causes({ worst, fieldBehind, betaBehind, takenAsWorst, fewerUses }: MoneyRequest): string {
   const beta = betaBehind === null ? [] : [`anthropic-beta ${betaBehind}`];
-  const behind = [...(fieldBehind === null ? [] : [shownName(fieldBehind)]), ...beta];
+  const behind = [...(fieldBehind === null ? [] : [readable(fieldBehind)]), ...beta];
   const unknown = takenAsWorst ? ', because not all of it is known here: what is not is taken as the worst' : '';
-  const bound = fewerUses === null ? '' : `; ${shownName(fewerUses.path)} of 1 to ${fewerUses.most} would hold less`;
+  const bound = fewerUses === null ? '' : `; ${readable(fewerUses.path)} of 1 to ${fewerUses.most} would hold less`;
   return behind.length === 0
     ? ''
     : ` (${formatUsd(mostDebited(worst.input))} USD of it for the most that ${behind.join(' with ')} can bring${unknown}${bound})`;

@@ -1,3 +1,5 @@
+import { readable } from '../../contracts/printable.ts';
+
 /**
  * What a provider has said, made fit for an event, a log line, a header or an error message: without the
  * credential that it was called with, which some echo, of a bounded length, and in printable ASCII, so that no terminal
@@ -29,7 +31,7 @@ export class UpstreamWords {
 
   /** What a caller is to read, in any script: without control and format characters. */
   sentence(text: string, charsMax: number): string {
-    return this.#without(text).replace(/\s+/g, ' ').slice(0, charsMax).toWellFormed().replace(UNSEEN, '?');
+    return readable(this.#without(text).replace(/\s+/g, ' ').slice(0, charsMax).toWellFormed());
   }
 
   #without(text: string): string {
@@ -42,4 +44,3 @@ export const NO_SECRETS = new UpstreamWords('');
 
 const REDACTED = '[redacted]';
 const NOT_PRINTABLE = /[^\x20-\x7e]/g;
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;

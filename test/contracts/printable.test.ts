@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { onOneLine, printable } from '../../contracts/printable.ts';
+import { CONTROL, NOT_ON_A_LINE, onOneLine, printable, readable } from '../../contracts/printable.ts';
 
 describe('text that others have given', () => {
   it('is shown with what is not seen, or turns what is, as JSON escapes', () => {
@@ -42,5 +42,20 @@ describe('text that others have given', () => {
         expect(printable(json)).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
       }),
     );
+  });
+});
+
+describe('what a text may not have', () => {
+  it.each([
+    ['a control character', '\u0007', true, true, true],
+    ['a line separator', '\u2028', true, true, true],
+    ['a turned direction', '\u202e', false, true, true],
+    ['half a character', '\ud800', false, true, true],
+    ['a joiner without width', '\u200d', false, false, true],
+    ['a character for private use', '\ue000', false, false, true],
+    ['a letter', 'é', false, false, false],
+  ])('differs by where it stands: in a header, on a line of the ledger, in a message: %s', (_what, one, ...kept) => {
+    const text = `a${one}b`;
+    expect([CONTROL.test(text), NOT_ON_A_LINE.test(text), readable(text) === 'a?b']).toEqual(kept);
   });
 });
