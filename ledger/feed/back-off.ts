@@ -18,9 +18,9 @@ export class BackOff {
     this.#tries = 0;
   }
 
-  /** Resolves early when the signal is aborted. */
-  async wait(signal: AbortSignal): Promise<void> {
-    const ms = Math.min(this.#maxMs, FEED_LIMITS.backOffMs * 2 ** Math.min(this.#tries, 20));
+  /** Resolves early when the signal is aborted. @param maxMs where this once it is not to wait up to the bound */
+  async wait(signal: AbortSignal, maxMs = this.#maxMs): Promise<void> {
+    const ms = Math.min(this.#maxMs, maxMs, FEED_LIMITS.backOffMs * 2 ** Math.min(this.#tries, 20));
     this.#tries++;
     await pause(ms / 2 + Math.random() * (ms / 2), signal);
   }

@@ -1,6 +1,7 @@
 import type { Subscription } from '../../contracts/event-log.ts';
 import { BackOff } from './back-off.ts';
 import { type FeedSession, HandlingError } from './feed-session.ts';
+import { pauseMsMaxAfter, reasonOf } from './kafka-fault.ts';
 import { whileItPasses } from './while-it-passes.ts';
 
 export interface ReadingOptions {
@@ -34,8 +35,8 @@ export class FeedReading implements Subscription {
       if (error === null || signal.aborted) return;
       if (error instanceof HandlingError) return this.#stop(error.cause);
       // A session that came about was dropped; tries that fail after it are the same loss.
-      if (backOff.tries === 0) this.#options.onDropped?.(error);
-      await backOff.wait(signal);
+      if (backOff.tries === 0) this.#options.onDropped?.(new Error(reasonOf(error), { cause: error }));
+      await backOff.wait(signal, pauseMsMaxAfter(error));
     }
   }
 

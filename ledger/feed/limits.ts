@@ -11,6 +11,8 @@ export const FEED_LIMITS = Object.freeze({
   keepAliveMs: 60_000,
   backOffMs: 100,
   backOffMaxMs: 10_000,
+  /** The same where a partition gets another leader, which takes a cluster a moment. */
+  backOffChoosingMs: 1_000,
   /** A cluster that is busy with itself (a new leader, a new topic) is asked again after this, for so long in all. */
   passingPauseMs: 200,
   passingMs: 10_000,

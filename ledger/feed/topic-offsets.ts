@@ -21,7 +21,8 @@ export async function topicOffsets(
   try {
     await admin.connect();
     // Asking for a topic that is not there makes some brokers create one, with a partition count of their own.
-    if (!(await admin.listTopics()).includes(topic)) throw new Error(`there is no topic ${topic} yet`);
+    if (!(await admin.listTopics()).includes(topic))
+      throw new Error(`there is no topic ${topic} yet, or none that this client may see`);
     const offsets = await admin.fetchTopicOffsets(topic);
     return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]));
   } finally {

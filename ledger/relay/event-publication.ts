@@ -3,6 +3,7 @@ import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type FeedMessage, feedMessage } from '../../contracts/feed-message.ts';
 import { BackOff } from '../feed/back-off.ts';
+import { pauseMsMaxAfter } from '../feed/kafka-fault.ts';
 import { PublishError, type Publisher, type TopicState } from './publisher.ts';
 import type { RelayClaim } from './relay-claim.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
@@ -14,8 +15,16 @@ export interface PublicationOptions {
   readonly source: string;
   readonly metrics: RelayMetrics;
   readonly logger: Logger;
+  /** How long Kafka may be away. */
+  readonly awayMsMax: number;
+  readonly clock: () => number;
   /** Ends waiting for Kafka. */
   readonly signal: AbortSignal;
+}
+
+/** Kafka was away for too long: another relay may reach it. */
+export class KafkaAwayError extends Error {
+  override readonly name = 'KafkaAwayError';
 }
 
 /** An event that cannot be published: the relay stops at it, for what is skipped is missing for ever. */
@@ -31,13 +40,18 @@ export class UnpublishableEventError extends Error {
   }
 }
 
-/** Publishes batches one after the other, each until it is acknowledged, however long Kafka is away. */
+/**
+ * Publishes batches one after the other, each until it is acknowledged. Where Kafka is away for longer than it may be,
+ * `connect` and `publish` throw KafkaAwayError.
+ */
 export class EventPublication {
   readonly #options: PublicationOptions;
   readonly #backOff = new BackOff();
   /** Resolves when the relay is told to stop: a connection is not waited for then, as a send is. */
   readonly #stopped: Promise<null>;
   #isConnected = false;
+  /** When the first of the tries since the last success has failed; null where the last one did not. */
+  #awaySinceMs: number | null = null;
   #hasPublished = false;
 
   constructor(options: PublicationOptions) {
@@ -51,6 +65,12 @@ export class EventPublication {
 
   /** Null when told to stop before Kafka answered. @throws PublishError `mismatch` */
   async connect(): Promise<TopicState | null> {
+    const state = await this.#connect();
+    if (state !== null) this.#isBack();
+    return state;
+  }
+
+  async #connect(): Promise<TopicState | null> {
     const { publisher, signal, metrics } = this.#options;
     while (!signal.aborted) {
       try {
@@ -95,9 +115,9 @@ export class EventPublication {
       await claim.ensure();
       try {
         await publisher.publish(messages);
-        this.#backOff.reset();
         this.#hasPublished = true;
         metrics.isKafkaUp = true;
+        this.#isBack();
         metrics.published(messages.length);
         return true;
       } catch (error) {
@@ -133,7 +153,8 @@ export class EventPublication {
   }
 
   async #reconnect(): Promise<boolean> {
-    const state = await this.connect();
+    // After a send that has failed only the next one tells that Kafka is back.
+    const state = await this.#connect();
     if (state === null) return false;
     if (state.isEmpty && this.#hasPublished)
       throw new PublishError(
@@ -145,10 +166,23 @@ export class EventPublication {
 
   async #isAway(error: unknown): Promise<void> {
     if (!(error instanceof PublishError) || error.kind !== 'away') throw error;
-    const { logger, metrics, signal } = this.#options;
+    const { logger, metrics, signal, awayMsMax } = this.#options;
     this.#isConnected = false;
     metrics.isKafkaUp = false;
     logger.warn({ tries: this.#backOff.tries + 1, reason: error.message }, 'Kafka does not answer; trying again');
-    await this.#backOff.wait(signal);
+    this.#awaySinceMs ??= this.#options.clock();
+    const leftMs = awayMsMax - this.#awayMs();
+    if (leftMs <= 0) throw new KafkaAwayError(error.message, { cause: error });
+    await this.#backOff.wait(signal, Math.min(leftMs, pauseMsMaxAfter(error)));
+  }
+
+  #awayMs(): number {
+    return this.#awaySinceMs === null ? 0 : this.#options.clock() - this.#awaySinceMs;
+  }
+
+  #isBack(): void {
+    if (this.#awaySinceMs !== null) this.#options.logger.info({ awayMs: this.#awayMs() }, 'Kafka answers again');
+    this.#awaySinceMs = null;
+    this.#backOff.reset();
   }
 }

@@ -4,6 +4,7 @@ import type { KafkaConfiguration } from '../../contracts/configuration.ts';
 import type { FeedMessage } from '../../contracts/feed-message.ts';
 import { closeWithin } from '../feed/close-within.ts';
 import { type KafkaClient, kafkaClient } from '../feed/kafka-client.ts';
+import { causes, faultTypes, reasonOf } from '../feed/kafka-fault.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
 import { PublishError, type Publisher, type TopicState } from './publisher.ts';
 import { ensureTopic, mismatch } from './topic.ts';
@@ -91,11 +92,8 @@ const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 
 function publishErrorOf(error: unknown): PublishError {
   if (error instanceof PublishError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof PublishError) return cause;
-    if ('type' in cause && typeof cause.type === 'string' && TOO_LARGE.has(cause.type))
-      return new PublishError('too_large', message, { cause: error });
-  }
-  return new PublishError('away', message, { cause: error });
+  const ours = causes(error).find((cause) => cause instanceof PublishError);
+  if (ours !== undefined) return ours;
+  const kind = faultTypes(error).some((type) => TOO_LARGE.has(type)) ? 'too_large' : 'away';
+  return new PublishError(kind, reasonOf(error), { cause: error });
 }

@@ -14,6 +14,8 @@ export const RELAY_LIMITS = Object.freeze({
   claimMs: 30_000,
   claimMsMin: 1_000,
   claimMsMax: 600_000,
+  /** Part of a claim for which an active relay may fail to reach Kafka before it gives the claim back. */
+  awayPart: 2,
   /** Part of a claim that clocks may differ by. */
   skewPart: 6,
   /** Between two looks at the claim: of who stands by at whether it is free, of the active one at its checkpoint. */

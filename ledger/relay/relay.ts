@@ -3,11 +3,12 @@ import type { Logger } from 'pino';
 import type { EventLog, RecordedEvent, Subscription } from '../../contracts/event-log.ts';
 import type { Position } from '../../contracts/ids.ts';
 import { batches } from './batches.ts';
-import { EventPublication } from './event-publication.ts';
+import { EventPublication, KafkaAwayError } from './event-publication.ts';
+import { KafkaReach } from './kafka-reach.ts';
 import { LagWatch } from './lag-watch.ts';
 import { RELAY_LIMITS } from './limits.ts';
 import { isPublished } from './published.ts';
-import { PublishError, type Publisher } from './publisher.ts';
+import type { Publisher } from './publisher.ts';
 import { type RelayClaim, RelayFencedError } from './relay-claim.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
 import { standBy } from './stand-by.ts';
@@ -29,48 +30,56 @@ export interface RelayOptions {
 
 /**
  * The relay: stands by until the feed is free, then publishes the log from the checkpoint on, in order, until it is told
- * to stop. Rejects with what stopped it otherwise: RelayFencedError, UnpublishableEventError, PublishError `mismatch`,
+ * to stop. Where it does not reach Kafka for half the length of a claim it gives that back, and stands by again until it
+ * reaches Kafka. Rejects with what stopped it otherwise: RelayFencedError, UnpublishableEventError, PublishError `mismatch`,
  * an EventLogError that no retry mends.
  */
 export async function runRelay(options: RelayOptions): Promise<void> {
-  const { log, publisher, logger, metrics } = options;
+  const { log, publisher, logger, metrics, signal } = options;
   const lag = new LagWatch(log, metrics);
-  // Ends whatever still waits when the relay has stopped for a reason of its own.
-  const halt = new AbortController();
-  const signal = AbortSignal.any([options.signal, halt.signal]);
   metrics.isActive = false;
   try {
-    await refuseMismatch(options);
-    const claim = await standBy({
-      ...options,
-      signal,
-      onState: ({ checkpoint }) => lag.acknowledgedElsewhere(checkpoint),
-      onOther: (relay) => logger.info({ relay }, 'standing by: another relay is the active one'),
-      onLogAway: (error) => logger.warn({ reason: error.message }, 'the event log does not answer; trying again'),
-    });
-    if (claim === null) return;
-    metrics.isActive = true;
-    logger.info({ relay: options.relay, epoch: claim.epoch, checkpoint: claim.checkpointed }, 'the active relay');
-    await new ActiveRelay({ ...options, signal }, { claim, lag, halt }).run();
+    const reach = new KafkaReach(options);
+    await reach.try();
+    while (!signal.aborted) {
+      const claim = await standBy({
+        ...options,
+        onState: ({ checkpoint }) => lag.acknowledgedElsewhere(checkpoint),
+        onOther: (relay) => logger.info({ relay }, 'standing by: another relay is the active one'),
+        onLogAway: (error) => logger.warn({ reason: error.message }, 'the event log does not answer; trying again'),
+        mayClaim: () => reach.isThere(),
+      });
+      if (claim === null) return;
+      metrics.isActive = true;
+      logger.info({ relay: options.relay, epoch: claim.epoch, checkpoint: claim.checkpointed }, 'the active relay');
+      const left = await runActive(options, { claim, lag });
+      metrics.isActive = false;
+      if (left === null) return;
+      reach.isLost();
+      logger.warn({ reason: left.message }, 'the claim is given back: another relay may reach Kafka');
+    }
   } finally {
-    halt.abort();
     metrics.isActive = false;
     await lag.close();
     await publisher.close();
   }
 }
 
-/** Told at the start, also to a relay that is going to stand by; a Kafka that is away is not waited for here. */
-async function refuseMismatch({ publisher, logger, metrics }: RelayOptions): Promise<void> {
+/** Publishes until it is told to stop, which is null, or has not reached Kafka for too long. Rejects as `runRelay` does. */
+async function runActive(options: RelayOptions, parts: Omit<ActiveParts, 'halt'>): Promise<KafkaAwayError | null> {
+  // Ends whatever still waits when the relay has stopped for a reason of its own.
+  const halt = new AbortController();
+  const signal = AbortSignal.any([options.signal, halt.signal]);
   try {
-    await publisher.connect();
-    metrics.isKafkaUp = true;
+    await new ActiveRelay({ ...options, signal }, { ...parts, halt }).run();
+    return null;
   } catch (error) {
-    if (!(error instanceof PublishError) || error.kind === 'mismatch') throw error;
-    metrics.isKafkaUp = false;
-    logger.warn({ reason: error.message }, 'Kafka does not answer');
+    if (!(error instanceof KafkaAwayError)) throw error;
+    return error;
+  } finally {
+    parts.lag.waiting(null);
+    await options.publisher.close();
   }
-  await publisher.close();
 }
 
 interface ActiveParts {
@@ -98,7 +107,12 @@ class ActiveRelay {
     this.#claim = claim;
     this.#lag = lag;
     this.#acknowledged = claim.checkpointed;
-    this.#publication = new EventPublication({ ...options, claim, source: `/model-gateway/${options.feed}` });
+    this.#publication = new EventPublication({
+      ...options,
+      claim,
+      awayMsMax: options.claimMs / RELAY_LIMITS.awayPart,
+      source: `/model-gateway/${options.feed}`,
+    });
   }
 
   async run(): Promise<void> {

@@ -11,6 +11,8 @@ export interface StandByOptions extends ClaimOptions {
   /** Called when another relay is found to be the active one, once for each. */
   readonly onOther: (relay: string) => void;
   readonly onLogAway: (error: Error) => void;
+  /** Asked when the feed is free: who cannot reach Kafka leaves it to others. */
+  readonly mayClaim: () => Promise<boolean>;
 }
 
 /**
@@ -29,7 +31,8 @@ export async function standBy(options: StandByOptions): Promise<RelayClaim | nul
     }
     backOff.reset();
     options.onState(state);
-    const claim = isFree(state, options) ? await RelayClaim.take(options, state) : null;
+    const mayClaim = isFree(state, options) && (await options.mayClaim());
+    const claim = mayClaim && !signal.aborted ? await RelayClaim.take(options, state) : null;
     if (claim !== null) return claim;
     if (state.holder !== null && state.holder.relay !== other) {
       other = state.holder.relay;

@@ -36,6 +36,7 @@ describe('the claim of a relay', () => {
       signal: stop.signal,
       onState: (state) => looks.push(state),
       onOther: (other) => others.push(other),
+      mayClaim: async () => true,
       onLogAway: () => undefined,
     });
     return { claim, looks, others, stop: () => stop.abort() };

@@ -15,6 +15,7 @@ export interface RelaySite {
   readonly brokers: readonly string[];
   readonly topic: string;
   readonly partitions?: number;
+  readonly replicationFactor?: number;
   /** Of its claim. A test that waits for the end of one makes it short; by default none ends while a test runs. */
   readonly claimSeconds?: number;
 }
@@ -25,11 +26,12 @@ export class RelayProcess {
   readonly #child: ChildProcess;
   readonly #exit: Promise<number | null>;
 
-  constructor({ folder, brokers, topic, partitions = TOPIC_PARTITIONS, claimSeconds = 600 }: RelaySite) {
+  constructor({ folder, claimSeconds = 600, ...site }: RelaySite) {
+    const { topic, partitions = TOPIC_PARTITIONS } = site;
     const config = join(folder, `${topic}-${partitions}.json`);
     writeFileSync(
       config,
-      JSON.stringify({ data: folder, kafka: { brokers, topic, partitions }, metrics: { relay: { port: 0 } } }),
+      JSON.stringify({ data: folder, kafka: { ...site, partitions }, metrics: { relay: { port: 0 } } }),
     );
     this.#child = spawn(
       process.execPath,

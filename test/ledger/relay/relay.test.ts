@@ -113,6 +113,13 @@ describe.skipIf(broker === null)('gateway relay', () => {
     expect(await second.metric('gateway_relay_active')).toBe(1);
   });
 
+  it('renews its claim while there is nothing to publish', async () => {
+    const relay = start({ claimSeconds: 1 });
+    await relay.says('the active relay');
+    await eventually('it is renewed', async () => (await relayEvents()).length > 3);
+    expect(new Set(await relayEvents())).toEqual(new Set(['RelayClaimed', 'RelayCheckpointed']));
+  });
+
   it('takes over at once when the active one has released its claim, which would have lasted longer than this test', async () => {
     const first = start();
     await first.says('the active relay');
@@ -146,6 +153,12 @@ describe.skipIf(broker === null)('gateway relay', () => {
     const relay = start({ partitions: 12 });
     expect(await relay.exit()).toBe(2);
     await relay.says(`the topic ${site.topic} has 4 partitions, the configuration says 12`);
+  });
+
+  it.skipIf(broker?.kind === 'mock')('says why its topic cannot be made', async () => {
+    const relay = start({ topic: newTopicName('unmade'), replicationFactor: 9 });
+    await relay.says('Replication-factor is invalid');
+    await relay.says('kafka.replicationFactor is more than there are brokers');
   });
 
   it('stops at an event that cannot be read, says which, and publishes nothing behind it', async () => {
@@ -199,8 +212,8 @@ describe.skipIf(broker === null)('gateway relay', () => {
     });
     afterEach(() => path.close());
 
-    it('tries again for ever, tells the lag, keeps its claim, and loses nothing', async () => {
-      const relay = start({ claimSeconds: 6 });
+    it('tries again, tells why and the lag, says when Kafka is back, and loses nothing', async () => {
+      const relay = start();
       await relay.says('the active relay');
       expect(await relay.metric('gateway_relay_lag_seconds')).toBe(0);
       path.fallSilent();
@@ -210,16 +223,43 @@ describe.skipIf(broker === null)('gateway relay', () => {
       expect(await relay.metric('gateway_relay_kafka_up')).toBe(0);
       await eventually('the head is told', async () => (await relay.metric('gateway_relay_head_position')) >= 10);
       expect(await relay.metric('gateway_relay_acknowledged_position')).toBeLessThan(10);
-      const renewals = (await relayEvents()).length;
-      await eventually('the claim is renewed', async () => (await relayEvents()).length > renewals);
-      const second = start({ claimSeconds: 6 });
-      await second.says('standing by');
       path.goOn();
       await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 10);
       await eventually('no lag is left', async () => (await relay.metric('gateway_relay_lag_seconds')) === 0);
       expect(await relay.metric('gateway_relay_kafka_up')).toBe(1);
-      expect(await second.metric('gateway_relay_active')).toBe(0);
+      await relay.says('Kafka answers again');
       expect(await relay.stop()).toBe(0);
+    });
+
+    it('gives its claim back after half the length of one, to a relay that reaches Kafka, and takes its turn again', async () => {
+      const cut = start({ claimSeconds: 6 });
+      await cut.says('the active relay');
+      const whole = start({ brokers: broker?.brokers ?? [] });
+      await whole.says('standing by');
+      path.fallSilent();
+      await ledger.append('acct_1', 10);
+      await cut.says('the claim is given back');
+      await eventually('the other publishes', async () => (await whole.metric('gateway_relay_published_total')) === 10);
+      expect(await cut.metric('gateway_relay_active')).toBe(0);
+      expect(await relayEvents()).toContain('RelayReleased');
+      path.goOn();
+      await whole.stop();
+      await ledger.append('acct_1', 2);
+      await eventually('it publishes again', async () => (await cut.metric('gateway_relay_published_total')) === 2);
+      await cut.says('Kafka answers again');
+      expect(await cut.stop()).toBe(0);
+    });
+
+    it('claims nothing before Kafka has answered, and stops in the middle of its tries', async () => {
+      path.fallSilent();
+      const waiting = start();
+      await waiting.says('nothing is claimed before it does');
+      const stopped = start();
+      await stopped.says('nothing is claimed before it does');
+      expect(await stopped.stop()).toBe(0);
+      expect(await relayEvents()).toEqual([]);
+      path.goOn();
+      await waiting.says('the active relay');
     });
   });
 });

@@ -1,0 +1,58 @@
+import { BackOff } from '../feed/back-off.ts';
+import { RELAY_LIMITS } from './limits.ts';
+import { PublishError } from './publisher.ts';
+import type { RelayOptions } from './relay.ts';
+
+export type ReachOptions = Pick<RelayOptions, 'publisher' | 'logger' | 'metrics' | 'signal'>;
+
+/** Whether a relay that is not active reaches Kafka: one that does not claims nothing. */
+export class KafkaReach {
+  readonly #options: ReachOptions;
+  readonly #backOff = new BackOff(RELAY_LIMITS.lagCheckMs);
+  #isThere = false;
+  #hasFailed = false;
+
+  constructor(options: ReachOptions) {
+    this.#options = options;
+  }
+
+  /** It was lost under a claim: the next claim waits until it is reached again. */
+  isLost(): void {
+    this.#isThere = false;
+    this.#hasFailed = true;
+  }
+
+  /**
+   * Answered from the last try where that was good: what has come since is found out under a claim.
+   * @throws PublishError `mismatch`
+   */
+  async isThere(): Promise<boolean> {
+    if (this.#isThere) return true;
+    if (this.#hasFailed) await this.#backOff.wait(this.#options.signal);
+    if (!this.#options.signal.aborted) await this.try();
+    return this.#isThere;
+  }
+
+  /** Also tells a relay that is going to stand by that the topic is not the configuration's. @throws PublishError `mismatch` */
+  async try(): Promise<void> {
+    const { publisher, logger, metrics, signal } = this.#options;
+    const stop = (): void => void publisher.close();
+    signal.addEventListener('abort', stop);
+    try {
+      await publisher.connect();
+      if (this.#hasFailed) logger.info('Kafka answers again');
+      this.#isThere = true;
+      this.#hasFailed = false;
+      this.#backOff.reset();
+    } catch (error) {
+      if (!(error instanceof PublishError) || error.kind === 'mismatch') throw error;
+      this.isLost();
+      if (!signal.aborted)
+        logger.warn({ reason: error.message }, 'Kafka does not answer; nothing is claimed before it does');
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+    metrics.isKafkaUp = this.#isThere;
+    await publisher.close();
+  }
+}
