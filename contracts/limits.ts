@@ -91,6 +91,13 @@ export const LIMITS = Object.freeze({
   shutdownBodyStillMs: 2 * SECOND_MS,
   /** Waiting for the last settlements and the view's last write after the streams have ended. */
   shutdownFlushMs: 10 * SECOND_MS,
+  /**
+   * Of an end for which nobody asked (what the program cannot go on after): how long streams are waited for, how long all
+   * of it may take from the fault on, and how long the process is held by what is open when all is said and closed.
+   */
+  fatalDrainMs: 2 * SECOND_MS,
+  fatalEndMs: 8 * SECOND_MS,
+  leaveMs: 2 * SECOND_MS,
 
   /**
    * How late expired credits are written down. They are unusable from their instant; what is written is for good, and
@@ -192,3 +199,4 @@ assert(
 );
 assert(LIMITS.settlementScoutMs < LIMITS.settlementBackoffMaxMs, 'the scout comes before the others');
 assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');
+assert(LIMITS.fatalDrainMs < LIMITS.fatalEndMs, 'what was drained at an end can still be closed');

@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../contracts/events.ts';
-import type { AccountId, Revision } from '../contracts/ids.ts';
+import { type AccountId, accountStream, type Revision } from '../contracts/ids.ts';
 import type { AccountBook } from '../ledger/account/account-book.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { BalanceView } from './balance-view.ts';
@@ -7,6 +7,7 @@ import { KeyIndex } from './key-index.ts';
 import { MonthlyView } from './monthly-view.ts';
 import { SpendLimitView } from './spend-limit-view.ts';
 import type { View } from './view.ts';
+import { ViewGapError } from './view-gap-error.ts';
 
 /** The views of all accounts, folded together. What settlement and admission of one process share. */
 export class AccountViews implements AccountBook {
@@ -31,8 +32,7 @@ export class AccountViews implements AccountBook {
     for (const view of this.all) {
       const last = view.revisionOf(accountId);
       if (revision <= last) continue;
-      if (revision !== last + 1)
-        throw new Error(`view ${view.name}: revision ${revision} of account ${accountId} follows ${last}`);
+      if (revision !== last + 1) throw new ViewGapError(accountStream(accountId), { last, found: revision });
       view.apply(accountId, revision, event);
       taken = true;
     }

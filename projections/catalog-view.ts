@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { EVENT_SCHEMAS, type EventData } from '../contracts/events.ts';
-import { type Revision, revision } from '../contracts/ids.ts';
+import { CATALOG_STREAM, type Revision, revision } from '../contracts/ids.ts';
 import { type CatalogState, EMPTY_CATALOG, evolveCatalog } from '../ledger/catalog/catalog-state.ts';
 import { type ColumnValue, numberOf, type StoredView, textOf, type ViewRow, type ViewTable } from './view.ts';
+import { ViewGapError } from './view-gap-error.ts';
 
 const NAME = 'catalog';
 const VERSION = 3;
@@ -59,7 +60,8 @@ export class CatalogView implements StoredView {
   }
 
   #evolve(at: Revision, data: EventData<'CatalogPublished'>): void {
-    if (at !== this.#state.revision + 1) throw new Error(`catalog: revision ${at} follows ${this.#state.revision}`);
+    if (at !== this.#state.revision + 1)
+      throw new ViewGapError(CATALOG_STREAM, { last: this.#state.revision, found: at });
     this.#state = evolveCatalog(this.#state, data, at);
   }
 }

@@ -3,6 +3,7 @@ import type { Position } from '../contracts/ids.ts';
 import { TopicCheckpoint } from './topic-checkpoint.ts';
 import { TopicComparison } from './topic-comparison.ts';
 import type { ViewFeed, ViewFeedOptions } from './view-feed.ts';
+import { ViewGapError } from './view-gap-error.ts';
 
 /** Reads every partition of a topic, as ledger/feed does. */
 export type OpenTopic = (options: TopicOptions) => Subscription;
@@ -108,9 +109,21 @@ class TopicReading implements Subscription {
     this.#unverified.delete(partition);
     const { verified } = this.#comparison;
     const after = this.#checkpoint.with(verified, partition, { next: nextOffset, last: last.position });
-    await this.#options.onBatch({ events, through: verified, checkpoint: () => after.toString() });
+    await this.#options
+      .onBatch({ events, through: verified, checkpoint: () => after.toString() })
+      .catch((error: unknown) => this.#sayWhatLacks(partition, error));
     this.#checkpoint = after;
     this.#comparison.folded(events);
+  }
+
+  #sayWhatLacks(partition: number, error: unknown): never {
+    if (!(error instanceof ViewGapError)) throw error;
+    throw new Error(
+      `the topic ${this.#topic.topic} (partition ${partition}) lacks ${error.lacking} of ${error.stream}: views need a topic ` +
+        'from its beginning, with nothing deleted or compacted. Fill a new one with the relay and name it in kafka.topic, ' +
+        'or feed the views from the log (projections.source: log)',
+      { cause: error },
+    );
   }
 
   #atEnd(): void {

@@ -153,9 +153,10 @@ export class Gateway {
     this.#serveWithoutLog();
   }
 
-  /** Stops in order; bounded by `shutdownDrainMs` and the flush's own time. Idempotent. */
-  stop(): Promise<void> {
-    this.#stopping ??= stopInOrder(this.#process, this.#metricsServer);
+  /** Stops in order; bounded by `shutdownDrainMs`, or less where less is given, and the flush's own time. Idempotent. */
+  stop({ drainMsMax = Number.POSITIVE_INFINITY }: { readonly drainMsMax?: number } = {}): Promise<void> {
+    const drainMs = Math.min(drainMsMax, this.#process.options.configuration.shutdownDrainMs);
+    this.#stopping ??= stopInOrder(this.#process, this.#metricsServer, drainMs);
     return this.#stopping;
   }
 
@@ -169,7 +170,8 @@ export class Gateway {
     const { availability, options } = this.#process;
     const { what } = error;
     availability.fail(`${what}; the log of this gateway says why`);
-    options.logger.fatal({ err: error }, what);
+    options.logger.fatal({ reason: error.message }, what);
+    options.logger.debug({ err: error }, what);
     this.#ready.reject(error);
     options.onUnusable?.(error);
   }

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Configuration } from '../contracts/configuration.ts';
+import { LIMITS } from '../contracts/limits.ts';
 import type { CommandContext, LogFollower } from '../ledger/commands/command-context.ts';
 import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { proveLedger } from '../projections/commands/proven-ledger.ts';
@@ -26,6 +27,7 @@ const context: CommandContext = {
   clock: Date.now,
   write: (text) => process.stdout.write(text),
   warn: (text) => process.stderr.write(text),
+  leave: (exitCode) => process.exit(exitCode),
 };
 
 /** What follows the log runs on for others: a gateway, a relay. */
@@ -47,6 +49,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => undefined);
 
 process.exitCode = await runGatewayProgram(context, process.argv.slice(2));
+// All is said and closed. A connection of a driver or a thread that is open all the same does not keep the process, which
+// serves nobody any more, from its supervisor.
+setTimeout(() => process.exit(), LIMITS.leaveMs).unref();
 
 async function openEventLog(
   { eventLog, data }: Configuration,

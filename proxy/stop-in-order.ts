@@ -8,7 +8,11 @@ import { within } from './within.ts';
  * No new requests → what has been accepted answered, streams drained, then cut → settlements flushed → all closed. Bounded by
  * the bounds of its steps.
  */
-export async function stopInOrder(gateway: GatewayProcess, metricsServer: MetricsServer | null): Promise<void> {
+export async function stopInOrder(
+  gateway: GatewayProcess,
+  metricsServer: MetricsServer | null,
+  drainMs: number,
+): Promise<void> {
   const { options, availability, server, inFlight } = gateway;
   const { configuration, logger } = options;
   availability.stop();
@@ -18,7 +22,7 @@ export async function stopInOrder(gateway: GatewayProcess, metricsServer: Metric
   // What was accepted is refused once it has been read, unless it has come so far as to be relayed; a body that does not come
   // is not waited for.
   const drained = inFlight.whenAnswered(LIMITS.shutdownBodyStillMs).then(() => inFlight.whenEmpty());
-  await within(configuration.shutdownDrainMs, drained);
+  await within(drainMs, drained);
   if (inFlight.count > 0) logger.warn({ requests: inFlight.count }, 'requests are cut by the shutdown');
   inFlight.cutAll();
   await flush(gateway);

@@ -26,6 +26,13 @@ export interface CommandContext {
   readonly write: (text: string) => void;
   /** What is no answer, and must be seen beside it. */
   readonly warn: (text: string) => void;
+  /**
+   * What the program cannot go on after is known, and its work is about to be closed: from here on its end is bounded by
+   * `LIMITS.fatalEndMs`, whatever does not close. The first to tell is heard; it is said once, when the program ends.
+   */
+  readonly onEnding?: (error: unknown) => void;
+  /** Ends the process at once. Absent where the program is not the process: then nothing bounds its end. */
+  readonly leave?: (exitCode: number) => void;
 }
 
 export interface ProvenLedger {
@@ -170,6 +177,9 @@ async function aroundLog<T>(
   const log = await context.openEventLog(configuration);
   try {
     return await work(log, configuration);
+  } catch (error) {
+    context.onEnding?.(error);
+    throw error;
   } finally {
     await log.close();
   }

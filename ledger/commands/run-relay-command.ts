@@ -39,10 +39,12 @@ export async function runRelayCommand({ configuration, kafka, context, claimMs }
       logger,
       onFaults: (lines) => {
         faults = new CommandError(`the event log cannot be used as it is:\n${lines.join('\n')}`, EXIT.unavailable);
+        context.onEnding?.(faults);
         stop.abort();
       },
       onLost: (error) => {
         faults ??= new CommandError(`the event log cannot be used any more: ${error.message}`, EXIT.unavailable);
+        context.onEnding?.(faults);
         stop.abort();
       },
     });
@@ -59,8 +61,12 @@ export async function runRelayCommand({ configuration, kafka, context, claimMs }
         logger,
         clock: context.clock,
         signal: stop.signal,
+        onEnding: (error) => context.onEnding?.(commandErrorOf(error)),
       });
       if (faults !== null) throw faults;
+    } catch (error) {
+      context.onEnding?.(commandErrorOf(error));
+      throw error;
     } finally {
       await log.close();
     }

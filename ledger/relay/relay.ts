@@ -26,6 +26,8 @@ export interface RelayOptions {
   readonly clock: () => number;
   /** Aborted: the send under way is finished, the checkpoint written, the claim released. */
   readonly signal: AbortSignal;
+  /** What the relay is about to reject with, before it has closed what it has open. */
+  readonly onEnding?: (error: unknown) => void;
 }
 
 /**
@@ -58,6 +60,9 @@ export async function runRelay(options: RelayOptions): Promise<void> {
       reach.isLost();
       logger.warn({ reason: left.message }, 'the claim is given back: another relay may reach Kafka');
     }
+  } catch (error) {
+    options.onEnding?.(error);
+    throw error;
   } finally {
     metrics.isActive = false;
     await lag.close();
@@ -128,6 +133,9 @@ class ActiveRelay {
         subscription = this.#subscribe();
         await this.#ended.promise;
       }
+    } catch (error) {
+      if (!(error instanceof KafkaAwayError)) this.#options.onEnding?.(error);
+      throw error;
     } finally {
       clearInterval(timer);
       this.#halt.abort();

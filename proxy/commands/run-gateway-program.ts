@@ -13,16 +13,20 @@ import { ListenError } from '../../ledger/listening.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { UnusableError } from '../unusable-error.ts';
+import { BoundedEnd } from './bounded-end.ts';
 import { gatewayProgram } from './gateway-program.ts';
 
 /** Carries out one command line, without the program's name, and says on `warn` why it fails. Returns the exit code. */
 export async function runGatewayProgram(given: CommandContext, args: readonly string[]): Promise<number> {
   const context = printing(given);
+  const end = new BoundedEnd((error) => given.leave?.(exitCodeOf(error, context)));
   try {
-    await gatewayProgram(context).parseAsync(args, { from: 'user' });
+    await gatewayProgram({ ...context, onEnding: (error) => end.begin(error) }).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     return exitCodeOf(error, context);
+  } finally {
+    end.over();
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { type Configuration, readConfiguration } from '../../contracts/configuration.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import {
   type CommandContext,
   CommandError,
@@ -58,14 +59,17 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   unusable.promise.catch((error: unknown) => {
     reason = error;
   });
+  const onUnusable = (error: Error): void => {
+    context.onEnding?.(error);
+    unusable.reject(error);
+  };
   const onFaults = (faults: readonly string[]): void =>
-    unusable.reject(new CommandError(`the event log cannot be used as it is:\n${faults.join('\n')}`, EXIT.unavailable));
-  let onLost = (error: Error): void => unusable.reject(new UnusableError(CANNOT.useLog, error));
+    onUnusable(new CommandError(`the event log cannot be used as it is:\n${faults.join('\n')}`, EXIT.unavailable));
+  let onLost = (error: Error): void => onUnusable(new UnusableError(CANNOT.useLog, error));
   const log = await context.openEventLog(configuration, { logger, onFaults, onLost: (error) => onLost(error) });
   if (begun !== null) logger.info({ ledger: begun }, 'a new ledger was begun');
   let catalog: CatalogNotice | null = null;
   try {
-    const onUnusable = (error: Error): void => unusable.reject(error);
     const gateway = await Gateway.start({
       configuration,
       log,
@@ -96,17 +100,23 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       // What was being opened while the gateway was stopped is gone on with by the next start.
       if (interrupted.signal.aborted) return;
       // A process that can admit nothing leaves, so that its supervisor starts it again.
+      context.onEnding?.(reason ?? error);
       return stopBecause(reason ?? error, gateway, logger);
     });
     await stopped;
+  } catch (error) {
+    context.onEnding?.(error);
+    throw error;
   } finally {
     await log.close();
   }
 }
 
-/** What has ended the gateway is told, whatever else fails while it stops. @throws it */
+/** What has ended the gateway is told, whatever else fails while it stops; nobody's stream is waited for long. @throws it */
 async function stopBecause(why: unknown, gateway: Gateway, logger: Logger): Promise<never> {
-  await gateway.stop().catch((error: unknown) => logger.error({ err: error }, 'the gateway did not stop in order'));
+  await gateway
+    .stop({ drainMsMax: LIMITS.fatalDrainMs })
+    .catch((error: unknown) => logger.error({ err: error }, 'the gateway did not stop in order'));
   throw why;
 }
 

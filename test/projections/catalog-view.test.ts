@@ -20,7 +20,7 @@ test('the catalog view is the fold of the publications, each taken once', () => 
 
 test('the catalog view does not pass over a publication', () => {
   const view = new CatalogView();
-  expect(() => view.fold(revision(1), data)).toThrow(/revision 1 follows -1/);
+  expect(() => view.fold(revision(1), data)).toThrow(/^revision 1 of catalog came, and revision 0 did not$/);
 });
 
 test('the catalog view goes on from its rows, and knows every rate card there ever was', () => {
@@ -48,7 +48,9 @@ test('the catalog view does not restore over a publication that is not there', (
   view.fold(revision(1), { ...data, version: 2 });
   const [, second] = rowsOf(view);
   if (second === undefined) throw new Error('no second row');
-  expect(() => new CatalogView().restore(second.table, second.values)).toThrow(/revision 1 follows -1/);
+  expect(() => new CatalogView().restore(second.table, second.values)).toThrow(
+    /^revision 1 of catalog came, and revision 0 did not$/,
+  );
 });
 
 const rowsOf = (view: CatalogView): ViewRow[] => [...view.takeChanges()];
