@@ -33,6 +33,12 @@ export const ERROR_TABLE = {
     'an upstream of the model is overloaded, and none has answered',
   ),
   gateway_overloaded: entry(529, 'overloaded_error', 1, 'a bound of the gateway is reached; the message says which'),
+  account_set_aside: entry(
+    529,
+    'overloaded_error',
+    5,
+    "the account's events cannot be relied on; the message says why",
+  ),
   not_ready: entry(529, 'overloaded_error', 5, 'the gateway has not caught up with its ledger yet'),
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -42,6 +42,13 @@ export interface EventLog {
   /** The position of the last event in the log; null when it is empty. */
   headPosition(): Promise<Position | null>;
 
+  /**
+   * Tells of each stream of the ledger of which the log's server hides or has deleted events, why in one line, and null when
+   * all of them are there again; until the log is closed. Resolves when all that was so by then has been told. Such a
+   * stream is not read as though it had no events, or began later: that is a `HiddenStreamError`. A log that hides nothing has none.
+   */
+  readonly followHidden?: (onHidden: OnHidden) => Promise<void>;
+
   /** Waits for appends under way, then frees what the adapter holds. Idempotent. */
   close(): Promise<void>;
 }
@@ -95,6 +102,8 @@ export interface SubscribeAllOptions {
   readonly onStopped?: (error: Error) => void;
 }
 
+export type OnHidden = (stream: StreamName, why: string | null) => void;
+
 export interface Subscription {
   /** Resolves when no call of `onEvents` is under way and none will follow. Idempotent. */
   close(): Promise<void>;
@@ -117,5 +126,22 @@ export class EventLogError extends Error {
   /** Whether the same call again can succeed. */
   get canRetry(): boolean {
     return this.kind === 'unavailable' || this.kind === 'ambiguous';
+  }
+}
+
+/** The log's server hides events of the stream, or has deleted it: what is read of it would be a part taken for the whole. */
+export class HiddenStreamError extends EventLogError {
+  constructor(why: string, options?: ErrorOptions) {
+    super('invalid', why, options);
+  }
+}
+
+/** What was read, or what stands for a stream of which the log's server hides events. @throws as the reading otherwise */
+export async function unlessHidden<T, H>(reading: Promise<T>, hidden: H): Promise<T | H> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof HiddenStreamError) return hidden;
+    throw error;
   }
 }

@@ -122,6 +122,8 @@ export const LIMITS = Object.freeze({
    * it is not healthy. It goes on trying: a supervisor that starts it again frees descriptors, but makes no room.
    */
   unhealthyAfterMs: MINUTE_MS,
+  /** How long a start waits until accounts are found of which the log hides events: the log's server looks through all of it. */
+  hiddenLookMs: 10_000,
   /** How long a proxy serves from views that the log no longer feeds. */
   viewsAgeMs: 5 * MINUTE_MS,
   /** A lease outlasts the longest request by this: in the first half a proxy admits under it, in the second it settles. */

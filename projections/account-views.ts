@@ -2,6 +2,7 @@ import type { AccountEvent } from '../contracts/events.ts';
 import { type AccountId, accountStream, type Revision } from '../contracts/ids.ts';
 import type { AccountBook } from '../ledger/account/account-book.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
+import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';
 import { KeyIndex } from './key-index.ts';
 import { MonthlyView } from './monthly-view.ts';
@@ -15,6 +16,7 @@ export class AccountViews implements AccountBook {
   readonly spendLimits = new SpendLimitView();
   readonly monthly = new MonthlyView();
   readonly keys = new KeyIndex();
+  readonly setAside = new AccountsSetAside();
   readonly all: readonly View[] = [this.balance, this.spendLimits, this.monthly];
   readonly #listeners: ((accountId: AccountId, event: AccountEvent) => void)[] = [];
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
+import { type EventLog, type RecordedEvent, type Subscription, unlessHidden } from '../contracts/event-log.ts';
 import { type Position, position, revision, type StreamName } from '../contracts/ids.ts';
 import { pause } from '../ledger/feed/back-off.ts';
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
@@ -101,21 +101,25 @@ class LogReading implements Subscription {
   async #isKnownAgain(from: LogCheckpoint): Promise<boolean> {
     for (let look = 1; ; look++) {
       const event = await this.#eventAt(from);
+      if (event === 'hidden') return true;
       if (event?.id === from.id && event.position === from.position) return true;
       if (event !== null || look === VIEW_LIMITS.foreignLooks || this.#closing.signal.aborted) return false;
       await pause(VIEW_LIMITS.foreignPauseMs, this.#closing.signal);
     }
   }
 
-  /** What the log has at the checkpoint's place, however long it is away; null where it has nothing. */
-  #eventAt(from: LogCheckpoint): Promise<RecordedEvent | null> {
+  /**
+   * What the log has at the checkpoint's place, however long it is away; null where it has nothing. Where its server hides
+   * that, the account is set aside (proxy/hidden-accounts.ts), and other streams tell whether the ledger is whole.
+   */
+  #eventAt(from: LogCheckpoint): Promise<RecordedEvent | 'hidden' | null> {
     const options = { from: revision(from.revision), limit: 1 };
     const read = async (): Promise<RecordedEvent | null> => {
       for await (const event of this.#log.readStream(from.stream as StreamName, options)) return event;
       return null;
     };
     const { signal } = this.#closing;
-    return untilLogAnswers(read, {
+    return untilLogAnswers(() => unlessHidden(read(), 'hidden' as const), {
       signal,
       onEach: this.#options.onDropped,
       pauseMsMax: VIEW_LIMITS.contactPauseMaxMs,

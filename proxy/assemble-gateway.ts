@@ -154,7 +154,7 @@ function unservedOf({ options, projections }: OpenedGateway, upstreams: Upstream
   return unserved;
 }
 
-function recoveredOf(opened: OpenedGateway, { holds, settlement, claim }: Built): RecoveredRequests {
+function recoveredOf(opened: OpenedGateway, { holds, settlement, claim, availability }: Built): RecoveredRequests {
   const { options, journal, projections, ledgerWatch } = opened;
   const { configuration, log, clock, logger } = options;
   return new RecoveredRequests({
@@ -167,6 +167,7 @@ function recoveredOf(opened: OpenedGateway, { holds, settlement, claim }: Built)
     projections,
     isOver: (epoch) => claim?.owns(epoch) ?? true,
     longestMs: longestSettledMs(configuration),
+    cannotSettle: (requestId) => availability.cannotSettle(requestId),
     clock,
     logger,
   });

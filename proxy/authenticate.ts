@@ -4,7 +4,7 @@ import { type Refusal, refusal } from '../contracts/errors.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import type { ApiKey, OpenAccount } from '../ledger/account/account-state.ts';
 import type { AccountViews } from '../projections/account-views.ts';
-import { refuseByKey } from './admission/standing.ts';
+import { refuseByKey, refuseSetAside } from './admission/standing.ts';
 
 export const KEY_PREFIX = 'sk-svc-';
 
@@ -35,7 +35,8 @@ export function authenticate(headers: IncomingHttpHeaders, accounts: AccountView
   const { state } = accounts.read(owner.accountId);
   const key = state.type === 'open' ? state.keys[owner.keyId] : undefined;
   if (state.type !== 'open' || key === undefined) return UNKNOWN_KEY;
-  return refuseByKey(key, nowMs) ?? { type: 'caller', accountId: owner.accountId, account: state, key };
+  const refused = refuseByKey(key, nowMs) ?? refuseSetAside(owner.accountId, accounts);
+  return refused ?? { type: 'caller', accountId: owner.accountId, account: state, key };
 }
 
 const BEARER = /^Bearer +(\S+)$/i;

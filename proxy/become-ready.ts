@@ -1,10 +1,20 @@
+import { LIMITS } from '../contracts/limits.ts';
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 import type { GatewayProcess } from './assemble-gateway.ts';
 import { UnusableError } from './unusable-error.ts';
+import { within } from './within.ts';
 
 type StartedParts = Pick<
   GatewayProcess,
-  'ledgerWatch' | 'projections' | 'clock' | 'claim' | 'recovered' | 'availability' | 'fleet' | 'unserved'
+  | 'ledgerWatch'
+  | 'projections'
+  | 'hiddenAside'
+  | 'clock'
+  | 'claim'
+  | 'recovered'
+  | 'availability'
+  | 'fleet'
+  | 'unserved'
 >;
 
 /** What anybody else may find out, too, and then says in the same words. */
@@ -23,6 +33,7 @@ export async function becomeReady(parts: StartedParts): Promise<void> {
   const { ledgerWatch, projections, clock, claim, recovered } = parts;
   await step(CANNOT.compareLedger, ledgerWatch.whenWhole);
   await step(CANNOT.followLedger, projections.whenCaughtUp());
+  await step('the streams of accounts cannot be looked at', within(LIMITS.hiddenLookMs, parts.hiddenAside));
   await step('the clock cannot be compared with the ledger', clock.compare());
   await step('the name of this proxy cannot be claimed', claim?.take());
   await step('the requests of the last run cannot be settled', recovered.settle());

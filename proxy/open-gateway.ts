@@ -9,6 +9,7 @@ import { Projections, type ProjectionsOptions } from '../projections/projections
 import { viewFeedOf } from '../projections/view-feed-of.ts';
 import { GatewayClock } from './clock/gateway-clock.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import { setHiddenAside } from './hidden-accounts.ts';
 import type { LedgerWatch } from './ledger-watch/ledger-watch.ts';
 import { startLedgerWatch } from './ledger-watch/start-ledger-watch.ts';
 import { proxyIdOf } from './proxy-id.ts';
@@ -21,6 +22,8 @@ export interface OpenedGateway {
   readonly journal: Journal;
   readonly ledgerWatch: LedgerWatch;
   readonly projections: Projections;
+  /** Resolves when accounts are set aside of which the log hides events. */
+  readonly hiddenAside: Promise<void>;
 }
 
 /** Who is told how the views fare; the views may have something to tell before `openGateway` has resolved. */
@@ -63,5 +66,6 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
     onLedgerEvent: (event) => ledgerWatch.heard(event),
   });
   noteProviders(configuration);
-  return { options, clock, journal: opened.journal, ledgerWatch, projections };
+  const hiddenAside = setHiddenAside(log, projections.accounts, logger);
+  return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections };
 }

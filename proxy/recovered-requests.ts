@@ -32,6 +32,8 @@ export interface RecoveredRequestsParts {
   readonly isOver: (epoch: number) => boolean;
   /** From its admission on a request can be under way for so long, whoever has it. */
   readonly longestMs: number;
+  /** Told of each that stays in the journal for the next start. */
+  readonly cannotSettle?: (requestId: RequestId) => void;
   readonly clock: () => number;
   readonly logger: Logger;
 }
@@ -120,6 +122,7 @@ export class RecoveredRequests {
     const inLedger = recorded.concat([...this.#recordedSince].filter((requestId) => !recorded.includes(requestId)));
     for (const requestId of inLedger) holds.release(requestId);
     journal.settle(inLedger);
+    this.#keepUntold(new Set([...inLedger, ...unsettled.map(({ usage }) => usage.requestId)]));
     this.#waiting.clear();
     const left = unsettled.filter(({ usage }) => !this.#recordedSince.has(usage.requestId));
     const ofEarlierRun = left.map((request) => {
@@ -136,6 +139,11 @@ export class RecoveredRequests {
     // Idle means that none is pending: one that cannot be settled is told and holds up nobody.
     await settlement.idle();
     logger.info({ settled: left.length, wereSettled: inLedger.length }, 'requests of the last run are settled');
+  }
+
+  /** What stands in a stream that the log's server hides cannot be told: the journal keeps what may be there already. */
+  #keepUntold(told: ReadonlySet<RequestId>): void {
+    for (const requestId of this.#waiting) if (!told.has(requestId)) this.#parts.cannotSettle?.(requestId);
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
+import { type EventLog, type RecordedEvent, unlessHidden } from '../../contracts/event-log.ts';
 import { NO_STREAM, type Position, revision, type StreamName } from '../../contracts/ids.ts';
 import { type KnownRevision, type LedgerKnowledge, newestOfEach, revisionsKnown } from './known-ledger.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
@@ -36,9 +36,7 @@ interface Look {
  * another, none of it is, in any stream. @throws EventLogError when the log does not answer: that is no loss
  */
 export async function findLost(log: EventLog, known: readonly LedgerKnowledge[]): Promise<LostEvents> {
-  const looks = await inTurns(revisionsKnown(known), async (one): Promise<Look> => {
-    return { known: one, there: await eventAt(log, one.stream, one.revision) };
-  });
+  const looks = (await inTurns(revisionsKnown(known), (one) => lookAt(log, one))).filter((look) => look !== null);
   const fork = forkOf(looks);
   const lost = looks.filter(({ there }) => there === null || there.position >= fork.from);
   if (lost.length === 0) return { lost: [], untold: 0 };
@@ -48,6 +46,14 @@ export async function findLost(log: EventLog, known: readonly LedgerKnowledge[])
     (look) => rangeOf(log, look, fork),
   );
   return { lost: ranges, untold: untoldOf(looks, ranges, fork) + sumOf(known, ({ notCompared = 0 }) => notCompared) };
+}
+
+/** Null for a stream of which the log's server hides events: that is said by itself, and tells nothing of the ledger. */
+function lookAt(log: EventLog, known: KnownRevision): Promise<Look | null> {
+  return unlessHidden(
+    eventAt(log, known.stream, known.revision).then((there) => ({ known, there })),
+    null,
+  );
 }
 
 function untoldOf(looks: readonly Look[], lost: readonly LostRange[], fork: Fork): number {

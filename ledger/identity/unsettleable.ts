@@ -1,4 +1,4 @@
-import type { EventLog } from '../../contracts/event-log.ts';
+import { type EventLog, unlessHidden } from '../../contracts/event-log.ts';
 import { type AccountId, accountStream, type RequestId } from '../../contracts/ids.ts';
 import { loadCatalog, rateCardOf } from '../catalog/catalog-state.ts';
 import type { RecoveredRequest } from '../journal/journal.ts';
@@ -25,7 +25,8 @@ export async function findUnsettleable(
   for (const request of recovered) {
     const { started, usage } = readRecovered(request, nowMs);
     const { accountId } = started;
-    if (!isThere.has(accountId)) isThere.set(accountId, await hasEvents(log, accountId));
+    // An account of which the log's server hides events is no lost one.
+    if (!isThere.has(accountId)) isThere.set(accountId, await unlessHidden(hasEvents(log, accountId), true));
     const cause =
       isThere.get(accountId) === false
         ? 'the ledger has no such account'

@@ -1,5 +1,5 @@
 import { decodeEvent } from '../../contracts/event-codec.ts';
-import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { type EventLog, EventLogError, unlessHidden } from '../../contracts/event-log.ts';
 import type { Outcome, UsageRecorded } from '../../contracts/events.ts';
 import {
   type AccountId,
@@ -37,6 +37,7 @@ export type FoldedUpTo = (accountId: AccountId) => number;
  * What is to become of the requests that the journal still holds after a restart. A request's usage can only stand
  * after the revision that its account had when it began, so that much of the stream tells whether it is there. What is
  * in the stream after the book's revision settlement finds by itself.
+ * Of accounts whose events the log's server hides nothing can be told: their requests are in neither list.
  * @param ofEarlierGeneration requests that began in an earlier generation of the ledger: their usage can stand anywhere in the stream
  * @throws Error when a journal text is not of its form; EventLogError as `readStream`, and `unavailable` where the node
  *   that answers does not have yet what the book has: a request could be there and not be seen.
@@ -57,7 +58,8 @@ export async function examineRecovered(
         ofEarlierGeneration.has(usage.requestId) ? NO_STREAM : started.accountRevision,
       ),
     );
-    const known = await recordedSince(log, accountId, since, foldedUpTo);
+    const known = await unlessHidden(recordedSince(log, accountId, since, foldedUpTo), null);
+    if (known === null) continue;
     for (const { usage, started } of ofAccount) {
       const found = known.get(usage.requestId);
       const isLate = found === 'recovered' && usage.outcome !== 'recovered';

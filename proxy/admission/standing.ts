@@ -1,11 +1,12 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
+import type { AccountId } from '../../contracts/ids.ts';
 import type { ApiKey } from '../../ledger/account/account-state.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Caller } from '../authenticate.ts';
 
 /**
- * Why a caller may call nothing now: 401 for a key that is revoked or has expired, 403 for a suspended account; null
- * where the caller may.
+ * Why a caller may call nothing now: 401 for a key that is revoked or has expired, 529 for an account that is set aside,
+ * 403 for one that is suspended; null where the caller may.
  *
  * A caller is known before its body has come, and `Caller` is a snapshot of then. This looks at the views; it is asked
  * again after every wait, in the same turn of the event loop in which the request then goes on.
@@ -26,7 +27,13 @@ export function refuseByKeyNow({ accountId, key }: Caller, accounts: AccountView
   // No key is ever forgotten, but views that turn out to be another ledger's are cleared under a request.
   return current === undefined
     ? refusal('not_ready', 'the gateway is catching up with its ledger', 1)
-    : refuseByKey(current, nowMs);
+    : (refuseByKey(current, nowMs) ?? refuseSetAside(accountId, accounts));
+}
+
+/** Why an account is not served whose events cannot be relied on; null where they can. */
+export function refuseSetAside(accountId: AccountId, { setAside }: AccountViews): Refusal | null {
+  const why = setAside.whyOf(accountId);
+  return why === null ? null : refusal('account_set_aside', `the account is set aside: ${why}`);
 }
 
 /** Why a key cannot be used; null where it can. */

@@ -113,6 +113,11 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   gauge('body_bytes', 'Bytes of bodies that are kept, of which there may be bodies.maxBytes', () => bodies.bytes);
   gauge('holds', 'Requests that have credit held and are not settled', () => holds.count);
   const exceptions = () => projections.accounts.balance.openExceptions;
+  gauge(
+    'accounts_set_aside',
+    'Accounts that are refused because their events cannot be relied on',
+    () => projections.accounts.setAside.count,
+  );
   gauge('exceptions_open', 'Requests whose usage waits for an approval or a drop', () => exceptions().count);
   // A sample is a float; `gateway exception list` has the digits.
   gauge('exceptions_open_micro_usd', 'What they would cost, in micro-USD', () => Number(exceptions().amount));

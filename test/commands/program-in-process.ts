@@ -27,11 +27,18 @@ export interface ProgramInProcess {
   close(): Promise<void>;
 }
 
-export async function programInProcess(): Promise<ProgramInProcess> {
+/** @param given a log that somebody else opened; otherwise one of its own */
+export async function programInProcess(given?: EventLog): Promise<ProgramInProcess> {
   const data = temporaryFolder();
-  const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+  const log = given ?? (await openSqliteEventLog({ path: join(data, 'ledger.db') }));
   const file = join(data, 'gateway.json');
-  writeFileSync(file, JSON.stringify({ data, kafka: { brokers: ['127.0.0.1:1'], topic: 'ledger', partitions: 1 } }));
+  // Of the log's kind alone: what is opened is the log that there is.
+  const eventLog =
+    given === undefined ? { kind: 'sqlite' } : { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:1' };
+  writeFileSync(
+    file,
+    JSON.stringify({ data, eventLog, kafka: { brokers: ['127.0.0.1:1'], topic: 'ledger', partitions: 1 } }),
+  );
   let answered = '';
   let warned = '';
   const program: ProgramInProcess = {

@@ -71,6 +71,8 @@ export interface SeenSubscription {
   /** Null is $all. */
   readonly stream: string | null;
   readonly filtered: boolean;
+  /** By the types of events, not by their streams. */
+  readonly byType: boolean;
 }
 
 export interface Endpoint {

@@ -24,7 +24,10 @@ export function subscribe(
   const stream = streamOf(options);
   const filterOptions = options.getFilter();
   const filter = filterOptions === undefined ? null : eventFilter(filterOptions);
-  const fault = node.faults.ofSubscription({ stream, filtered: filter !== null }, requiresLeader);
+  const fault = node.faults.ofSubscription(
+    { stream, filtered: filter !== null, byType: filterOptions?.hasEventType() ?? false },
+    requiresLeader,
+  );
   if (stream !== null && node.log.stream(stream)?.tombstoned) {
     call.emit('error', errors.streamDeleted(stream));
     return;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
-import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { type EventLog, EventLogError, HiddenStreamError } from '../../contracts/event-log.ts';
 import { type RequestId, revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
@@ -66,6 +66,7 @@ function recoveredOf(
     longestMs?: number;
     clock?: () => number;
     ofEarlierGeneration?: ReadonlySet<RequestId>;
+    cannotSettle?: (requestId: RequestId) => void;
   } = {},
 ) {
   const holds = new Holds();
@@ -80,6 +81,7 @@ function recoveredOf(
       ...parts,
       longestMs,
       ofEarlierGeneration: change.ofEarlierGeneration ?? new Set(),
+      cannotSettle: change.cannotSettle ?? (() => undefined),
       clock: change.clock ?? Date.now,
       logger: silent,
     }),
@@ -149,6 +151,21 @@ describe('requests that the journal has kept', () => {
     const { requests } = recoveredOf(scene, journal, recovered, { log });
     await requests.settle();
     expect(scene.settled).toEqual([1, 2, 3].map(requestOf));
+    await journal.close();
+  });
+
+  test('of an account whose events the log hides stay where they are, held, and are told', async () => {
+    const scene = await afterRestart();
+    const { journal, recovered } = await journalWith([1, 2]);
+    const log = slowReads(scene, () => Promise.reject(new HiddenStreamError('account-a0 was deleted')));
+    const untold: RequestId[] = [];
+    const { holds, requests } = recoveredOf(scene, journal, recovered, {
+      log,
+      cannotSettle: (requestId) => untold.push(requestId),
+    });
+    await requests.settle();
+    expect(untold).toEqual([requestOf(1), requestOf(2)]);
+    expect([scene.settled, holds.count, journal.open]).toEqual([[], 2, 2]);
     await journal.close();
   });
 

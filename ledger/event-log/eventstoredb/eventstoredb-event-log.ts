@@ -3,6 +3,7 @@ import {
   type AppendResult,
   type EventLog,
   EventLogError,
+  type OnHidden,
   type ProposedEvent,
   type ReadAllOptions,
   type ReadStreamOptions,
@@ -16,6 +17,7 @@ import { type Append, type AppendAnswer, append } from './append-call.ts';
 import { AppendGate } from './append-gate.ts';
 import { Connection, type Logger } from './connection.ts';
 import { appendError, faultOf } from './fault.ts';
+import { HiddenStreams } from './hidden-streams.ts';
 import { DEFAULT_DEADLINES, type EventStoreDbDeadlines } from './limits.ts';
 import { LogReader } from './log-reader.ts';
 import { LogSubscription } from './log-subscription.ts';
@@ -85,6 +87,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   readonly #reader: LogReader;
   readonly #subscriptions = new Set<LogSubscription>();
   readonly #checked = Promise.withResolvers<readonly string[]>();
+  readonly #hidden: HiddenStreams[] = [];
   readonly #closed = new AbortController();
   #closing: Promise<void> | null = null;
 
@@ -135,6 +138,23 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     return subscription;
   }
 
+  followHidden(onHidden: OnHidden): Promise<void> {
+    if (this.#closing !== null) return Promise.reject(closedError());
+    const hidden = new HiddenStreams(
+      {
+        connection: this.#connections.subscribe,
+        categories: this.#categories,
+        deadlines: this.#deadlines,
+        logger: this.#logger,
+        readHead: () => this.#reader.head(),
+        isWhole: (stream) => this.#reader.isWhole(stream),
+      },
+      onHidden,
+    );
+    this.#hidden.push(hidden);
+    return hidden.looked;
+  }
+
   async headPosition(): Promise<Position | null> {
     if (this.#closing !== null) throw closedError();
     return await this.#reader.head();
@@ -149,7 +169,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     if (this.#closing !== null) throw closedError();
     return await checkLog({
       append: (one) => append(this.#connections.append, one, this.#deadlines).catch(throwAppendError),
-      newestEvents: () => this.#reader.newestEvents(),
+      readHead: () => this.#reader.head(),
       streamMetadata: (stream) => this.#reader.streamMetadata(stream),
     });
   }
@@ -231,7 +251,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
 
   async #close(): Promise<void> {
     this.#closed.abort();
-    const subscriptions = [...this.#subscriptions].map((subscription) => subscription.close());
+    const subscriptions = [...this.#subscriptions, ...this.#hidden].map((subscription) => subscription.close());
     await Promise.all([this.#gate.drain(this.#deadlines.closeMs), ...subscriptions]);
     this.#checked.resolve([]);
     for (const connection of Object.values(this.#connections)) connection.close();

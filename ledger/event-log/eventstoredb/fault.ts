@@ -6,6 +6,8 @@ export interface Fault {
   /** Whether the client that threw it can be used further: a suspect one until it has been so several times in a row. */
   readonly client: 'sound' | 'suspect' | 'poisoned';
   readonly isAccessDenied: boolean;
+  /** The server does not know the user, or not by this password. */
+  readonly isUnknownUser: boolean;
   readonly isNotLeader: boolean;
   /** The server has given an append up for its time: also one that came while its first try was under way. */
   readonly isAborted: boolean;
@@ -59,6 +61,7 @@ const NEVER_SENT = [
   'Server Is Not Ready',
 ];
 
+const WRONG_USER = 'the user or the password in the connection string is wrong';
 const ABORTED = 10;
 const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;
@@ -71,10 +74,11 @@ export function faultOf(error: unknown): Fault {
   return {
     kind: wasNeverSent && meaning[0] === 'ambiguous' ? 'unavailable' : meaning[0],
     client: SOUND.some((words) => reason.includes(words)) ? 'sound' : meaning[1],
-    isAccessDenied: type === 'access-denied' || code === PERMISSION_DENIED || code === UNAUTHENTICATED,
+    isAccessDenied: type === 'access-denied' || code === PERMISSION_DENIED,
+    isUnknownUser: code === UNAUTHENTICATED,
     isNotLeader: type === 'not-leader',
     isAborted: code === ABORTED,
-    reason,
+    reason: code === UNAUTHENTICATED ? `${WRONG_USER} (${reason})` : reason,
   };
 }
 
@@ -90,6 +94,12 @@ export function readError(error: unknown): EventLogError {
   const appended = appendError(error);
   if (appended.kind !== 'ambiguous') return appended;
   return new EventLogError('unavailable', appended.message, { cause: error });
+}
+
+/** Whether it says that the stream was deleted for ever. */
+export function isStreamDeleted(error: unknown): boolean {
+  const raw = error instanceof EventLogError ? error.cause : error;
+  return partsOf(raw).type === 'stream-deleted';
 }
 
 /** The trailers of an error, by name; the client's typed errors carry the raw one. */

@@ -62,9 +62,6 @@ export const EVENTSTOREDB_LIMITS = Object.freeze({
   suspicionsMax: 3,
   /** A checkpoint of a filtered subscription for each so many times 32 events that the filter leaves out. */
   checkpointInterval: 32,
-  /** Streams and events that the start check looks at. */
-  checkedStreamsMax: 20,
-  checkedEventsMax: 200,
   /** Added to a deadline that the client is given, so that its own answer comes first. */
   deadlineSlackMs: 250,
 });

@@ -1,14 +1,18 @@
 import {
   EventLogError,
+  HiddenStreamError,
   type ReadAllOptions,
   type ReadStreamOptions,
   type RecordedEvent,
 } from '../../../contracts/event-log.ts';
 import type { Position, StreamName } from '../../../contracts/ids.ts';
 import type { Connection } from './connection.ts';
+import { isStreamDeleted } from './fault.ts';
 import type { EventStoreDbDeadlines } from './limits.ts';
 import { type ReadEventsOptions, readEvents } from './read-events.ts';
-import { allRequest, isOfCategory, streamRequest } from './read-request.ts';
+import { allRequest, streamRequest } from './read-request.ts';
+import { isLedgers } from './recorded-event.ts';
+import { metadataStream, whyHidden, whyTombstoned } from './why-hidden.ts';
 import { within } from './within.ts';
 
 /**
@@ -29,11 +33,11 @@ export class LogReader {
       connectMs: deadlines.connectMs,
       stallMs: deadlines.stallMs,
       requiresLeader: true,
-      wants: (stream) => isOfCategory(stream, categories),
+      wants: (event) => isLedgers(event, categories),
     };
   }
 
-  /** @throws EventLogError `invalid` when a revision is missing: what the server hides is gone from the ledger */
+  /** @throws EventLogError `invalid` when a revision is missing or hidden: what the server hides is gone from the ledger */
   async *readStream(
     stream: StreamName,
     { direction = 'forwards', from, limit = Number.MAX_SAFE_INTEGER }: ReadStreamOptions,
@@ -43,13 +47,24 @@ export class LogReader {
     let due = direction === 'forwards' ? (from ?? 0) : null;
     const request = streamRequest(stream, { direction, from: from ?? null, limit });
     let count = 0;
-    for await (const event of readEvents(this.#connection, request, { ...this.#options, wants: () => true })) {
-      if (due !== null && event.revision !== due) throw hidden(stream, due);
-      due = event.revision + step;
-      yield event;
-      if (++count >= limit) return;
+    let isThere = true;
+    const onNotFound = (): void => {
+      isThere = false;
+    };
+    try {
+      for await (const event of readEvents(this.#connection, request, { ...this.#options, wants: ANY, onNotFound })) {
+        if (due !== null && event.revision !== due) throw await this.#lost(stream, due);
+        due = event.revision + step;
+        yield event;
+        if (++count >= limit) return;
+      }
+    } catch (error) {
+      throw isStreamDeleted(error) ? new HiddenStreamError(whyTombstoned(stream), { cause: error }) : error;
     }
-    if (direction === 'backwards' && due !== null && due >= 0 && count < limit) throw hidden(stream, due);
+    if (direction === 'backwards' && due !== null && due >= 0) throw await this.#lost(stream, due);
+    // One that was deleted looks as though it had never been, one that was cut as though it were empty.
+    const why = isThere && (count > 0 || (from ?? 0) > 0) ? null : await this.#whyHidden(stream);
+    if (why !== null) throw new HiddenStreamError(why);
   }
 
   /** As many are asked for as there are: what the filter lets through, the server may count otherwise. */
@@ -90,14 +105,28 @@ export class LogReader {
     return first.done ? null : first.value.position;
   }
 
+  async #whyHidden(stream: StreamName): Promise<string | null> {
+    return whyHidden(stream, (await this.streamMetadata(stream)) ?? '{}');
+  }
+
+  async #lost(stream: StreamName, due: number): Promise<EventLogError> {
+    return new HiddenStreamError((await this.#whyHidden(stream)) ?? `${stream} has lost its revision ${due}`);
+  }
+
+  /** Whether a stream begins with its first event, as far as the server shows it. */
+  async isWhole(stream: StreamName): Promise<boolean> {
+    const request = streamRequest(stream, { direction: 'forwards', from: null, limit: 1 });
+    for await (const event of readEvents(this.#connection, request, { ...this.#options, wants: ANY }))
+      return event.revision === 0;
+    return false;
+  }
+
   /** The text of a stream's metadata; null where it has none. */
   async streamMetadata(stream: StreamName): Promise<string | null> {
-    const request = streamRequest(`$$${stream}` as StreamName, { direction: 'backwards', from: null, limit: 1 });
-    for await (const { data } of readEvents(this.#connection, request, { ...this.#options, wants: () => true }))
-      return data;
+    const request = streamRequest(metadataStream(stream), { direction: 'backwards', from: null, limit: 1 });
+    for await (const { data } of readEvents(this.#connection, request, { ...this.#options, wants: ANY })) return data;
     return null;
   }
 }
 
-const hidden = (stream: StreamName, due: number): EventLogError =>
-  new EventLogError('invalid', `${stream} has lost its revision ${due}: is $maxAge, $maxCount or $tb set on it?`);
+const ANY = (): boolean => true;

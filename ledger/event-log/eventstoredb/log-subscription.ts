@@ -10,8 +10,8 @@ import type { Connection } from './connection.ts';
 import { faultOf, readError } from './fault.ts';
 import type { EventStoreDbDeadlines } from './limits.ts';
 import { ReadCall, type Taken } from './read-call.ts';
-import { isOfCategory, subscribeRequest } from './read-request.ts';
-import { recordedEventOf, streamOf } from './recorded-event.ts';
+import { subscribeRequest } from './read-request.ts';
+import { isLedgers, recordedEventOf } from './recorded-event.ts';
 import type { ReadResponse } from './streams-wire.ts';
 
 export interface SubscriptionFeed {
@@ -222,7 +222,7 @@ function* batchesOf(
   let last = applied ?? -1;
   for (const response of responses) {
     const event = response.getEvent()?.getEvent();
-    if (event === undefined || !isOfCategory(streamOf(event), categories)) continue;
+    if (event === undefined || !isLedgers(event, categories)) continue;
     let recorded: RecordedEvent;
     try {
       recorded = recordedEventOf(event);

@@ -2,15 +2,17 @@ import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.
 import type { Connection } from './connection.ts';
 import { readError } from './fault.ts';
 import { ReadCall } from './read-call.ts';
-import { recordedEventOf, streamOf } from './recorded-event.ts';
-import type { ReadRequest } from './streams-wire.ts';
+import { recordedEventOf } from './recorded-event.ts';
+import type { ReadRequest, WireEvent } from './streams-wire.ts';
 
 export interface ReadEventsOptions {
   readonly connectMs: number;
   readonly stallMs: number;
   readonly requiresLeader: boolean;
-  /** The streams whose events are wanted; the others' are not decoded. */
-  readonly wants: (stream: string) => boolean;
+  /** Which events are wanted; the others are not decoded. */
+  readonly wants: (event: WireEvent) => boolean;
+  /** There is no such stream. */
+  readonly onNotFound?: () => void;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface ReadEventsOptions {
 export async function* readEvents(
   connection: Connection,
   request: ReadRequest,
-  { connectMs, stallMs, requiresLeader, wants }: ReadEventsOptions,
+  { connectMs, stallMs, requiresLeader, wants, onNotFound }: ReadEventsOptions,
 ): AsyncGenerator<RecordedEvent, void, undefined> {
   const call = new ReadCall(connection, request, { connectMs, requiresLeader });
   try {
@@ -33,9 +35,10 @@ export async function* readEvents(
         throw fault;
       }
       for (const response of taken) {
-        // `stream_not_found` and the stream's bounds come as responses, too: no events.
+        // The stream's bounds come as responses, too: no events.
+        if (response.hasStreamNotFound()) onNotFound?.();
         const event = response.getEvent()?.getEvent();
-        if (event !== undefined && wants(streamOf(event))) yield recordedEventOf(event);
+        if (event !== undefined && wants(event)) yield recordedEventOf(event);
       }
     }
   } catch (error) {

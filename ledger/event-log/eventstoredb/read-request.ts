@@ -37,6 +37,17 @@ export function subscribeRequest(after: Position | null, categories: readonly st
   return request(filtered(directed('forwards').setAll(place), categories).setSubscription(subscription));
 }
 
+/** Events of the server's own types after a position, exclusive, and then what comes; whose streams they are of is not asked. */
+export function hidingRequest(after: Position | null, types: readonly string[]): ReadRequest {
+  const place = new Options.AllOptions();
+  if (after === null) place.setStart(new Empty());
+  else place.setPosition(wirePosition(after));
+  const prefixes = new Options.FilterOptions.Expression().setPrefixList([...types]);
+  const filter = new Options.FilterOptions().setEventType(prefixes);
+  const options = directed('forwards').setAll(place).setFilter(considered(filter));
+  return request(options.setSubscription(new Options.SubscriptionOptions()));
+}
+
 /** A category is a stream's name up to its first hyphen; the server's prefixes let a few others through. */
 export function isOfCategory(stream: string, categories: readonly string[]): boolean {
   const hyphen = stream.indexOf('-');
@@ -53,13 +64,11 @@ const directed = (direction: Direction): Options => new Options().setReadDirecti
 
 function filtered(options: Options, categories: readonly string[]): Options {
   const prefixes = new Options.FilterOptions.Expression().setPrefixList([...categories]);
-  return options.setFilter(
-    new Options.FilterOptions()
-      .setStreamIdentifier(prefixes)
-      .setCount(new Empty())
-      .setCheckpointintervalmultiplier(EVENTSTOREDB_LIMITS.checkpointInterval),
-  );
+  return options.setFilter(considered(new Options.FilterOptions().setStreamIdentifier(prefixes)));
 }
+
+const considered = (filter: InstanceType<typeof Options.FilterOptions>): InstanceType<typeof Options.FilterOptions> =>
+  filter.setCount(new Empty()).setCheckpointintervalmultiplier(EVENTSTOREDB_LIMITS.checkpointInterval);
 
 const wirePosition = (at: Position): InstanceType<typeof Options.Position> =>
   new Options.Position().setCommitPosition(String(at)).setPreparePosition(String(at));

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
 import { eventId, revision, type StreamName } from '../../../contracts/ids.ts';
 import { positionOf, wholeNumber } from './log-position.ts';
+import { isOfCategory } from './read-request.ts';
 import type { WireEvent } from './streams-wire.ts';
 
 /**
@@ -32,6 +33,13 @@ export function recordedEventOf(event: WireEvent): RecordedEvent {
 export function streamOf(event: WireEvent): string {
   return Buffer.from(event.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8');
 }
+
+/**
+ * Whether an event is the ledger's own. A tombstone stands in the stream that it ends, and is the server's, as are all
+ * types that begin with a dollar sign: hidden-streams.ts looks at those.
+ */
+export const isLedgers = (event: WireEvent, categories: readonly string[]): boolean =>
+  isOfCategory(streamOf(event), categories) && !event.getMetadataMap().get('type')?.startsWith('$');
 
 const TICKS_PER_MS = 10_000n;
 

@@ -1,53 +1,61 @@
 import { randomUUID } from 'node:crypto';
-import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
-import { CATALOG_STREAM, eventId, revision, type StreamName } from '../../../contracts/ids.ts';
+import { EventLogError } from '../../../contracts/event-log.ts';
+import {
+  CATALOG_STREAM,
+  eventId,
+  LEDGER_STREAM,
+  type Position,
+  revision,
+  type StreamName,
+} from '../../../contracts/ids.ts';
 import type { Append, AppendAnswer } from './append-call.ts';
-import { faultOf } from './fault.ts';
-import { EVENTSTOREDB_LIMITS } from './limits.ts';
+import { type Fault, faultOf } from './fault.ts';
+import { whyHidden } from './why-hidden.ts';
 
 /** What the check asks of the log, beyond the port. */
 export interface CheckedLog {
   append(one: Append): Promise<AppendAnswer>;
-  /** The ledger's own events, the newest first. */
-  newestEvents(): AsyncIterable<RecordedEvent>;
+  readHead(): Promise<Position | null>;
   /** The text of a stream's metadata; null where it has none. */
   streamMetadata(stream: StreamName): Promise<string | null>;
 }
 
 /** No stream ever has so many events: an append that expects it is refused, and leaves nothing behind. */
 const UNREACHED = revision(2 ** 50);
-const HIDING = ['$maxAge', '$maxCount', '$tb'] as const;
+/** Without these nobody can be served; an account whose events are hidden is refused by itself (hidden-streams.ts). */
+const OF_ALL: readonly StreamName[] = [CATALOG_STREAM, LEDGER_STREAM, 'seals' as StreamName];
 
 /**
  * Whether the log may be used: one line for each thing to mend, none when all is well.
  * @throws EventLogError `unavailable` when the server is away or does not answer
  */
 export async function checkLog(log: CheckedLog): Promise<readonly string[]> {
+  try {
+    return await faultsOf(log);
+  } catch (error) {
+    const fault = faultBehind(error);
+    // Everything else that is asked would be refused for the same reason.
+    if (fault.isUnknownUser) return [`EventStoreDB: ${fault.reason}`];
+    throw error;
+  }
+}
+
+async function faultsOf(log: CheckedLog): Promise<readonly string[]> {
   const faults: string[] = [];
   const mayAppend = await isAllowed(log.append({ stream: CATALOG_STREAM, expected: UNREACHED, events: [probe()] }));
   if (!mayAppend)
     faults.push(
       'EventStoreDB: the user may not append: give it write access to account-, catalog, seals, relay-, proxy-, clock- and ledger streams',
     );
-  const streams = new Set<StreamName>([CATALOG_STREAM, 'seals' as StreamName]);
-  if (!(await isAllowed(collectNewest(log, streams))))
+  if (!(await isAllowed(log.readHead())))
     faults.push(
       'EventStoreDB: the user may not read $all: give it read access in the ACL of $all (by default only $admins have it)',
     );
-  for (const stream of streams) {
+  for (const stream of OF_ALL) {
     const fault = await hidingFault(log, stream);
     if (fault !== null) faults.push(fault);
   }
   return faults;
-}
-
-async function collectNewest(log: CheckedLog, streams: Set<StreamName>): Promise<void> {
-  let looked = 0;
-  for await (const { stream } of log.newestEvents()) {
-    streams.add(stream);
-    if (++looked >= EVENTSTOREDB_LIMITS.checkedEventsMax || streams.size >= EVENTSTOREDB_LIMITS.checkedStreamsMax)
-      return;
-  }
 }
 
 /** Hidden events are destroyed by the next scavenge, and with them what somebody was billed for. */
@@ -55,19 +63,8 @@ async function hidingFault(log: CheckedLog, stream: StreamName): Promise<string 
   const reading = log.streamMetadata(stream);
   if (!(await isAllowed(reading)))
     return `EventStoreDB: the user may not read the metadata of ${stream}: give it read access to $$${stream}`;
-  const metadata = parsed((await reading) ?? '{}');
-  if (typeof metadata !== 'object' || metadata === null) return null;
-  const found = HIDING.filter((name) => Object.hasOwn(metadata, name));
-  if (found.length === 0) return null;
-  return `EventStoreDB: ${stream} has ${found.join(' and ')} in its metadata, which hides and destroys events: remove it before the next scavenge`;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new EventLogError('invalid', "a stream's metadata in EventStoreDB is not JSON", { cause });
-  }
+  const why = whyHidden(stream, (await reading) ?? '{}');
+  return why === null ? null : `EventStoreDB: ${why}`;
 }
 
 async function isAllowed(asked: Promise<unknown>): Promise<boolean> {
@@ -75,14 +72,14 @@ async function isAllowed(asked: Promise<unknown>): Promise<boolean> {
     await asked;
     return true;
   } catch (error) {
-    if (isAccessDenied(error)) return false;
+    if (faultBehind(error).isAccessDenied) return false;
     throw error;
   }
 }
 
-function isAccessDenied(error: unknown): boolean {
-  if (faultOf(error).isAccessDenied) return true;
-  return error instanceof EventLogError && error.cause !== undefined && isAccessDenied(error.cause);
+/** What the client said, where it was told as an error of the port. */
+function faultBehind(error: unknown): Fault {
+  return error instanceof EventLogError && error.cause !== undefined ? faultBehind(error.cause) : faultOf(error);
 }
 
 const probe = () => ({ id: eventId(randomUUID()), type: 'StartCheck', data: '{}', metadata: '{}' });

@@ -81,12 +81,10 @@ describe('faultOf', () => {
   });
 
   it('tells which errors are denials, and which name another leader', () => {
-    expect([raw(7), raw(16), trailed('access-denied')].map((error) => faultOf(error).isAccessDenied)).toEqual([
-      true,
-      true,
-      true,
-    ]);
-    expect(faultOf(raw(14))).toMatchObject({ isAccessDenied: false, isNotLeader: false });
+    expect([raw(7), trailed('access-denied')].map((error) => faultOf(error).isAccessDenied)).toEqual([true, true]);
+    expect(faultOf(raw(16))).toMatchObject({ isAccessDenied: false, isUnknownUser: true });
+    expect(appendError(raw(16)).message).toContain('the user or the password in the connection string is wrong');
+    expect(faultOf(raw(14))).toMatchObject({ isAccessDenied: false, isUnknownUser: false, isNotLeader: false });
     expect(faultOf(typed('not-leader', 5)).isNotLeader).toBe(true);
   });
 

@@ -38,14 +38,14 @@ describe('the start check', () => {
     ['$maxCount', { $maxCount: 5 }],
     ['$tb', { $tb: 1 }],
     ['$maxAge and $maxCount', { $maxAge: 3_600, $maxCount: 5 }],
-  ])('tells that %s is set on the catalog or on an account', async (names, metadata) => {
+  ])('tells that %s is set on the catalog, and not that it is on an account', async (names, metadata) => {
     const { server, log } = await startWithLog();
     const account = newStream();
     await written(log, account, NO_STREAM, events(3));
     for (const stream of [CATALOG_STREAM, account]) server.setMetadata(stream, { ...metadata, $acl: {} });
-    expect(await checkEventStoreDb(log)).toEqual(
-      [CATALOG_STREAM, account].map((stream) => expect.stringContaining(`${stream} has ${names} in its metadata`)),
-    );
+    expect(await checkEventStoreDb(log)).toEqual([
+      expect.stringContaining(`${CATALOG_STREAM} has ${names} in its metadata`),
+    ]);
   });
 
   it('takes metadata that hides nothing', async () => {
@@ -114,10 +114,7 @@ describe('a secret', () => {
     const log = await open({ connectionString, logger: lines });
     const faults = await log.startFaults;
     expect(faults).toEqual([
-      expect.stringContaining('may not append'),
-      expect.stringContaining('may not read $all'),
-      expect.stringContaining('may not read the metadata of catalog'),
-      expect.stringContaining('may not read the metadata of seals'),
+      expect.stringMatching(/^EventStoreDB: the user or the password in the connection string is wrong/),
     ]);
     const error = await rejectionOf(log.append(newStream(), NO_STREAM, events(1)));
     expect(error).toMatchObject({ kind: 'unavailable' });

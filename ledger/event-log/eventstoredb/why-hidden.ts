@@ -1,0 +1,38 @@
+import type { StreamName } from '../../../contracts/ids.ts';
+
+/** What the server leaves behind where a stream was deleted for ever. */
+export const TOMBSTONE_TYPE = '$streamDeleted';
+/** The stream that has a stream's metadata, and the type of what is in it. */
+export const metadataStream = (stream: StreamName): StreamName => `$$${stream}` as StreamName;
+export const METADATA_TYPE = '$metadata';
+
+/** `$tb` of a stream that was deleted softly is 2^63 - 1, of which a number of ours has the first digits. */
+const DELETED_SOFTLY = 2 ** 62;
+const HIDING = ['$maxAge', '$maxCount', '$tb'] as const;
+
+/**
+ * Why events of a stream are hidden by its metadata, and destroyed by the next scavenge, in one line that says what to do;
+ * null where none are.
+ */
+export function whyHidden(stream: string, metadata: string): string | null {
+  const parsed = parse(metadata);
+  if (parsed === null) return null;
+  if (Number(parsed.$tb) >= DELETED_SOFTLY)
+    return `${stream} was deleted in EventStoreDB: take $tb out of its metadata before the next scavenge destroys its events`;
+  const found = HIDING.filter((name) => Object.hasOwn(parsed, name) && parsed[name] !== 0);
+  if (found.length === 0) return null;
+  return `${stream} has ${found.join(' and ')} in its metadata in EventStoreDB, which hides and destroys events: remove it before the next scavenge`;
+}
+
+export const whyTombstoned = (stream: string): string =>
+  `${stream} was deleted for ever (tombstoned) in EventStoreDB: only a backup has its events`;
+
+/** What is no object hides nothing, as in the server. */
+function parse(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : null;
+  } catch {
+    return null;
+  }
+}

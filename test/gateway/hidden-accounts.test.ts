@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { type AccountId, accountId, accountStream, grantId } from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { programInProcess } from '../commands/program-in-process.ts';
+import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { asking, get, post } from '../proxy/fixtures/call.ts';
+import { startTestGateway, type TestGateway } from './start-gateway.ts';
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+const OTHER = accountId('acct_other');
+
+/** A gateway on an event store, and a key of a second account. */
+async function start(): Promise<{ store: FakeEventStore; gateway: TestGateway; otherKey: string }> {
+  const store = await startFakeEventStore();
+  stops.push(() => store.stop());
+  const gateway = await startOn(store);
+  const [trialGrantId, nowMs, email] = [grantId('grant_trial'), Date.now(), 'other@example.com'];
+  const opening = { accountId: OTHER, kind: 'personal', email, trial: microUsd(0n), trialGrantId, nowMs } as const;
+  await gateway.command({ type: 'OpenAccount', ...opening }, OTHER);
+  const { key: otherKey } = await gateway.issueKey({}, OTHER);
+  return { store, gateway, otherKey };
+}
+
+async function startOn({ connectionString }: FakeEventStore, data?: string): Promise<TestGateway> {
+  const log: EventLog = await openEventStoreDbEventLog({ connectionString });
+  stops.push(() => log.close());
+  const gateway = await startTestGateway({ log, ...(data === undefined ? {} : { data }) });
+  stops.push(() => gateway.stop());
+  return gateway;
+}
+
+const ask = (gateway: Pick<TestGateway, 'url' | 'key'>) => post(gateway, '/v1/messages', asking('svc-mock'));
+const streamOf = (id: AccountId): string => accountStream(id);
+
+describe.each([
+  ['deleted', (store: FakeEventStore, stream: string) => store.log.deleteSoftly(stream, 'any'), /was deleted|has \$tb/],
+  ['deleted for ever', (store: FakeEventStore, stream: string) => store.log.tombstone(stream, 'any'), /tombstoned/],
+  ['cut', (store: FakeEventStore, stream: string) => store.setMetadata(stream, { $maxCount: 1 }), /\$maxCount/],
+])('an account whose stream is %s', (_, hide, why) => {
+  it('is refused and told while the gateway runs, as by `account show`, and others go on', async () => {
+    const { store, gateway, otherKey } = await start();
+    expect((await ask(gateway)).status).toBe(200);
+    hide(store, streamOf(gateway.accountId));
+    await expect.poll(async () => (await ask(gateway)).status).toBe(529);
+    const { text, headers } = await ask(gateway);
+    expect(text).toMatch(why);
+    expect(text).toContain('the account is set aside: account-acct_test ');
+    expect(headers['x-should-retry']).toBe('true');
+    for (const path of ['/me', '/v1/models']) expect((await get(gateway, path)).status).toBe(529);
+    expect((await ask({ url: gateway.url, key: otherKey })).status).toBe(200);
+    expect(gateway.gateway.projections.accounts.setAside.count).toBe(1);
+    const program = await programInProcess(gateway.log);
+    await expect(program.run('account', 'show', gateway.accountId)).rejects.toThrow(why);
+    await expect(program.run('account', 'show', gateway.accountId)).rejects.toThrow(
+      'acct_test: the account is set aside',
+    );
+    expect(await program.run('account', 'show', OTHER)).toContain('other@example.com');
+  });
+
+  it('is refused from the start on, and others are served', async () => {
+    const { store, gateway, otherKey } = await start();
+    // The views then stand at an event of the account, which the next start looks for.
+    await gateway.issueKey();
+    await gateway.stop();
+    stops.pop();
+    hide(store, streamOf(gateway.accountId));
+    // The looking takes longer than everything else.
+    let refusals = 3;
+    store.faults.onSubscribe = ({ byType }) => (byType && refusals-- > 0 ? 'refuse' : 'ok');
+    const again = await startOn(store, gateway.data);
+    await again.gateway.whenReady();
+    const { status, text } = await ask({ url: again.url, key: gateway.key });
+    expect([status, text]).toEqual([529, expect.stringMatching(why)]);
+    expect((await ask({ url: again.url, key: otherKey })).status).toBe(200);
+  });
+});
+
+it('an account is served again when its events are', async () => {
+  const { store, gateway } = await start();
+  store.log.deleteSoftly(streamOf(gateway.accountId), 'any');
+  await expect.poll(async () => (await ask(gateway)).status).toBe(529);
+  store.setMetadata(streamOf(gateway.accountId), {});
+  await expect.poll(async () => (await ask(gateway)).status).toBe(200);
+});

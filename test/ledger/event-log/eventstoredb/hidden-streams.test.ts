@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { LEDGER_CATEGORIES, NO_STREAM, type StreamName } from '../../../../contracts/ids.ts';
+import type { FakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
+import { until } from '../../../eventstoredb/with-client.ts';
+import { at, collect, events, idsOf, newStream, written } from '../contract/shared-log.ts';
+import { rejectionOf, startWithLog } from './log-under-test.ts';
+
+type Hide = (server: FakeEventStore, stream: StreamName) => void;
+
+const HIDDEN: readonly (readonly [how: string, hide: Hide, why: string])[] = [
+  ['deleted', (server, stream) => server.log.deleteSoftly(stream, 'any'), 'was deleted in EventStoreDB'],
+  ['deleted for ever', (server, stream) => server.log.tombstone(stream, 'any'), 'was deleted for ever (tombstoned)'],
+  ['cut by $tb', (server, stream) => server.setMetadata(stream, { $tb: 2 }), 'has $tb in its metadata'],
+  ['emptied by $tb', (server, stream) => server.setMetadata(stream, { $tb: 99 }), 'has $tb in its metadata'],
+  [
+    'cut by $maxCount',
+    (server, stream) => server.setMetadata(stream, { $maxCount: 1 }),
+    'has $maxCount in its metadata',
+  ],
+  ['emptied by $maxAge', (server, stream) => server.setMetadata(stream, { $maxAge: 0.0001 }), 'has $maxAge'],
+];
+
+describe.each(HIDDEN)('a stream that is %s', (_, hide, why) => {
+  it('is told, at the start and while the log is followed, and no other is', async () => {
+    const { server, log } = await startWithLog();
+    const [early, late, other] = [newStream(), newStream(), newStream()];
+    for (const stream of [early, late, other]) await written(log, stream, NO_STREAM, events(3));
+    hide(server, early);
+    hide(server, 'orders-1' as StreamName);
+    const told: [StreamName, string | null][] = [];
+    await log.followHidden?.((stream, reason) => void told.push([stream, reason]));
+    expect(told).toEqual([[early, expect.stringContaining(`${early} ${why}`)]]);
+    hide(server, late);
+    await until(() => told.length === 2);
+    expect(told[1]).toEqual([late, expect.stringContaining(why)]);
+  });
+
+  it('is not read as though it had fewer events, or none', async () => {
+    const { server, log } = await startWithLog();
+    const stream = newStream();
+    await written(log, stream, NO_STREAM, events(3));
+    hide(server, stream);
+    for (const direction of ['forwards', 'backwards'] as const) {
+      const error = await rejectionOf(collect(log.readStream(stream, { direction })));
+      expect(error).toMatchObject({ kind: 'invalid', message: expect.stringContaining(`${stream} ${why}`) });
+    }
+  });
+
+  it('holds nobody up who follows the log, and is not its head', async () => {
+    const { server, log } = await startWithLog();
+    const [stream, other] = [newStream(), newStream()];
+    const first = events(3);
+    await written(log, stream, NO_STREAM, first);
+    hide(server, stream);
+    const seen: string[] = [];
+    const stopped: Error[] = [];
+    let caughtUp = 0;
+    log.subscribeAll({
+      after: null,
+      onEvents: (batch) => void seen.push(...idsOf(batch)),
+      onCaughtUp: () => caughtUp++,
+      onStopped: (error) => stopped.push(error),
+    });
+    await until(() => caughtUp === 1 || stopped.length > 0);
+    const more = events(1);
+    await written(log, other, NO_STREAM, more);
+    await until(() => seen.length === 4 || stopped.length > 0);
+    expect([seen, stopped]).toEqual([idsOf([...first, ...more]), []]);
+  });
+});
+
+describe('a stream whose metadata is mended', () => {
+  it('is told to be whole again, where it has its first event', async () => {
+    const { server, log } = await startWithLog();
+    const stream = newStream();
+    await written(log, stream, NO_STREAM, events(3));
+    server.log.deleteSoftly(stream, 'any');
+    const told: (string | null)[] = [];
+    await log.followHidden?.((_, why) => void told.push(why));
+    server.setMetadata(stream, { $acl: { $d: '$admins' } });
+    await until(() => told.length === 2);
+    expect(told[1]).toBeNull();
+    expect(await collect(log.readStream(stream))).toHaveLength(3);
+  });
+});
+
+describe('what is hidden', () => {
+  it('is told on a server that tells no caught-up, and after the server was away', async () => {
+    const { server, log } = await startWithLog({ server: { version: '22.10' } });
+    const [first, second] = [newStream(), newStream()];
+    for (const stream of [first, second]) await written(log, stream, NO_STREAM, events(1));
+    server.setMetadata(first, { $maxCount: 1 });
+    const told: StreamName[] = [];
+    await log.followHidden?.((stream) => void told.push(stream));
+    expect(told).toEqual([first]);
+    await server.kill();
+    server.log.deleteSoftly(second, 'any');
+    await server.restart();
+    await until(() => told.length === 2);
+    expect(told).toEqual([first, second]);
+  });
+
+  it('is told of each category of the ledger, also in a log without an event of it', async () => {
+    const { server, log } = await startWithLog();
+    for (const category of LEDGER_CATEGORIES) server.setMetadata(`${category}-x`, { $tb: 1 });
+    const told: StreamName[] = [];
+    await log.followHidden?.((stream) => void told.push(stream));
+    await until(() => told.length === LEDGER_CATEGORIES.length);
+    expect(await collect(log.readStream(newStream()))).toEqual([]);
+    expect(await log.append(newStream(), at(3), events(1))).toMatchObject({ type: 'conflict' });
+  });
+});
