@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LIMITS } from '../contracts/limits.ts';
-import { dropUnparsed } from './connections/drop-unparsed.ts';
 import { makeLast } from './connections/last-answer.ts';
+import { dropPieces } from './connections/unwanted-pieces.ts';
 import { Crumbs } from './request-body/crumbs.ts';
+import { UNWANTED_SHORT_CHUNKS_MAX } from './request-body/limits.ts';
 
 export interface RestBounds {
   readonly bytesMax: number;
@@ -46,18 +47,13 @@ export function mayHaveMore({ raw, headers }: Pick<FastifyRequest, 'raw' | 'head
  * parsed no more, and this answer is the last.
  */
 export function dropInTurn(request: IncomingMessage, response: ServerResponse, { bytesMax } = BOUNDS): void {
-  const { socket } = request;
-  const crumbs = new Crumbs();
+  const crumbs = new Crumbs(UNWANTED_SHORT_CHUNKS_MAX);
   let bytes = 0;
-  const look = (chunk: Buffer): void => {
-    bytes += chunk.length;
-    if (!crumbs.add(chunk.length) && bytes <= bytesMax) return;
-    request.off('data', look);
-    makeLast(response);
-    dropUnparsed(socket);
+  const isTooMuch = (length: number): boolean => {
+    bytes += length;
+    return crumbs.add(length) || bytes > bytesMax;
   };
-  request.on('data', look);
-  response.once('socket', () => request.off('data', look));
+  response.once('socket', dropPieces(request, { isTooMuch, onDropped: () => makeLast(response) }));
 }
 
 function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
@@ -67,7 +63,7 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
   let isDropped = false;
   let isOver = false;
   let bytes = 0;
-  const crumbs = new Crumbs();
+  const crumbs = new Crumbs(UNWANTED_SHORT_CHUNKS_MAX);
   let timer: NodeJS.Timeout | null = null;
   // What Node does behind the last answer of a connection: it would reset what the client is still sending.
   socket.destroySoon = () => {
@@ -78,12 +74,9 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
     bytes += chunk.length;
     if (bytes > bytesMax) socket.destroy();
   };
-  const look = (chunk: Buffer): void => {
-    if (!crumbs.add(chunk.length)) return;
-    request.off('data', look);
+  const onDropped = (): void => {
     isLast = true;
     isDropped = true;
-    dropUnparsed(socket);
     socket.end();
   };
   const over = (): void => {
@@ -91,12 +84,12 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
     isOver = true;
     if (timer !== null) clearTimeout(timer);
     socket.off('data', count);
-    request.off('data', look);
+    giveBack();
     socket.off('close', over);
     socket.destroySoon = closeNow;
     if (isLast) closeNow();
   };
-  request.on('data', look);
+  const giveBack = dropPieces(request, { isTooMuch: (length) => crumbs.add(length), onDropped });
   request.once('end', over);
   request.once('close', over);
   // Node has taken an answered request off its list, and tells it nothing of its connection any more.

@@ -113,11 +113,11 @@ export class BodyThreads {
 
   #next(): void {
     while (this.#waiting.size > 0) {
-      const thread = this.#freeThread();
-      if (thread === null) return;
+      const free = this.#freeThread();
+      if (free === null && this.#threads.size >= THREADS_MAX) return;
       const waiting = this.#mayReadUnpaid() ? this.#waiting.take() : this.#waiting.takePaid();
       if (waiting === null) return;
-      if (waiting.asker.isWanted()) thread.read(waiting);
+      if (waiting.asker.isWanted()) (free ?? this.#newThread()).read(waiting);
       else waiting.reject(new BodyNotReadError('nobody waits for it any more'));
     }
   }
@@ -130,7 +130,10 @@ export class BodyThreads {
 
   #freeThread(): BodyThread | null {
     for (const thread of this.#threads) if (thread.isFree) return thread;
-    if (this.#threads.size >= THREADS_MAX) return null;
+    return null;
+  }
+
+  #newThread(): BodyThread {
     const thread = new BodyThread({
       onFree: () => this.#next(),
       onEnded: () => {

@@ -2,7 +2,7 @@ import { type Refusal, refusal } from '../../contracts/errors.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { Crumbs } from './crumbs.ts';
 import { freeBytes } from './free-bytes.ts';
-import { CHUNK_BYTES_MIN, PIECE_BYTES, READ_AT_ONCE_BYTES_MAX } from './limits.ts';
+import { CHUNK_BYTES_MIN, PIECE_BYTES, READ_AT_ONCE_BYTES_MAX, SHORT_CHUNKS_MAX } from './limits.ts';
 import { RequestBytes } from './request-bytes.ts';
 
 /**
@@ -17,7 +17,7 @@ export class IncomingBody {
   #bytes: RequestBytes | null = null;
   #filled = 0;
   #length = 0;
-  readonly #crumbs = new Crumbs();
+  readonly #crumbs = new Crumbs(SHORT_CHUNKS_MAX);
 
   /** @param announced the body's length where its head says it @param takeRoom asked for what is about to be kept */
   constructor(announced: number | null, takeRoom: (bytes: number) => Refusal | null) {

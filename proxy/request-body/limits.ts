@@ -18,8 +18,10 @@ export const PIECE_BYTES = 256 * KIB;
 export const TURN_BYTES = 64 * KIB;
 /** Of what a body comes in the least on the average, but for the first pieces (crumbs.ts). */
 export const CHUNK_BYTES_MIN = 64;
-/** Pieces that may be of any length. */
+/** Pieces that may be of any length, one after the other. */
 export const SHORT_CHUNKS_MAX = 4_096;
+/** The same of a body that nobody reads. What it costs a client is its connection, for it has its answer all the same. */
+export const UNWANTED_SHORT_CHUNKS_MAX = 64;
 
 /** Threads that read long bodies: one of them for whoever has paid. With more, hostile ones would take the cores of those that serve. */
 export const THREADS_MAX = 2;

@@ -42,7 +42,7 @@ export function mockReply(request: MockRequest, body: Buffer): Message {
             type: 'tool_use',
             id: `toolu_mock_${digest.slice(0, 16)}`,
             name: tool.name,
-            input: sampleOf(tool.input_schema),
+            input: shortSampleOf(tool.input_schema),
           },
         ];
   return {
@@ -80,12 +80,21 @@ const isClientTool = (tool: unknown): tool is MockTool =>
   typeof tool === 'object' &&
   'name' in tool &&
   typeof tool.name === 'string' &&
+  tool.name.length <= TOOL_NAME_CHARS_MAX &&
   'input_schema' in tool;
 
 const hasToolResult = (content: unknown): boolean =>
   Array.isArray(content) && content.some((block) => block?.type === 'tool_result');
 
+/** What a model calls has a short name, and what it says is short: an answer of a request's own length is none. */
+const TOOL_NAME_CHARS_MAX = 128;
+const SAMPLE_CHARS_MAX = 4_096;
 const SAMPLE_DEPTH_MAX = 8;
+
+function shortSampleOf(schema: unknown): unknown {
+  const sample = sampleOf(schema);
+  return JSON.stringify(sample).length <= SAMPLE_CHARS_MAX ? sample : {};
+}
 
 /** An input that a JSON schema accepts, as far as its types tell. */
 function sampleOf(schema: unknown, depth = 0): unknown {

@@ -81,6 +81,14 @@ describe('a client that goes on sending when it has its answer', () => {
     app = Fastify();
     leaveBodiesUnread(app);
     readOnAfterAnswers(app, bounds);
+    app.post('/stranger', { onRequest: (_request, reply) => void reply.code(401).send('who?') }, () => 'nobody');
+    app.post('/length', (request, reply) => {
+      let length = 0;
+      request.raw.on('data', (piece: Buffer) => {
+        length += piece.length;
+      });
+      request.raw.once('end', () => void reply.send({ length }));
+    });
     app.post('/refused', (_request, reply) => reply.code(400).send('no'));
     app.post('/late', (_request, reply) => late.promise.then(() => reply.send('yes')));
     // As a long body is taken in, and refused when enough of it has come.
@@ -175,6 +183,37 @@ describe('a client that goes on sending when it has its answer', () => {
     client.destroy();
     await over;
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('in crumbs is parsed no more from where they are too many, also of what has come with the head', async () => {
+    await ask({ bytesMax: 64 * MIB, ms: NEVER_MS }, 'content-length: 0\r\n');
+    const over = Promise.all([once(client, 'end'), closed()]);
+    const crumbs = (bytes: number) => '1\r\nx\r\n'.repeat(bytes);
+    client.write(`POST /stranger HTTP/1.1\r\nhost: x\r\n${endless}\r\n${crumbs(1_000)}0\r\n\r\n`);
+    await over;
+    expect(statusesOf(received)).toEqual(['400', '401']);
+    // The parser of that connection is used again, and parses what others send.
+    for (let length = 1; length <= 3; length++) {
+      const next = await openSocket(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`);
+      const answer = once(next, 'end');
+      next.write(`POST /length HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${endless}\r\n${crumbs(length)}0\r\n\r\n`);
+      let text = '';
+      next.on('data', (piece) => {
+        text += String(piece);
+      });
+      await answer;
+      expect(text).toContain(`{"length":${length}}`);
+      next.destroy();
+    }
+  });
+
+  it('that is whole soon leaves the connection to the next request, whose body is read', async () => {
+    await ask({ bytesMax: 64 * MIB, ms: NEVER_MS }, 'content-length: 0\r\n');
+    const refused = `POST /stranger HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody`;
+    client.write(`${refused}POST /length HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello`);
+    await once(client, 'end');
+    expect(statusesOf(received)).toEqual(['400', '401', '200']);
+    expect(received).toContain('{"length":5}');
   });
 
   it('in crumbs is parsed no more, and has no next request', async () => {

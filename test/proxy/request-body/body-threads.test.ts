@@ -107,6 +107,15 @@ describe('reading a body in another thread', () => {
     expect(order.slice(2)).toEqual(['paying', 'long', 'short']);
   });
 
+  it('starts no thread for which nothing is to be read', async () => {
+    const workers = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+    const pool = threads();
+    const before = workers();
+    const ask = () => pool.facts('message', { pieces: inPieces(body({})), windowMax: WINDOW }, wanted('one', false));
+    await Promise.all([ask(), ask(), ask()]);
+    expect(workers() - before).toBe(1);
+  });
+
   it('lets so many of one share wait, and those of another all the same', async () => {
     const pool = threads();
     const ask = (share: string) =>
