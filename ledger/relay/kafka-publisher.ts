@@ -43,7 +43,7 @@ export class KafkaPublisher implements Publisher {
     });
     this.#producer = producer;
     try {
-      const state = await ensureTopic(this.#client, this.#options.kafka);
+      const state = await ensureTopic(this.#client, this.#options.kafka, this.#options.logger);
       await producer.connect();
       return state;
     } catch (error) {

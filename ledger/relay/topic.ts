@@ -1,24 +1,30 @@
 import type { Admin, Kafka } from 'kafkajs';
+import type { Logger } from 'pino';
 import type { KafkaConfiguration } from '../../contracts/configuration.ts';
 import { closeWithin } from '../feed/close-within.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
 import { whileItPasses } from '../feed/while-it-passes.ts';
 import { PublishError, type TopicState } from './publisher.ts';
+import { refuseCompaction } from './topic-settings.ts';
 
 /**
  * The feed's topic: created where there is none, with a partition count that stays for ever and messages that are kept
  * for ever. Its names are listed first, because asking for a topic that is not there makes some brokers create one.
  *
- * @throws PublishError `mismatch` when it has another number of partitions; whatever the driver throws
+ * @throws PublishError `mismatch` when it has another number of partitions, or is compacted; whatever the driver throws
  */
 export async function ensureTopic(
   kafka: Kafka,
   { topic, partitions, replicationFactor }: KafkaConfiguration,
+  logger?: Logger,
 ): Promise<TopicState> {
   const admin = kafka.admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
-    if ((await admin.listTopics()).includes(topic)) return await stateOf(admin, topic, partitions);
+    if ((await admin.listTopics()).includes(topic)) {
+      await refuseCompaction(admin, topic, logger);
+      return await stateOf(admin, topic, partitions);
+    }
     await admin.createTopics({
       timeout: FEED_LIMITS.requestMs,
       waitForLeaders: false,

@@ -1,6 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
 import { ensureTopic } from '../../ledger/relay/topic.ts';
+import { TOPIC_RESOURCE } from '../../ledger/relay/topic-settings.ts';
 import { eventually } from './eventually.ts';
 import { startContainer } from './kafka-container.ts';
 import { startMockBroker } from './mock-broker.ts';
@@ -21,6 +22,8 @@ export interface Broker extends StartedBrokers {
   readonly kind: 'given' | 'container' | 'real' | 'mock';
   /** With TOPIC_PARTITIONS partitions. */
   createTopic(topic: string): Promise<void>;
+  /** Not on the mock, which knows no configuration. */
+  setTopic(topic: string, settings: Readonly<Record<string, string>>): Promise<void>;
   /** Makes a topic of this name that has nothing: here, or on another broker where this one deletes no topics. */
   makeAnew(topic: string): Promise<Broker>;
 }
@@ -53,6 +56,12 @@ function brokerOf(kind: Broker['kind'], { brokers, stop }: StartedBrokers): Brok
     brokers: [...brokers],
     kind,
     createTopic,
+    setTopic: (topic, settings) =>
+      withAdmin(brokers, async (admin) => {
+        const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+        const resources = [{ type: TOPIC_RESOURCE, name: topic, configEntries }];
+        await admin.alterConfigs({ validateOnly: false, resources });
+      }),
     makeAnew: async (topic) => {
       await withAdmin(brokers, async (admin) => {
         await admin.deleteTopics({ topics: [topic] });
@@ -82,6 +91,7 @@ function mockOf({ brokers, stop }: StartedBrokers): Broker {
       withAdmin(brokers, async (admin) => {
         await admin.fetchTopicMetadata({ topics: [topic] });
       }),
+    setTopic: () => Promise.reject(new Error('the mock broker knows no configuration of topics')),
     makeAnew: async (topic) => {
       const other = await startMockBroker();
       if (other === null) throw new Error('kcat is gone');

@@ -9,6 +9,8 @@ import { type Broker, startBroker } from '../../kafka/start-broker.ts';
 import { LedgerFile, proposed } from './ledger-file.ts';
 import { RelayProcess, type RelaySite } from './relay-process.ts';
 
+const NOT_LEADER = 6;
+
 const broker: Broker | null = await startBroker();
 
 describe.skipIf(broker === null)('gateway relay', () => {
@@ -154,6 +156,24 @@ describe.skipIf(broker === null)('gateway relay', () => {
     expect(await relay.exit()).toBe(2);
     await relay.says(`the topic ${site.topic} has 4 partitions, the configuration says 12`);
   });
+
+  it.skipIf(broker?.kind === 'mock')(
+    'refuses a topic that is compacted, at its start and when it connects again',
+    async () => {
+      const path = await startBrokerPath(site.brokers[0] ?? '');
+      const running = start({ brokers: path.brokers });
+      await running.says('the active relay');
+      await broker?.setTopic(site.topic, { 'cleanup.policy': 'compact,delete' });
+      path.onProduce = () => ({ refuseWith: NOT_LEADER });
+      await ledger.append('acct_1', 1);
+      expect(await running.exit()).toBe(2);
+      await running.says(`the topic ${site.topic} is compacted (cleanup.policy=compact,delete)`);
+      await path.close();
+      const second = start();
+      expect(await second.exit()).toBe(2);
+      await second.says(`the topic ${site.topic} is compacted`);
+    },
+  );
 
   it.skipIf(broker?.kind === 'mock')('says why its topic cannot be made', async () => {
     const relay = start({ topic: newTopicName('unmade'), replicationFactor: 9 });
