@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { describeFault, fieldFaults } from './field-faults.ts';
+import { LEDGER_CATEGORIES } from './ids.ts';
 import { slackFaults } from './lease-slack.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
@@ -60,6 +61,9 @@ const providerSchema = z.strictObject({
 
 const address = z.strictObject({ host: z.string().min(1).default('127.0.0.1'), port: z.int().min(0).max(65_535) });
 
+/** With one of them a ledger without a prefix would take the streams for its own. */
+const OWN_PREFIXES: ReadonlySet<string> = new Set([...LEDGER_CATEGORIES, 'clock'].map((category) => `${category}-`));
+
 const eventLogSchema = z.discriminatedUnion(
   'kind',
   [
@@ -74,6 +78,16 @@ const eventLogSchema = z.discriminatedUnion(
        */
       connectionString: z.string().min(1).optional(),
       connectionStringEnv: variable.optional(),
+      /**
+       * What the names of all streams of this ledger begin with, as `gateway-`, on a server that others use, too: their
+       * streams of the same names (`account-…` is the most natural) stay theirs. Nothing by default. It belongs to the
+       * ledger: never to be changed once there is one, and the same for all proxies, relays and commands.
+       */
+      streamPrefix: z
+        .string()
+        .regex(/^(|[A-Za-z0-9_.]{1,64}-)$/, 'expected letters, digits, _ or . and one hyphen at the end, as "gateway-"')
+        .refine((prefix) => !OWN_PREFIXES.has(prefix), 'is what streams of a ledger without a prefix begin with')
+        .default(''),
     }),
   ],
   { error: 'expected "sqlite" or "eventstoredb"' },
@@ -246,7 +260,7 @@ type Parsed = z.infer<typeof configurationSchema>;
 export type ProviderConfiguration = z.infer<typeof providerSchema> & { readonly apiKey: string };
 export type EventLogConfiguration =
   | { readonly kind: 'sqlite' }
-  | { readonly kind: 'eventstoredb'; readonly connectionString: string };
+  | { readonly kind: 'eventstoredb'; readonly connectionString: string; readonly streamPrefix: string };
 export interface KafkaConfiguration extends Omit<z.infer<typeof kafkaSchema>, 'sasl'> {
   readonly sasl: { readonly mechanism: string; readonly username: string; readonly password: string } | null;
 }
@@ -337,7 +351,7 @@ function withConnectionString(
   faults: string[],
 ): EventLogConfiguration {
   if (parsed.kind === 'sqlite') return parsed;
-  const { connectionString, connectionStringEnv } = parsed;
+  const { connectionString, connectionStringEnv, streamPrefix } = parsed;
   if ((connectionString === undefined) === (connectionStringEnv === undefined))
     faults.push('eventLog: needs either connectionString or connectionStringEnv');
   const text =
@@ -348,7 +362,7 @@ function withConnectionString(
       source,
       connectionStringEnv === undefined ? [] : faults,
     );
-  return { kind: 'eventstoredb', connectionString: text };
+  return { kind: 'eventstoredb', connectionString: text, streamPrefix };
 }
 
 function withPassword(

@@ -65,11 +65,11 @@ async function openEventLog(
       isServedFrom: follower !== undefined,
       ...(follower === undefined ? {} : { onLost: follower.onLost }),
     });
-  const { connectionString } = eventLog;
+  const { connectionString, streamPrefix } = eventLog;
   // Loaded here, because its driver is a third of what a command loads, and most commands run over an embedded log.
   const { openEventStoreDbEventLog } = await import('../ledger/event-log/eventstoredb/eventstoredb-event-log.ts');
-  if (follower === undefined) return openEventStoreDbEventLog({ connectionString, waitForServer: true });
-  const log = await openEventStoreDbEventLog({ connectionString, logger: follower.logger });
+  if (follower === undefined) return openEventStoreDbEventLog({ connectionString, streamPrefix, waitForServer: true });
+  const log = await openEventStoreDbEventLog({ connectionString, streamPrefix, logger: follower.logger });
   void log.startFaults.then((faults) => {
     if (faults.length > 0) follower.onFaults(faults);
   });

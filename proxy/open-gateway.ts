@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { noteProviders } from '../ledger/catalog/gateway-providers.ts';
 import { makeFolders } from '../ledger/folder-owner.ts';
+import { keepPrefix } from '../ledger/identity/stream-prefix.ts';
 import { type Journal, openJournal } from '../ledger/journal/journal.ts';
 import { journalFolder } from '../ledger/journal/segment-folder.ts';
 import { damageOf, setDamagedViewsAside } from '../projections/damaged-views.ts';
@@ -36,6 +38,7 @@ export type ViewsFollower = Pick<ProjectionsOptions, 'onStopped' | 'onLive' | 'o
 export async function openGateway(given: GatewayOptions, follower: ViewsFollower): Promise<OpenedGateway> {
   const { configuration, log, logger, clock: wall, monotonic } = given;
   makeFolders(configuration.data);
+  keepPrefix(configuration, existsSync(journalFolder(configuration.data)));
   const opened = await openJournal({
     directory: journalFolder(configuration.data),
     bytesMax: configuration.journal.maxBytes,

@@ -4,6 +4,7 @@ import { makeFolders } from '../folder-owner.ts';
 import { type FolderNote, readNote } from '../identity/folder-note.ts';
 import { missingLedger } from '../identity/ledger-lost.ts';
 import { ledgerPlace } from '../identity/ledger-place.ts';
+import { refuseOtherPrefix } from '../identity/stream-prefix.ts';
 import { journalFolder } from '../journal/segment-folder.ts';
 import { wantOfRightsOf } from '../want-of-rights.ts';
 import { CommandError, EXIT } from './command-error.ts';
@@ -44,6 +45,8 @@ export function ledgerToBegin(configuration: Configuration): string | null {
 
 /** Where the ledger's file would be; null where it is, or the ledger is in no file. */
 function missingFile({ eventLog, data }: Configuration): string | null {
+  // Asked by whoever opens a ledger, and before that.
+  if (eventLog.kind === 'eventstoredb') refuseOtherPrefix({ eventLog, data }, knowledgeOf(data) !== 'none');
   const file = ledgerPlace({ eventLog, data });
   return eventLog.kind !== 'sqlite' || existsSync(file) ? null : file;
 }

@@ -44,4 +44,4 @@ export async function runHereForJson(...args: readonly string[]): Promise<Record
 const openEventLog = ({ eventLog, data }: Configuration): Promise<EventLog> =>
   eventLog.kind === 'sqlite'
     ? openSqliteEventLog({ path: join(data, 'ledger.db') })
-    : openEventStoreDbEventLog({ connectionString: eventLog.connectionString, waitForServer: true });
+    : openEventStoreDbEventLog({ ...eventLog, waitForServer: true });

@@ -291,3 +291,23 @@ describe('a fault', () => {
     ).toMatch(/ENOENT/);
   });
 });
+
+describe('the prefix of stream names', () => {
+  const withPrefix = (streamPrefix?: string) => ({
+    eventLog: { kind: 'eventstoredb', connectionString: 'esdb://a:2113', streamPrefix },
+  });
+
+  test('is none by default', () => {
+    expect(read(withPrefix())).toMatchObject({ eventLog: { streamPrefix: '' } });
+    expect(read(withPrefix('eu.gateway_1-'))).toMatchObject({ eventLog: { streamPrefix: 'eu.gateway_1-' } });
+  });
+
+  test.each(['gateway', 'a-b-', '-', '$x-', 'a b-', 'account-', 'ledger-', 'clock-'])(
+    '%s is refused: with it a ledger would take streams of another one for its own, or the server would',
+    (streamPrefix) => {
+      expect(faultsOf(() => read(withPrefix(streamPrefix)))).toEqual([
+        expect.stringMatching(/^eventLog\.streamPrefix: /),
+      ]);
+    },
+  );
+});

@@ -20,13 +20,13 @@ export type AppendAnswer =
   | { readonly type: 'conflict'; readonly actualRevision: Revision };
 
 /**
- * One append by the plain RPC: the client's batch RPC has no deadline, shares its fate with other clients' appends and
+ * One append, to the stream of that name on the server, by the plain RPC: the client's batch RPC has no deadline, shares its fate with other clients' appends and
  * answers a wrong revision. The server applies the append table of contracts/event-log.ts for numeric revisions.
  * @throws raw gRPC errors, and EventLogError
  */
 export async function append(
   connection: Connection,
-  one: Append,
+  one: Append & { readonly onServer: string },
   { connectMs, appendMs }: EventStoreDbDeadlines,
 ): Promise<AppendAnswer> {
   try {
@@ -54,8 +54,8 @@ export async function append(
 }
 
 /** At most LIMITS.appendBytesMax together, so that they need not wait for one another. */
-function* requestsOf({ stream, expected, events }: Append): Generator<AppendRequest> {
-  const options = new AppendReq.Options().setStreamIdentifier(streamIdentifier(stream));
+function* requestsOf({ onServer, expected, events }: Parameters<typeof append>[1]): Generator<AppendRequest> {
+  const options = new AppendReq.Options().setStreamIdentifier(streamIdentifier(onServer));
   if (expected === -1) options.setNoStream(new Empty());
   else options.setRevision(String(expected));
   yield new AppendReq().setOptions(options);

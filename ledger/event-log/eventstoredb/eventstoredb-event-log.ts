@@ -11,7 +11,7 @@ import {
   type SubscribeAllOptions,
   type Subscription,
 } from '../../../contracts/event-log.ts';
-import { LEDGER_CATEGORIES, type Position, type Revision, type StreamName } from '../../../contracts/ids.ts';
+import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
 import { charsOf, refuseAppend } from '../append-bounds.ts';
 import { type Append, type AppendAnswer, append } from './append-call.ts';
 import { AppendGate } from './append-gate.ts';
@@ -21,6 +21,7 @@ import { HiddenStreams } from './hidden-streams.ts';
 import { DEFAULT_DEADLINES, type EventStoreDbDeadlines } from './limits.ts';
 import { LogReader } from './log-reader.ts';
 import { LogSubscription } from './log-subscription.ts';
+import { OwnStreams } from './own-streams.ts';
 import { settledAppend } from './settled-append.ts';
 import { checkLog } from './start-check.ts';
 
@@ -28,6 +29,8 @@ export interface EventStoreDbOptions {
   /** `esdb://`, or `esdb+discover://` for a DNS name, with hosts, TLS, credentials, node preference. Never told in an error. */
   readonly connectionString: string;
   readonly logger?: Logger;
+  /** What each stream's name begins with on the server; nothing where it is not given. */
+  readonly streamPrefix?: string;
   /** Categories of the streams that are the ledger's: names up to the first hyphen. */
   readonly categories?: readonly string[];
   readonly deadlines?: Partial<EventStoreDbDeadlines>;
@@ -80,7 +83,7 @@ export async function checkEventStoreDb(log: EventStoreDbEventLog): Promise<read
 
 class EventStoreDbLog implements EventStoreDbEventLog {
   readonly #connections: { readonly append: Connection; readonly read: Connection; readonly subscribe: Connection };
-  readonly #categories: readonly string[];
+  readonly #streams: OwnStreams;
   readonly #deadlines: EventStoreDbDeadlines;
   readonly #logger: Logger | null;
   readonly #gate: AppendGate;
@@ -91,14 +94,14 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   readonly #closed = new AbortController();
   #closing: Promise<void> | null = null;
 
-  constructor({ connectionString, logger, categories = LEDGER_CATEGORIES, deadlines }: EventStoreDbOptions) {
+  constructor({ connectionString, logger, streamPrefix, categories, deadlines }: EventStoreDbOptions) {
     this.#logger = logger ?? null;
-    this.#categories = categories;
+    this.#streams = new OwnStreams(streamPrefix, categories);
     this.#deadlines = { ...DEFAULT_DEADLINES, ...deadlines };
     const connect = (role: string): Connection => new Connection(role, connectionString, this.#logger);
     this.#connections = { append: connect('append'), read: connect('read'), subscribe: connect('subscribe') };
     this.#gate = new AppendGate(this.#deadlines.appendTurnMs);
-    this.#reader = new LogReader(this.#connections.read, categories, this.#deadlines);
+    this.#reader = new LogReader(this.#connections.read, this.#streams, this.#deadlines);
   }
 
   get startFaults(): Promise<readonly string[]> {
@@ -127,7 +130,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     const subscription: LogSubscription = new LogSubscription(
       {
         connection: this.#connections.subscribe,
-        categories: this.#categories,
+        streams: this.#streams,
         deadlines: this.#deadlines,
         readHead: () => this.#reader.head(),
         onEnded: () => this.#subscriptions.delete(subscription),
@@ -143,7 +146,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     const hidden = new HiddenStreams(
       {
         connection: this.#connections.subscribe,
-        categories: this.#categories,
+        streams: this.#streams,
         deadlines: this.#deadlines,
         logger: this.#logger,
         readHead: () => this.#reader.head(),
@@ -168,7 +171,8 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   async check(): Promise<readonly string[]> {
     if (this.#closing !== null) throw closedError();
     return await checkLog({
-      append: (one) => append(this.#connections.append, one, this.#deadlines).catch(throwAppendError),
+      append: (one) => this.#call(one).catch(throwAppendError),
+      onServer: (stream) => this.#streams.onServer(stream),
       readHead: () => this.#reader.head(),
       streamMetadata: (stream) => this.#reader.streamMetadata(stream),
     });
@@ -210,7 +214,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
 
   async #append(stream: StreamName, expected: Revision, events: readonly ProposedEvent[]): Promise<AppendResult> {
     const one = { stream, expected, events };
-    const answer = await append(this.#connections.append, one, this.#deadlines).catch(async (error: unknown) => {
+    const answer = await this.#call(one).catch(async (error: unknown) => {
       const settled = faultOf(error).isAborted ? await this.#settled(one) : null;
       if (settled === null) throw appendError(error);
       return settled;
@@ -222,6 +226,11 @@ class EventStoreDbLog implements EventStoreDbEventLog {
       lastRevision,
       position: answer.position ?? (await this.#positionOf(stream, lastRevision)),
     };
+  }
+
+  #call(one: Append): Promise<AppendAnswer> {
+    const onServer = this.#streams.onServer(one.stream);
+    return append(this.#connections.append, { ...one, onServer }, this.#deadlines);
   }
 
   /** What the stream says of an append of unknown outcome; null where it says nothing, or does not answer either. */

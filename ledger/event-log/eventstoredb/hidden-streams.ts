@@ -4,15 +4,16 @@ import type { Position, StreamName } from '../../../contracts/ids.ts';
 import type { Connection, Logger } from './connection.ts';
 import { readError } from './fault.ts';
 import type { EventStoreDbDeadlines } from './limits.ts';
+import type { OwnStreams } from './own-streams.ts';
 import { ReadCall } from './read-call.ts';
-import { hidingRequest, isOfCategory } from './read-request.ts';
+import { hidingRequest } from './read-request.ts';
 import { streamOf } from './recorded-event.ts';
 import type { ReadResponse, WireEvent } from './streams-wire.ts';
 import { METADATA_TYPE, TOMBSTONE_TYPE, whyHidden, whyTombstoned } from './why-hidden.ts';
 
 export interface HiddenStreamsParts {
   readonly connection: Connection;
-  readonly categories: readonly string[];
+  readonly streams: OwnStreams;
   readonly deadlines: EventStoreDbDeadlines;
   readonly logger: Logger | null;
   readonly readHead: () => Promise<Position | null>;
@@ -100,14 +101,15 @@ export class HiddenStreams {
 
   async #takeEvent(event: WireEvent): Promise<void> {
     const name = streamOf(event);
-    const stream = name.replace(/^\$\$/, '') as StreamName;
-    if (!isOfCategory(stream, this.#parts.categories)) return;
-    if (event.getMetadataMap().get('type') === TOMBSTONE_TYPE) return this.#tell(stream, whyTombstoned(stream));
-    const why = whyHidden(stream, Buffer.from(event.getData_asU8()).toString('utf8'));
+    const onServer = name.replace(/^\$\$/, '');
+    const stream = this.#parts.streams.nameOf(onServer);
+    if (stream === null) return;
+    if (event.getMetadataMap().get('type') === TOMBSTONE_TYPE) return this.#tell(stream, whyTombstoned(onServer));
+    const why = whyHidden(onServer, Buffer.from(event.getData_asU8()).toString('utf8'));
     if (why !== null) return this.#tell(stream, why);
     if (!this.#hidden.has(stream)) return;
     if (await this.#parts.isWhole(stream)) this.#tell(stream, null);
-    else this.#tell(stream, `${stream} has lost its first events in EventStoreDB: only a backup has them`);
+    else this.#tell(stream, `${onServer} has lost its first events in EventStoreDB: only a backup has them`);
   }
 
   #tell(stream: StreamName, why: string | null): void {

@@ -9,9 +9,10 @@ import type { Position, StreamName } from '../../../contracts/ids.ts';
 import type { Connection } from './connection.ts';
 import { isStreamDeleted } from './fault.ts';
 import type { EventStoreDbDeadlines } from './limits.ts';
+import type { OwnStreams } from './own-streams.ts';
 import { type ReadEventsOptions, readEvents } from './read-events.ts';
 import { allRequest, streamRequest } from './read-request.ts';
-import { isLedgers } from './recorded-event.ts';
+import { ledgersStream } from './recorded-event.ts';
 import { metadataStream, whyHidden, whyTombstoned } from './why-hidden.ts';
 import { within } from './within.ts';
 
@@ -23,17 +24,17 @@ export class LogReader {
   readonly #connection: Connection;
   readonly #deadlines: EventStoreDbDeadlines;
   readonly #options: ReadEventsOptions;
-  readonly #categories: readonly string[];
+  readonly #streams: OwnStreams;
 
-  constructor(connection: Connection, categories: readonly string[], deadlines: EventStoreDbDeadlines) {
+  constructor(connection: Connection, streams: OwnStreams, deadlines: EventStoreDbDeadlines) {
     this.#connection = connection;
-    this.#categories = categories;
+    this.#streams = streams;
     this.#deadlines = deadlines;
     this.#options = {
       connectMs: deadlines.connectMs,
       stallMs: deadlines.stallMs,
       requiresLeader: true,
-      wants: (event) => isLedgers(event, categories),
+      nameOf: (event) => ledgersStream(event, streams),
     };
   }
 
@@ -45,21 +46,27 @@ export class LogReader {
     if (limit <= 0) return;
     const step = direction === 'forwards' ? 1 : -1;
     let due = direction === 'forwards' ? (from ?? 0) : null;
-    const request = streamRequest(stream, { direction, from: from ?? null, limit });
+    const request = streamRequest(this.#streams.onServer(stream), { direction, from: from ?? null, limit });
     let count = 0;
     let isThere = true;
     const onNotFound = (): void => {
       isThere = false;
     };
     try {
-      for await (const event of readEvents(this.#connection, request, { ...this.#options, wants: ANY, onNotFound })) {
+      for await (const event of readEvents(this.#connection, request, {
+        ...this.#options,
+        nameOf: () => stream,
+        onNotFound,
+      })) {
         if (due !== null && event.revision !== due) throw await this.#lost(stream, due);
         due = event.revision + step;
         yield event;
         if (++count >= limit) return;
       }
     } catch (error) {
-      throw isStreamDeleted(error) ? new HiddenStreamError(whyTombstoned(stream), { cause: error }) : error;
+      throw isStreamDeleted(error)
+        ? new HiddenStreamError(whyTombstoned(this.#streams.onServer(stream)), { cause: error })
+        : error;
     }
     if (direction === 'backwards' && due !== null && due >= 0) throw await this.#lost(stream, due);
     // One that was deleted looks as though it had never been, one that was cut as though it were empty.
@@ -73,7 +80,7 @@ export class LogReader {
     limit = Number.MAX_SAFE_INTEGER,
   }: ReadAllOptions): AsyncGenerator<RecordedEvent, void, undefined> {
     if (limit <= 0) return;
-    const request = allRequest('forwards', after, this.#categories);
+    const request = allRequest('forwards', after, this.#streams.filters);
     let count = 0;
     for await (const event of readEvents(this.#connection, request, this.#options)) {
       // A read begins at its position, where the port's begins after it.
@@ -85,7 +92,7 @@ export class LogReader {
 
   /** The ledger's events, the newest first; leaving the loop ends the read. */
   newestEvents(): AsyncIterable<RecordedEvent> {
-    return readEvents(this.#connection, allRequest('backwards', null, this.#categories), this.#options);
+    return readEvents(this.#connection, allRequest('backwards', null, this.#streams.filters), this.#options);
   }
 
   /**
@@ -106,27 +113,32 @@ export class LogReader {
   }
 
   async #whyHidden(stream: StreamName): Promise<string | null> {
-    return whyHidden(stream, (await this.streamMetadata(stream)) ?? '{}');
+    return whyHidden(this.#streams.onServer(stream), (await this.streamMetadata(stream)) ?? '{}');
   }
 
   async #lost(stream: StreamName, due: number): Promise<EventLogError> {
-    return new HiddenStreamError((await this.#whyHidden(stream)) ?? `${stream} has lost its revision ${due}`);
+    return new HiddenStreamError(
+      (await this.#whyHidden(stream)) ?? `${this.#streams.onServer(stream)} has lost its revision ${due}`,
+    );
   }
 
   /** Whether a stream begins with its first event, as far as the server shows it. */
   async isWhole(stream: StreamName): Promise<boolean> {
-    const request = streamRequest(stream, { direction: 'forwards', from: null, limit: 1 });
-    for await (const event of readEvents(this.#connection, request, { ...this.#options, wants: ANY }))
+    const request = streamRequest(this.#streams.onServer(stream), { direction: 'forwards', from: null, limit: 1 });
+    for await (const event of readEvents(this.#connection, request, { ...this.#options, nameOf: () => stream }))
       return event.revision === 0;
     return false;
   }
 
   /** The text of a stream's metadata; null where it has none. */
   async streamMetadata(stream: StreamName): Promise<string | null> {
-    const request = streamRequest(metadataStream(stream), { direction: 'backwards', from: null, limit: 1 });
-    for await (const { data } of readEvents(this.#connection, request, { ...this.#options, wants: ANY })) return data;
+    const request = streamRequest(metadataStream(this.#streams.onServer(stream)), {
+      direction: 'backwards',
+      from: null,
+      limit: 1,
+    });
+    for await (const { data } of readEvents(this.#connection, request, { ...this.#options, nameOf: () => stream }))
+      return data;
     return null;
   }
 }
-
-const ANY = (): boolean => true;

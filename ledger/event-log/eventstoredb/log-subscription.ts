@@ -9,14 +9,15 @@ import type { Position } from '../../../contracts/ids.ts';
 import type { Connection } from './connection.ts';
 import { faultOf, readError } from './fault.ts';
 import type { EventStoreDbDeadlines } from './limits.ts';
+import type { OwnStreams } from './own-streams.ts';
 import { ReadCall, type Taken } from './read-call.ts';
 import { subscribeRequest } from './read-request.ts';
-import { isLedgers, recordedEventOf } from './recorded-event.ts';
+import { ledgersStream, recordedEventOf } from './recorded-event.ts';
 import type { ReadResponse } from './streams-wire.ts';
 
 export interface SubscriptionFeed {
   readonly connection: Connection;
-  readonly categories: readonly string[];
+  readonly streams: OwnStreams;
   readonly deadlines: EventStoreDbDeadlines;
   readonly readHead: () => Promise<Position | null>;
   readonly onEnded: () => void;
@@ -89,11 +90,11 @@ export class LogSubscription implements Subscription {
 
   /** One call, from the last event applied until it breaks or the subscription is closed. */
   async #follow(): Promise<void> {
-    const { connection, categories, deadlines } = this.#feed;
+    const { connection, streams, deadlines } = this.#feed;
     this.#isCaughtUp = false;
     this.#isConfirmed = false;
     this.#hasApplied = false;
-    const request = subscribeRequest(this.#applied, categories);
+    const request = subscribeRequest(this.#applied, streams.filters);
     const call = new ReadCall(connection, request, { connectMs: deadlines.connectMs, requiresLeader: false });
     this.#call = call;
     try {
@@ -104,7 +105,7 @@ export class LogSubscription implements Subscription {
         const taken = await this.#take(call);
         if (taken === 'ended') throw new Error('EventStoreDB ended the subscription');
         this.#isConfirmed ||= taken.some((response) => response.hasConfirmation());
-        for (const events of batchesOf(taken, this.#applied, categories)) {
+        for (const events of batchesOf(taken, this.#applied, streams)) {
           if (this.#closing.signal.aborted) return;
           await this.#deliver(events);
         }
@@ -216,16 +217,17 @@ const DOUBLINGS_MAX = 20;
 function* batchesOf(
   responses: readonly ReadResponse[],
   applied: Position | null,
-  categories: readonly string[],
+  streams: OwnStreams,
 ): Generator<readonly RecordedEvent[]> {
   const events: RecordedEvent[] = [];
   let last = applied ?? -1;
   for (const response of responses) {
     const event = response.getEvent()?.getEvent();
-    if (event === undefined || !isLedgers(event, categories)) continue;
+    const name = event === undefined ? null : ledgersStream(event, streams);
+    if (event === undefined || name === null) continue;
     let recorded: RecordedEvent;
     try {
-      recorded = recordedEventOf(event);
+      recorded = recordedEventOf(event, name);
     } catch (cause) {
       // What came before it is still applied.
       if (events.length > 0) yield events;

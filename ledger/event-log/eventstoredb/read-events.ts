@@ -1,4 +1,5 @@
 import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
+import type { StreamName } from '../../../contracts/ids.ts';
 import type { Connection } from './connection.ts';
 import { readError } from './fault.ts';
 import { ReadCall } from './read-call.ts';
@@ -9,8 +10,8 @@ export interface ReadEventsOptions {
   readonly connectMs: number;
   readonly stallMs: number;
   readonly requiresLeader: boolean;
-  /** Which events are wanted; the others are not decoded. */
-  readonly wants: (event: WireEvent) => boolean;
+  /** The stream of an event that is wanted; null for the others, which are not decoded. */
+  readonly nameOf: (event: WireEvent) => StreamName | null;
   /** There is no such stream. */
   readonly onNotFound?: () => void;
 }
@@ -22,7 +23,7 @@ export interface ReadEventsOptions {
 export async function* readEvents(
   connection: Connection,
   request: ReadRequest,
-  { connectMs, stallMs, requiresLeader, wants, onNotFound }: ReadEventsOptions,
+  { connectMs, stallMs, requiresLeader, nameOf, onNotFound }: ReadEventsOptions,
 ): AsyncGenerator<RecordedEvent, void, undefined> {
   const call = new ReadCall(connection, request, { connectMs, requiresLeader });
   try {
@@ -38,7 +39,8 @@ export async function* readEvents(
         // The stream's bounds come as responses, too: no events.
         if (response.hasStreamNotFound()) onNotFound?.();
         const event = response.getEvent()?.getEvent();
-        if (event !== undefined && wants(event)) yield recordedEventOf(event);
+        const name = event === undefined ? null : nameOf(event);
+        if (event !== undefined && name !== null) yield recordedEventOf(event, name);
       }
     }
   } catch (error) {

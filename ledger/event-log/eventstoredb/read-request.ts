@@ -1,4 +1,4 @@
-import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
+import type { Position, Revision } from '../../../contracts/ids.ts';
 import { EVENTSTOREDB_LIMITS } from './limits.ts';
 import { streamIdentifier } from './stream-identifier.ts';
 import { Empty, ReadReq, type ReadRequest } from './streams-wire.ts';
@@ -9,7 +9,7 @@ type Direction = 'forwards' | 'backwards';
 
 /** `from` is inclusive; null is the first event forwards, the last one backwards. */
 export function streamRequest(
-  stream: StreamName,
+  stream: string,
   { direction, from, limit }: { direction: Direction; from: Revision | null; limit: number },
 ): ReadRequest {
   const place = new Options.StreamOptions().setStreamIdentifier(streamIdentifier(stream));
@@ -20,21 +20,21 @@ export function streamRequest(
 }
 
 /** Forwards a position is inclusive, unlike a subscription's; backwards from the end. */
-export function allRequest(direction: Direction, from: Position | null, categories: readonly string[]): ReadRequest {
+export function allRequest(direction: Direction, from: Position | null, filters: readonly string[]): ReadRequest {
   const place = new Options.AllOptions();
   if (from !== null) place.setPosition(wirePosition(from));
   else if (direction === 'forwards') place.setStart(new Empty());
   else place.setEnd(new Empty());
-  return request(filtered(directed(direction).setAll(place), categories).setCount(String(Number.MAX_SAFE_INTEGER)));
+  return request(filtered(directed(direction).setAll(place), filters).setCount(String(Number.MAX_SAFE_INTEGER)));
 }
 
 /** Everything after a position, exclusive, and then what comes. */
-export function subscribeRequest(after: Position | null, categories: readonly string[]): ReadRequest {
+export function subscribeRequest(after: Position | null, filters: readonly string[]): ReadRequest {
   const place = new Options.AllOptions();
   if (after === null) place.setStart(new Empty());
   else place.setPosition(wirePosition(after));
   const subscription = new Options.SubscriptionOptions();
-  return request(filtered(directed('forwards').setAll(place), categories).setSubscription(subscription));
+  return request(filtered(directed('forwards').setAll(place), filters).setSubscription(subscription));
 }
 
 /** Events of the server's own types after a position, exclusive, and then what comes; whose streams they are of is not asked. */
@@ -48,12 +48,6 @@ export function hidingRequest(after: Position | null, types: readonly string[]):
   return request(options.setSubscription(new Options.SubscriptionOptions()));
 }
 
-/** A category is a stream's name up to its first hyphen; the server's prefixes let a few others through. */
-export function isOfCategory(stream: string, categories: readonly string[]): boolean {
-  const hyphen = stream.indexOf('-');
-  return categories.includes(hyphen === -1 ? stream : stream.slice(0, hyphen));
-}
-
 function request(options: Options): ReadRequest {
   const ids = new Options.UUIDOption().setString(new Empty());
   return new ReadReq().setOptions(options.setUuidOption(ids).setResolveLinks(false));
@@ -62,8 +56,8 @@ function request(options: Options): ReadRequest {
 // Directions are an enumeration of generated code.
 const directed = (direction: Direction): Options => new Options().setReadDirection(direction === 'forwards' ? 0 : 1);
 
-function filtered(options: Options, categories: readonly string[]): Options {
-  const prefixes = new Options.FilterOptions.Expression().setPrefixList([...categories]);
+function filtered(options: Options, filters: readonly string[]): Options {
+  const prefixes = new Options.FilterOptions.Expression().setPrefixList([...filters]);
   return options.setFilter(considered(new Options.FilterOptions().setStreamIdentifier(prefixes)));
 }
 

@@ -2,15 +2,16 @@ import { isUtf8 } from 'node:buffer';
 import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
 import { eventId, revision, type StreamName } from '../../../contracts/ids.ts';
 import { positionOf, wholeNumber } from './log-position.ts';
-import { isOfCategory } from './read-request.ts';
+import type { OwnStreams } from './own-streams.ts';
 import type { WireEvent } from './streams-wire.ts';
 
 /**
  * An event as the port has it: data and metadata are the very bytes that were appended, as text. Whether the text is
  * JSON of a known event is seen by who decodes it (contracts/event-codec.ts).
+ * @param name of its stream, without the server's prefix
  * @throws EventLogError `invalid` for what cannot be text: such an event is never skipped
  */
-export function recordedEventOf(event: WireEvent): RecordedEvent {
+export function recordedEventOf(event: WireEvent, name: StreamName): RecordedEvent {
   const stream = streamOf(event);
   const at = wholeNumber(event.getStreamRevision());
   const type = event.getMetadataMap().get('type');
@@ -23,7 +24,7 @@ export function recordedEventOf(event: WireEvent): RecordedEvent {
     type,
     data: textOf(event.getData_asU8()) ?? fail(stream, at, 'data'),
     metadata: textOf(event.getCustomMetadata_asU8()) ?? fail(stream, at, 'metadata'),
-    stream: stream as StreamName,
+    stream: name,
     revision: revision(at),
     position: positionOf(event.getCommitPosition(), event.getPreparePosition()),
     ...stampOf(event),
@@ -35,11 +36,11 @@ export function streamOf(event: WireEvent): string {
 }
 
 /**
- * Whether an event is the ledger's own. A tombstone stands in the stream that it ends, and is the server's, as are all
+ * The stream of an event that is the ledger's own; null of others. A tombstone stands in the stream that it ends, and is the server's, as are all
  * types that begin with a dollar sign: hidden-streams.ts looks at those.
  */
-export const isLedgers = (event: WireEvent, categories: readonly string[]): boolean =>
-  isOfCategory(streamOf(event), categories) && !event.getMetadataMap().get('type')?.startsWith('$');
+export const ledgersStream = (event: WireEvent, streams: OwnStreams): StreamName | null =>
+  event.getMetadataMap().get('type')?.startsWith('$') ? null : streams.nameOf(streamOf(event));
 
 const TICKS_PER_MS = 10_000n;
 

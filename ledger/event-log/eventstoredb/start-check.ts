@@ -16,6 +16,8 @@ import { whyHidden } from './why-hidden.ts';
 export interface CheckedLog {
   append(one: Append): Promise<AppendAnswer>;
   readHead(): Promise<Position | null>;
+  /** A stream's name on the server. */
+  onServer(stream: StreamName): string;
   /** The text of a stream's metadata; null where it has none. */
   streamMetadata(stream: StreamName): Promise<string | null>;
 }
@@ -44,9 +46,7 @@ async function faultsOf(log: CheckedLog): Promise<readonly string[]> {
   const faults: string[] = [];
   const mayAppend = await isAllowed(log.append({ stream: CATALOG_STREAM, expected: UNREACHED, events: [probe()] }));
   if (!mayAppend)
-    faults.push(
-      'EventStoreDB: the user may not append: give it write access to account-, catalog, seals, relay-, proxy-, clock- and ledger streams',
-    );
+    faults.push(`EventStoreDB: the user may not append: give it write access to ${streamsOf(log)} streams`);
   if (!(await isAllowed(log.readHead())))
     faults.push(
       'EventStoreDB: the user may not read $all: give it read access in the ACL of $all (by default only $admins have it)',
@@ -58,12 +58,19 @@ async function faultsOf(log: CheckedLog): Promise<readonly string[]> {
   return faults;
 }
 
+function streamsOf(log: CheckedLog): string {
+  const names = ['account-', 'catalog', 'seals', 'relay-', 'proxy-', 'clock-'];
+  const onServer = (name: string): string => log.onServer(name as StreamName);
+  return `${names.map(onServer).join(', ')} and ${onServer('ledger')}`;
+}
+
 /** Hidden events are destroyed by the next scavenge, and with them what somebody was billed for. */
 async function hidingFault(log: CheckedLog, stream: StreamName): Promise<string | null> {
   const reading = log.streamMetadata(stream);
+  const name = log.onServer(stream);
   if (!(await isAllowed(reading)))
-    return `EventStoreDB: the user may not read the metadata of ${stream}: give it read access to $$${stream}`;
-  const why = whyHidden(stream, (await reading) ?? '{}');
+    return `EventStoreDB: the user may not read the metadata of ${name}: give it read access to $$${name}`;
+  const why = whyHidden(name, (await reading) ?? '{}');
   return why === null ? null : `EventStoreDB: ${why}`;
 }
 

@@ -1,9 +1,7 @@
-import type { StreamName } from '../../../contracts/ids.ts';
-
 /** What the server leaves behind where a stream was deleted for ever. */
 export const TOMBSTONE_TYPE = '$streamDeleted';
 /** The stream that has a stream's metadata, and the type of what is in it. */
-export const metadataStream = (stream: StreamName): StreamName => `$$${stream}` as StreamName;
+export const metadataStream = (stream: string): string => `$$${stream}`;
 export const METADATA_TYPE = '$metadata';
 
 /** `$tb` of a stream that was deleted softly is 2^63 - 1, of which a number of ours has the first digits. */
