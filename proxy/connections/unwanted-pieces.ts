@@ -11,9 +11,12 @@ export interface UnwantedBody {
 
 /** Node's own: its parser calls what stands here with each piece of a body, and makes no piece of it where nothing does. */
 const ON_BODY = 3;
+/** The same with the head of each request. */
+const ON_HEAD = 2;
 type OnBody = (this: Parser, piece: Buffer) => void;
 interface Parser {
   readonly incoming: IncomingMessage | null;
+  [ON_HEAD]: unknown;
   [ON_BODY]: OnBody | null;
 }
 
@@ -35,11 +38,7 @@ export function dropPieces(request: IncomingMessage, { isTooMuch, onDropped }: U
       giveBack();
       onBody.call(parser, piece);
     } else if (isTooMuch(piece.length)) {
-      parser[ON_BODY] = null;
-      // Parsers are used again. When this runs, the packet is through.
-      process.nextTick(() => {
-        parser[ON_BODY] = onBody;
-      });
+      ignoreRest(parser, onBody);
       onDropped();
       dropUnparsed(request.socket);
     }
@@ -47,6 +46,17 @@ export function dropPieces(request: IncomingMessage, { isTooMuch, onDropped }: U
   parser[ON_BODY] = look;
   request.resume();
   return giveBack;
+}
+
+/** Of the packet that the parser is at. Parsers are used again, by when this is undone: a parser is given back no sooner. */
+function ignoreRest(parser: Parser, onBody: OnBody): void {
+  const onHead = parser[ON_HEAD];
+  parser[ON_HEAD] = null;
+  parser[ON_BODY] = null;
+  setImmediate(() => {
+    parser[ON_HEAD] = onHead;
+    parser[ON_BODY] = onBody;
+  });
 }
 
 /** Null where the connection is closed. */

@@ -69,6 +69,7 @@ describe('a client that goes on sending when it has its answer', () => {
   let client: Socket;
   let connection: Socket;
   let received: string;
+  let heads: number;
   let late: PromiseWithResolvers<void>;
   afterEach(async () => {
     vi.useRealTimers();
@@ -80,6 +81,11 @@ describe('a client that goes on sending when it has its answer', () => {
     late = Promise.withResolvers();
     app = Fastify();
     leaveBodiesUnread(app);
+    heads = 0;
+    app.addHook('onRequest', (_request, _reply, done) => {
+      heads++;
+      done();
+    });
     readOnAfterAnswers(app, bounds);
     app.post('/stranger', { onRequest: (_request, reply) => void reply.code(401).send('who?') }, () => 'nobody');
     app.post('/length', (request, reply) => {
@@ -188,10 +194,12 @@ describe('a client that goes on sending when it has its answer', () => {
   it('in crumbs is parsed no more from where they are too many, also of what has come with the head', async () => {
     await ask({ bytesMax: 64 * MIB, ms: NEVER_MS }, 'content-length: 0\r\n');
     const over = Promise.all([once(client, 'end'), closed()]);
+    const next = 'POST /refused HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n';
     const crumbs = (bytes: number) => '1\r\nx\r\n'.repeat(bytes);
-    client.write(`POST /stranger HTTP/1.1\r\nhost: x\r\n${endless}\r\n${crumbs(1_000)}0\r\n\r\n`);
+    client.write(`POST /stranger HTTP/1.1\r\nhost: x\r\n${endless}\r\n${crumbs(1_000)}0\r\n\r\n${next}`);
     await over;
     expect(statusesOf(received)).toEqual(['400', '401']);
+    expect(heads).toBe(2);
     // The parser of that connection is used again, and parses what others send.
     for (let length = 1; length <= 3; length++) {
       const next = await openSocket(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`);
