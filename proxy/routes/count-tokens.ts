@@ -13,7 +13,6 @@ import { headerOf } from '../header.ts';
 import { protocolVersionOf } from '../protocol-version.ts';
 import { saidRefusal } from '../relay/said-refusal.ts';
 import { isGatewaysFault, refusalForStatus, worthTelling } from '../relay/upstream-refusal.ts';
-import { bodyOwner } from '../request-body/body-owner.ts';
 import { readFacts } from '../request-body/read-facts.ts';
 import { type CountRequest, type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -77,9 +76,9 @@ async function askedCount(
 ): Promise<AskedCount | Refusal> {
   const { headers } = request;
   const caller = callerOf(request);
-  const { bytes } = bodyOf(request);
+  const { bytes, share } = bodyOf(request);
+  const { owner } = share;
   const isWanted = (): boolean => !client.hasLeft;
-  const owner = bodyOwner(caller);
   const body = { bytes, headers, owner, isWanted, windowMax: () => 0 };
   const facts = await readFacts('count', body, parts.threads);
   const refusedByKey = refuseByKeyNow(caller, parts.projections.accounts, parts.clock());
