@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isObject } from '../../contracts/json-object.ts';
 import type { Message } from '../../contracts/messages.ts';
 
 /**
@@ -90,32 +91,56 @@ const hasToolResult = (content: unknown): boolean =>
 const TOOL_NAME_CHARS_MAX = 128;
 const SAMPLE_CHARS_MAX = 4_096;
 const SAMPLE_DEPTH_MAX = 8;
+const SAMPLE_VALUES_MAX = 64;
 
 function shortSampleOf(schema: unknown): unknown {
-  const sample = sampleOf(schema);
+  const sample = new Sample().of(schema, 0);
   return JSON.stringify(sample).length <= SAMPLE_CHARS_MAX ? sample : {};
 }
 
-/** An input that a JSON schema accepts, as far as its types tell. */
-function sampleOf(schema: unknown, depth = 0): unknown {
-  if (schema === null || typeof schema !== 'object' || depth > SAMPLE_DEPTH_MAX) return null;
-  const { type, properties, enum: values, items } = schema as { [name: string]: unknown };
-  if (Array.isArray(values) && values.length > 0) return values[0];
-  switch (Array.isArray(type) ? type[0] : type) {
-    case 'string':
-      return 'mock';
-    case 'integer':
-    case 'number':
-      return 1;
-    case 'boolean':
-      return true;
-    case 'array':
-      return items === undefined ? [] : [sampleOf(items, depth + 1)];
-    case 'null':
-      return null;
-    default:
-      return Object.fromEntries(
-        Object.entries(properties ?? {}).map(([name, inner]) => [name, sampleOf(inner, depth + 1)]),
-      );
+/** An input that a JSON schema accepts, as far as its types tell. What is no schema, and what is too much, is null. */
+class Sample {
+  #values = 0;
+
+  of(schema: unknown, depth: number): unknown {
+    if (!isObject(schema) || depth > SAMPLE_DEPTH_MAX || this.#isFull) return null;
+    this.#values++;
+    const { type, properties, enum: values, items } = schema;
+    if (Array.isArray(values) && values.length > 0) return shortOrNull(values[0]);
+    switch (Array.isArray(type) ? type[0] : type) {
+      case 'string':
+        return 'mock';
+      case 'integer':
+      case 'number':
+        return 1;
+      case 'boolean':
+        return true;
+      case 'array':
+        return items === undefined ? [] : [this.of(items, depth + 1)];
+      case 'null':
+        return null;
+      default:
+        return this.#ofProperties(properties, depth);
+    }
   }
+
+  get #isFull(): boolean {
+    return this.#values >= SAMPLE_VALUES_MAX;
+  }
+
+  #ofProperties(properties: unknown, depth: number): unknown {
+    const sample: [name: string, value: unknown][] = [];
+    if (!isObject(properties)) return {};
+    for (const name in properties) {
+      if (this.#isFull) break;
+      sample.push([name, this.of(properties[name], depth + 1)]);
+    }
+    return Object.fromEntries(sample);
+  }
+}
+
+/** A value that is written down in the schema may be anything. */
+function shortOrNull(value: unknown): unknown {
+  if (typeof value === 'string') return value.length <= TOOL_NAME_CHARS_MAX ? value : null;
+  return typeof value === 'object' ? null : value;
 }
