@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
+import { type Environment, environmentVariable, fromEnvironment } from './environment-variable.ts';
 import { describeFault, fieldFaults } from './field-faults.ts';
 import { LEDGER_CATEGORIES } from './ids.ts';
 import { slackFaults } from './lease-slack.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
-import { CONTROL } from './printable.ts';
 import { rateLimitsSchema } from './rate-limits.ts';
 import { withPart } from './whole-and-part.ts';
 
@@ -26,8 +26,6 @@ const addressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
   error: 'expected an address or a range such as "10.0.0.0/8"',
 });
 
-const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable');
-
 const usd = z.string().transform((text, context): MicroUsd => {
   const amount = parseUsd(text);
   if (amount !== null) return amount;
@@ -40,7 +38,7 @@ const providerSchema = z.strictObject({
   /** Where `/v1/messages` is appended. */
   baseUrl: httpUrl,
   /** The environment variable that holds the provider's credential. */
-  apiKeyEnv: variable,
+  apiKeyEnv: environmentVariable,
   /** The header that carries the credential. */
   auth: z.enum(['x-api-key', 'bearer']).default('x-api-key'),
   /** Sent when the client sends no `anthropic-version`. */
@@ -77,7 +75,7 @@ const eventLogSchema = z.discriminatedUnion(
        * cluster's seeds, of which one has to answer; `esdb+discover://name` is for one DNS name of several nodes.
        */
       connectionString: z.string().min(1).optional(),
-      connectionStringEnv: variable.optional(),
+      connectionStringEnv: environmentVariable.optional(),
       /**
        * What the names of all streams of this ledger begin with, as `gateway-`, on a server that others use, too: their
        * streams of the same names (`account-…` is the most natural) stay theirs. Nothing by default. It belongs to the
@@ -110,7 +108,7 @@ const kafkaSchema = z.strictObject({
     .strictObject({
       mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']),
       username: z.string().min(1),
-      passwordEnv: variable,
+      passwordEnv: environmentVariable,
     })
     .optional(),
 });
@@ -291,7 +289,7 @@ export interface ConfigurationSource {
   /** Stands above the file's `data`. */
   readonly data?: string | undefined;
   /** Where credentials are. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   /** False for commands that call no provider, which need no provider's credential. */
   readonly callsProviders: boolean;
 }
@@ -338,7 +336,7 @@ function withCredentials(parsed: Parsed['providers'], source: ConfigurationSourc
   const providers: Record<string, ProviderConfiguration> = {};
   for (const [name, provider] of Object.entries(parsed)) {
     const apiKey = source.callsProviders
-      ? fromEnvironment(provider.apiKeyEnv, `providers.${name}.apiKeyEnv`, source, faults)
+      ? fromEnvironment(provider.apiKeyEnv, `providers.${name}.apiKeyEnv`, source.environment, faults)
       : '';
     providers[name] = { ...provider, apiKey };
   }
@@ -359,7 +357,7 @@ function withConnectionString(
     fromEnvironment(
       connectionStringEnv ?? '',
       'eventLog.connectionStringEnv',
-      source,
+      source.environment,
       connectionStringEnv === undefined ? [] : faults,
     );
   return { kind: 'eventstoredb', connectionString: text, streamPrefix };
@@ -373,24 +371,8 @@ function withPassword(
   if (parsed === undefined) return null;
   const { sasl, ...rest } = parsed;
   if (sasl === undefined) return { ...rest, sasl: null };
-  const password = fromEnvironment(sasl.passwordEnv, 'kafka.sasl.passwordEnv', source, faults);
+  const password = fromEnvironment(sasl.passwordEnv, 'kafka.sasl.passwordEnv', source.environment, faults);
   return { ...rest, sasl: { mechanism: sasl.mechanism, username: sasl.username, password } };
-}
-
-/** What no header can carry, and what a file or a copy has added at an end. */
-const NOT_IN_A_SECRET = new RegExp(`^\\s|${CONTROL.source}|\\s$`, 'u');
-
-function fromEnvironment(name: string, path: string, source: ConfigurationSource, faults: string[]): string {
-  const value = source.environment[name] ?? '';
-  if (value === '') faults.push(`${path}: the environment variable ${name} is not set`);
-  const amiss = NOT_IN_A_SECRET.exec(value);
-  // What it holds is a secret: what is amiss and where is all that is told.
-  if (amiss !== null) {
-    const what = /[\r\n]/.test(amiss[0]) ? 'a line end' : 'a blank or a control character';
-    const where = `at character ${amiss.index + 1} of ${value.length}`;
-    faults.push(`${path}: the environment variable ${name} holds ${what} ${where}; take it out`);
-  }
-  return value;
 }
 
 function deepFreeze<T>(value: T): T {
