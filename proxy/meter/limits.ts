@@ -14,6 +14,8 @@ export const MEMBERS_BYTES_MAX = 16 * KIB;
 /** How deep, and how many values, an answer or an event is parsed with: what a model says in one has no more. */
 export const READ_DEPTH_MAX = LIMITS.requestDepthMax;
 export const READ_VALUES_MAX = 16 * KIB;
+/** Events of one stream that begin as an object and are none; with so many nothing more of it is read, which is told of its usage. */
+export const BROKEN_EVENTS_MAX = 1_000;
 /** Faults that one answer's usage records; they say which fields cannot be trusted, and the first few say it all. */
 export const MALFORMED_MAX = 16;
 /**

@@ -2,11 +2,13 @@ import { isObject, type JsonObject } from '../../contracts/json-object.ts';
 import { REQUEST_ID_CHARS_MAX } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { exceedsBounds, parseBeginning, parseJson } from './bounded-json.ts';
-import { ERROR_MESSAGE_MAX } from './limits.ts';
+import { BROKEN_EVENTS_MAX, ERROR_MESSAGE_MAX } from './limits.ts';
 import { millitokensOfEvent } from './said-text.ts';
 import { noteMalformed, nothingSeen, objectIn, takeUsage } from './seen-usage.ts';
 import type { StreamEvent } from './stream-event.ts';
 import { isUsageEvent } from './usage-events.ts';
+
+const BEGINS_AS_OBJECT = /^[ \t\r\n]*\{/;
 
 export interface UpstreamErrorEvent {
   /** As the upstream put it; empty where its event has none. */
@@ -30,6 +32,8 @@ export class StreamReading {
   /** As it may stand in the ledger. */
   messageId: string | null = null;
   #hasSaidOutput = false;
+  /** Events whose data is no JSON, though it begins as an object. */
+  #broken = 0;
 
   constructor(words: UpstreamWords) {
     this.#words = words;
@@ -56,7 +60,7 @@ export class StreamReading {
   take({ name, data }: StreamEvent): void {
     if (this.isOver) return;
     const isUnread = exceedsBounds(data);
-    const value = isUnread ? parseBeginning(data) : parseJson(data);
+    const value = this.#objectOf(data, isUnread);
     const kind = isUsageEvent(name) ? name : isObject(value) ? value.type : null;
     switch (kind) {
       case 'message_start':
@@ -77,6 +81,17 @@ export class StreamReading {
       default:
         this.#weigh(value);
     }
+  }
+
+  /**
+   * Undefined where the data is none. What cannot be parsed costs as much as fifty that can: what does not begin as an object
+   * is not tried, and of a stream with so many that only begin as one nothing more is.
+   */
+  #objectOf(data: string, isUnread: boolean): unknown {
+    if (this.#broken >= BROKEN_EVENTS_MAX || !BEGINS_AS_OBJECT.test(data)) return undefined;
+    const value = isUnread ? parseBeginning(data) : parseJson(data);
+    if (value === undefined) this.#broken++;
+    return value;
   }
 
   /**

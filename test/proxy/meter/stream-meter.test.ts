@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ERROR_MESSAGE_MAX, EVENT_BYTES_MAX, MALFORMED_MAX, READ_VALUES_MAX } from '../../../proxy/meter/limits.ts';
+import {
+  BROKEN_EVENTS_MAX,
+  ERROR_MESSAGE_MAX,
+  EVENT_BYTES_MAX,
+  MALFORMED_MAX,
+  READ_VALUES_MAX,
+} from '../../../proxy/meter/limits.ts';
 import { createStreamMeter, type StreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
@@ -332,6 +338,24 @@ describe('an event of more bytes than are kept', () => {
     meter.push(Buffer.from(`\n\n${messageStream([])}`));
     expect(meter.usage).toMatchObject({ inputTokens: 10, outputTokens: 20, malformed: [] });
     expect(meter.complete).toBe(true);
+  });
+});
+
+describe('events that are no JSON', () => {
+  it('hide nothing of a stream where they do not even begin as an object, however many there are', () => {
+    for (const junk of ['data: \\u\n\n', 'data: heartbeat\n\n', 'data: [1,\n\n', 'data:\n\n']) {
+      const { usage, complete } = metered(messageStream([junk.repeat(3 * BROKEN_EVENTS_MAX)]));
+      expect(complete).toBe(true);
+      expect(usage).toMatchObject({ inputTokens: 10, outputTokens: 20, malformed: [] });
+    }
+  });
+
+  it('but begin as an object hide the rest of it only where they are very many, and that is told', () => {
+    const broken = (times: number) => messageStream(['data: {\\u}\n\n'.repeat(times)]);
+    expect(metered(broken(BROKEN_EVENTS_MAX - 1))).toMatchObject({ complete: true, usage: { malformed: [] } });
+    const { usage, isFinal } = metered(broken(BROKEN_EVENTS_MAX));
+    expect(usage).toMatchObject({ inputTokens: 10, malformed: ['message_delta.data'] });
+    expect(isFinal).toBe(false);
   });
 });
 
