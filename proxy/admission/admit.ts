@@ -6,7 +6,6 @@ import { monthOf } from '../../ledger/account/month.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
-import { bodyOwner } from '../request-body/body-owner.ts';
 import { readFacts } from '../request-body/read-facts.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
@@ -76,13 +75,13 @@ function kept(result: Admitted | Refusal, ticket: RateTicket): Admitted | Refusa
 }
 
 function admitOpen(incoming: IncomingRequest, parts: GatewayParts): Admitted | Refusal | Promise<Admitted | Refusal> {
-  const { caller, headers, bytes } = incoming;
+  const { caller, headers, bytes, owner } = incoming;
   const facts = readFacts(
     'message',
     {
       bytes,
       headers,
-      owner: bodyOwner(caller),
+      owner,
       isWanted: () => !incoming.client.hasLeft,
       windowMax: () => widestWindow(parts.projections.catalog.state),
     },
@@ -268,9 +267,9 @@ interface CountedAt {
   readonly tokens: number;
 }
 
-async function countAtAll({ deployments, caller, ...asked }: Candidate): Promise<CountedAt[]> {
-  const { bytes, facts, client, version, terms } = asked;
-  const call = { bytes, facts, owner: bodyOwner(caller), client, version, beta: terms.beta };
+async function countAtAll({ deployments, ...asked }: Candidate): Promise<CountedAt[]> {
+  const { bytes, facts, owner, client, version, terms } = asked;
+  const call = { bytes, facts, owner, client, version, beta: terms.beta };
   const counts = await Promise.all(
     deployments.filter(canCount).map(async (deployment) => {
       const counted = await countUpstream(deployment, call);

@@ -8,6 +8,7 @@ import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
 import { protocolVersionOf } from '../protocol-version.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
+import type { BodyOwner } from '../request-body/body-owner.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -24,6 +25,8 @@ export interface IncomingRequest {
   readonly caller: Caller;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: RequestBytes;
+  /** Whose the body is, as it was when that began to come. */
+  readonly owner: BodyOwner;
   readonly client: CallingClient;
   /** What it has taken of its caller's limits: whoever ends the request ends it. */
   readonly ticket: RateTicket;
@@ -35,6 +38,7 @@ export interface Candidate {
   readonly caller: Caller;
   readonly facts: MessageFacts;
   readonly bytes: RequestBytes;
+  readonly owner: BodyOwner;
   readonly client: CallingClient;
   readonly model: CatalogModel;
   /** Where it may run, in the order in which to try. */
@@ -54,7 +58,7 @@ export interface Candidate {
 
 /** What a request is, or why it is refused before its money is: its model, what has no price. */
 export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, parts: GatewayParts): Candidate | Refusal {
-  const { requestId, caller, headers, bytes, client, ticket } = incoming;
+  const { requestId, caller, headers, bytes, owner, client, ticket } = incoming;
   const nowMs = parts.clock();
   const fast = asksForFast(facts, headers);
   if (typeof fast !== 'boolean') return fast;
@@ -78,7 +82,7 @@ export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, part
   // The last that can be in its way but money.
   const limited = parts.rateLimits.ask(ticket, { isStream: facts.isStream, inputTokens: guess });
   if (limited !== null) return refusedFor(model, nowMs, limited);
-  const found = { requestId, caller, facts, bytes, client, model, deployments, terms, ticket, ...protocol };
+  const found = { requestId, caller, facts, bytes, owner, client, model, deployments, terms, ticket, ...protocol };
   return { ...found, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
 }
 

@@ -38,7 +38,15 @@ export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
       const client = new CallingClient(reply.raw);
       const ticket = ticketOf(request);
       const admitted = admit(
-        { requestId: requestId(request.id), caller, headers: request.headers, bytes, client, ticket },
+        {
+          requestId: requestId(request.id),
+          caller,
+          headers: request.headers,
+          bytes,
+          owner: share.owner,
+          client,
+          ticket,
+        },
         parts,
       );
       if (!(admitted instanceof Promise)) return proceed(admitted, request, reply, parts);

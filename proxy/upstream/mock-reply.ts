@@ -81,14 +81,14 @@ const isClientTool = (tool: unknown): tool is MockTool =>
   typeof tool === 'object' &&
   'name' in tool &&
   typeof tool.name === 'string' &&
-  tool.name.length <= TOOL_NAME_CHARS_MAX &&
+  tool.name.length <= WORD_CHARS_MAX &&
   'input_schema' in tool;
 
 const hasToolResult = (content: unknown): boolean =>
   Array.isArray(content) && content.some((block) => block?.type === 'tool_result');
 
-/** What a model calls has a short name, and what it says is short: an answer of a request's own length is none. */
-const TOOL_NAME_CHARS_MAX = 128;
+/** A name that a model calls, and a word that it says: an answer of a request's own length is none. */
+const WORD_CHARS_MAX = 128;
 const SAMPLE_CHARS_MAX = 4_096;
 const SAMPLE_DEPTH_MAX = 8;
 const SAMPLE_VALUES_MAX = 64;
@@ -129,8 +129,8 @@ class Sample {
   }
 
   #ofProperties(properties: unknown, depth: number): unknown {
-    const sample: [name: string, value: unknown][] = [];
     if (!isObject(properties)) return {};
+    const sample: [name: string, value: unknown][] = [];
     for (const name in properties) {
       if (this.#isFull) break;
       sample.push([name, this.of(properties[name], depth + 1)]);
@@ -141,6 +141,6 @@ class Sample {
 
 /** A value that is written down in the schema may be anything. */
 function shortOrNull(value: unknown): unknown {
-  if (typeof value === 'string') return value.length <= TOOL_NAME_CHARS_MAX ? value : null;
+  if (typeof value === 'string') return value.length <= WORD_CHARS_MAX ? value : null;
   return typeof value === 'object' ? null : value;
 }

@@ -91,7 +91,7 @@ export class LogReader {
   }
 
   /** The ledger's events, the newest first; leaving the loop ends the read. */
-  newestEvents(): AsyncIterable<RecordedEvent> {
+  #newestEvents(): AsyncIterable<RecordedEvent> {
     return readEvents(this.#connection, allRequest('backwards', null, this.#streams.filters), this.#options);
   }
 
@@ -101,7 +101,7 @@ export class LogReader {
    */
   async head(): Promise<Position | null> {
     const { headMs } = this.#deadlines;
-    const events = this.newestEvents()[Symbol.asyncIterator]();
+    const events = this.#newestEvents()[Symbol.asyncIterator]();
     const first = await within(headMs, events.next());
     const ending = events.return?.(undefined);
     if (first === null) {

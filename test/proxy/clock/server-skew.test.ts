@@ -2,41 +2,56 @@ import pino from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { type EventLog, EventLogError } from '../../../contracts/event-log.ts';
 import { proxyId } from '../../../contracts/ids.ts';
-import { ServerSkew } from '../../../proxy/clock/server-skew.ts';
+import { ServerSkew, type ServerSkewOptions } from '../../../proxy/clock/server-skew.ts';
 import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
 
 const NOW = Date.parse('2026-11-06T12:00:00.000Z');
 const DAY_MS = 86_400_000;
 const NOT_YET = 'the clock of this machine has not been compared with that of the event log yet';
 
-it.each([
-  ['stamped at any time while the log takes it', 12_000, 0],
-  ['stamped before it was written, by a server that is behind', -5_000, 5_000],
-  ['stamped after the answer, by a server that is ahead', 34_000, -4_000],
-])('takes no slowness of the log for skew: %s', async (_title, stampedMs, expected) => {
+type Append = EventLog['append'];
+
+/** A log whose server stamps what it takes, and whose answers come as `answering` lets them. */
+function stampingLog(stampedAtMs: number, answering: (append: Append) => Append): EventLog {
   const memory = new MemoryEventLog();
-  let nowMs = NOW;
-  const slow: Pick<EventLog, 'append' | 'readStream'> = {
-    append: async (...call) => {
-      const result = await memory.append(...call);
-      nowMs = NOW + 30_000;
-      return result;
-    },
+  const stamping: Pick<EventLog, 'append' | 'readStream'> = {
+    append: answering((...call) => memory.append(...call)),
     readStream: async function* (...call) {
-      for await (const event of memory.readStream(...call)) yield { ...event, stampedAtMs: NOW + stampedMs };
+      for await (const event of memory.readStream(...call)) yield { ...event, stampedAtMs };
     },
   };
+  return Object.assign(Object.create(memory) as EventLog, stamping);
+}
+
+/** Its clock stands still, so that nothing is compared by itself but what is due because of a jump. */
+function skewOf(log: EventLog, more: Partial<ServerSkewOptions> = {}): ServerSkew {
   const skew = new ServerSkew({
-    log: Object.assign(Object.create(memory) as EventLog, slow),
+    log,
     proxy: proxyId('proxy_1'),
-    now: () => nowMs,
+    now: () => NOW,
     monotonic: () => 0,
     jumps: () => 0,
     mayCompare: () => true,
     skewMs: 1_000,
     logger: pino({ level: 'silent' }),
+    ...more,
   });
   onTestFinished(() => skew.close());
+  return skew;
+}
+
+it.each([
+  ['stamped at any time while the log takes it', 12_000, 0],
+  ['stamped before it was written, by a server that is behind', -5_000, 5_000],
+  ['stamped after the answer, by a server that is ahead', 34_000, -4_000],
+])('takes no slowness of the log for skew: %s', async (_title, stampedMs, expected) => {
+  let nowMs = NOW;
+  const slow = stampingLog(NOW + stampedMs, (append) => async (...call) => {
+    const result = await append(...call);
+    nowMs = NOW + 30_000;
+    return result;
+  });
+  const skew = skewOf(slow, { now: () => nowMs });
   await skew.start();
   expect(skew.skewMs).toBe(expected);
 });
@@ -45,34 +60,18 @@ it.each([
   ['some times', 3, null],
   ['always', Number.POSITIVE_INFINITY, { name: 'EventLogError', kind: 'unavailable' }],
 ])('compares again where the answer of the comparison is lost %s', async (_title, lost, failure) => {
-  const memory = new MemoryEventLog();
   let appends = 0;
-  const losing: Pick<EventLog, 'append' | 'readStream'> = {
-    append: async (...call) => {
-      const result = await memory.append(...call);
-      if (appends++ < lost) throw new EventLogError('ambiguous', 'the answer was lost');
-      return result;
-    },
-    readStream: async function* (...call) {
-      for await (const event of memory.readStream(...call)) yield { ...event, stampedAtMs: NOW };
-    },
-  };
-  const skew = new ServerSkew({
-    log: Object.assign(Object.create(memory) as EventLog, losing),
-    proxy: proxyId('commands'),
-    now: () => NOW,
-    monotonic: () => 0,
-    jumps: () => 0,
-    mayCompare: () => true,
-    skewMs: 1_000,
-    logger: pino({ level: 'silent' }),
+  const losing = stampingLog(NOW, (append) => async (...call) => {
+    const result = await append(...call);
+    if (appends++ < lost) throw new EventLogError('ambiguous', 'the answer was lost');
+    return result;
   });
-  if (failure === null) expect(await skew.compareNow()).toBe(null);
-  else await expect(skew.compareNow()).rejects.toMatchObject(failure);
+  const compared = skewOf(losing).compareNow();
+  if (failure === null) expect(await compared).toBe(null);
+  else await expect(compared).rejects.toMatchObject(failure);
 });
 
 it('counts no comparison across which the clock has jumped: it was compared with nothing', async () => {
-  const memory = new MemoryEventLog();
   let nowMs = NOW;
   let jumps = 0;
   const logLines: string[] = [];
@@ -81,32 +80,13 @@ it('counts no comparison across which the clock has jumped: it was compared with
     jumps++;
   };
   let beforeAnswer = (): void => jump(-40 * DAY_MS);
-  const stamping: EventLog = {
-    append: async (...call) => {
-      const result = await memory.append(...call);
-      beforeAnswer();
-      return result;
-    },
-    readStream: async function* (...call) {
-      for await (const event of memory.readStream(...call)) yield { ...event, stampedAtMs: NOW };
-    },
-    readAll: (...call) => memory.readAll(...call),
-    subscribeAll: (...call) => memory.subscribeAll(...call),
-    headPosition: () => memory.headPosition(),
-    close: () => memory.close(),
-  };
-  const skew = new ServerSkew({
-    log: stamping,
-    proxy: proxyId('proxy_1'),
-    now: () => nowMs,
-    // It stands still, so that nothing is compared by itself but what is due because of a jump.
-    monotonic: () => 0,
-    jumps: () => jumps,
-    mayCompare: () => true,
-    skewMs: 1_000,
-    logger: pino({ level: 'error' }, { write: (line: string) => logLines.push(line) }),
+  const log = stampingLog(NOW, (append) => async (...call) => {
+    const result = await append(...call);
+    beforeAnswer();
+    return result;
   });
-  onTestFinished(() => skew.close());
+  const logger = pino({ level: 'error' }, { write: (line: string) => logLines.push(line) });
+  const skew = skewOf(log, { now: () => nowMs, jumps: () => jumps, logger });
   await skew.start();
   expect([skew.skewMs, skew.doubt(), logLines]).toEqual([0, NOT_YET, []]);
   beforeAnswer = () => undefined;
