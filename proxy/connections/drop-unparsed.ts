@@ -8,6 +8,7 @@ type DataListener = (chunk: Buffer) => void;
  * same, so that its client gets to reading that answer, and tells when it leaves; up to a bound.
  */
 export function dropUnparsed(socket: Socket): void {
+  lingerBehindLast(socket);
   // Not another piece is parsed; what stands in this one is: a parser cannot be left while it is at work.
   socket.pause();
   setImmediate(() => {
@@ -19,6 +20,15 @@ export function dropUnparsed(socket: Socket): void {
     socket.once('resume', () => listenInstead(socket));
     socket.resume();
   });
+}
+
+/** What Node does behind the last answer of a connection would reset what the client still sends, and that answer with it. */
+function lingerBehindLast(socket: Socket): void {
+  socket.destroySoon = () => {
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), LIMITS.restOfBodyMs);
+    socket.once('close', () => clearTimeout(timer));
+  };
 }
 
 /** Whoever listens has the bytes in place of Node's parser, which reads them from under the socket otherwise. */

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { LIMITS } from '../../../contracts/limits.ts';
 import { boundWaiting } from '../../../proxy/connections/bound-waiting.ts';
 import { leaveBodiesUnread } from '../../../proxy/routes/read-body.ts';
 import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
@@ -245,5 +246,38 @@ describe('the connection of requests that wait, alone', () => {
     letGo();
     await expect.poll(() => socket.closed).toBe(true);
     expect(statusesOf(Buffer.concat(pieces).toString())).toEqual(['200', ...Array(WAITING_MAX).fill('401')]);
+  });
+
+  it('is not reset under a client that has not yet seen the end, and sends on', async () => {
+    const failures: Error[] = [];
+    socket.on('error', (error) => failures.push(error));
+    socket.allowHalfOpen = true;
+    socket.resume();
+    let bytes = (await full(refused)).length;
+    letGo();
+    await once(socket, 'end');
+    for (let round = 0; round < 3; round++) {
+      socket.write(refused.repeat(500));
+      bytes += refused.length * 500;
+      await expect.poll(() => served.bytesRead).toBe(bytes);
+    }
+    socket.end();
+    await expect.poll(() => socket.closed).toBe(true);
+    expect([served.destroyed, failures]).toEqual([true, []]);
+  });
+
+  it('is cut in the end under a client that neither sends nor closes', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    socket.allowHalfOpen = true;
+    socket.resume();
+    await full(refused);
+    letGo();
+    await once(socket, 'end');
+    expect(served.destroyed).toBe(false);
+    vi.advanceTimersByTime(LIMITS.restOfBodyMs);
+    expect(served.destroyed).toBe(true);
   });
 });
