@@ -42,6 +42,8 @@ describe.each([
   ['deleted', (store: FakeEventStore, stream: string) => store.log.deleteSoftly(stream, 'any'), /was deleted|has \$tb/],
   ['deleted for ever', (store: FakeEventStore, stream: string) => store.log.tombstone(stream, 'any'), /tombstoned/],
   ['cut', (store: FakeEventStore, stream: string) => store.setMetadata(stream, { $maxCount: 1 }), /\$maxCount/],
+  // What was known of it is asked for, and nothing comes behind.
+  ['cut past its end', (store: FakeEventStore, stream: string) => store.setMetadata(stream, { $tb: 1_000 }), /\$tb/],
 ])('an account whose stream is %s', (_, hide, why) => {
   it('is refused and told while the gateway runs, as by `account show`, and others go on', async () => {
     const { store, gateway, otherKey } = await start();

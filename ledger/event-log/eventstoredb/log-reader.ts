@@ -48,15 +48,10 @@ export class LogReader {
     let due = direction === 'forwards' ? (from ?? 0) : null;
     const request = streamRequest(this.#streams.onServer(stream), { direction, from: from ?? null, limit });
     let count = 0;
-    let isThere = true;
-    const onNotFound = (): void => {
-      isThere = false;
-    };
     try {
       for await (const event of readEvents(this.#connection, request, {
         ...this.#options,
         nameOf: () => stream,
-        onNotFound,
       })) {
         if (due !== null && event.revision !== due) throw await this.#lost(stream, due);
         due = event.revision + step;
@@ -69,8 +64,8 @@ export class LogReader {
         : error;
     }
     if (direction === 'backwards' && due !== null && due >= 0) throw await this.#lost(stream, due);
-    // One that was deleted looks as though it had never been, one that was cut as though it were empty.
-    const why = isThere && (count > 0 || (from ?? 0) > 0) ? null : await this.#whyHidden(stream);
+    // One that was deleted looks as though it had never been, one that was cut as though it ended sooner.
+    const why = count > 0 ? null : await this.#whyHidden(stream);
     if (why !== null) throw new HiddenStreamError(why);
   }
 

@@ -12,8 +12,6 @@ export interface ReadEventsOptions {
   readonly requiresLeader: boolean;
   /** The stream of an event that is wanted; null for the others, which are not decoded. */
   readonly nameOf: (event: WireEvent) => StreamName | null;
-  /** There is no such stream. */
-  readonly onNotFound?: () => void;
 }
 
 /**
@@ -23,7 +21,7 @@ export interface ReadEventsOptions {
 export async function* readEvents(
   connection: Connection,
   request: ReadRequest,
-  { connectMs, stallMs, requiresLeader, nameOf, onNotFound }: ReadEventsOptions,
+  { connectMs, stallMs, requiresLeader, nameOf }: ReadEventsOptions,
 ): AsyncGenerator<RecordedEvent, void, undefined> {
   const call = new ReadCall(connection, request, { connectMs, requiresLeader });
   try {
@@ -36,8 +34,7 @@ export async function* readEvents(
         throw fault;
       }
       for (const response of taken) {
-        // The stream's bounds come as responses, too: no events.
-        if (response.hasStreamNotFound()) onNotFound?.();
+        // That there is no such stream, and its bounds, come as responses, too: no events.
         const event = response.getEvent()?.getEvent();
         const name = event === undefined ? null : nameOf(event);
         if (event !== undefined && name !== null) yield recordedEventOf(event, name);
