@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Recording } from '../contracts/event-codec.ts';
-import type { EventLog } from '../contracts/event-log.ts';
+import { type EventLog, unlessHidden } from '../contracts/event-log.ts';
 import { type AccountId, accountId, type KeyId, keyId, type Revision } from '../contracts/ids.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
 import { executeCommand } from '../ledger/account/execute-command.ts';
@@ -33,8 +33,17 @@ export interface CarryOverOptions {
 export interface CarriedOver {
   readonly revokedKeys: readonly { readonly accountId: AccountId; readonly keyId: KeyId }[];
   readonly suspended: readonly AccountId[];
+  /** What the folder knows to be refused, of accounts of which the log's server hides events: nothing was written there. */
+  readonly hidden: readonly HiddenRefusal[];
   readonly viewsSetAside: string | null;
   readonly requestsSetAside: string | null;
+}
+
+export interface HiddenRefusal {
+  readonly accountId: AccountId;
+  readonly revokedKeys: readonly string[];
+  /** Why; null where it was not. */
+  readonly suspended: string | null;
 }
 
 /**
@@ -50,32 +59,43 @@ export async function carryOver(options: CarryOverOptions): Promise<CarriedOver>
   const { ledgerId, generation } = identity;
   if (readNote(dataFolder) === null)
     writeNote(dataFolder, { ledgerId, generation: generation - 1, newest: null, leases: {}, earlier: [] });
-  const { revokedKeys, suspended } = await keepRefused(options);
+  const refused = await keepRefused(options);
   const requestsSetAside = setRequestsAside(options);
   const viewsSetAside = setViewsAside(dataFolder, generation);
   const lost = new Set(unsettleable.map(({ requestId }) => requestId));
   const earlier = recovered.flatMap(({ requestId }) => (lost.has(requestId) ? [] : [requestId]));
   writeNote(dataFolder, { ...identity, newest: null, leases: {}, earlier });
-  return { revokedKeys, suspended, viewsSetAside, requestsSetAside };
+  return { ...refused, viewsSetAside, requestsSetAside };
 }
 
 /** What the ledger lacks of it is kept for the generation that has it again. Before the views that know it are set aside. */
 async function keepRefused(options: CarryOverOptions) {
   const revokedKeys: CarriedOver['revokedKeys'][number][] = [];
   const suspended: AccountId[] = [];
+  const hidden: HiddenRefusal[] = [];
   const kept: KeptRefusal[] = [];
   for (const refusal of readKeptRefusals(options.dataFolder)) {
     const id = accountId(refusal.accountId);
-    const keys = await revokeAgain(options, id, refusal.revokedKeys.map(keyId));
-    revokedKeys.push(...keys.map((key) => ({ accountId: id, keyId: key })));
-    const suspension = refusal.suspended && (await suspendAgain(options, id, refusal.suspended));
-    if (suspension?.isDoneHere) suspended.push(id);
-    if (refusal.revokedKeys.length > 0 || suspension !== null)
-      kept.push({ ...refusal, suspended: suspension?.kept ?? null });
+    const again = await unlessHidden(refuseAgain(options, id, refusal), null);
+    if (again === null)
+      hidden.push({ accountId: id, revokedKeys: refusal.revokedKeys, suspended: refusal.suspended?.reason ?? null });
+    revokedKeys.push(...(again?.keys ?? []).map((key) => ({ accountId: id, keyId: key })));
+    if (again?.suspension?.isDoneHere) suspended.push(id);
+    const suspension = again === null ? keptUnseen(options, refusal) : (again.suspension?.kept ?? null);
+    if (refusal.revokedKeys.length > 0 || suspension !== null) kept.push({ ...refusal, suspended: suspension });
   }
   writeKeptRefusals(options.dataFolder, kept);
-  return { revokedKeys, suspended };
+  return { revokedKeys, suspended, hidden };
 }
+
+async function refuseAgain(options: CarryOverOptions, id: AccountId, { revokedKeys, suspended }: KeptRefusal) {
+  const keys = await revokeAgain(options, id, revokedKeys.map(keyId));
+  return { keys, suspension: suspended && (await suspendAgain(options, id, suspended)) };
+}
+
+/** Of an account of which this generation shows nothing, or nothing yet. */
+const keptUnseen = ({ dataFolder }: CarryOverOptions, { suspended }: Pick<KeptRefusal, 'suspended'>) =>
+  suspended && { reason: suspended.reason, inForce: null, wasInForce: lastInForce(dataFolder, suspended) };
 
 /** Those that were not revoked yet. A revocation is for good: nothing in the ledger can have taken it back. */
 async function revokeAgain(options: CarryOverOptions, id: AccountId, keys: readonly KeyId[]): Promise<KeyId[]> {
@@ -98,7 +118,8 @@ async function suspendAgain(options: CarryOverOptions, id: AccountId, suspension
   const { reason } = suspension;
   const before = await loadAccount(log, id);
   const last = lastInForce(dataFolder, suspension);
-  if (before.state.type === 'unopened') return { kept: { reason, inForce: null, wasInForce: last }, isDoneHere: false };
+  if (before.state.type === 'unopened')
+    return { kept: keptUnseen(options, { suspended: suspension }), isDoneHere: false };
   const isThere = before.state.suspended !== null;
   if (!isThere && (await isReinstatedSince(log, id, last))) return null;
   const done = isThere ? null : await execute(options, id, { type: 'SuspendAccount', reason });

@@ -31,8 +31,15 @@ function catalogLine({ was, is, pricesDiffer }: CatalogToDoAgain): string {
   );
 }
 
-function accountLines({ accountId: id, account, suspended, isReinstatementLost }: AccountToDoAgain): string[] {
+function accountLines({
+  accountId: id,
+  isHidden,
+  account,
+  suspended,
+  isReinstatementLost,
+}: AccountToDoAgain): string[] {
   return [
+    ...(isHidden ? [`account ${id}: the log hides its events, so what of it is lost cannot be told`] : []),
     ...(account === null ? [] : [`account ${id} (${account.kind}, ${account.email}, plan ${account.plan})`]),
     ...(suspended === null ? [] : [`suspension of ${id}: ${JSON.stringify(suspended)}`]),
     ...(isReinstatementLost ? [`reinstatement of ${id}: the ledger has it suspended`] : []),

@@ -22,6 +22,7 @@ export const CANNOT = Object.freeze({
   compareLedger: 'the ledger cannot be compared with what this data folder knows of it',
   followLedger: 'the views cannot follow the ledger',
   useLog: 'the event log cannot be used any more',
+  endClaimDoubt: 'what an older process of this name has settled cannot be read',
   writeJournal: 'the journal of usage cannot be written',
 });
 

@@ -41,6 +41,7 @@ export class Gateway {
       onFailed: (error) => this.#unusable(new UnusableError(CANNOT.compareLedger, error)),
     });
     void journal.failed.then((error) => this.#unusable(new UnusableError(CANNOT.writeJournal, error)));
+    void this.#process.claim?.failed.then((error) => this.#unusable(new UnusableError(CANNOT.endClaimDoubt, error)));
     void this.#becomeReady();
   }
 

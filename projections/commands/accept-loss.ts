@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
+import { onOneLine } from '../../contracts/printable.ts';
 import { reasonArgument } from '../../ledger/commands/command-arguments.ts';
 import {
   type CommandContext,
@@ -199,13 +200,14 @@ const jsonOf = (
 });
 
 function textOf({ identity, lost, untold, requests, carried, toDoAgain, toDoAgainFile }: Accepted): string {
-  const { revokedKeys, suspended, viewsSetAside, requestsSetAside } = carried;
+  const { revokedKeys, suspended, hidden, viewsSetAside, requestsSetAside } = carried;
   return [
     `generation ${identity.generation} of ${identity.ledgerId} has begun`,
     ...saysGivenUp(lost),
     ...(untold === 0 ? [] : [`of ${untold} other streams it cannot be told whether they have lost events, too`]),
     ...revokedKeys.map(({ accountId, keyId }) => `revoked again: ${keyId} of ${accountId}`),
     ...suspended.map((accountId) => `suspended again: ${accountId}`),
+    ...hidden.map(saysNotRefused),
     ...saysToDoAgain(toDoAgain, toDoAgainFile),
     ...requests.map(({ requestId, accountId, cause }) => `not billed: ${requestId} of ${accountId}, ${cause}`),
     ...(requestsSetAside === null
@@ -249,4 +251,12 @@ function saysToDoAgain(toDoAgain: AllToDoAgain | null, file: string | null): str
     ]),
     `all of that is in ${file}, as JSON; nothing reads the file`,
   ];
+}
+
+function saysNotRefused({ accountId, revokedKeys, suspended }: CarriedOver['hidden'][number]): string {
+  const refused = [
+    ...revokedKeys.map((key) => `key ${key} was revoked`),
+    ...(suspended === null ? [] : [`the account was suspended (${onOneLine(suspended)})`]),
+  ];
+  return `to be seen to when the log shows the events of ${accountId} again: ${refused.join(', ')}`;
 }

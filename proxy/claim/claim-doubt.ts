@@ -35,6 +35,7 @@ export class ClaimDoubt {
   readonly #closing = new AbortController();
   #isWaitOver = false;
   #waiting: Promise<void> | null = null;
+  readonly #failed = Promise.withResolvers<unknown>();
 
   constructor(parts: ClaimDoubtParts) {
     this.#parts = parts;
@@ -63,10 +64,15 @@ export class ClaimDoubt {
     return isOnly && passed.mostSince(claim.seenAt) > unseenMsMax + longestMs;
   }
 
+  /** Resolves with what has ended the wait, if anything does: what costs is admitted no more by this process. */
+  get failed(): Promise<unknown> {
+    return this.#failed.promise;
+  }
+
   /** Once the name is claimed: waits until an older process of it can have nothing under way. Idempotent. */
   start(): void {
     this.#waiting ??= this.#wait().catch((error: unknown) => {
-      if (!this.#closing.signal.aborted) this.#parts.logger.fatal({ err: error }, 'what costs is admitted no more');
+      if (!this.#closing.signal.aborted) this.#failed.resolve(error);
     });
   }
 

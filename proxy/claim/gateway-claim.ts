@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
+import { type EventLog, unlessHidden } from '../../contracts/event-log.ts';
 import { catchUpBook } from '../../ledger/account/account-book.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
@@ -63,6 +63,11 @@ export class GatewayClaim {
     return this.#claim.owns(epoch);
   }
 
+  /** As ClaimDoubt's. */
+  get failed(): Promise<unknown> {
+    return this.#doubt.failed;
+  }
+
   /** Waits for a log that is away. @throws Error when closed meanwhile */
   async take(): Promise<void> {
     await this.#claim.take();
@@ -112,7 +117,10 @@ function doubtOf(claim: ProxyClaim, options: GatewayClaimOptions): ClaimDoubt {
     // Read from the log itself: the views may be fed by what is behind it.
     catchUp: async (signal) => {
       for (const [accountId] of [...accounts.balance.all()])
-        await untilLogAnswers(() => catchUpBook(log, accounts, accountId), { signal, onFirst });
+        await untilLogAnswers(() => unlessHidden(catchUpBook(log, accounts, accountId), undefined), {
+          signal,
+          onFirst,
+        });
     },
     clock,
     passed,

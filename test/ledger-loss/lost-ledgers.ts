@@ -105,6 +105,11 @@ export class LedgerSite {
     }
   }
 
+  /** Deletes a stream of the event store for ever, while it runs. */
+  tombstone(stream: string): void {
+    this.#store?.log.tombstone(stream, 'any');
+  }
+
   deleteLedger(): void {
     for (const end of ['', '-wal', '-shm']) rmSync(this.ledgerFile + end, { force: true });
   }

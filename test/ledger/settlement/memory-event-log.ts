@@ -2,6 +2,7 @@ import {
   type AppendResult,
   type EventLog,
   EventLogError,
+  HiddenStreamError,
   type ProposedEvent,
   type ReadAllOptions,
   type ReadStreamOptions,
@@ -42,6 +43,8 @@ export type AppendFaults = (stream: StreamName, events: readonly ProposedEvent[]
  */
 export class MemoryEventLog implements EventLog {
   readonly events: RecordedEvent[] = [];
+  /** Streams of which no event is shown to who reads them. */
+  readonly hidden = new Set<StreamName>();
   /** Appends that were asked for, whatever became of them. */
   appends = 0;
   /** Appends under way now, and the most there ever were. */
@@ -98,6 +101,7 @@ export class MemoryEventLog implements EventLog {
   }
 
   async *readStream(stream: StreamName, { direction = 'forwards', from, limit }: ReadStreamOptions = {}) {
+    if (this.hidden.has(stream)) throw new HiddenStreamError(`${stream} is hidden`);
     const written = this.#streamOf(stream);
     const selected =
       direction === 'forwards'

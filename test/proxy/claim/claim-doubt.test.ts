@@ -74,6 +74,16 @@ describe('what costs anything is refused', () => {
     await expect.poll(() => doubt.why()).toBeNull();
   });
 
+  it('by a process that cannot fold what the older one has settled, which says so', async () => {
+    const { doubt, state, take, caughtUp } = scene(true, TAKEN_OVER_MS);
+    take();
+    state.nowMs = OVER_MS;
+    await expect.poll(() => state.catchesUp).toBe(1);
+    caughtUp.reject(new Error('it cannot be read'));
+    expect(await doubt.failed).toEqual(new Error('it cannot be read'));
+    expect(doubt.why()).toMatch(/copied or moved/);
+  });
+
   it('not for a taking over among several: their leases differ', () => {
     const { doubt, take } = scene(false, TAKEN_OVER_MS);
     take();

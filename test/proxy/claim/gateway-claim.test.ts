@@ -1,9 +1,9 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readConfiguration } from '../../../contracts/configuration.ts';
-import { accountId, grantId } from '../../../contracts/ids.ts';
+import { accountId, accountStream, grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { catchUpBook } from '../../../ledger/account/account-book.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
@@ -17,16 +17,21 @@ import { TimePassed } from '../../../proxy/clock/time-passed.ts';
 import { temporaryFolder } from '../../gateway/start-gateway.ts';
 import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
 
-const ACCOUNT = accountId('acct_1');
+const ACCOUNT = accountId('acct_2');
+/** It comes before the other in the views. */
+const HIDDEN = accountId('acct_1');
 /** Longer than the longest request of the default configuration, with all that may come before and after it. */
 const LONGEST_MS = 3 * 3_600_000;
 
-const log = new MemoryEventLog();
+let log: MemoryEventLog;
 const time = { nowMs: Date.parse('2026-11-22T10:00:00.000Z') };
 const clock = (): number => time.nowMs;
 const claims: GatewayClaim[] = [];
+beforeEach(() => {
+  log = new MemoryEventLog();
+});
 afterEach(async () => {
-  await Promise.all(claims.map((claim) => claim.close()));
+  await Promise.all(claims.splice(0).map((claim) => claim.close()));
   await log.close();
 });
 
@@ -50,35 +55,34 @@ async function claimed(data: string, accounts: AccountViews): Promise<GatewayCla
   return claim;
 }
 
-async function execute(accounts: AccountViews, command: AccountCommand): Promise<void> {
+async function execute(accounts: AccountViews, command: AccountCommand, id = ACCOUNT): Promise<void> {
   const recording = {
     commandId: newCommandId(time.nowMs),
     actor: 'test',
     recordedAt: new Date(time.nowMs).toISOString(),
   };
-  expect(await executeOnBook(log, accounts, ACCOUNT, command, recording)).toMatchObject({ type: 'done' });
+  expect(await executeOnBook(log, accounts, id, command, recording)).toMatchObject({ type: 'done' });
 }
 
-it('the only proxy, on a copy, admits by what the older process has settled, though its views stand still', async () => {
+it.each([
+  ['though its views stand still', false],
+  ['also where the log hides the events of another account', true],
+])('the only proxy, on a copy, admits by what the older process has settled, %s', async (_title, isHiding) => {
   const folder = temporaryFolder();
   mkdirSync(journalFolder(folder));
   writeFileSync(join(journalFolder(folder), LOCK_FILE), '');
   const ofOlder = new AccountViews();
   await claimed(folder, ofOlder);
   const trial = { trial: microUsd(0n), trialGrantId: grantId('grant_trial') };
-  const { nowMs } = time;
-  await execute(ofOlder, {
-    type: 'OpenAccount',
-    accountId: ACCOUNT,
-    kind: 'personal',
-    email: 'test@example.com',
-    ...trial,
-    nowMs,
-  });
+  const opening = { type: 'OpenAccount', kind: 'personal', email: 'test@example.com', ...trial } as const;
   const views = new AccountViews();
-  await catchUpBook(log, views, ACCOUNT);
+  for (const id of [HIDDEN, ACCOUNT]) {
+    await execute(ofOlder, { ...opening, accountId: id, nowMs: time.nowMs }, id);
+    await catchUpBook(log, views, id);
+  }
   const copy = join(temporaryFolder(), 'copy');
   cpSync(folder, copy, { recursive: true });
+  if (isHiding) log.hidden.add(accountStream(HIDDEN));
   const claim = await claimed(copy, views);
   await execute(ofOlder, { type: 'SuspendAccount', reason: 'seen by the older process alone' });
   expect(views.read(ACCOUNT)).not.toEqual(ofOlder.read(ACCOUNT));
