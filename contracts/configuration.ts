@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { type Environment, environmentVariable, fromEnvironment } from './environment-variable.ts';
 import { describeFault, fieldFaults } from './field-faults.ts';
 import { LEDGER_CATEGORIES } from './ids.ts';
+import { type KafkaConfiguration, kafkaSchema, readKafka } from './kafka-configuration.ts';
 import { slackFaults } from './lease-slack.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
@@ -90,28 +91,6 @@ const eventLogSchema = z.discriminatedUnion(
   ],
   { error: 'expected "sqlite" or "eventstoredb"' },
 );
-
-const kafkaSchema = z.strictObject({
-  brokers: z.array(z.string().regex(/^[^\s:]+:\d+$/, 'expected host:port')).min(1),
-  /** The topic of the feed; also the name under which the relay keeps its checkpoint. */
-  topic: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]{1,200}$/)
-    .default('ledger'),
-  /** Of a topic that the relay creates. Fixed for ever: another number would break the order within an account. */
-  partitions: z.int().min(1).max(1_000).default(12),
-  /** Of a topic that the relay creates; -1 takes the cluster's own default. */
-  replicationFactor: z.int().min(-1).max(10).default(-1),
-  compression: z.enum(['none', 'gzip']).default('gzip'),
-  ssl: z.boolean().default(false),
-  sasl: z
-    .strictObject({
-      mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']),
-      username: z.string().min(1),
-      passwordEnv: environmentVariable,
-    })
-    .optional(),
-});
 
 const sections = z.strictObject({
   listen: z
@@ -259,9 +238,6 @@ export type ProviderConfiguration = z.infer<typeof providerSchema> & { readonly 
 export type EventLogConfiguration =
   | { readonly kind: 'sqlite' }
   | { readonly kind: 'eventstoredb'; readonly connectionString: string; readonly streamPrefix: string };
-export interface KafkaConfiguration extends Omit<z.infer<typeof kafkaSchema>, 'sasl'> {
-  readonly sasl: { readonly mechanism: string; readonly username: string; readonly password: string } | null;
-}
 export interface Configuration extends Omit<Parsed, 'providers' | 'eventLog' | 'kafka' | 'proxies'> {
   /** The file that was read; null where there is none and everything has its default. */
   readonly file: string | null;
@@ -305,7 +281,7 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
   const faults: string[] = [];
   const providers = withCredentials(result.data.providers, source, faults);
   const eventLog = withConnectionString(result.data.eventLog, source, faults);
-  const kafka = withPassword(result.data.kafka, source, faults);
+  const kafka = readKafka(result.data.kafka, { base, environment: source.environment }, faults);
   if (result.data.projections.source === 'kafka' && kafka === null)
     faults.push('projections.source: kafka needs the section kafka');
   const proxies = result.data.proxies ?? (eventLog.kind === 'eventstoredb' ? 'many' : 'one');
@@ -361,18 +337,6 @@ function withConnectionString(
       connectionStringEnv === undefined ? [] : faults,
     );
   return { kind: 'eventstoredb', connectionString: text, streamPrefix };
-}
-
-function withPassword(
-  parsed: Parsed['kafka'],
-  source: ConfigurationSource,
-  faults: string[],
-): KafkaConfiguration | null {
-  if (parsed === undefined) return null;
-  const { sasl, ...rest } = parsed;
-  if (sasl === undefined) return { ...rest, sasl: null };
-  const password = fromEnvironment(sasl.passwordEnv, 'kafka.sasl.passwordEnv', source.environment, faults);
-  return { ...rest, sasl: { mechanism: sasl.mechanism, username: sasl.username, password } };
 }
 
 function deepFreeze<T>(value: T): T {

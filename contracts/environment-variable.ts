@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CONTROL } from './printable.ts';
+import { textOfFile } from './text-file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -15,12 +16,24 @@ const NOT_IN_A_SECRET = new RegExp(`^\\s|${CONTROL.source}|\\s$`, 'u');
 export function fromEnvironment(name: string, path: string, environment: Environment, faults: string[]): string {
   const value = environment[name] ?? '';
   if (value === '') faults.push(`${path}: the environment variable ${name} is not set`);
-  const amiss = NOT_IN_A_SECRET.exec(value);
-  // What it holds is a secret: what is amiss and where is all that is told.
-  if (amiss !== null) {
-    const what = /[\r\n]/.test(amiss[0]) ? 'a line end' : 'a blank or a control character';
-    const where = `at character ${amiss.index + 1} of ${value.length}`;
-    faults.push(`${path}: the environment variable ${name} holds ${what} ${where}; take it out`);
-  }
+  refuseAmiss(value, `${path}: the environment variable ${name}`, faults);
   return value;
+}
+
+/** The same of a file that holds a secret and nothing else; one line end at its end is the editor's. */
+export function fromSecretFile(file: string, path: string, faults: string[]): string {
+  const text = textOfFile(file, path, faults);
+  if (text === null) return '';
+  const value = text.replace(/\r?\n$/, '');
+  if (value === '') faults.push(`${path}: ${file} is empty`);
+  refuseAmiss(value, `${path}: ${file}`, faults);
+  return value;
+}
+
+function refuseAmiss(value: string, whose: string, faults: string[]): void {
+  const amiss = NOT_IN_A_SECRET.exec(value);
+  if (amiss === null) return;
+  // What it holds is a secret: what is amiss and where is all that is told.
+  const what = /[\r\n]/.test(amiss[0]) ? 'a line end' : 'a blank or a control character';
+  faults.push(`${whose} holds ${what} at character ${amiss.index + 1} of ${value.length}; take it out`);
 }

@@ -94,7 +94,9 @@ class Asking {
   }
 
   #closing(message: string): string {
-    const how = message === '' ? '' : ` (${message})`;
+    // What the other side says in TLS stands within places in OpenSSL's sources.
+    const said = /ssl\/tls alert ([a-z ]+)/.exec(message)?.[1];
+    const how = message === '' ? '' : ` (${said === undefined ? message : `TLS alert ${said}`})`;
     return `closes connections without an answer${how}${this.#ssl ? '' : ': it may expect TLS, and kafka.ssl is false'}`;
   }
 

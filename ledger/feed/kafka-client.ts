@@ -1,11 +1,13 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import { Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
+import { Kafka, type LogEntry, logLevel } from 'kafkajs';
 import type { Logger } from 'pino';
-import type { KafkaConfiguration } from '../../contracts/configuration.ts';
+import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
 import { answeringSeed, type OpenSocket } from './answering-seed.ts';
+import { BearerTokens } from './bearer-tokens.ts';
 import { mendKafkajs } from './kafkajs-internals.ts';
 import { FEED_LIMITS } from './limits.ts';
+import { saslOf } from './sasl.ts';
 
 /** Where the feed is: the section `kafka` of the configuration, as far as a reader needs it. */
 export type FeedKafka = Pick<KafkaConfiguration, 'brokers' | 'topic' | 'ssl' | 'sasl'>;
@@ -29,18 +31,25 @@ export function kafkaClient(options: KafkaClientOptions): KafkaClient {
 
 export class KafkaClient extends Kafka {
   readonly #sockets: ReadonlySet<Socket>;
+  readonly #tokens: BearerTokens | null;
 
   constructor({ kafka, clientId, logger, requestMs = FEED_LIMITS.requestMs }: KafkaClientOptions) {
     const sockets = new Set<Socket>();
-    const { brokers, ssl } = kafka;
-    const open: OpenSocket = (host, port, onConnect) =>
-      openSocketIn(sockets, { host, port, tls: ssl ? {} : null, onConnect });
+    const { brokers, ssl, sasl } = kafka;
+    const tls = ssl === true ? {} : ssl || null;
+    const tokens = sasl?.mechanism === 'oauthbearer' ? new BearerTokens(sasl.token) : null;
+    const open: OpenSocket = (host, port, onConnect) => openSocketIn(sockets, { host, port, tls, onConnect });
     super({
       clientId,
       // Each admin, producer and consumer begins with the first of a list, and tries no other.
-      brokers: async () => [await answeringSeed({ brokers, ssl, open })],
-      ssl,
-      ...(kafka.sasl === null ? {} : { sasl: saslOf(kafka.sasl) }),
+      brokers: async () => {
+        // What keeps it from coming is told as that, and no connection waits for it.
+        await tokens?.token();
+        return [await answeringSeed({ brokers, ssl: tls !== null, open })];
+      },
+      ssl: tls ?? false,
+      ...(sasl === null ? {} : { sasl: saslOf(sasl, tokens) }),
+      reauthenticationThreshold: FEED_LIMITS.reauthenticateMs,
       connectionTimeout: FEED_LIMITS.connectMs,
       authenticationTimeout: FEED_LIMITS.connectMs,
       requestTimeout: requestMs,
@@ -53,10 +62,12 @@ export class KafkaClient extends Kafka {
           logger?.debug({ kafka: namespace, ...details }, message),
     });
     this.#sockets = sockets;
+    this.#tokens = tokens;
   }
 
   /** Cuts every connection: what waits for an answer fails now, not when its time is over. */
   cut(): void {
+    this.#tokens?.cut();
     // Without an error the driver would not notice.
     for (const socket of this.#sockets) socket.destroy(new Error('the connection was given up'));
   }
@@ -78,15 +89,4 @@ function openSocketIn(sockets: Set<Socket>, { host, port, tls, onConnect }: Open
   sockets.add(socket);
   socket.once('close', () => sockets.delete(socket));
   return socket;
-}
-
-function saslOf({ mechanism, username, password }: NonNullable<FeedKafka['sasl']>): SASLOptions {
-  switch (mechanism) {
-    case 'plain':
-    case 'scram-sha-256':
-    case 'scram-sha-512':
-      return { mechanism, username, password } as SASLOptions;
-    default:
-      throw new TypeError(`no SASL mechanism ${mechanism}`);
-  }
 }

@@ -49,6 +49,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   ],
   [/^CLUSTER_AUTHORIZATION_FAILED$/, 'to make the topic the relay needs the right Create, or somebody makes it'],
   [
+    /^SASL OAUTHBEARER failed/,
+    'kafka.sasl: the broker does not take the token, for its issuer, its audience or its time',
+  ],
+  [
     /^SASL_AUTHENTICATION_FAILED$|SASL .*failed/,
     'kafka.sasl: the user or the password is wrong, or the mechanism is another one',
   ],
@@ -59,8 +63,12 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [/^ILLEGAL_SASL_STATE$/, 'the listener takes no credentials; kafka.sasl is set'],
   [/^INVALID_REPLICATION_FACTOR$/, 'kafka.replicationFactor is more than there are brokers'],
   [
+    /tls alert .*(certificate|unknown ca|handshake)/i,
+    'the listener wants a client certificate of an authority that it believes (kafka.ssl.certificateFile, keyFile)',
+  ],
+  [
     /certificate/i,
-    'the authority of the brokers’ certificate is not known here (NODE_EXTRA_CA_CERTS), or it is of another host',
+    'the authority of the brokers’ certificate is not known here (kafka.ssl.caFile), or it is of another host',
   ],
   [/^Closed connection$/, 'the listener may expect credentials (kafka.sasl), or TLS (kafka.ssl)'],
 ];

@@ -7,6 +7,15 @@ export const FEED_LIMITS = Object.freeze({
   requestMs: 10_000,
   /** Asking a connection to close, before it is cut. */
   closeMs: 2_000,
+  /** For a program to give a token, and for what it may write. */
+  tokenMs: 10_000,
+  tokenBytes: 64 * 1024,
+  /** Part of a token's life that is left when the next is asked for. */
+  tokenRestPart: 5,
+  /** How long a token is used that does not say how long it may be. */
+  opaqueTokenMs: 60_000,
+  /** What is left of a session that a broker has bounded when the driver authenticates anew. */
+  reauthenticateMs: 10_000,
   /** Silence after which the operating system asks whether the other side is still there. */
   keepAliveMs: 60_000,
   backOffMs: 100,

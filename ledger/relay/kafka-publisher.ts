@@ -1,7 +1,7 @@
 import { CompressionTypes, Partitioners, type Producer } from 'kafkajs';
 import type { Logger } from 'pino';
-import type { KafkaConfiguration } from '../../contracts/configuration.ts';
 import type { FeedMessage } from '../../contracts/feed-message.ts';
+import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
 import { closeWithin } from '../feed/close-within.ts';
 import { type KafkaClient, kafkaClient } from '../feed/kafka-client.ts';
 import { causes, faultTypes, reasonOf } from '../feed/kafka-fault.ts';

@@ -1,6 +1,6 @@
 import type { Admin, Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
-import type { KafkaConfiguration } from '../../contracts/configuration.ts';
+import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
 import { closeWithin } from '../feed/close-within.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
 import { whileItPasses } from '../feed/while-it-passes.ts';

@@ -12,6 +12,8 @@ import { processIdIn, spawnWithItsParent } from './with-its-parent.ts';
 export interface RealBrokers {
   /** By their number, host:port. */
   readonly brokers: readonly string[];
+  /** The same of the further listeners, by their names. */
+  readonly listeners: Readonly<Record<string, readonly string[]>>;
   /** SIGSTOP, SIGCONT, SIGKILL to one of them. Resolves when one that was killed is gone. */
   signal(broker: number, signal: NodeJS.Signals): Promise<void>;
   /** Starts one that was killed again, with what it had. Resolves when it serves. */
@@ -21,16 +23,25 @@ export interface RealBrokers {
   stop(): Promise<void>;
 }
 
+/** Beside the one without TLS and credentials. */
+export interface FurtherListeners {
+  /** Of each listener, by a name in capitals. */
+  readonly protocols: Readonly<Record<string, 'SSL' | 'SASL_SSL'>>;
+  readonly properties: Readonly<Record<string, string | number>>;
+}
+
+const NONE: FurtherListeners = { protocols: {}, properties: {} };
+
 const START_MS = 120_000;
 /** Another program may take a port between its choice and the broker's start. */
 const TRIES_MAX = 3;
 
 /** Null where Kafka was not fetched. @throws Error with what the brokers have said, where they do not start */
-export async function startRealBrokers(count: number): Promise<RealBrokers | null> {
+export async function startRealBrokers(count: number, further = NONE): Promise<RealBrokers | null> {
   const jars = fetchedKafka();
   if (jars === null) return null;
   for (let attempt = 1; ; attempt++) {
-    const cluster = await Cluster.layOut(jars, count);
+    const cluster = await Cluster.layOut(jars, count, further);
     try {
       await cluster.start();
       return cluster;
@@ -43,26 +54,31 @@ export async function startRealBrokers(count: number): Promise<RealBrokers | nul
 
 class Cluster implements RealBrokers {
   readonly brokers: readonly string[];
+  readonly listeners: Readonly<Record<string, readonly string[]>>;
   readonly #folder: string;
   readonly #jars: string;
   readonly #processes: (BrokerProcess | null)[];
 
-  static async layOut(jars: string, count: number): Promise<Cluster> {
-    const ports = await freePorts(2 * count);
-    return new Cluster(jars, ports.slice(0, count), ports.slice(count));
+  static async layOut(jars: string, count: number, further: FurtherListeners): Promise<Cluster> {
+    const names = ['PLAINTEXT', 'CONTROLLER', ...Object.keys(further.protocols)];
+    const free = await freePorts(names.length * count);
+    return new Cluster(jars, further, new Map(names.map((name) => [name, free.splice(0, count)])));
   }
 
-  private constructor(jars: string, ports: readonly number[], controllerPorts: readonly number[]) {
+  /** @param ports of each listener, by the brokers' numbers */
+  private constructor(jars: string, further: FurtherListeners, ports: ReadonlyMap<string, readonly number[]>) {
     this.#jars = jars;
     this.#folder = mkdtempSync(join(tmpdir(), 'kafka-'));
-    this.brokers = ports.map((port) => `127.0.0.1:${port}`);
-    this.#processes = ports.map(() => null);
-    for (const number of ports.keys()) {
+    this.listeners = Object.fromEntries([...ports].map(([name, ofName]) => [name, ofName.map(addressOf)]));
+    this.brokers = this.listeners.PLAINTEXT ?? [];
+    this.#processes = this.brokers.map(() => null);
+    for (const number of this.brokers.keys()) {
       const data = join(this.#folder, String(number));
       mkdirSync(data);
       // What `kafka-storage format` writes; starting Java for it would cost as much again as the broker.
       writeFileSync(join(data, 'meta.properties'), lines({ version: 1, 'cluster.id': CLUSTER_ID, 'node.id': number }));
-      writeFileSync(this.#propertiesOf(number), lines(propertiesOf({ number, data, ports, controllerPorts })));
+      const properties = propertiesOf({ number, data, listeners: this.listeners, further });
+      writeFileSync(this.#propertiesOf(number), lines(properties));
     }
   }
 
@@ -99,23 +115,27 @@ class Cluster implements RealBrokers {
 
 const CLUSTER_ID = 'Z2F0ZXdheS10ZXN0cy0wMA';
 
+const addressOf = (port: number): string => `127.0.0.1:${port}`;
+
 interface Layout {
   readonly number: number;
   readonly data: string;
-  readonly ports: readonly number[];
-  readonly controllerPorts: readonly number[];
+  readonly listeners: RealBrokers['listeners'];
+  readonly further: FurtherListeners;
 }
 
 /** As a cluster's operators would set it where it is about safety, and as small as can be in everything else. */
-function propertiesOf({ number, data, ports, controllerPorts }: Layout): Record<string, string | number | boolean> {
-  const replicas = Math.min(3, ports.length);
+function propertiesOf({ number, data, listeners, further }: Layout): Record<string, string | number | boolean> {
+  const { CONTROLLER: controllers = [] } = listeners;
+  const replicas = Math.min(3, controllers.length);
+  const protocols = Object.entries({ CONTROLLER: 'PLAINTEXT', PLAINTEXT: 'PLAINTEXT', ...further.protocols });
   return {
     'node.id': number,
     'process.roles': 'broker,controller',
-    listeners: `PLAINTEXT://127.0.0.1:${ports[number]},CONTROLLER://127.0.0.1:${controllerPorts[number]}`,
+    listeners: protocols.map(([name]) => `${name}://${listeners[name]?.[number]}`).join(),
     'controller.listener.names': 'CONTROLLER',
-    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
-    'controller.quorum.voters': controllerPorts.map((port, at) => `${at}@127.0.0.1:${port}`).join(),
+    'listener.security.protocol.map': protocols.map(([name, protocol]) => `${name}:${protocol}`).join(),
+    'controller.quorum.voters': controllers.map((address, at) => `${at}@${address}`).join(),
     'log.dirs': data,
     'auto.create.topics.enable': false,
     'default.replication.factor': replicas,
@@ -134,6 +154,7 @@ function propertiesOf({ number, data, ports, controllerPorts }: Layout): Record<
     'num.io.threads': 2,
     'background.threads': 1,
     'log.cleaner.enable': false,
+    ...further.properties,
   };
 }
 

@@ -1,9 +1,9 @@
 import { Partitioners } from 'kafkajs';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { KafkaConfiguration } from '../../contracts/configuration.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { feedMessage } from '../../contracts/feed-message.ts';
 import { accountStream, revision } from '../../contracts/ids.ts';
+import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
 import { Projections } from '../../projections/projections.ts';

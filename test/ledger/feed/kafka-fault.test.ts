@@ -23,7 +23,14 @@ describe('the reason of a fault', () => {
     ['SASL PLAIN authentication failed: Invalid username or password', {}, 'the user or the password is wrong'],
     ['The broker does not support it', { type: 'UNSUPPORTED_SASL_MECHANISM' }, 'kafka.sasl.mechanism'],
     ['Request is not valid', { type: 'ILLEGAL_SASL_STATE' }, 'takes no credentials'],
-    ['a:1 self-signed certificate', { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, 'NODE_EXTRA_CA_CERTS'],
+    ['a:1 self-signed certificate', { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, 'kafka.ssl.caFile'],
+    ['a:1 closes connections without an answer (TLS alert bad certificate)', {}, 'kafka.ssl.certificateFile'],
+    [
+      'Connection error: 40:error:0A:SSL routines:ssl3_read_bytes:ssl/tls alert unknown ca:.',
+      {},
+      'kafka.ssl.certificateFile',
+    ],
+    ['SASL OAUTHBEARER failed: {"status":"invalid_token"}', {}, 'does not take the token'],
     ['Closed connection', {}, 'may expect credentials'],
   ])('says of "%s" what to look at', (message, other, hint) => {
     const reason = reasonOf(tried(fault(message, other)));

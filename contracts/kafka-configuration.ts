@@ -1,0 +1,98 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { environmentVariable, fromEnvironment } from './environment-variable.ts';
+import { type FilesSource, type KafkaTls, kafkaTlsSchema, readKafkaTls } from './kafka-tls.ts';
+import { textOfFile } from './text-file.ts';
+
+const saslSchema = z.discriminatedUnion(
+  'mechanism',
+  [
+    z.strictObject({
+      mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']),
+      username: z.string().min(1),
+      passwordEnv: environmentVariable,
+    }),
+    z.strictObject({
+      mechanism: z.literal('oauthbearer'),
+      /**
+       * A program and its arguments, run without a shell; what it writes to stdout is the token. It is run again before
+       * the token is over, where the token is a JWT that says when.
+       */
+      tokenCommand: z.array(z.string().min(1)).min(1).optional(),
+      /** A file that holds the token and nothing else, read whenever one is needed; another program keeps it new. */
+      tokenFile: z.string().min(1).optional(),
+    }),
+  ],
+  { error: 'expected "plain", "scram-sha-256", "scram-sha-512" or "oauthbearer"' },
+);
+
+/** The section `kafka` of the configuration. */
+export const kafkaSchema = z.strictObject({
+  brokers: z.array(z.string().regex(/^[^\s:]+:\d+$/, 'expected host:port')).min(1),
+  /** The topic of the feed; also the name under which the relay keeps its checkpoint. */
+  topic: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,200}$/)
+    .default('ledger'),
+  /** Of a topic that the relay creates. Fixed for ever: another number would break the order within an account. */
+  partitions: z.int().min(1).max(1_000).default(12),
+  /** Of a topic that the relay creates; -1 takes the cluster's own default. */
+  replicationFactor: z.int().min(-1).max(10).default(-1),
+  compression: z.enum(['none', 'gzip']).default('gzip'),
+  ssl: kafkaTlsSchema.default(false),
+  sasl: saslSchema.optional(),
+});
+
+type Parsed = z.infer<typeof kafkaSchema>;
+
+export type KafkaSasl =
+  | {
+      readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+      readonly username: string;
+      readonly password: string;
+    }
+  | { readonly mechanism: 'oauthbearer'; readonly token: TokenSource };
+
+/** Where a token comes from: a program with its arguments, or a file. */
+export type TokenSource = { readonly command: readonly string[] } | { readonly file: string };
+
+export interface KafkaConfiguration extends Omit<Parsed, 'sasl' | 'ssl'> {
+  readonly ssl: boolean | KafkaTls;
+  readonly sasl: KafkaSasl | null;
+}
+
+/** The section with what its variables and files hold. Null where there is none. @param faults gets what is amiss */
+export function readKafka(
+  parsed: Parsed | undefined,
+  source: FilesSource,
+  faults: string[],
+): KafkaConfiguration | null {
+  if (parsed === undefined) return null;
+  const ssl = readKafkaTls(parsed.ssl, source, faults);
+  return { ...parsed, ssl, sasl: parsed.sasl === undefined ? null : readSasl(parsed.sasl, source, faults) };
+}
+
+function readSasl(sasl: z.infer<typeof saslSchema>, { base, environment }: FilesSource, faults: string[]): KafkaSasl {
+  if (sasl.mechanism !== 'oauthbearer') {
+    const { mechanism, username, passwordEnv } = sasl;
+    return {
+      mechanism,
+      username,
+      password: fromEnvironment(passwordEnv, 'kafka.sasl.passwordEnv', environment, faults),
+    };
+  }
+  const { mechanism, tokenCommand, tokenFile } = sasl;
+  if ((tokenCommand === undefined) === (tokenFile === undefined))
+    faults.push('kafka.sasl: needs either tokenCommand or tokenFile');
+  if (tokenFile === undefined) return { mechanism, token: { command: withProgram(tokenCommand ?? [], base) } };
+  const file = resolve(base, tokenFile);
+  // What it holds is looked at when it is needed: by then it may be another token.
+  textOfFile(file, 'kafka.sasl.tokenFile', faults);
+  return { mechanism, token: { file } };
+}
+
+/** A program that is named by a path is found beside the configuration file, any other by PATH. */
+const withProgram = ([program = '', ...rest]: readonly string[], base: string): string[] => [
+  program.includes('/') ? resolve(base, program) : program,
+  ...rest,
+];
