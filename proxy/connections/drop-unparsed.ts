@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { LIMITS } from '../../contracts/limits.ts';
+import { ON_BODY, ON_HEAD, parserOf } from './node-parser.ts';
 
 type DataListener = (chunk: Buffer) => void;
 
@@ -9,7 +10,8 @@ type DataListener = (chunk: Buffer) => void;
  */
 export function dropUnparsed(socket: Socket): void {
   lingerBehindLast(socket);
-  // Not another piece is parsed; what stands in this one is: a parser cannot be left while it is at work.
+  ignoreRest(socket);
+  // Not another packet is parsed; this one is to its end: a parser cannot be left while it is at work.
   socket.pause();
   setImmediate(() => {
     if (!socket.isPaused()) {
@@ -19,6 +21,22 @@ export function dropUnparsed(socket: Socket): void {
     // By Node's HTTP server, as long as it listens: what it has paused nobody else starts again.
     socket.once('resume', () => listenInstead(socket));
     socket.resume();
+  });
+}
+
+/**
+ * Of the packet that the connection's parser is at nothing is made any more: no request, no piece of a body. Parsers are
+ * used again, by when this is undone: a parser is given back no sooner.
+ */
+function ignoreRest(socket: Socket): void {
+  const parser = parserOf(socket);
+  if (parser === null) return;
+  const { [ON_HEAD]: onHead, [ON_BODY]: onBody } = parser;
+  parser[ON_HEAD] = null;
+  parser[ON_BODY] = null;
+  setImmediate(() => {
+    parser[ON_HEAD] = onHead;
+    parser[ON_BODY] = onBody;
   });
 }
 

@@ -1,23 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import { dropUnparsed } from './drop-unparsed.ts';
+import { ON_BODY, type OnBody, parserOf } from './node-parser.ts';
 
 export interface UnwantedBody {
   /** Whether no more of its connection is to be parsed, after a piece of so many bytes. */
   readonly isTooMuch: (bytes: number) => boolean;
   /** Nothing more is parsed. */
   readonly onDropped: () => void;
-}
-
-/** Node's own: its parser calls what stands here with each piece of a body, and makes no piece of it where nothing does. */
-const ON_BODY = 3;
-/** The same with the head of each request. */
-const ON_HEAD = 2;
-type OnBody = (this: Parser, piece: Buffer) => void;
-interface Parser {
-  readonly incoming: IncomingMessage | null;
-  [ON_HEAD]: unknown;
-  [ON_BODY]: OnBody | null;
 }
 
 /**
@@ -38,7 +27,7 @@ export function dropPieces(request: IncomingMessage, { isTooMuch, onDropped }: U
       giveBack();
       onBody.call(parser, piece);
     } else if (isTooMuch(piece.length)) {
-      ignoreRest(parser, onBody);
+      giveBack();
       onDropped();
       dropUnparsed(request.socket);
     }
@@ -47,17 +36,3 @@ export function dropPieces(request: IncomingMessage, { isTooMuch, onDropped }: U
   request.resume();
   return giveBack;
 }
-
-/** Of the packet that the parser is at. Parsers are used again, by when this is undone: a parser is given back no sooner. */
-function ignoreRest(parser: Parser, onBody: OnBody): void {
-  const onHead = parser[ON_HEAD];
-  parser[ON_HEAD] = null;
-  parser[ON_BODY] = null;
-  setImmediate(() => {
-    parser[ON_HEAD] = onHead;
-    parser[ON_BODY] = onBody;
-  });
-}
-
-/** Null where the connection is closed. */
-const parserOf = (socket: Socket): Parser | null => (socket as Socket & { readonly parser?: Parser }).parser ?? null;

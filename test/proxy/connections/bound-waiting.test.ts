@@ -191,6 +191,16 @@ describe('the connection of requests that wait, alone', () => {
   });
 
   it.each([
+    ['what has a body', refused],
+    ['what has none', long],
+  ])('is read on behind the bound, and no request of the same packet is made: %s', async (_title, one) => {
+    const sent = held + one.repeat(WAITING_MAX + 500);
+    socket.write(sent);
+    await expect.poll(() => served.bytesRead).toBe(sent.length);
+    expect(seen.parsed).toBe(1 + WAITING_MAX + 1);
+  });
+
+  it.each([
     ['refused', refused, refused],
     ['long', long, long],
     ['not whole', refused, refused.slice(0, -1)],
