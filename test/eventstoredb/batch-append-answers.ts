@@ -36,9 +36,13 @@ export function batchOutcome(
 export function batchFailure(fault: AppendFault): streams.BatchAppendResp | null {
   switch (fault) {
     case 'busy':
-      return refusal(status.UNAVAILABLE, 'BadRequest', badRequest('Server Is Busy'), 'Server Is Busy');
+      return notHandled('Server Is Busy');
     case 'not-ready':
-      return refusal(status.UNAVAILABLE, 'BadRequest', badRequest('Server Is Not Ready'), 'Server Is Not Ready');
+      return notHandled('Server Is Not Ready');
+    case 'no-leader':
+      return notHandled('No leader info available in response');
+    case 'bad-request':
+      return batchInvalid('something broke before the append was published');
     case 'internal':
     case 'unknown':
       return refusal(status.UNKNOWN, 'Unknown', new shared.Unknown().serializeBinary());
@@ -58,11 +62,18 @@ export const batchTimeout = (): streams.BatchAppendResp =>
 export const batchInvalid = (message: string): streams.BatchAppendResp =>
   refusal(status.INVALID_ARGUMENT, 'BadRequest', badRequest(message), message);
 
+/** The server sets no code, and says in words alone why it has not handled an append. */
+const notHandled = (message: string): streams.BatchAppendResp =>
+  statusOf(status.OK, 'google.protobuf.Empty', new empty.Empty().serializeBinary(), message);
+
 const badRequest = (message: string): Uint8Array => new shared.BadRequest().setMessage(message).serializeBinary();
 
-function refusal(code: status, type: string, bytes: Uint8Array, message: string = type): streams.BatchAppendResp {
+const refusal = (code: status, type: string, bytes: Uint8Array, message: string = type): streams.BatchAppendResp =>
+  statusOf(code, `${TYPES}.${type}`, bytes, message);
+
+function statusOf(code: status, type: string, bytes: Uint8Array, message: string): streams.BatchAppendResp {
   const details = new any.Any();
-  details.pack(bytes, `${TYPES}.${type}`);
+  details.pack(bytes, type);
   // The codes of google.rpc and of gRPC are the same numbers under two types.
   const error = new statuses.Status()
     .setCode(code as number as never)

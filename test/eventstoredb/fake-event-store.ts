@@ -168,7 +168,8 @@ function grpcServer(node: ServerNode): Server {
   const server = new Server({ 'grpc.max_receive_message_length': MESSAGE_BYTES_MAX });
   server.addService(streams.StreamsService, {
     append: appendCall(node),
-    batchAppend: batchAppendCall(node),
+    // A method without a handler is answered with UNIMPLEMENTED.
+    ...(node.batchAppend ? { batchAppend: batchAppendCall(node) } : {}),
     read: readCall(node),
     delete: deleteCall(node),
     tombstone: tombstoneCall(node),

@@ -23,6 +23,10 @@ export type AppendFault =
   | 'busy'
   /** "Server Is Not Ready". */
   | 'not-ready'
+  /** Not handled for want of a leader that is known. */
+  | 'no-leader'
+  /** Given up before it was handed to the log: of one append among many, an answer; of a call of its own, UNKNOWN. */
+  | 'bad-request'
   | 'internal'
   | 'unknown'
   /** ABORTED ("Operation timed out: Commit phase timeout"), as after the server's CommitTimeout. */

@@ -26,6 +26,7 @@ export function performAppend(
   peer: string,
   done: (end: AppendEnd) => void,
 ): void {
+  node.seen.appends += 1;
   const key = JSON.stringify([append.stream, append.expected, append.events.map(({ id }) => id)]);
   const retries = node.underWay.get(key);
   if (retries !== undefined) {
@@ -72,7 +73,10 @@ function errorOf(node: ServerNode, fault: AppendFault): errors.RpcError {
       return errors.serverNotReady();
     case 'internal':
       return errors.internal();
+    case 'no-leader':
+      return errors.unknown('No leader info available in response');
     case 'unknown':
+    case 'bad-request':
       return errors.unknown();
     case 'commit-timeout':
     case 'store-and-commit-timeout':

@@ -14,7 +14,7 @@ export interface RpcError {
 export const unavailable = (details = 'the server is going away'): RpcError => rpcError(status.UNAVAILABLE, details);
 export const cancelled = (): RpcError => rpcError(status.CANCELLED, 'the call was cancelled by the server');
 export const internal = (): RpcError => rpcError(status.INTERNAL, 'something broke inside the server');
-export const unknown = (): RpcError => rpcError(status.UNKNOWN, 'Exception was thrown by handler.');
+export const unknown = (details = 'Exception was thrown by handler.'): RpcError => rpcError(status.UNKNOWN, details);
 export const unimplemented = (): RpcError => rpcError(status.UNIMPLEMENTED, 'Method is unimplemented.');
 export const serverBusy = (): RpcError => unavailable('Server Is Busy');
 export const serverNotReady = (): RpcError => unavailable('Server Is Not Ready');

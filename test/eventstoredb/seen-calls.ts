@@ -16,6 +16,8 @@ export class SeenCalls {
   readonly #calls: SeenCall[] = [];
   /** Calls since the start, beyond those that are kept. */
   count = 0;
+  /** Appends that came, by whichever call, also again while the first try was under way. */
+  appends = 0;
   /** Events written to reads and subscriptions. */
   eventsWritten = 0;
   /** Live subscribers that were dropped because they lagged. */

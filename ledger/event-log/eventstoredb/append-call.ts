@@ -1,6 +1,5 @@
-import { EventLogError, type ProposedEvent } from '../../../contracts/event-log.ts';
-import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
-import { revision } from '../../../contracts/ids.ts';
+import { EventLogError } from '../../../contracts/event-log.ts';
+import { type AppendAnswer, type AppendOnServer, appended, conflict, unanswered } from './append-answer.ts';
 import type { Connection } from './connection.ts';
 import { trailerOf } from './fault.ts';
 import { EVENTSTOREDB_LIMITS, type EventStoreDbDeadlines } from './limits.ts';
@@ -8,25 +7,14 @@ import { positionOf, wholeNumber } from './log-position.ts';
 import { streamIdentifier } from './stream-identifier.ts';
 import { AppendReq, type AppendRequest, type AppendResponse, Empty, UUID } from './streams-wire.ts';
 
-export interface Append {
-  readonly stream: StreamName;
-  readonly expected: Revision;
-  readonly events: readonly ProposedEvent[];
-}
-
-export type AppendAnswer =
-  /** The position is null where the server does not tell it. */
-  | { readonly type: 'appended'; readonly lastRevision: Revision; readonly position: Position | null }
-  | { readonly type: 'conflict'; readonly actualRevision: Revision };
-
 /**
- * One append, to the stream of that name on the server, by the plain RPC: the client's batch RPC has no deadline, shares its fate with other clients' appends and
- * answers a wrong revision. The server applies the append table of contracts/event-log.ts for numeric revisions.
+ * One append by a call of its own, for servers that do not know the one over which many go (batch-appends.ts). The server applies the
+ * append table of contracts/event-log.ts for numeric revisions.
  * @throws raw gRPC errors, and EventLogError
  */
 export async function append(
   connection: Connection,
-  one: Append & { readonly onServer: string },
+  one: AppendOnServer,
   { connectMs, appendMs }: EventStoreDbDeadlines,
 ): Promise<AppendAnswer> {
   try {
@@ -40,7 +28,7 @@ export async function append(
       call.on('error', () => undefined);
       const timer = setTimeout(() => {
         call.cancel();
-        reject(new EventLogError('ambiguous', `EventStoreDB did not answer an append in ${appendMs} ms (appendMs)`));
+        reject(unanswered(appendMs));
       }, appendMs + EVENTSTOREDB_LIMITS.deadlineSlackMs);
       for (const request of requestsOf(one)) call.write(request);
       call.end();
@@ -54,7 +42,7 @@ export async function append(
 }
 
 /** At most LIMITS.appendBytesMax together, so that they need not wait for one another. */
-function* requestsOf({ onServer, expected, events }: Parameters<typeof append>[1]): Generator<AppendRequest> {
+function* requestsOf({ onServer, expected, events }: AppendOnServer): Generator<AppendRequest> {
   const options = new AppendReq.Options().setStreamIdentifier(streamIdentifier(onServer));
   if (expected === -1) options.setNoStream(new Empty());
   else options.setRevision(String(expected));
@@ -69,26 +57,16 @@ function* requestsOf({ onServer, expected, events }: Parameters<typeof append>[1
   }
 }
 
-function answerOf(response: AppendResponse, { expected, events }: Append): AppendAnswer {
+function answerOf(response: AppendResponse, one: AppendOnServer): AppendAnswer {
   const refused = response.getWrongExpectedVersion();
   if (refused !== undefined)
     return conflict(refused.hasCurrentRevision() ? wholeNumber(refused.getCurrentRevision()) : -1);
   const success = response.getSuccess();
   if (success === undefined) throw new EventLogError('ambiguous', 'EventStoreDB answered an append with nothing');
-  const last = wholeNumber(success.getCurrentRevision());
-  if (last !== expected + events.length) {
-    // A stream that was deleted goes on from its old revisions; asked again, the server answers with a conflict.
-    throw new EventLogError(
-      'ambiguous',
-      `EventStoreDB wrote up to revision ${last} where ${expected + events.length} was due: was the stream deleted?`,
-    );
-  }
   const at = success.getPosition();
   const position = at === undefined ? null : positionOf(at.getCommitPosition(), at.getPreparePosition());
-  return { type: 'appended', lastRevision: revision(last), position };
+  return appended(one, wholeNumber(success.getCurrentRevision()), position);
 }
-
-const conflict = (actual: number): AppendAnswer => ({ type: 'conflict', actualRevision: revision(actual) });
 
 /** What a callback throws would end the process. */
 function settle<Value>(make: () => Value, resolve: (value: Value) => void, reject: (error: unknown) => void): void {

@@ -29,6 +29,8 @@ export interface CallOptions {
   /** Null: the call has no end of its own. */
   readonly deadlineMs: number | null;
   readonly requiresLeader: boolean;
+  /** How often it is sent on to another node that is said to lead; by default as often as any. */
+  readonly leaderHopsMax?: number;
 }
 
 interface ClientInUse {
@@ -58,12 +60,15 @@ export class Connection {
     this.#current = this.#newClient();
   }
 
-  /** Makes a call: raw gRPC errors come out as they are, and what was never begun as EventLogError `unavailable`. */
+  /**
+   * Makes a call: raw gRPC errors come out as they are, and what was never begun as EventLogError `unavailable`. One that goes
+   * on for long says whenever it has heard of the server.
+   */
   async call<Result>(
     options: CallOptions,
-    action: (grpc: StreamsClient, args: CallArguments) => Promise<Result>,
+    action: (grpc: StreamsClient, args: CallArguments, heard: () => void) => Promise<Result>,
   ): Promise<Result> {
-    const { requiresLeader, deadlineMs } = options;
+    const { requiresLeader, deadlineMs, leaderHopsMax = EVENTSTOREDB_LIMITS.leaderHopsMax } = options;
     for (let hops = 0; ; hops++) {
       const used = this.#current;
       used.underWay++;
@@ -74,12 +79,14 @@ export class Connection {
           deadlineMs === null ? { deadline: Number.POSITIVE_INFINITY } : undefined,
         );
         try {
-          const result = await action(grpc, args);
+          const result = await action(grpc, args, () => {
+            if (used === this.#current) this.#suspicions = 0;
+          });
           this.#suspicions = 0;
           return result;
         } catch (error) {
           await this.#mend(used, grpc, error);
-          if (!faultOf(error).isNotLeader || hops >= EVENTSTOREDB_LIMITS.leaderHopsMax) throw error;
+          if (!faultOf(error).isNotLeader || hops >= leaderHopsMax) throw error;
         }
       } finally {
         used.underWay--;

@@ -13,8 +13,10 @@ import {
 } from '../../../contracts/event-log.ts';
 import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
 import { charsOf, refuseAppend } from '../append-bounds.ts';
-import { type Append, type AppendAnswer, append } from './append-call.ts';
+import type { Append, AppendAnswer } from './append-answer.ts';
+import { append } from './append-call.ts';
 import { AppendGate } from './append-gate.ts';
+import { BatchAppends } from './batch-appends.ts';
 import { Connection, type Logger } from './connection.ts';
 import { appendError, faultOf } from './fault.ts';
 import { HiddenStreams } from './hidden-streams.ts';
@@ -46,7 +48,7 @@ export interface EventStoreDbEventLog extends EventLog {
 /**
  * The production event log: EventStoreDB or KurrentDB over gRPC, for any number of proxies.
  *
- *   append ──▶ gate (64 at once, bounded queue) ──▶ append client ──▶ Streams.Append
+ *   append ──▶ gate (64 at once, bounded queue) ──▶ append client ──▶ Streams.BatchAppend, or Append each
  *   readStream, readAll, headPosition ────────────▶ read client ────▶ Streams.Read, filtered, paused when not taken
  *   subscribeAll ──▶ one supervised call each ────▶ subscribe client ▶ Streams.Read, subscription
  *
@@ -87,6 +89,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   readonly #deadlines: EventStoreDbDeadlines;
   readonly #logger: Logger | null;
   readonly #gate: AppendGate;
+  readonly #appends: BatchAppends;
   readonly #reader: LogReader;
   readonly #subscriptions = new Set<LogSubscription>();
   readonly #checked = Promise.withResolvers<readonly string[]>();
@@ -101,6 +104,12 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     const connect = (role: string): Connection => new Connection(role, connectionString, this.#logger);
     this.#connections = { append: connect('append'), read: connect('read'), subscribe: connect('subscribe') };
     this.#gate = new AppendGate(this.#deadlines.appendTurnMs);
+    this.#appends = new BatchAppends({
+      connection: this.#connections.append,
+      deadlines: this.#deadlines,
+      appendPlainly: (one) => append(this.#connections.append, one, this.#deadlines),
+      logger: this.#logger,
+    });
     this.#reader = new LogReader(this.#connections.read, this.#streams, this.#deadlines);
   }
 
@@ -229,8 +238,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   }
 
   #call(one: Append): Promise<AppendAnswer> {
-    const onServer = this.#streams.onServer(one.stream);
-    return append(this.#connections.append, { ...one, onServer }, this.#deadlines);
+    return this.#appends.append({ ...one, onServer: this.#streams.onServer(one.stream) });
   }
 
   /** What the stream says of an append of unknown outcome; null where it says nothing, or does not answer either. */
@@ -263,6 +271,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     const subscriptions = [...this.#subscriptions, ...this.#hidden].map((subscription) => subscription.close());
     await Promise.all([this.#gate.drain(this.#deadlines.closeMs), ...subscriptions]);
     this.#checked.resolve([]);
+    this.#appends.close();
     for (const connection of Object.values(this.#connections)) connection.close();
   }
 }

@@ -9,6 +9,8 @@ export interface Fault {
   /** The server does not know the user, or not by this password. */
   readonly isUnknownUser: boolean;
   readonly isNotLeader: boolean;
+  /** The server does not know the call. */
+  readonly isUnimplemented: boolean;
   /** The server has given an append up for its time: also one that came while its first try was under way. */
   readonly isAborted: boolean;
   /** One line, of the server's or the client's own words. */
@@ -25,6 +27,8 @@ const MEANING_OF_TYPE: Readonly<Record<string, Meaning>> = {
   'maximum-append-size-exceeded': ['invalid', 'sound'],
   'missing-required-metadata-property': ['invalid', 'sound'],
   'invalid-argument': ['invalid', 'sound'],
+  // Of one append among many: whatever went wrong before it was handed to the log.
+  'bad-request': ['unavailable', 'sound'],
   unsupported: ['invalid', 'sound'],
   cancelled: ['ambiguous', 'sound'],
   timeout: ['ambiguous', 'sound'],
@@ -40,6 +44,7 @@ const MEANING_OF_CODE: Readonly<Record<number, Meaning>> = {
   7: ['unavailable', 'sound'], // PERMISSION_DENIED
   8: ['ambiguous', 'suspect'], // RESOURCE_EXHAUSTED
   10: ['ambiguous', 'sound'], // ABORTED: the server's own timeouts
+  12: ['unavailable', 'sound'], // UNIMPLEMENTED
   14: ['ambiguous', 'sound'], // UNAVAILABLE: the client reconnects by itself
   16: ['unavailable', 'sound'], // UNAUTHENTICATED
 };
@@ -59,10 +64,12 @@ const NEVER_SENT = [
   'Failed to discover',
   'Server Is Busy',
   'Server Is Not Ready',
+  'No leader info available',
 ];
 
 const WRONG_USER = 'the user or the password in the connection string is wrong';
 const ABORTED = 10;
+const UNIMPLEMENTED = 12;
 const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;
 
@@ -77,6 +84,7 @@ export function faultOf(error: unknown): Fault {
     isAccessDenied: type === 'access-denied' || code === PERMISSION_DENIED,
     isUnknownUser: code === UNAUTHENTICATED,
     isNotLeader: type === 'not-leader',
+    isUnimplemented: code === UNIMPLEMENTED,
     isAborted: code === ABORTED,
     reason: code === UNAUTHENTICATED ? `${WRONG_USER} (${reason})` : reason,
   };

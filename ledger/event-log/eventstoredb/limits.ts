@@ -54,8 +54,12 @@ export const EVENTSTOREDB_LIMITS = Object.freeze({
   gatherTurnsMax: 8,
   /** How long one of several seeds is waited for, unless the connection string says. */
   seedAnswerSeconds: 2,
-  /** How often one call is sent on to another node that is said to lead. */
+  /** How often one call, or one append among many, is sent on to another node that is said to lead. */
   leaderHopsMax: 2,
+  /** The longest pause before the call of appends is made again, after several in a row that were lost unheard. */
+  reopenPauseMaxMs: 1_000,
+  /** For so long each append is a call of its own where the server knows no other; then it is asked again. */
+  plainAppendsMs: 600_000,
   /** The client's own turning away from a channel that failed. */
   mendMs: 500,
   /** Calls in a row that ran out of time before the client is made anew. */

@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import { revision } from '../../../contracts/ids.ts';
-import type { Append, AppendAnswer } from './append-call.ts';
+import type { Append, AppendAnswer } from './append-answer.ts';
 import type { LogReader } from './log-reader.ts';
 
 /**

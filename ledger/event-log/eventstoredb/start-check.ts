@@ -8,7 +8,7 @@ import {
   revision,
   type StreamName,
 } from '../../../contracts/ids.ts';
-import type { Append, AppendAnswer } from './append-call.ts';
+import type { Append, AppendAnswer } from './append-answer.ts';
 import { type Fault, faultOf } from './fault.ts';
 import { whyHidden } from './why-hidden.ts';
 

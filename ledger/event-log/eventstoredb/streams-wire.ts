@@ -11,6 +11,9 @@ export const { StreamsClient } = streamsService;
 export const { AppendReq, AppendResp, ReadReq, ReadResp } = messages;
 export const { Empty, StreamIdentifier, UUID } = shared;
 
+/** `rpc BatchAppend (stream BatchAppendReq) returns (stream BatchAppendResp)`, written and read by hand: see protobuf-writer.ts. */
+export const BATCH_APPEND = '/event_store.client.streams.Streams/BatchAppend';
+
 export type StreamsClient = streamsService.StreamsClient;
 export type AppendRequest = messages.AppendReq;
 export type AppendResponse = messages.AppendResp;

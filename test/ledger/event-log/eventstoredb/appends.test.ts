@@ -4,11 +4,15 @@ import { eventId, NO_STREAM, type StreamName } from '../../../../contracts/ids.t
 import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/limits.ts';
 import type { AppendFault } from '../../../eventstoredb/faults.ts';
 import { textOf } from '../../../eventstoredb/stored-event.ts';
+import { StoredLog } from '../../../eventstoredb/stored-log.ts';
 import { until } from '../../../eventstoredb/with-client.ts';
 import { at, collect, event, events, idsOf, newId, newStream, written } from '../contract/shared-log.ts';
 import { open, rejectionOf, startWithLog, WAITED_FOR_MS } from './log-under-test.ts';
 
-describe('an append that fails', () => {
+describe.each([
+  ['among many', true],
+  ['by a call of its own', false],
+])('an append %s that fails', (_, batchAppend) => {
   it.each<[AppendFault, string, 'written' | 'not written']>([
     ['refuse', 'ambiguous', 'not written'],
     ['lose-ack', 'ambiguous', 'written'],
@@ -19,13 +23,16 @@ describe('an append that fails', () => {
     ['not-ready', 'unavailable', 'not written'],
     ['internal', 'ambiguous', 'not written'],
     ['unknown', 'ambiguous', 'not written'],
+    ['no-leader', 'unavailable', 'not written'],
+    ['bad-request', batchAppend ? 'unavailable' : 'ambiguous', 'not written'],
     ['commit-timeout', 'ambiguous', 'not written'],
     ['access-denied', 'unavailable', 'not written'],
     ['cut', 'ambiguous', 'not written'],
     ['store-and-cut', 'ambiguous', 'written'],
   ])('by %s is %s, and the same append again succeeds once', async (fault, kind, wasWritten) => {
     const isStall = fault === 'stall' || fault === 'store-and-stall';
-    const { server, log } = await startWithLog(isStall ? { deadlines: { appendMs: WAITED_FOR_MS } } : {});
+    const deadlines = isStall ? { appendMs: WAITED_FOR_MS } : {};
+    const { server, log } = await startWithLog({ server: { batchAppend }, deadlines });
     const [stream, proposed] = [newStream(), events(2)];
     server.faults.nextAppends(fault);
 
@@ -40,7 +47,7 @@ describe('an append that fails', () => {
   });
 
   it('for want of an answer fails when its time is over, and not before', async () => {
-    const { server, log } = await startWithLog({ deadlines: { appendMs: WAITED_FOR_MS } });
+    const { server, log } = await startWithLog({ server: { batchAppend }, deadlines: { appendMs: WAITED_FOR_MS } });
     server.faults.nextAppends('stall');
     const began = performance.now();
     await rejectionOf(log.append(newStream(), NO_STREAM, events(1)));
@@ -48,7 +55,7 @@ describe('an append that fails', () => {
   });
 
   it('fails no other that is under way', async () => {
-    const { server, log } = await startWithLog();
+    const { server, log } = await startWithLog({ server: { batchAppend } });
     const doomed = newStream();
     server.faults.onAppend = ({ stream }) => (stream === doomed ? 'internal' : 'ok');
     server.faults.appendDelayMs = 20;
@@ -58,11 +65,21 @@ describe('an append that fails', () => {
   });
 
   it('is invalid for a stream that was deleted for ever', async () => {
-    const { server, log } = await startWithLog();
+    const { server, log } = await startWithLog({ server: { batchAppend } });
     const stream = newStream();
     await written(log, stream, NO_STREAM, events(1));
     server.log.tombstone(stream, 'any');
     expect(await rejectionOf(log.append(stream, at(0), events(1)))).toMatchObject({ kind: 'invalid', canRetry: false });
+  });
+
+  it('is invalid where the server takes less at once', async () => {
+    const { server, log } = await startWithLog({
+      server: { batchAppend, log: new StoredLog({ appendBytesMax: 500 }) },
+    });
+    const [stream, long] = [newStream(), { ...event(), data: JSON.stringify('x'.repeat(500)) }];
+    expect(await rejectionOf(log.append(stream, NO_STREAM, [long]))).toMatchObject({ kind: 'invalid' });
+    expect(await written(log, stream, NO_STREAM, events(1))).toMatchObject({ lastRevision: 0 });
+    expect(server.log.stream(stream)?.events).toHaveLength(1);
   });
 });
 
@@ -105,9 +122,9 @@ describe('an append whose outcome the server does not know', () => {
     };
     const first = log.append(stream, NO_STREAM, proposed);
     await seen.promise;
-    const came = server.calls.list('Append').length;
+    const came = server.calls.appends;
     const retry = log.append(stream, NO_STREAM, proposed);
-    await until(() => server.calls.list('Append').length > came);
+    await until(() => server.calls.appends > came);
     gate.resolve('ok');
     expect(await retry).toEqual(await first);
     expect(server.log.stream(stream)?.events).toHaveLength(2);
@@ -162,7 +179,9 @@ describe('appends that are tried again until they are answered', () => {
 
 describe('the client of appends', () => {
   it('is made anew after an error that nobody knows', async () => {
-    const { server, log, lines } = await startWithLog();
+    const { server, log, lines } = await startWithLog({ server: { batchAppend: false } });
+    await written(log, newStream(), NO_STREAM, events(1));
+    lines.warnings.length = 0;
     const before = new Set(server.calls.list('Append').map(({ connectionName }) => connectionName));
     server.faults.nextAppends('internal');
     await rejectionOf(log.append(newStream(), NO_STREAM, events(1)));
@@ -185,8 +204,7 @@ describe('the client of appends', () => {
     const { server, log } = await startWithLog();
     server.faults.nextCapabilities('internal', 'internal');
     await written(log, newStream(), NO_STREAM, events(1));
-    expect(server.calls.list('BatchAppend')).toEqual([]);
-    expect([...new Set(server.calls.list().map(({ rpc }) => rpc))].sort()).toEqual(['Append', 'Read']);
+    expect([...new Set(server.calls.list().map(({ rpc }) => rpc))].sort()).toEqual(['BatchAppend', 'Read']);
   });
 
   it('appends one after the other go at most 64 at once, and none waits for a turn for ever', async () => {
@@ -194,7 +212,7 @@ describe('the client of appends', () => {
     const deadlines = { appendMs: 3 * WAITED_FOR_MS, appendTurnMs: WAITED_FOR_MS };
     const { server, log } = await startWithLog({ deadlines });
     server.faults.onAppend = () => 'stall';
-    const seen = server.calls.list('Append').length;
+    const seen = server.calls.appends;
     const kinds = await Promise.all(
       Array.from({ length: EVENTSTOREDB_LIMITS.appendsInFlightMax + 6 }, () =>
         rejectionOf(log.append(newStream(), NO_STREAM, events(1))),
@@ -204,7 +222,7 @@ describe('the client of appends', () => {
       ...Array<string>(EVENTSTOREDB_LIMITS.appendsInFlightMax).fill('ambiguous'),
       ...Array<string>(6).fill('unavailable'),
     ]);
-    expect(server.calls.list('Append').length - seen).toBe(EVENTSTOREDB_LIMITS.appendsInFlightMax);
+    expect(server.calls.appends - seen).toBe(EVENTSTOREDB_LIMITS.appendsInFlightMax);
   });
 });
 
@@ -312,7 +330,7 @@ describe('a log that is closed', () => {
     });
     await log.close();
     expect(isAnswered).toBe(false);
-    expect(await failing).toMatchObject({ kind: 'ambiguous' });
+    expect(await failing).toMatchObject({ kind: 'ambiguous', message: expect.stringContaining('closed') });
   });
 
   it('lets go of its connections, also of clients that were replaced', async () => {

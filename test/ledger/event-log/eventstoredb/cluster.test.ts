@@ -54,8 +54,8 @@ describe('a cluster', () => {
     const stream = newStream();
     await written(log, stream, NO_STREAM, events(2));
     expect(await collect(log.readStream(stream))).toHaveLength(2);
-    expect(leader.calls.list('Append').length).toBeGreaterThan(0);
-    expect(follower.calls.list('Append')).toEqual([]);
+    expect(leader.calls.list('BatchAppend').length).toBeGreaterThan(0);
+    expect(follower.calls.list('BatchAppend')).toEqual([]);
   });
 
   it('serves subscriptions from the node that is preferred, and appends from the leader all the same', async () => {
@@ -73,7 +73,7 @@ describe('a cluster', () => {
     // A follower would forward an append, and answer a read with what it has so far.
     const needing = (rpc: string) =>
       [...leader.calls.list(rpc), ...follower.calls.list(rpc)].map((call) => call.requiresLeader);
-    expect(needing('Append')).not.toContain(false);
+    expect(needing('BatchAppend')).not.toContain(false);
     expect(needing('Read')).not.toContain(false);
     expect(needing('Subscribe')).toEqual([false]);
   });
@@ -84,7 +84,7 @@ describe('a cluster', () => {
     await written(log, newStream(), NO_STREAM, events(1));
     lead(second, first);
     await written(log, newStream(), NO_STREAM, events(1));
-    expect(second.calls.list('Append').length).toBeGreaterThan(0);
+    expect(second.calls.list('BatchAppend').length).toBeGreaterThan(0);
     expect(await log.headPosition()).not.toBeNull();
   });
 

@@ -3,9 +3,14 @@ import { startFakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
 import { describeEventLogContract } from '../event-log-contract.ts';
 import { PATIENT } from './log-under-test.ts';
 
-for (const streamPrefix of ['', 'gateway-'])
-  describeEventLogContract(`eventstoredb over the fake server, with the prefix "${streamPrefix}"`, async () => {
-    const server = await startFakeEventStore();
+const VARIANTS = [
+  { streamPrefix: '', batchAppend: true },
+  { streamPrefix: 'gateway-', batchAppend: false },
+];
+
+for (const { streamPrefix, batchAppend } of VARIANTS)
+  describeEventLogContract(`eventstoredb with the prefix "${streamPrefix}", batch append: ${batchAppend}`, async () => {
+    const server = await startFakeEventStore({ batchAppend });
     // As on a real one, an append that comes again can meet its first try under way.
     server.faults.appendDelayMs = 1;
     const { connectionString } = server;

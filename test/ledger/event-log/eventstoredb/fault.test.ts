@@ -59,7 +59,7 @@ describe('faultOf', () => {
     ['RESOURCE_EXHAUSTED', raw(8), 'ambiguous', 'suspect'],
     ['FAILED_PRECONDITION', raw(9), 'ambiguous', 'poisoned'],
     ['ABORTED', raw(10, 'Operation timed out'), 'ambiguous', 'sound'],
-    ['UNIMPLEMENTED', raw(12), 'ambiguous', 'poisoned'],
+    ['UNIMPLEMENTED', raw(12), 'unavailable', 'sound'],
     ['INTERNAL', raw(13), 'ambiguous', 'poisoned'],
     ['UNAVAILABLE', raw(14, 'read ECONNRESET'), 'ambiguous', 'sound'],
     ['UNAVAILABLE before a connection', raw(14, 'No connection established. Last error: …'), 'unavailable', 'sound'],

@@ -1,0 +1,185 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { EventLogError } from '../../../contracts/event-log.ts';
+import { type AppendAnswer, type AppendOnServer, appended, conflict, unanswered } from './append-answer.ts';
+import type { Connection } from './connection.ts';
+import { type BatchAnswer, decodeBatchAnswer } from './decode-batch-answer.ts';
+import { encodeBatchAppend } from './encode-batch-append.ts';
+import type { EventStoreDbDeadlines } from './limits.ts';
+import { BATCH_APPEND } from './streams-wire.ts';
+
+/** An append that somebody waits for. */
+export interface Flight {
+  readonly one: AppendOnServer;
+  readonly resolve: (answer: AppendAnswer) => void;
+  readonly reject: (error: unknown) => void;
+  /** How often it was sent on to another node. */
+  hops: number;
+}
+
+interface Sent {
+  readonly flight: Flight;
+  /** Null while the call has not begun. */
+  timer: NodeJS.Timeout | null;
+  /** How many answers had come when it was sent. */
+  answersBefore: number;
+}
+
+type Call = ClientDuplexStream<Buffer, Buffer>;
+
+export interface BatchCallOptions {
+  readonly connection: Connection;
+  readonly deadlines: EventStoreDbDeadlines;
+  /** How long it waits before it begins. */
+  readonly afterMs: number;
+  /** Told once. */
+  readonly onEnded: (end: BatchCallEnd) => void;
+}
+
+export interface BatchCallEnd {
+  /** What ended it; null where it was closed. */
+  readonly error: unknown;
+  /** Appends that were to go over it, and of which nothing is known. */
+  readonly unanswered: readonly Flight[];
+  /** Appends that came when it was lost already: not a byte of them was sent. */
+  readonly unsent: readonly Flight[];
+}
+
+/**
+ * One call of BatchAppend: many appends under way on it, each known by a number, answered in any order, each with a time of
+ * its own. An append that is not answered in time while others are fails alone; where nothing is answered any more the call is
+ * dead, and ends.
+ */
+export class BatchCall {
+  readonly #options: BatchCallOptions;
+  readonly #sent = new Map<number, Sent>();
+  readonly #closing = new AbortController();
+  /** Null before it has begun, and when it is lost. */
+  #call: Call | null = null;
+  #hasBegun = false;
+  #correlation = 0;
+  #answers = 0;
+  #fault: Error | null = null;
+
+  constructor(options: BatchCallOptions) {
+    this.#options = options;
+    void this.#run().then(
+      () => this.#ended(null),
+      (error: unknown) => this.#ended(error),
+    );
+  }
+
+  get hasAnswered(): boolean {
+    return this.#answers > 0;
+  }
+
+  send(flight: Flight): void {
+    const sent: Sent = { flight, timer: null, answersBefore: 0 };
+    const correlation = ++this.#correlation;
+    this.#sent.set(correlation, sent);
+    if (this.#call !== null) this.#write(this.#call, correlation, sent);
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#call?.cancel();
+  }
+
+  async #run(): Promise<void> {
+    const { connection, deadlines, afterMs } = this.#options;
+    const { signal } = this.#closing;
+    if (afterMs > 0)
+      await pause(afterMs, undefined, { signal }).catch((cause: unknown) => {
+        if (!signal.aborted) throw cause;
+      });
+    if (signal.aborted) return;
+    const options = { connectMs: deadlines.connectMs, deadlineMs: null, requiresLeader: true, leaderHopsMax: 0 };
+    await connection.call(options, (grpc, args, heard) =>
+      this.#follow(grpc.makeBidiStreamRequest(BATCH_APPEND, asItIs, asItIs, ...args), heard),
+    );
+  }
+
+  async #follow(call: Call, heard: () => void): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { signal } = this.#closing;
+    call.on('data', (bytes: Buffer) => {
+      heard();
+      this.#received(bytes);
+    });
+    const lost = (error: Error): void => {
+      this.#call = null;
+      if (signal.aborted) resolve();
+      else reject(this.#fault ?? error);
+    };
+    call.on('error', lost);
+    call.on('end', () => lost(new EventLogError('ambiguous', 'EventStoreDB ended the call of appends')));
+    this.#call = call;
+    this.#hasBegun = true;
+    for (const [correlation, sent] of this.#sent) this.#write(call, correlation, sent);
+    if (signal.aborted) call.cancel();
+    await promise;
+  }
+
+  #write(call: Call, correlation: number, sent: Sent): void {
+    sent.answersBefore = this.#answers;
+    sent.timer = setTimeout(() => this.#late(correlation, sent), this.#options.deadlines.appendMs);
+    call.write(encodeBatchAppend(correlation, sent.flight.one));
+  }
+
+  #received(bytes: Buffer): void {
+    this.#answers++;
+    try {
+      const { correlation, verdict } = decodeBatchAnswer(bytes);
+      const sent = this.#sent.get(correlation);
+      // One whose time was over has been told so.
+      if (sent === undefined) return;
+      this.#remove(correlation, sent);
+      settle(sent.flight, verdict);
+    } catch (cause) {
+      this.#fail(new EventLogError('ambiguous', 'EventStoreDB answered an append with what is no answer', { cause }));
+    }
+  }
+
+  #late(correlation: number, sent: Sent): void {
+    const late = unanswered(this.#options.deadlines.appendMs);
+    this.#remove(correlation, sent);
+    sent.flight.reject(late);
+    if (sent.answersBefore === this.#answers) this.#fail(late);
+  }
+
+  #remove(correlation: number, { timer }: Sent): void {
+    if (timer !== null) clearTimeout(timer);
+    this.#sent.delete(correlation);
+  }
+
+  #fail(fault: Error): void {
+    this.#fault ??= fault;
+    this.#call?.cancel();
+    this.#call = null;
+  }
+
+  #ended(error: unknown): void {
+    this.#closing.abort();
+    const left = [...this.#sent.values()];
+    this.#sent.clear();
+    const isUnsent = ({ timer }: Sent): boolean => this.#hasBegun && timer === null;
+    for (const { timer } of left) if (timer !== null) clearTimeout(timer);
+    this.#options.onEnded({
+      error,
+      unanswered: left.filter((sent) => !isUnsent(sent)).map(({ flight }) => flight),
+      unsent: left.filter(isUnsent).map(({ flight }) => flight),
+    });
+  }
+}
+
+function settle({ one, resolve, reject }: Flight, verdict: BatchAnswer['verdict']): void {
+  try {
+    if (verdict.type === 'refused') reject(verdict.error);
+    else if (verdict.type === 'wrong-expected-version') resolve(conflict(verdict.actualRevision));
+    else resolve(appended(one, verdict.lastRevision, verdict.position));
+  } catch (error) {
+    reject(error);
+  }
+}
+
+const asItIs = (bytes: Buffer): Buffer => bytes;
