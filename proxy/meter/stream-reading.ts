@@ -90,7 +90,7 @@ export class StreamReading {
   #objectOf(data: string, isUnread: boolean): unknown {
     if (this.#broken >= BROKEN_EVENTS_MAX || !BEGINS_AS_OBJECT.test(data)) return undefined;
     const value = isUnread ? parseBeginning(data) : parseJson(data);
-    if (value === undefined) this.#broken++;
+    if (value === undefined && ++this.#broken === BROKEN_EVENTS_MAX) noteMalformed(this.usage, 'data');
     return value;
   }
 

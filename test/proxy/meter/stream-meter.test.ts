@@ -354,8 +354,11 @@ describe('events that are no JSON', () => {
     const broken = (times: number) => messageStream(['data: {\\u}\n\n'.repeat(times)]);
     expect(metered(broken(BROKEN_EVENTS_MAX - 1))).toMatchObject({ complete: true, usage: { malformed: [] } });
     const { usage, isFinal } = metered(broken(BROKEN_EVENTS_MAX));
-    expect(usage).toMatchObject({ inputTokens: 10, malformed: ['message_delta.data'] });
+    expect(usage).toMatchObject({ inputTokens: 10, malformed: ['data', 'message_delta.data'] });
     expect(isFinal).toBe(false);
+    // Without names nothing behind them is known for what it is.
+    const nameless = messageStream(['data: {\\u}\n\n'.repeat(BROKEN_EVENTS_MAX)]).replaceAll(/^event: .*\n/gm, '');
+    expect(metered(nameless)).toMatchObject({ complete: false, usage: { inputTokens: 10, malformed: ['data'] } });
   });
 });
 
