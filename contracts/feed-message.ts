@@ -1,6 +1,7 @@
 import { decodeMetadata } from './event-codec.ts';
 import type { RecordedEvent } from './event-log.ts';
 import { accountOfStream, eventId, position, revision, type StreamName } from './ids.ts';
+import { identityOfText, identityText, type LedgerIdentity } from './ledger-identity.ts';
 
 /**
  * A recorded event as a message of the feed: CloudEvents 1.0 in the Kafka protocol binding's binary mode
@@ -11,7 +12,8 @@ import { accountOfStream, eventId, position, revision, type StreamName } from '.
  *   headers  content-type application/json, ce_specversion 1.0, ce_id, ce_source, ce_type,
  *            ce_time (when it was written down), ce_subject (the stream), and as extension attributes
  *            ce_stream, ce_revision, ce_position, ce_schemaversion, ce_relayepoch,
- *            ce_eventmetadata (the metadata's text, byte for byte)
+ *            ce_eventmetadata (the metadata's text, byte for byte),
+ *            ce_ledger (whose it is: the ledger's id, a slash, its generation; messages from before have none)
  *
  * A message may come more than once: what it is goes by ce_stream and ce_revision.
  */
@@ -35,6 +37,7 @@ const FEED_HEADERS = [
   'ce_schemaversion',
   'ce_relayepoch',
   'ce_eventmetadata',
+  'ce_ledger',
 ] as const;
 
 export type FeedHeader = (typeof FEED_HEADERS)[number];
@@ -44,10 +47,16 @@ export interface FeedOrigin {
   readonly source: string;
   /** Which claim the relay published under: the number grows with every claim. */
   readonly relayEpoch: number;
+  /** The ledger that the event is of, as it is now: what a topic has is of one ledger, in one generation of it. */
+  readonly ledger: LedgerIdentity;
 }
 
 /** An event as a consumer of the feed reads it. */
-export type FeedEvent = RecordedEvent & { readonly relayEpoch: number };
+export interface FeedEvent extends RecordedEvent {
+  readonly relayEpoch: number;
+  /** Null where the message is from before they said so. */
+  readonly ledger: LedgerIdentity | null;
+}
 
 /** A message as it comes from Kafka: kafkajs gives bytes, others text. */
 export interface ReceivedMessage {
@@ -70,7 +79,7 @@ export class FeedMessageError extends Error {
 }
 
 /** @throws UnreadableEventError when the event's metadata cannot be read by this program. */
-export function feedMessage(event: RecordedEvent, { source, relayEpoch }: FeedOrigin): FeedMessage {
+export function feedMessage(event: RecordedEvent, { source, relayEpoch, ledger }: FeedOrigin): FeedMessage {
   const { recordedAt, schemaVersion } = decodeMetadata(event);
   return {
     key: accountOfStream(event.stream) ?? event.stream,
@@ -89,6 +98,7 @@ export function feedMessage(event: RecordedEvent, { source, relayEpoch }: FeedOr
       ce_schemaversion: String(schemaVersion),
       ce_relayepoch: String(relayEpoch),
       ce_eventmetadata: event.metadata,
+      ce_ledger: identityText(ledger),
     },
   };
 }
@@ -113,7 +123,14 @@ export function readFeedMessage(message: ReceivedMessage): FeedEvent {
     data: utf8(message.value, 'value'),
     metadata: text('ce_eventmetadata'),
     relayEpoch: wholeNumber('ce_relayepoch', text('ce_relayepoch')),
+    ledger: message.headers?.ce_ledger === undefined ? null : ledgerOf(text('ce_ledger')),
   };
+}
+
+function ledgerOf(text: string): LedgerIdentity {
+  const ledger = identityOfText(text);
+  if (ledger === null) throw new FeedMessageError('ce_ledger', `is no ledger’s identity: ${JSON.stringify(text)}`);
+  return ledger;
 }
 
 function headerText({ headers }: ReceivedMessage, header: FeedHeader): string {

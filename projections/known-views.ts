@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { accountId, accountStream, CATALOG_STREAM, eventId, ledgerId, type StreamName } from '../contracts/ids.ts';
+import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import type { KnownEvent, LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
-import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
 import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
 import { logCheckpointSchema } from './log-view-feed.ts';
 

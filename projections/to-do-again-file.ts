@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LedgerIdentity } from '../ledger/identity/ledger-state.ts';
+import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
 import type { AllToDoAgain } from './all-to-do-again.ts';
 

@@ -1,5 +1,10 @@
-import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
+import type { EventLog, Subscription } from '../contracts/event-log.ts';
+import type { FeedEvent } from '../contracts/feed-message.ts';
 import type { Position } from '../contracts/ids.ts';
+import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
+import type { TopicLook } from '../ledger/feed/topic-look.ts';
+import type { LedgerPlace } from '../ledger/identity/refuse-other-topic.ts';
+import { OwnMessages } from './own-messages.ts';
 import { TopicCheckpoint } from './topic-checkpoint.ts';
 import { TopicComparison } from './topic-comparison.ts';
 import type { ViewFeed, ViewFeedOptions } from './view-feed.ts';
@@ -11,8 +16,10 @@ export type OpenTopic = (options: TopicOptions) => Subscription;
 export interface TopicOptions {
   /** Partition → offset of the first message; what is not named is read from its beginning. */
   readonly from: ReadonlyMap<number, bigint> | 'beginning';
+  /** Each time that the topic comes into sight, before anything of it is handed over; awaited. */
+  readonly onSeen: (look: TopicLook) => Promise<void>;
   /** One call at a time, awaited. */
-  readonly onBatch: (partition: number, events: readonly RecordedEvent[], nextOffset: bigint) => Promise<void>;
+  readonly onBatch: (partition: number, events: readonly FeedEvent[], nextOffset: bigint) => Promise<void>;
   /** All that was there at the start, or after a drop, has been handed over. */
   readonly onCaughtUp: () => void;
   readonly onDropped: (error: Error) => void;
@@ -24,6 +31,9 @@ export interface TopicViewFeedOptions {
   readonly open: OpenTopic;
   /** Asked now and then whether the topic lags behind it. */
   readonly log: EventLog;
+  readonly place: LedgerPlace;
+  /** Resolves once the ledger is known to have everything that is known of it: nothing is read before. */
+  readonly ledger: Promise<LedgerIdentity>;
 }
 
 /**
@@ -55,6 +65,8 @@ class TopicReading implements Subscription {
   readonly #topic: TopicViewFeedOptions;
   readonly #options: ViewFeedOptions;
   readonly #comparison: TopicComparison;
+  readonly #own: OwnMessages;
+  readonly #closing = new AbortController();
   #checkpoint: TopicCheckpoint;
   /** Partitions whose last folded message has not yet come again, by which they are known. */
   readonly #unverified: Set<number>;
@@ -77,11 +89,13 @@ class TopicReading implements Subscription {
       onBehind: options.onDropped,
       onFailed: (error) => this.#fail(error),
     });
+    this.#own = new OwnMessages({ ...topic, signal: this.#closing.signal, onAway: options.onDropped });
     this.#inner = this.#open();
   }
 
   async close(): Promise<void> {
     this.#isOver = true;
+    this.#closing.abort();
     await this.#comparison.close();
     await this.#restarting;
     await this.#inner.close();
@@ -94,6 +108,7 @@ class TopicReading implements Subscription {
     const offsets = new Map(marks.map(([partition, { next }]) => [partition, next - 1n]));
     return this.#topic.open({
       from: offsets.size === 0 ? 'beginning' : offsets,
+      onSeen: (look) => this.#own.seen(look),
       onBatch: (partition, events, nextOffset) => this.#takeBatch(partition, events, nextOffset),
       onCaughtUp: () => this.#atEnd(),
       onDropped: (error) => this.#comparison.stop(error),
@@ -101,12 +116,13 @@ class TopicReading implements Subscription {
     });
   }
 
-  async #takeBatch(partition: number, events: readonly RecordedEvent[], nextOffset: bigint): Promise<void> {
+  async #takeBatch(partition: number, events: readonly FeedEvent[], nextOffset: bigint): Promise<void> {
     const [first, last] = [events.at(0), events.at(-1)];
     if (first === undefined || last === undefined) return;
     const before = this.#checkpoint.partitions.get(partition);
     if (this.#unverified.has(partition) && first.position !== before?.last) throw new ForeignTopicError();
     this.#unverified.delete(partition);
+    await this.#own.refuseOthers(events);
     const { verified } = this.#comparison;
     const after = this.#checkpoint.with(verified, partition, { next: nextOffset, last: last.position });
     await this.#options

@@ -6,6 +6,7 @@ import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
+import { ledgerPlace, looksFor } from '../identity/ledger-place.ts';
 import { listenAt } from '../listening.ts';
 import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
 import { programLogger } from '../program-logger.ts';
@@ -61,6 +62,7 @@ export async function runRelayCommand({ configuration, kafka, context, claimMs }
         metrics,
         logger,
         clock: context.clock,
+        place: { where: ledgerPlace(configuration), looks: looksFor(configuration) },
         signal: stop.signal,
         onEnding: (error) => context.onEnding?.(commandErrorOf(error)),
       });

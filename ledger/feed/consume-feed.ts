@@ -2,19 +2,23 @@ import type { Logger } from 'pino';
 import type { Subscription } from '../../contracts/event-log.ts';
 import type { FeedEvent } from '../../contracts/feed-message.ts';
 import { NO_STREAM, type Revision, type StreamName } from '../../contracts/ids.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { FeedReading } from './feed-reading.ts';
 import { type FeedBatch, FeedSession } from './feed-session.ts';
 import { type FeedKafka, kafkaClient } from './kafka-client.ts';
 import { FEED_LIMITS } from './limits.ts';
 import { newEvents } from './new-events.ts';
+import { oneLedger } from './one-ledger.ts';
 
 /**
- * How far a consumer has come, kept by the consumer in the same transaction as what it makes of the events. Both answer
+ * How far a consumer has come, kept by the consumer in the same transaction as what it makes of the events. All answer
  * null where nothing is kept yet.
  */
 export interface FeedPositions {
   nextOffset(partition: number): bigint | null | Promise<bigint | null>;
   lastRevision(stream: StreamName): Revision | null | Promise<Revision | null>;
+  /** Of which ledger, in which generation, what is kept is. */
+  ledger?(): LedgerIdentity | null | Promise<LedgerIdentity | null>;
 }
 
 export interface ConsumedBatch {
@@ -25,6 +29,8 @@ export interface ConsumedBatch {
   readonly nextOffset: bigint;
   /** To be kept as the streams' last revisions. */
   readonly revisions: ReadonlyMap<StreamName, Revision>;
+  /** To be kept as the ledger that it is all of; null where no message has said it yet. */
+  readonly ledger: LedgerIdentity | null;
 }
 
 export interface ConsumeFeedOptions {
@@ -43,14 +49,21 @@ export interface ConsumeFeedOptions {
   readonly onEvents: (batch: ConsumedBatch) => void | Promise<void>;
   /** Kafka is lost from sight; the reading resumes by itself. */
   readonly onDropped?: (error: Error) => void;
-  /** Called at most once: `onEvents` has thrown, a stream has a gap (FeedGapError), a message is none of the feed's. */
+  /**
+   * Called at most once: `onEvents` has thrown, a stream has a gap (FeedGapError), a message is of another ledger or
+   * another generation of it (OtherLedgerError), or none of the feed's.
+   */
   readonly onStopped?: (error: Error) => void;
   readonly logger?: Logger;
 }
 
-/** Reads the feed as a member of a group: duplicates are dropped by stream and revision, a gap stops it. */
+/**
+ * Reads the feed as a member of a group: duplicates are dropped by stream and revision, a gap stops it, and so does a
+ * message of another ledger than those before it.
+ */
 export function consumeFeed(options: ConsumeFeedOptions): Subscription {
   const client = kafkaClient(options);
+  const seen: SeenLedger = { ledger: null };
   return new FeedReading({
     open: async (signal) => {
       const progress = options.positions === 'group' ? new RememberedRevisions() : new KeptPositions(options.positions);
@@ -60,7 +73,7 @@ export function consumeFeed(options: ConsumeFeedOptions): Subscription {
         groupId: options.groupId,
         sessionMs: options.sessionMs ?? FEED_LIMITS.sessionMs,
         onJoined: () => progress.forget(),
-        onBatch: (batch) => take(batch, progress, options),
+        onBatch: (batch) => take(batch, { ...options, progress, seen }),
       });
       try {
         await session.start(signal);
@@ -81,16 +94,30 @@ interface Progress {
   /** The offset to read the partition from instead; null where the batch is the right one. */
   elsewhere(batch: FeedBatch): Promise<bigint | null>;
   lastRevisions(streams: ReadonlySet<StreamName>): Promise<(stream: StreamName) => Revision | null>;
+  /** Null where nothing of it is kept. */
+  ledger(): Promise<LedgerIdentity | null>;
   taken(batch: FeedBatch, revisions: ReadonlyMap<StreamName, Revision>): Promise<void>;
 }
 
-async function take(batch: FeedBatch, progress: Progress, { onEvents }: ConsumeFeedOptions): Promise<void> {
+/** Of this process; across sessions, and whoever keeps the positions. */
+interface SeenLedger {
+  ledger: LedgerIdentity | null;
+}
+
+interface Taking extends Pick<ConsumeFeedOptions, 'onEvents'> {
+  readonly progress: Progress;
+  readonly seen: SeenLedger;
+}
+
+async function take(batch: FeedBatch, { progress, seen, onEvents }: Taking): Promise<void> {
   const offset = await progress.elsewhere(batch);
   if (offset !== null) return batch.seek(offset);
+  const ledger = oneLedger(batch.events, (await progress.ledger()) ?? seen.ledger);
   const lastRevision = await progress.lastRevisions(new Set(batch.events.map(({ stream }) => stream)));
   const { events, revisions } = newEvents(batch.events, lastRevision);
   const { partition, nextOffset } = batch;
-  await onEvents({ partition, events, nextOffset, revisions });
+  await onEvents({ partition, events, nextOffset, revisions, ledger });
+  seen.ledger = ledger;
   await progress.taken(batch, revisions);
 }
 
@@ -120,6 +147,10 @@ class KeptPositions implements Progress {
     return (stream) => known.get(stream) ?? NO_STREAM;
   }
 
+  async ledger(): Promise<LedgerIdentity | null> {
+    return (await this.#positions.ledger?.()) ?? null;
+  }
+
   async taken(): Promise<void> {
     // The consumer has kept it.
   }
@@ -139,6 +170,10 @@ class RememberedRevisions implements Progress {
 
   async lastRevisions(): Promise<(stream: StreamName) => Revision | null> {
     return (stream) => this.#last.get(stream) ?? null;
+  }
+
+  async ledger(): Promise<LedgerIdentity | null> {
+    return null;
   }
 
   async taken(batch: FeedBatch, revisions: ReadonlyMap<StreamName, Revision>): Promise<void> {

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { FeedEvent } from '../../contracts/feed-message.ts';
 import { accountOfStream, type Revision, revision, type StreamName } from '../../contracts/ids.ts';
+import { identityOfText, identityText, type LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { type ConsumedBatch, consumeFeed } from './consume-feed.ts';
 
 /**
@@ -11,7 +12,8 @@ import { type ConsumedBatch, consumeFeed } from './consume-feed.ts';
  *
  *   node ledger/feed/example.ts --brokers localhost:9092 --topic ledger --file debits.db
  *
- * On SIGTERM it prints the totals. The offsets and revisions stand in the same transaction as the totals.
+ * On SIGTERM it prints the totals. The offsets (of each topic by itself: a new one has its own), the revisions and the
+ * ledger stand in the same transaction as the totals.
  */
 const { values } = parseArgs({
   options: {
@@ -26,15 +28,20 @@ const database = new DatabaseSync(values.file);
 database.exec(`
   PRAGMA journal_mode = WAL;
   CREATE TABLE IF NOT EXISTS total (account TEXT PRIMARY KEY, debits INTEGER, micro_usd INTEGER) STRICT;
-  CREATE TABLE IF NOT EXISTS next_offset (partition INTEGER PRIMARY KEY, value TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS offset_of_topic (
+    topic TEXT, partition INTEGER, value TEXT, PRIMARY KEY (topic, partition)
+  ) STRICT;
   CREATE TABLE IF NOT EXISTS last_revision (stream TEXT PRIMARY KEY, value INTEGER) STRICT;
+  CREATE TABLE IF NOT EXISTS of_ledger (one INTEGER PRIMARY KEY CHECK (one = 1), value TEXT NOT NULL) STRICT;
 `);
 const addDebit = database.prepare(`
   INSERT INTO total VALUES (?, 1, ?)
   ON CONFLICT DO UPDATE SET debits = debits + 1, micro_usd = micro_usd + excluded.micro_usd`);
-const keepOffset = database.prepare('INSERT OR REPLACE INTO next_offset VALUES (?, ?)');
+const keepOffset = database.prepare('INSERT OR REPLACE INTO offset_of_topic VALUES (?, ?, ?)');
 const keepRevision = database.prepare('INSERT OR REPLACE INTO last_revision VALUES (?, ?)');
-const offsetOf = database.prepare('SELECT value FROM next_offset WHERE partition = ?');
+const keepLedger = database.prepare('INSERT OR REPLACE INTO of_ledger VALUES (1, ?)');
+const offsetOf = database.prepare('SELECT value FROM offset_of_topic WHERE topic = ? AND partition = ?');
+const ledgerOf = database.prepare('SELECT value FROM of_ledger');
 const revisionOf = database.prepare('SELECT value FROM last_revision WHERE stream = ?');
 
 const reading = consumeFeed({
@@ -43,12 +50,16 @@ const reading = consumeFeed({
   groupId: values.group,
   positions: {
     nextOffset(partition: number): bigint | null {
-      const row = offsetOf.get(partition);
+      const row = offsetOf.get(values.topic, partition);
       return row === undefined ? null : BigInt(String(row.value));
     },
     lastRevision(stream: StreamName): Revision | null {
       const row = revisionOf.get(stream);
       return row === undefined ? null : revision(Number(row.value));
+    },
+    ledger(): LedgerIdentity | null {
+      const row = ledgerOf.get();
+      return row === undefined ? null : identityOfText(String(row.value));
     },
   },
   onEvents: keepBatch,
@@ -67,12 +78,13 @@ process.once('SIGTERM', async () => {
   database.close();
 });
 
-function keepBatch({ partition, events, nextOffset, revisions }: ConsumedBatch): void {
+function keepBatch({ partition, events, nextOffset, revisions, ledger }: ConsumedBatch): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     for (const event of events) addDebitOf(event);
     for (const [stream, last] of revisions) keepRevision.run(stream, last);
-    keepOffset.run(partition, nextOffset.toString());
+    keepOffset.run(values.topic, partition, nextOffset.toString());
+    if (ledger !== null) keepLedger.run(identityText(ledger));
     database.exec('COMMIT');
   } catch (error) {
     database.exec('ROLLBACK');

@@ -1,4 +1,6 @@
 import { createRequire } from 'node:module';
+import type { Kafka } from 'kafkajs';
+import type { ReceivedMessage } from '../../contracts/feed-message.ts';
 
 /** What is changed in kafkajs 2.2.4 itself, from outside. Nothing else of ours knows its private parts. */
 export function mendKafkajs(): void {
@@ -53,4 +55,53 @@ function tellWhyNoBrokerDid({ prototype }: { readonly prototype: BrokerPool }): 
     if (result === null && failure !== null) throw failure;
     return result;
   };
+}
+
+/** What the driver's own consumer reads with, below its groups. */
+export interface Cluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  /** The leader's number → its partitions. */
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, number[]>>;
+  findBroker(broker: { readonly nodeId: string }): Promise<FetchingBroker>;
+}
+
+export interface FetchingBroker {
+  fetch(request: FetchRequest): Promise<{ readonly responses: readonly FetchedTopic[] }>;
+}
+
+export interface FetchRequest {
+  /** -1: this is no replica. */
+  readonly replicaId: -1;
+  readonly isolationLevel: 0 | 1;
+  readonly maxWaitTime: number;
+  readonly minBytes: number;
+  readonly maxBytes: number;
+  readonly topics: readonly {
+    readonly topic: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly fetchOffset: string;
+      readonly maxBytes: number;
+    }[];
+  }[];
+}
+
+export interface FetchedTopic {
+  readonly partitions: readonly { readonly partition: number; readonly messages: readonly FetchedMessage[] }[];
+}
+
+/** May stand before the offset that was asked for: a batch comes whole. */
+export type FetchedMessage = ReceivedMessage & { readonly offset: string; readonly isControlRecord?: boolean };
+
+/** A connection that can fetch without joining a group, for which a relay would need rights and seconds. */
+export function clusterOf(kafka: Kafka): Cluster {
+  const symbols = Object.getOwnPropertySymbols(kafka);
+  const create = symbols.find(({ description }) => description === 'private:Kafka:createCluster');
+  if (create === undefined) throw new TypeError('this kafkajs is another version');
+  const createCluster = (kafka as unknown as Record<symbol, (options: object) => Cluster>)[create];
+  if (createCluster === undefined) throw new TypeError('this kafkajs is another version');
+  return createCluster({ allowAutoTopicCreation: false });
 }

@@ -37,6 +37,13 @@ export const FEED_LIMITS = Object.freeze({
   heartbeatPart: 10,
   partitionBytes: 1_000_000,
   fetchBytes: 10_000_000,
+  /**
+   * Of each partition the last messages that are looked at: a relay that was killed sends again what it had sent since its
+   * checkpoint, about a second's, and what was written last may be such.
+   */
+  tailMessages: 1_000,
+  /** Fetches that bring them: a message or a batch at the least each, of each partition. */
+  tailRoundsMax: 2_000,
 
   /** Streams whose last revision a consumer remembers that keeps none of its own. */
   streamsMax: 100_000,

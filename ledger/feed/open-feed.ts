@@ -3,16 +3,19 @@ import type { Logger } from 'pino';
 import type { Subscription } from '../../contracts/event-log.ts';
 import type { FeedEvent } from '../../contracts/feed-message.ts';
 import { FeedReading } from './feed-reading.ts';
-import { type FeedBatch, FeedSession } from './feed-session.ts';
+import { type FeedBatch, FeedSession, HandlingError } from './feed-session.ts';
 import { type FeedKafka, type KafkaClient, kafkaClient } from './kafka-client.ts';
 import { FEED_LIMITS } from './limits.ts';
-import { type PartitionOffsets, topicOffsets } from './topic-offsets.ts';
+import { lookAtTopic, type TopicLook } from './topic-look.ts';
+import type { PartitionOffsets } from './topic-offsets.ts';
 
 export interface OpenFeedOptions {
   readonly kafka: FeedKafka;
   readonly clientId: string;
   /** Partition → offset of the first message to read; what is not named is read from its beginning. */
   readonly from: ReadonlyMap<number, bigint> | 'beginning';
+  /** Each time that the topic comes into sight, before anything of it is handed over; awaited. When it throws the reading stops. */
+  readonly onSeen?: (look: TopicLook) => Promise<void>;
   /**
    * One call at a time over all partitions, awaited. Events come as they stand there: in order within a partition, some
    * of them more than once. When it throws the reading stops: nothing is skipped.
@@ -53,7 +56,9 @@ interface Opening {
 
 async function openSession({ client, next, options, signal }: Opening): Promise<FeedSession> {
   const { topic } = options.kafka;
-  const held = await topicOffsets(client, topic, signal);
+  const look = await lookAtTopic(client, topic, signal);
+  await seen(look, options, signal);
+  const held = look.partitions;
   startWithin(next, held);
   let isJoined = false;
   let isCaughtUp = false;
@@ -85,6 +90,23 @@ async function openSession({ client, next, options, signal }: Opening): Promise<
   isJoined = true;
   tellCaughtUp();
   return session;
+}
+
+/** @throws HandlingError; Error when the signal is aborted before */
+async function seen(look: TopicLook, { onSeen }: OpenFeedOptions, signal: AbortSignal): Promise<void> {
+  if (onSeen === undefined) return;
+  const closed = Promise.withResolvers<never>();
+  const close = (): void => closed.reject(new Error('closed'));
+  signal.addEventListener('abort', close);
+  if (signal.aborted) close();
+  const handled = onSeen(look).catch((error: unknown) => {
+    throw new HandlingError(error);
+  });
+  try {
+    await Promise.race([handled, closed.promise]);
+  } finally {
+    signal.removeEventListener('abort', close);
+  }
 }
 
 function startWithin(next: Map<number, bigint>, held: ReadonlyMap<number, PartitionOffsets>): void {

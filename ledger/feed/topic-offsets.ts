@@ -1,6 +1,4 @@
-import { closeWithin } from './close-within.ts';
-import type { KafkaClient } from './kafka-client.ts';
-import { FEED_LIMITS } from './limits.ts';
+import type { Admin } from 'kafkajs';
 
 export interface PartitionOffsets {
   /** Of the first message that is kept. */
@@ -9,24 +7,12 @@ export interface PartitionOffsets {
   readonly high: bigint;
 }
 
-/** What a topic holds, by partition. @throws Error where there is no such topic yet, no answer, or the signal is aborted */
-export async function topicOffsets(
-  client: KafkaClient,
-  topic: string,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<number, PartitionOffsets>> {
-  const admin = client.admin({ retry: { retries: 0 } });
-  const cut = (): void => client.cut();
-  signal.addEventListener('abort', cut);
-  try {
-    await admin.connect();
-    // Asking for a topic that is not there makes some brokers create one, with a partition count of their own.
-    if (!(await admin.listTopics()).includes(topic))
-      throw new Error(`there is no topic ${topic} yet, or none that this client may see`);
-    const offsets = await admin.fetchTopicOffsets(topic);
-    return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]));
-  } finally {
-    signal.removeEventListener('abort', cut);
-    await closeWithin(FEED_LIMITS.closeMs, () => admin.disconnect());
-  }
+/** Of a topic that is there, by partition. */
+export async function offsetsOf(admin: Admin, topic: string): Promise<ReadonlyMap<number, PartitionOffsets>> {
+  const offsets = await admin.fetchTopicOffsets(topic);
+  return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]));
 }
+
+/** Whether nothing was ever written. */
+export const isEmptyTopic = (partitions: ReadonlyMap<number, PartitionOffsets>): boolean =>
+  [...partitions.values()].every(({ high }) => high === 0n);

@@ -2,9 +2,10 @@ import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { LedgerEvent } from '../../contracts/events.ts';
 import { LEDGER_STREAM, type LedgerId } from '../../contracts/ids.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import type { LostEvents } from './find-lost.ts';
 import { newLedgerId } from './identify-ledger.ts';
-import type { LedgerIdentity, LedgerState } from './ledger-state.ts';
+import type { LedgerState } from './ledger-state.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
 import type { UnsettleableRequest } from './unsettleable.ts';
 

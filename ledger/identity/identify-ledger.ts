@@ -3,7 +3,8 @@ import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import { type EventLog, EventLogError, isLogAway } from '../../contracts/event-log.ts';
 import type { LedgerEvent } from '../../contracts/events.ts';
 import { LEDGER_STREAM, type LedgerId, ledgerId, NO_STREAM, uuidV7 } from '../../contracts/ids.ts';
-import { type LedgerIdentity, readLedgerState } from './ledger-state.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { readLedgerState } from './ledger-state.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
 
 export const newLedgerId = (nowMs: number): LedgerId =>

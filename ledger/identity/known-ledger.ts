@@ -1,5 +1,5 @@
 import type { EventId, StreamName } from '../../contracts/ids.ts';
-import type { LedgerIdentity } from './ledger-state.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 
 /** One event that must be in the ledger, because it was seen there. */
 export interface KnownEvent {

@@ -1,5 +1,5 @@
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import type { LostEvents, LostRange } from './find-lost.ts';
-import type { LedgerIdentity } from './ledger-state.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
 
 /** A ledger that must not be served from: it is another, or lacks what is known of it. The message is all an operator needs. */

@@ -1,13 +1,7 @@
 import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { LEDGER_STREAM, type LedgerId, NO_STREAM, type Revision } from '../../contracts/ids.ts';
-
-/** Which ledger, and how often a loss of it was accepted. */
-export interface LedgerIdentity {
-  readonly ledgerId: LedgerId;
-  /** 1 from its birth to its first accepted loss. */
-  readonly generation: number;
-}
+import { LEDGER_STREAM, NO_STREAM, type Revision } from '../../contracts/ids.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 
 /** What the stream `ledger` folds to. */
 export interface LedgerState {

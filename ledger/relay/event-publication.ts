@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import type { Logger } from 'pino';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type FeedMessage, feedMessage } from '../../contracts/feed-message.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { BackOff } from '../feed/back-off.ts';
 import { pauseMsMaxAfter } from '../feed/kafka-fault.ts';
 import { PublishError, type Publisher, type TopicState } from './publisher.ts';
@@ -13,6 +15,8 @@ export interface PublicationOptions {
   readonly claim: RelayClaim;
   /** The CloudEvents source. */
   readonly source: string;
+  /** Whose events they are, once the topic has proved to be that ledger's. */
+  readonly ledgerOf: (state: TopicState) => Promise<LedgerIdentity>;
   readonly metrics: RelayMetrics;
   readonly logger: Logger;
   /** How long Kafka may be away. */
@@ -50,6 +54,7 @@ export class EventPublication {
   /** Resolves when the relay is told to stop: a connection is not waited for then, as a send is. */
   readonly #stopped: Promise<null>;
   #isConnected = false;
+  #ledger: LedgerIdentity | null = null;
   /** When the first of the tries since the last success has failed; null where the last one did not. */
   #awaySinceMs: number | null = null;
   #hasPublished = false;
@@ -63,7 +68,12 @@ export class EventPublication {
     });
   }
 
-  /** Null when told to stop before Kafka answered. @throws PublishError `mismatch` */
+  /** Whose events are published; null before the first connection. */
+  get ledger(): LedgerIdentity | null {
+    return this.#ledger;
+  }
+
+  /** Null when told to stop before Kafka answered. @throws PublishError `mismatch`, what `ledgerOf` throws */
   async connect(): Promise<TopicState | null> {
     const state = await this.#connect();
     if (state !== null) this.#isBack();
@@ -71,15 +81,17 @@ export class EventPublication {
   }
 
   async #connect(): Promise<TopicState | null> {
-    const { publisher, signal, metrics } = this.#options;
+    const { publisher, signal, metrics, ledgerOf } = this.#options;
     while (!signal.aborted) {
       try {
         const state = await Promise.race([publisher.connect(), this.#stopped]);
         if (state === null) return null;
+        this.#ledger = await ledgerOf(state);
         this.#isConnected = true;
         metrics.isKafkaUp = true;
         return state;
       } catch (error) {
+        if (signal.aborted) return null;
         await this.#isAway(error);
       }
     }
@@ -133,7 +145,9 @@ export class EventPublication {
     try {
       // What this program cannot read it cannot vouch for, although it would send the same bytes.
       decodeEvent(event);
-      return feedMessage(event, { source: this.#options.source, relayEpoch: this.#options.claim.epoch });
+      assert(this.#ledger !== null, 'whose the topic is, is known before anything is published');
+      const { source, claim } = this.#options;
+      return feedMessage(event, { source, relayEpoch: claim.epoch, ledger: this.#ledger });
     } catch (cause) {
       return new UnpublishableEventError(event, cause instanceof Error ? cause : new Error(String(cause)));
     }

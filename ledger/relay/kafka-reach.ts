@@ -1,9 +1,10 @@
 import { BackOff } from '../feed/back-off.ts';
 import { RELAY_LIMITS } from './limits.ts';
+import { type OwnTopicOptions, refuseOther } from './own-topic.ts';
 import { PublishError } from './publisher.ts';
 import type { RelayOptions } from './relay.ts';
 
-export type ReachOptions = Pick<RelayOptions, 'publisher' | 'logger' | 'metrics' | 'signal'>;
+export type ReachOptions = OwnTopicOptions & Pick<RelayOptions, 'publisher' | 'metrics'>;
 
 /** Whether a relay that is not active reaches Kafka: one that does not claims nothing. */
 export class KafkaReach {
@@ -24,7 +25,7 @@ export class KafkaReach {
 
   /**
    * Answered from the last try where that was good: what has come since is found out under a claim.
-   * @throws PublishError `mismatch`
+   * @throws as `try`
    */
   async isThere(): Promise<boolean> {
     if (this.#isThere) return true;
@@ -33,26 +34,31 @@ export class KafkaReach {
     return this.#isThere;
   }
 
-  /** Also tells a relay that is going to stand by that the topic is not the configuration's. @throws PublishError `mismatch` */
+  /**
+   * Also tells a relay that is going to stand by that the topic is not the configuration's, or not this ledger's.
+   * @throws PublishError `mismatch`, LedgerLostError
+   */
   async try(): Promise<void> {
     const { publisher, logger, metrics, signal } = this.#options;
     const stop = (): void => void publisher.close();
     signal.addEventListener('abort', stop);
     try {
-      await publisher.connect();
+      const state = await publisher.connect();
+      if (signal.aborted) return;
+      await refuseOther(state, this.#options);
       if (this.#hasFailed) logger.info('Kafka answers again');
       this.#isThere = true;
       this.#hasFailed = false;
       this.#backOff.reset();
     } catch (error) {
+      if (signal.aborted) return;
       if (!(error instanceof PublishError) || error.kind === 'mismatch') throw error;
       this.isLost();
-      if (!signal.aborted)
-        logger.warn({ reason: error.message }, 'Kafka does not answer; nothing is claimed before it does');
+      logger.warn({ reason: error.message }, 'Kafka does not answer; nothing is claimed before it does');
     } finally {
       signal.removeEventListener('abort', stop);
+      metrics.isKafkaUp = this.#isThere;
+      await publisher.close();
     }
-    metrics.isKafkaUp = this.#isThere;
-    await publisher.close();
   }
 }

@@ -1,4 +1,5 @@
 import type { FeedMessage } from '../../contracts/feed-message.ts';
+import type { TopicTail } from '../feed/topic-tail.ts';
 
 /** Where the relay publishes to. One adapter: kafkajs. */
 export interface Publisher {
@@ -20,6 +21,7 @@ export interface Publisher {
 export interface TopicState {
   /** Nothing was ever written to it. */
   readonly isEmpty: boolean;
+  readonly tail: TopicTail;
 }
 
 /**

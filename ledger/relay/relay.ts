@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import type { Logger } from 'pino';
 import type { EventLog, RecordedEvent, Subscription } from '../../contracts/event-log.ts';
 import type { Position } from '../../contracts/ids.ts';
+import type { LedgerPlace } from '../identity/refuse-other-topic.ts';
 import { batches } from './batches.ts';
 import { EventPublication, KafkaAwayError } from './event-publication.ts';
 import { KafkaReach } from './kafka-reach.ts';
 import { LagWatch } from './lag-watch.ts';
+import { withinGeneration } from './later-generation.ts';
 import { RELAY_LIMITS } from './limits.ts';
+import { ledgerOfTopic } from './own-topic.ts';
 import { isPublished } from './published.ts';
 import type { Publisher } from './publisher.ts';
 import { type RelayClaim, RelayFencedError } from './relay-claim.ts';
@@ -24,6 +27,8 @@ export interface RelayOptions {
   readonly metrics: RelayMetrics;
   readonly logger: Logger;
   readonly clock: () => number;
+  /** The ledger as an operator knows it. */
+  readonly place: LedgerPlace;
   /** Aborted: the send under way is finished, the checkpoint written, the claim released. */
   readonly signal: AbortSignal;
   /** What the relay is about to reject with, before it has closed what it has open. */
@@ -34,7 +39,7 @@ export interface RelayOptions {
  * The relay: stands by until the feed is free, then publishes the log from the checkpoint on, in order, until it is told
  * to stop. Where it does not reach Kafka for half the length of a claim it gives that back, and stands by again until it
  * reaches Kafka. Rejects with what stopped it otherwise: RelayFencedError, UnpublishableEventError, PublishError `mismatch`,
- * an EventLogError that no retry mends.
+ * LedgerLostError where the topic is not this ledger's, an EventLogError that no retry mends.
  */
 export async function runRelay(options: RelayOptions): Promise<void> {
   const { log, publisher, logger, metrics, signal } = options;
@@ -117,6 +122,7 @@ class ActiveRelay {
       claim,
       awayMsMax: options.claimMs / RELAY_LIMITS.awayPart,
       source: `/model-gateway/${options.feed}`,
+      ledgerOf: (state) => ledgerOfTopic(state, options),
     });
   }
 
@@ -174,7 +180,10 @@ class ActiveRelay {
     assert(!this.#isSending, 'one send at a time');
     this.#isSending = true;
     try {
-      const mine = events.filter(isPublished);
+      const { ledger } = this.#publication;
+      assert(ledger !== null, 'nothing is read before the topic has proved to be the ledger’s');
+      const within = withinGeneration(events, ledger);
+      const mine = within.events.filter(isPublished);
       for (const batch of batches(mine)) {
         this.#lag.waiting(batch[0] ?? null);
         if (!(await this.#publication.publish(batch))) return;
@@ -182,8 +191,9 @@ class ActiveRelay {
         this.#isCheckpointDue = true;
       }
       if (this.#options.signal.aborted) return;
-      this.#acknowledge(events.at(-1)?.position ?? null);
+      this.#acknowledge(within.events.at(-1)?.position ?? null);
       this.#lag.waiting(null);
+      if (within.end !== null) throw within.end;
     } finally {
       this.#isSending = false;
     }

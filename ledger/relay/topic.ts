@@ -1,8 +1,11 @@
-import type { Admin, Kafka } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
 import { closeWithin } from '../feed/close-within.ts';
+import type { KafkaClient } from '../feed/kafka-client.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
+import { isEmptyTopic, offsetsOf } from '../feed/topic-offsets.ts';
+import { readTail } from '../feed/topic-tail.ts';
 import { whileItPasses } from '../feed/while-it-passes.ts';
 import { PublishError, type TopicState } from './publisher.ts';
 import { refuseCompaction } from './topic-settings.ts';
@@ -14,16 +17,16 @@ import { refuseCompaction } from './topic-settings.ts';
  * @throws PublishError `mismatch` when it has another number of partitions, or is compacted; whatever the driver throws
  */
 export async function ensureTopic(
-  kafka: Kafka,
+  client: KafkaClient,
   { topic, partitions, replicationFactor }: KafkaConfiguration,
   logger?: Logger,
 ): Promise<TopicState> {
-  const admin = kafka.admin({ retry: { retries: 0 } });
+  const admin = client.admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
     if ((await admin.listTopics()).includes(topic)) {
       await refuseCompaction(admin, topic, logger);
-      return await stateOf(admin, topic, partitions);
+      return await stateOf(client, admin, { topic, partitions });
     }
     await admin.createTopics({
       timeout: FEED_LIMITS.requestMs,
@@ -42,16 +45,20 @@ export async function ensureTopic(
       ],
     });
     // What was just made is not known to every broker yet.
-    return await whileItPasses(() => stateOf(admin, topic, partitions));
+    return await whileItPasses(() => stateOf(client, admin, { topic, partitions }));
   } finally {
     await closeWithin(FEED_LIMITS.closeMs, () => admin.disconnect());
   }
 }
 
-async function stateOf(admin: Admin, topic: string, partitions: number): Promise<TopicState> {
-  const offsets = await admin.fetchTopicOffsets(topic);
-  if (offsets.length !== partitions) throw mismatch(topic, offsets.length, partitions);
-  return { isEmpty: offsets.every(({ high }) => BigInt(high) === 0n) };
+async function stateOf(
+  client: KafkaClient,
+  admin: Admin,
+  { topic, partitions }: Pick<KafkaConfiguration, 'topic' | 'partitions'>,
+): Promise<TopicState> {
+  const found = await offsetsOf(admin, topic);
+  if (found.size !== partitions) throw mismatch(topic, found.size, partitions);
+  return { isEmpty: isEmptyTopic(found), tail: await readTail(client, topic, found) };
 }
 
 export const mismatch = (topic: string, found: number, configured: number): PublishError =>

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { onOneLine } from '../../contracts/printable.ts';
 import { reasonArgument } from '../../ledger/commands/command-arguments.ts';
 import {
@@ -15,9 +16,10 @@ import {
 } from '../../ledger/commands/command-context.ts';
 import { show } from '../../ledger/commands/show.ts';
 import { acceptLoss, nextGeneration } from '../../ledger/identity/accept-loss.ts';
+import { compareLedger, type LedgerComparison } from '../../ledger/identity/compare-ledger.ts';
 import { describeLost } from '../../ledger/identity/ledger-lost.ts';
 import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
-import type { LedgerIdentity, LedgerState } from '../../ledger/identity/ledger-state.ts';
+import type { LedgerState } from '../../ledger/identity/ledger-state.ts';
 import { findUnsettleable, type UnsettleableRequest } from '../../ledger/identity/unsettleable.ts';
 import { LOCK_FILE } from '../../ledger/journal/folder-lock.ts';
 import { type OpenedJournal, openJournal } from '../../ledger/journal/journal.ts';
@@ -29,7 +31,7 @@ import { type CarriedOver, carryOver } from '../carry-over.ts';
 import { describeToDoAgain } from '../describe-to-do-again.ts';
 import { readKeptRefusals } from '../kept-refusals.ts';
 import { VIEWS_FILE } from '../known-views.ts';
-import { compareLedger, type LedgerComparison, readFolder } from '../prove-ledger.ts';
+import { readFolder } from '../read-folder.ts';
 import { findSettling } from '../settles-by-itself.ts';
 import { toDoAgainFile, writeToDoAgain } from '../to-do-again-file.ts';
 

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { CommandError, EXIT, type ProvenLedger } from '../../ledger/commands/command-context.ts';
+import { compareLedger } from '../../ledger/identity/compare-ledger.ts';
 import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
 import { readBesideGateway } from '../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { VIEWS_FILE } from '../known-views.ts';
-import { compareLedger, type FolderKnowledge, readFolder } from '../prove-ledger.ts';
+import { type FolderKnowledge, readFolder } from '../read-folder.ts';
 
 /**
  * Whether a command may write into the ledger: compared with all that the data folder knows, as a gateway does at its

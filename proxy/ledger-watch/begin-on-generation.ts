@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { EventLog } from '../../contracts/event-log.ts';
-import type { LedgerIdentity } from '../../ledger/identity/ledger-state.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { findUnsettleable } from '../../ledger/identity/unsettleable.ts';
 import type { Journal } from '../../ledger/journal/journal.ts';
 import { carryOver } from '../../projections/carry-over.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { type FolderNote, renewNote, writeNote } from '../../ledger/identity/folder-note.ts';
-import type { LedgerIdentity } from '../../ledger/identity/ledger-state.ts';
 import { logCheckpointSchema } from '../../projections/log-view-feed.ts';
 import type { Projections } from '../../projections/projections.ts';
 import type { LeftRequests } from './left-requests.ts';

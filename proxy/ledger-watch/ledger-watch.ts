@@ -3,22 +3,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import type { LedgerEvent } from '../../contracts/events.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { compareLedger, type LedgerComparison } from '../../ledger/identity/compare-ledger.ts';
 import { knowledgeOfNote } from '../../ledger/identity/folder-note.ts';
 import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import type { LedgerKnowledge } from '../../ledger/identity/known-ledger.ts';
 import { LedgerLostError, laterGeneration } from '../../ledger/identity/ledger-lost.ts';
-import type { LedgerIdentity } from '../../ledger/identity/ledger-state.ts';
 import type { Journal, RecoveredRequest } from '../../ledger/journal/journal.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
 import type { Projections } from '../../projections/projections.ts';
-import {
-  compareLedger,
-  type FolderKnowledge,
-  type LedgerComparison,
-  readFolder,
-} from '../../projections/prove-ledger.ts';
+import { type FolderKnowledge, readFolder } from '../../projections/read-folder.ts';
 import { beginOnGeneration } from './begin-on-generation.ts';
 import { KeptNote } from './kept-note.ts';
 import { LeftRequests } from './left-requests.ts';

@@ -2,7 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type FeedHeader, FeedMessageError, feedMessage, readFeedMessage } from '../../contracts/feed-message.ts';
-import { accountId, accountStream, eventId, position, revision, type StreamName } from '../../contracts/ids.ts';
+import {
+  accountId,
+  accountStream,
+  eventId,
+  ledgerId,
+  position,
+  revision,
+  type StreamName,
+} from '../../contracts/ids.ts';
 
 const event: RecordedEvent = {
   stream: accountStream(accountId('acct_1')),
@@ -18,7 +26,8 @@ const event: RecordedEvent = {
     recordedAt: '2026-11-21T10:00:00.123Z',
   }),
 };
-const origin = { source: '/model-gateway/ledger', relayEpoch: 3 };
+const ledger = { ledgerId: ledgerId(`ledger_${'0189'.repeat(8)}`), generation: 2 };
+const origin = { source: '/model-gateway/ledger', relayEpoch: 3, ledger };
 
 describe('a message of the feed', () => {
   it('is a CloudEvent in binary mode, keyed by the account, its value the data byte for byte', () => {
@@ -39,6 +48,7 @@ describe('a message of the feed', () => {
         ce_schemaversion: '1',
         ce_relayepoch: '3',
         ce_eventmetadata: event.metadata,
+        ce_ledger: `ledger_${'0189'.repeat(8)}/2`,
       },
     });
   });
@@ -82,10 +92,16 @@ describe('a message of the feed', () => {
           value: Buffer.from(value),
           headers: Object.fromEntries(Object.entries(headers).map(([name, header]) => [name, Buffer.from(header)])),
         };
-        expect(readFeedMessage(received)).toEqual({ ...given, relayEpoch });
+        expect(readFeedMessage(received)).toEqual({ ...given, relayEpoch, ledger });
       }),
     );
   });
+});
+
+it('is read without a word of its ledger, where it is from before messages had one', () => {
+  const { key, value, headers } = feedMessage(event, origin);
+  const { ce_ledger: _, ...before } = headers;
+  expect(readFeedMessage({ key, value, headers: before })).toEqual({ ...event, relayEpoch: 3, ledger: null });
 });
 
 describe('a message that is none of the feed’s', () => {
@@ -124,6 +140,10 @@ describe('a message that is none of the feed’s', () => {
     ['ce_revision', '1e3'],
     ['ce_position', '9007199254740993'],
     ['ce_relayepoch', 'first'],
+    ['ce_ledger', 'ledger_1/1'],
+    ['ce_ledger', `ledger_${'0189'.repeat(8)}`],
+    ['ce_ledger', `ledger_${'0189'.repeat(8)}/0`],
+    ['ce_ledger', ''],
   ])('is refused by the name of the header that is wrong: %s %s', (header, wrong) => {
     expect(partOf({ key, value, headers: { ...headers, [header]: wrong } })).toBe(header);
   });

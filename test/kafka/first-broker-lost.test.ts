@@ -62,7 +62,7 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
     await second.says('the active relay');
     const late = read();
     await late.until('nine revisions', (events) => revisionsOf(events) === 9);
-    expect(firstRevisions(late.events)).toEqual(new Map([['account-acct_1', [0, 1, 2, 3, 4, 5, 6, 7, 8]]]));
+    expect(firstRevisions(late.events).get('account-acct_1')).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 
     if (signal === 'SIGSTOP') await cluster.signal(0, 'SIGCONT');
     await ledger.remove();
@@ -70,4 +70,4 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
 });
 
 const revisionsOf = (events: Parameters<typeof firstRevisions>[0]): number =>
-  [...firstRevisions(events).values()].flat().length;
+  firstRevisions(events).get('account-acct_1')?.length ?? 0;

@@ -1,7 +1,8 @@
 import type { Producer } from 'kafkajs';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { type FeedMessage, feedMessage } from '../../contracts/feed-message.ts';
-import { accountId, accountStream, commandId, position, revision } from '../../contracts/ids.ts';
+import { accountId, accountStream, commandId, ledgerId, position, revision } from '../../contracts/ids.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
 
 /** Messages that are written to a topic by hand. */
@@ -34,8 +35,14 @@ export class TopicWriter {
 const byLastDigit = ({ message }: { message: { key?: Buffer | string | null } }): number =>
   Number(String(message.key).slice(-1));
 
-/** An event of an account as a message. */
-export function planMessage(account: string, at: number): FeedMessage {
+/** The ledger of messages that are written by hand. */
+export const WRITTEN_OF: LedgerIdentity = {
+  ledgerId: ledgerId('ledger_019a5b3c00007000800000000000000a'),
+  generation: 1,
+};
+
+/** An event of an account as a message. @param of whose it is; null for one from before messages said it */
+export function planMessage(account: string, at: number, of: LedgerIdentity | null = WRITTEN_OF): FeedMessage {
   const [event] = encodeEvents([{ type: 'PlanChanged', data: { plan: `plan ${at}` } }], {
     commandId: commandId(`01890a5d-ac96-774b-bcce-${at.toString(16).padStart(12, '0')}`),
     actor: 'operator',
@@ -48,5 +55,11 @@ export function planMessage(account: string, at: number): FeedMessage {
     revision: revision(at),
     position: position(1_000 + at),
   };
-  return feedMessage(recorded, { source: '/test', relayEpoch: 1 });
+  const message = feedMessage(recorded, { source: '/test', relayEpoch: 1, ledger: of ?? WRITTEN_OF });
+  return of === null ? withoutLedger(message) : message;
+}
+
+export function withoutLedger({ key, value, headers }: FeedMessage): FeedMessage {
+  const { ce_ledger: _, ...before } = headers;
+  return { key, value, headers: before as FeedMessage['headers'] };
 }

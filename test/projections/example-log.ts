@@ -1,19 +1,24 @@
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { DomainEvent } from '../../contracts/events.ts';
-import { CATALOG_STREAM, commandId, relayStream, type StreamName } from '../../contracts/ids.ts';
+import { CATALOG_STREAM, commandId, LEDGER_STREAM, relayStream, type StreamName } from '../../contracts/ids.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { exampleOf } from '../contracts/example-events.ts';
 import { exampleLives, writeLives } from './example-ledger.ts';
 import { LogWithOutages } from './log-with-outages.ts';
 
 /** The topic whose relay keeps its claims in the log. */
 export const TOPIC = 'ledger';
+/** The ledger's identity. */
+const { ledgerId, generation } = exampleOf('LedgerIdentified').data;
+export const LEDGER: LedgerIdentity = { ledgerId, generation };
 export const LIVES = exampleLives(4);
 const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
 
-/** A ledger with accounts, publications, a seal and a relay's own stream. */
+/** A ledger with its identity, accounts, publications, a seal and a relay's own stream. */
 export function exampleLog(): LogWithOutages {
   const log = new LogWithOutages();
+  writeEvent(log, LEDGER_STREAM, exampleOf('LedgerIdentified'));
   writeClaim(log);
   writeEvent(log, CATALOG_STREAM, exampleOf('CatalogPublished'));
   writeLives(log.inner, LIVES, 0, 9);

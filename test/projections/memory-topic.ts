@@ -1,14 +1,19 @@
 import type { RecordedEvent, Subscription } from '../../contracts/event-log.ts';
+import type { FeedEvent } from '../../contracts/feed-message.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import type { TopicLook } from '../../ledger/feed/topic-look.ts';
 import type { OpenTopic, TopicOptions } from '../../projections/topic-view-feed.ts';
 
 const BATCH_MAX = 5;
+/** Of each partition, the last messages that a look shows. */
+const TAIL = 20;
 
 /**
  * A topic in memory: events in partitions by their stream, read as ledger/feed reads them. Which partition has the word
  * next is drawn by `draw`, so that the order between partitions is another for each reader.
  */
 export class MemoryTopic {
-  readonly partitions: RecordedEvent[][];
+  readonly partitions: FeedEvent[][];
   /** Partitions that nobody gets anything of for now. */
   readonly held = new Set<number>();
   readonly #readings = new Set<MemoryReading>();
@@ -20,9 +25,13 @@ export class MemoryTopic {
     this.#draw = draw;
   }
 
-  /** What a relay sends, in this order; again, where it was killed before its checkpoint. */
-  send(events: readonly RecordedEvent[]): void {
-    for (const event of events) this.partitions[this.partitionOf(event.stream)]?.push(event);
+  /**
+   * What a relay sends, in this order; again, where it was killed before its checkpoint.
+   * @param ledger whose it says that they are; null as relays from before did
+   */
+  send(events: readonly RecordedEvent[], ledger: LedgerIdentity | null = null): void {
+    for (const event of events)
+      this.partitions[this.partitionOf(event.stream)]?.push({ ...event, relayEpoch: 1, ledger });
     for (const reading of this.#readings) reading.wake();
   }
 
@@ -32,6 +41,14 @@ export class MemoryTopic {
     reading.wake();
     return reading;
   };
+
+  look(): TopicLook {
+    const partitions = new Map(this.partitions.map(({ length }, at) => [at, { low: 0n, high: BigInt(length) }]));
+    const events = this.partitions.flatMap((all, partition) =>
+      all.slice(-TAIL).map((event) => ({ ...event, partition })),
+    );
+    return { partitions, tail: { events, strangers: 0 } };
+  }
 
   /** The brokers are lost from sight. */
   async drop(error: Error): Promise<void> {
@@ -63,6 +80,8 @@ class MemoryReading implements Subscription {
   #pumping: Promise<void> | null = null;
   /** Told once after each start and drop, as ledger/feed does. */
   #hasCaughtUp = false;
+  /** Shown once after each start and drop. */
+  #isSeen = false;
   #isPaused = false;
   #isOver = false;
 
@@ -86,6 +105,7 @@ class MemoryReading implements Subscription {
   async drop(error: Error): Promise<void> {
     this.#isPaused = true;
     this.#hasCaughtUp = false;
+    this.#isSeen = false;
     await this.#pumping;
     this.#options.onDropped(error);
   }
@@ -110,6 +130,8 @@ class MemoryReading implements Subscription {
 
   async #pump(): Promise<void> {
     try {
+      if (!this.#isSeen) await this.#options.onSeen(this.#topic.look());
+      this.#isSeen = true;
       for (let waiting = this.#waiting(); waiting.length > 0; waiting = this.#waiting()) {
         await new Promise((resolve) => setImmediate(resolve));
         if (this.#isOver || this.#isPaused) return;

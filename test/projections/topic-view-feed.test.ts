@@ -10,7 +10,7 @@ import { TopicViewFeed } from '../../projections/topic-view-feed.ts';
 import { exampleOf } from '../contracts/example-events.ts';
 import { passing, turns, until } from '../ledger/settlement/turns.ts';
 import { currentAtMsOf, dump, rowsOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
-import { exampleLog, LIVES, published, TOPIC, writeClaim, writeEvent } from './example-log.ts';
+import { exampleLog, LEDGER, LIVES, published, TOPIC, writeClaim, writeEvent } from './example-log.ts';
 import { LogWithOutages } from './log-with-outages.ts';
 import { MemoryTopic } from './memory-topic.ts';
 
@@ -49,7 +49,14 @@ async function start(log: LogWithOutages, path: string, topic: MemoryTopic | nul
   onTestFinished(() => passing(projections.close()).catch(() => undefined));
   return { projections, stopped, told };
 }
-const feedOf = (log: LogWithOutages, topic: MemoryTopic) => new TopicViewFeed({ topic: TOPIC, open: topic.open, log });
+const feedOf = (log: LogWithOutages, topic: MemoryTopic) =>
+  new TopicViewFeed({
+    topic: TOPIC,
+    open: topic.open,
+    log,
+    ledger: Promise.resolve(LEDGER),
+    place: { where: 'ledger.db', looks: 1 },
+  });
 async function followed(log: LogWithOutages, path: string, topic: MemoryTopic | null): Promise<void> {
   const { projections } = await start(log, path, topic);
   await passing(projections.whenCaughtUp());

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { LIMITS } from '../../contracts/limits.ts';
 import { viewFeedOf } from '../../projections/view-feed-of.ts';
 import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import { LEDGER } from './example-log.ts';
 
 const KAFKA = {
   brokers: ['127.0.0.1:1'],
@@ -17,9 +18,12 @@ const of = (source: 'log' | 'kafka', kafka: typeof KAFKA | null) =>
     {
       projections: { source, maxAgeMs: LIMITS.viewsAgeMs },
       kafka: kafka === null ? null : { ...kafka, brokers: [...kafka.brokers] },
+      eventLog: { kind: 'sqlite' },
+      data: '/data',
     },
     new MemoryEventLog(),
     'test',
+    Promise.resolve(LEDGER),
   );
 
 test('the views are fed from where the configuration says, and a checkpoint of one feed is none of another', async () => {

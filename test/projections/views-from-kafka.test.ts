@@ -13,7 +13,7 @@ import { lostBroker, WAYS_TO_BE_LOST } from '../kafka/lost-broker.ts';
 import { newTopicName } from '../kafka/new-topic-name.ts';
 import { startBroker, TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 import { dump, rowsOf, viewsFile, writeTo } from './example-ledger.ts';
-import { exampleLog, LIVES, published } from './example-log.ts';
+import { exampleLog, LEDGER, LIVES, published } from './example-log.ts';
 import type { LogWithOutages } from './log-with-outages.ts';
 
 const broker = await startBroker();
@@ -21,6 +21,7 @@ afterAll(() => broker?.stop());
 
 const [A] = LIVES.keys();
 if (A === undefined) throw new Error('no example lives');
+const PLACE = { eventLog: { kind: 'sqlite' }, data: '/data' } as const;
 const SOURCE = { projections: { source: 'kafka', maxAgeMs: LIMITS.viewsAgeMs } } as const;
 
 /** A topic of its own for each test, as a relay would make and fill it. */
@@ -42,7 +43,7 @@ async function topicOf(events: readonly RecordedEvent[]) {
   onTestFinished(() => producer.disconnect());
   const send = async (some: readonly RecordedEvent[]): Promise<void> => {
     const messages = some.map((event) => {
-      const { key, value, headers } = feedMessage(event, { source: 'urn:test', relayEpoch: 1 });
+      const { key, value, headers } = feedMessage(event, { source: 'urn:test', relayEpoch: 1, ledger: LEDGER });
       return { key, value, headers: { ...headers } };
     });
     await producer.send({ topic: kafka.topic, messages, acks: -1 });
@@ -55,9 +56,12 @@ async function start(log: LogWithOutages, path: string, kafka: KafkaConfiguratio
   const stopped: Error[] = [];
   const told: string[] = [];
   const feed = await viewFeedOf(
-    kafka === null ? { projections: { ...SOURCE.projections, source: 'log' }, kafka } : { ...SOURCE, kafka },
+    kafka === null
+      ? { ...PLACE, projections: { ...SOURCE.projections, source: 'log' }, kafka }
+      : { ...PLACE, ...SOURCE, kafka },
     log,
     'views',
+    Promise.resolve(LEDGER),
   );
   const projections = await Projections.start({
     log,

@@ -1,13 +1,15 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Subscription } from '../../../contracts/event-log.ts';
 import type { Revision, StreamName } from '../../../contracts/ids.ts';
+import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { type ConsumedBatch, consumeFeed, type FeedPositions } from '../../../ledger/feed/consume-feed.ts';
 import { FeedGapError } from '../../../ledger/feed/new-events.ts';
+import { OtherLedgerError } from '../../../ledger/feed/one-ledger.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { lostBroker, WAYS_TO_BE_LOST } from '../../kafka/lost-broker.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
-import { planMessage, TopicWriter } from '../../kafka/topic-writer.ts';
+import { planMessage, TopicWriter, WRITTEN_OF } from '../../kafka/topic-writer.ts';
 
 const broker: Broker | null = await startBroker();
 
@@ -15,6 +17,11 @@ const broker: Broker | null = await startBroker();
 class Kept implements FeedPositions {
   readonly offsets = new Map<number, bigint>();
   readonly revisions = new Map<StreamName, Revision>();
+  of: LedgerIdentity | null = null;
+
+  ledger(): LedgerIdentity | null {
+    return this.of;
+  }
 
   nextOffset(partition: number): bigint | null {
     return this.offsets.get(partition) ?? null;
@@ -24,7 +31,8 @@ class Kept implements FeedPositions {
     return this.revisions.get(stream) ?? null;
   }
 
-  keep({ partition, nextOffset, revisions }: ConsumedBatch): void {
+  keep({ partition, nextOffset, revisions, ledger }: ConsumedBatch): void {
+    this.of = ledger;
     this.offsets.set(partition, nextOffset);
     for (const [stream, revision] of revisions) this.revisions.set(stream, revision);
   }
@@ -113,6 +121,20 @@ describe.skipIf(broker === null)('a consumer of the feed', () => {
     expect(member.stopped?.message).toBe('account-acct_1 has a gap in the feed: revision 2 came where 1 is next');
     expect(member.seen).toEqual(['account-acct_1 0']);
     expect(kept.offsets.get(1)).toBe(1n);
+  });
+
+  it('stops at a message of another ledger than those before it, across restarts, and takes those from before as its own', async () => {
+    await writer.write(planMessage('acct_1', 0, null), planMessage('acct_1', 1), planMessage('acct_1', 2, null));
+    const kept = new Kept();
+    const first = join(kept);
+    await eventually('it reads them', () => kept.offsets.get(1) === 3n);
+    await first.close();
+    expect(kept.of).toEqual(WRITTEN_OF);
+    await writer.write(planMessage('acct_2', 0, { ...WRITTEN_OF, generation: 2 }));
+    const second = join(kept);
+    await eventually('it stops', () => second.stopped !== null);
+    expect(second.stopped).toBeInstanceOf(OtherLedgerError);
+    expect(second.seen).toEqual([]);
   });
 
   it('keeps nothing of a batch whose handler throws, and has it again when it is started again', async () => {

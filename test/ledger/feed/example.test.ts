@@ -14,7 +14,7 @@ import { exampleOf } from '../../contracts/example-events.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
-import { TopicWriter } from '../../kafka/topic-writer.ts';
+import { TopicWriter, WRITTEN_OF } from '../../kafka/topic-writer.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../../../ledger/feed/example.ts', import.meta.url));
 const broker: Broker | null = await startBroker();
@@ -27,7 +27,7 @@ function debitMessage(account: string, at: number): FeedMessage {
   if (event === undefined) throw new TypeError('no event');
   const stream = accountStream(accountId(account));
   const recorded = { ...event, stream, revision: revision(at), position: position(at) };
-  return feedMessage(recorded, { source: '/test', relayEpoch: 1 });
+  return feedMessage(recorded, { source: '/test', relayEpoch: 1, ledger: WRITTEN_OF });
 }
 
 describe.skipIf(broker === null)('the example of a consumer', () => {
@@ -68,7 +68,7 @@ describe.skipIf(broker === null)('the example of a consumer', () => {
 function offsetsIn(file: string): number {
   try {
     const database = new DatabaseSync(file, { readOnly: true });
-    const row = database.prepare('SELECT sum(CAST(value AS INTEGER)) AS sum FROM next_offset').get();
+    const row = database.prepare('SELECT sum(CAST(value AS INTEGER)) AS sum FROM offset_of_topic').get();
     database.close();
     return Number(row?.sum ?? 0);
   } catch {

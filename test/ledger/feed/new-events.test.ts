@@ -13,6 +13,7 @@ const event = (stream: string, at: number): FeedEvent => ({
   data: '{}',
   metadata: '{}',
   relayEpoch: 1,
+  ledger: null,
 });
 const revisionsOf = (events: readonly FeedEvent[]): number[] => events.map(({ revision: at }) => at);
 

@@ -6,8 +6,9 @@ import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { EventLog, ProposedEvent } from '../../../contracts/event-log.ts';
 import { accountId, accountStream, commandId, NO_STREAM, type Revision, uuidV7 } from '../../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 
-/** A ledger in a file of its own, which relays of other processes may read, and accounts that change their plans. */
+/** A ledger with an identity, in a file of its own, which relays of other processes may read, and accounts that change their plans. */
 export class LedgerFile {
   readonly folder: string;
   readonly log: EventLog;
@@ -16,7 +17,11 @@ export class LedgerFile {
 
   static async open(): Promise<LedgerFile> {
     const folder = mkdtempSync(join(tmpdir(), 'relay-'));
-    return new LedgerFile(folder, await openSqliteEventLog({ path: join(folder, 'ledger.db') }));
+    const log = await openSqliteEventLog({ path: join(folder, 'ledger.db') });
+    const nowMs = Date.now();
+    const recording = { commandId: commandId(uuidV7(nowMs, randomBytes(10))), actor: 'gateway' };
+    await identifyLedger(log, nowMs, { ...recording, recordedAt: new Date(nowMs).toISOString() });
+    return new LedgerFile(folder, log);
   }
 
   private constructor(folder: string, log: EventLog) {

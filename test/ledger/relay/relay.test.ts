@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { relayStream } from '../../../contracts/ids.ts';
+import { LEDGER_STREAM, relayStream } from '../../../contracts/ids.ts';
 import { type BrokerPath, startBrokerPath } from '../../kafka/broker-path.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { lostBroker, WAYS_TO_BE_LOST } from '../../kafka/lost-broker.ts';
@@ -55,11 +55,12 @@ describe.skipIf(broker === null)('gateway relay', () => {
     await ledger.append('acct_2', 2);
     const relay = start();
     const topic = read();
-    await topic.until('five events', (events) => events.length === 5);
+    await topic.until('six events', (events) => events.length === 6);
     await ledger.append('acct_1', 2);
-    await topic.until('seven events', (events) => events.length === 7);
+    await topic.until('eight events', (events) => events.length === 8);
     expect(firstRevisions(topic.events)).toEqual(
       new Map([
+        ['ledger', [0]],
         ['account-acct_1', [0, 1, 2, 3, 4]],
         ['account-acct_2', [0, 1]],
       ]),
@@ -67,14 +68,16 @@ describe.skipIf(broker === null)('gateway relay', () => {
     expect(await relay.stop()).toBe(0);
     const log = await Array.fromAsync(ledger.log.readAll());
     const published = log.filter(({ stream }) => stream !== relayStream(site.topic));
-    const byPosition = topic.events.map(({ relayEpoch: _, ...event }) => event).sort((a, b) => a.position - b.position);
+    const byPosition = topic.events
+      .map(({ relayEpoch: _, ledger: __, ...event }) => event)
+      .sort((a, b) => a.position - b.position);
     expect(byPosition).toEqual(published);
   });
 
   it('says nothing on the console but its own log, writes a checkpoint and releases its claim when it stops', async () => {
     await ledger.append('acct_1', 3);
     const relay = start();
-    await eventually('three are published', async () => (await relay.metric('gateway_relay_published_total')) === 3);
+    await eventually('all are published', async () => (await relay.metric('gateway_relay_published_total')) === 4);
     expect(await relay.stop()).toBe(0);
     expect(relay.lines.filter((line) => !line.startsWith('{"level":30'))).toEqual([]);
     const types = await relayEvents();
@@ -85,14 +88,15 @@ describe.skipIf(broker === null)('gateway relay', () => {
   it('goes on from its checkpoint, not from the beginning, when it is started again', async () => {
     await ledger.append('acct_1', 3);
     const first = start();
-    await eventually('three are published', async () => (await first.metric('gateway_relay_published_total')) === 3);
+    await eventually('all are published', async () => (await first.metric('gateway_relay_published_total')) === 4);
     await first.stop();
     await ledger.append('acct_1', 1);
     const second = start();
     const topic = read();
     await topic.until('the fourth event', (events) => events.some(({ revision }) => revision === 3));
     expect(await second.metric('gateway_relay_published_total')).toBe(1);
-    expect(topic.events.map(({ revision, relayEpoch }) => [revision, relayEpoch])).toEqual([
+    const ofAccount = topic.events.filter(({ stream }) => stream !== LEDGER_STREAM);
+    expect(ofAccount.map(({ revision, relayEpoch }) => [revision, relayEpoch])).toEqual([
       [0, 1],
       [1, 1],
       [2, 1],
@@ -134,7 +138,7 @@ describe.skipIf(broker === null)('gateway relay', () => {
   it('is fenced when it wakes up after another has taken over: it sends nothing more and stops', async () => {
     await ledger.append('acct_1', 1);
     const first = start({ claimSeconds: 1 });
-    await eventually('one is published', async () => (await first.metric('gateway_relay_published_total')) === 1);
+    await eventually('all are published', async () => (await first.metric('gateway_relay_published_total')) === 2);
     first.signal('SIGSTOP');
     const second = start({ claimSeconds: 1 });
     await second.says('the active relay');
@@ -144,8 +148,12 @@ describe.skipIf(broker === null)('gateway relay', () => {
     expect(await first.exit()).toBe(3);
     await first.says('is fenced: another relay has claimed the feed');
     const topic = read();
-    await topic.until('six events', (events) => events.length >= 6);
-    expect(topic.events.filter(({ relayEpoch }) => relayEpoch === 1).map(({ revision }) => revision)).toEqual([0]);
+    await topic.until('seven events', (events) => events.length >= 7);
+    const ofFirst = topic.events.filter(({ relayEpoch }) => relayEpoch === 1);
+    expect(ofFirst.map(({ stream, revision }) => `${stream} ${revision}`).sort()).toEqual([
+      'account-acct_1 0',
+      'ledger 0',
+    ]);
     expect(second.isRunning).toBe(true);
   });
 
@@ -155,6 +163,22 @@ describe.skipIf(broker === null)('gateway relay', () => {
     const relay = start({ partitions: 12 });
     expect(await relay.exit()).toBe(2);
     await relay.says(`the topic ${site.topic} has 4 partitions, the configuration says 12`);
+  });
+
+  it('refuses the topic of another ledger, says so in one line, and writes nothing to it', async () => {
+    const relay = start();
+    await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 1);
+    await relay.stop();
+    const other = await LedgerFile.open();
+    await other.append('acct_1', 3);
+    const refused = start({ folder: other.folder });
+    expect(await refused.exit()).toBe(3);
+    await refused.says(`the topic ${site.topic} has messages of the ledger`);
+    const topic = read();
+    await topic.until('what was there', (events) => events.length >= 1);
+    await topic.close();
+    expect(topic.events.map(({ stream }) => stream)).toEqual([LEDGER_STREAM]);
+    await other.remove();
   });
 
   it.skipIf(broker?.kind === 'mock')(
@@ -190,25 +214,30 @@ describe.skipIf(broker === null)('gateway relay', () => {
     await ledger.append('acct_1', 2);
     const relay = start();
     expect(await relay.exit()).toBe(3);
-    await relay.says('account-acct_2 revision 0 (PlanForgotten, position 3) cannot be published');
+    await relay.says('account-acct_2 revision 0 (PlanForgotten, position 4) cannot be published');
     const topic = read();
-    await topic.until('what stands before it', (events) => events.length === 2);
+    await topic.until('what stands before it', (events) => events.length === 3);
     const again = start();
     expect(await again.exit()).toBe(3);
     await topic.close();
-    expect(firstRevisions(topic.events)).toEqual(new Map([['account-acct_1', [0, 1]]]));
+    expect(firstRevisions(topic.events)).toEqual(
+      new Map([
+        ['ledger', [0]],
+        ['account-acct_1', [0, 1]],
+      ]),
+    );
   });
 
   it('fills a topic from the beginning that was made anew, whatever its checkpoint says', async () => {
     await ledger.append('acct_1', 3);
     const first = start();
-    await eventually('three are published', async () => (await first.metric('gateway_relay_published_total')) === 3);
+    await eventually('all are published', async () => (await first.metric('gateway_relay_published_total')) === 4);
     await first.stop();
     const another = await broker?.makeAnew(site.topic);
     if (another === undefined) throw new Error('no broker');
     try {
       const second = start({ brokers: another.brokers });
-      await eventually('all are published', async () => (await second.metric('gateway_relay_published_total')) === 3);
+      await eventually('all are published', async () => (await second.metric('gateway_relay_published_total')) === 4);
       await second.says('filling it from the beginning');
     } finally {
       await another.stop();
@@ -219,7 +248,7 @@ describe.skipIf(broker === null)('gateway relay', () => {
     const lost = await lostBroker(how);
     await ledger.append('acct_1', 3);
     const relay = start({ brokers: [lost.address, ...site.brokers] });
-    await eventually('three are published', async () => (await relay.metric('gateway_relay_published_total')) === 3);
+    await eventually('all are published', async () => (await relay.metric('gateway_relay_published_total')) === 4);
     expect(relay.lines.filter((line) => !line.startsWith('{"level":30'))).toEqual([]);
     lost.close();
   });
@@ -234,7 +263,7 @@ describe.skipIf(broker === null)('gateway relay', () => {
 
     it('tries again, tells why and the lag, says when Kafka is back, and loses nothing', async () => {
       const relay = start();
-      await relay.says('the active relay');
+      await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 1);
       expect(await relay.metric('gateway_relay_lag_seconds')).toBe(0);
       path.fallSilent();
       await ledger.append('acct_1', 10);
@@ -244,7 +273,7 @@ describe.skipIf(broker === null)('gateway relay', () => {
       await eventually('the head is told', async () => (await relay.metric('gateway_relay_head_position')) >= 10);
       expect(await relay.metric('gateway_relay_acknowledged_position')).toBeLessThan(10);
       path.goOn();
-      await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 10);
+      await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 11);
       await eventually('no lag is left', async () => (await relay.metric('gateway_relay_lag_seconds')) === 0);
       expect(await relay.metric('gateway_relay_kafka_up')).toBe(1);
       await relay.says('Kafka answers again');
@@ -253,19 +282,19 @@ describe.skipIf(broker === null)('gateway relay', () => {
 
     it('gives its claim back after half the length of one, to a relay that reaches Kafka, and takes its turn again', async () => {
       const cut = start({ claimSeconds: 6 });
-      await cut.says('the active relay');
+      await eventually('it publishes', async () => (await cut.metric('gateway_relay_published_total')) === 1);
       const whole = start({ brokers: broker?.brokers ?? [] });
       await whole.says('standing by');
       path.fallSilent();
       await ledger.append('acct_1', 10);
       await cut.says('the claim is given back');
-      await eventually('the other publishes', async () => (await whole.metric('gateway_relay_published_total')) === 10);
+      await eventually('the other publishes', async () => (await whole.metric('gateway_relay_published_total')) >= 10);
       expect(await cut.metric('gateway_relay_active')).toBe(0);
       expect(await relayEvents()).toContain('RelayReleased');
       path.goOn();
       await whole.stop();
       await ledger.append('acct_1', 2);
-      await eventually('it publishes again', async () => (await cut.metric('gateway_relay_published_total')) === 2);
+      await eventually('it publishes again', async () => (await cut.metric('gateway_relay_published_total')) === 3);
       await cut.says('Kafka answers again');
       expect(await cut.stop()).toBe(0);
     });
