@@ -24,6 +24,8 @@ export interface CheckedLog {
 
 /** No stream ever has so many events: an append that expects it is refused, and leaves nothing behind. */
 const UNREACHED = revision(2 ** 50);
+/** How often that append is made, where its answer is lost: it leaves nothing behind, so that asking again costs nothing. */
+const PROBES_MAX = 10;
 /** Without these nobody can be served; an account whose events are hidden is refused by itself (hidden-streams.ts). */
 const OF_ALL: readonly StreamName[] = [CATALOG_STREAM, LEDGER_STREAM, 'seals' as StreamName];
 
@@ -44,8 +46,7 @@ export async function checkLog(log: CheckedLog): Promise<readonly string[]> {
 
 async function faultsOf(log: CheckedLog): Promise<readonly string[]> {
   const faults: string[] = [];
-  const mayAppend = await isAllowed(log.append({ stream: CATALOG_STREAM, expected: UNREACHED, events: [probe()] }));
-  if (!mayAppend)
+  if (!(await mayAppend(log)))
     faults.push(`EventStoreDB: the user may not append: give it write access to ${streamsOf(log)} streams`);
   if (!(await isAllowed(log.readHead())))
     faults.push(
@@ -56,6 +57,21 @@ async function faultsOf(log: CheckedLog): Promise<readonly string[]> {
     if (fault !== null) faults.push(fault);
   }
   return faults;
+}
+
+/** @throws EventLogError, never `ambiguous`: nothing may have been done by this */
+async function mayAppend(log: CheckedLog): Promise<boolean> {
+  let lost: EventLogError | null = null;
+  for (let asked = 0; asked < PROBES_MAX; asked++) {
+    try {
+      return await isAllowed(log.append({ stream: CATALOG_STREAM, expected: UNREACHED, events: [probe()] }));
+    } catch (error) {
+      if (!(error instanceof EventLogError && error.kind === 'ambiguous')) throw error;
+      lost = error;
+    }
+  }
+  const why = `whether the user may append was asked ${PROBES_MAX} times, and each answer was lost`;
+  throw new EventLogError('unavailable', `EventStoreDB: ${why} (${lost?.message})`, { cause: lost });
 }
 
 function streamsOf(log: CheckedLog): string {

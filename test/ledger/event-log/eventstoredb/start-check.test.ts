@@ -27,6 +27,28 @@ describe('the start check', () => {
     expect(await checkEventStoreDb(log)).toEqual([expect.stringContaining('may not append')]);
   });
 
+  it('asks again whether the user may append where the answer is lost', async () => {
+    const { server, log } = await startWithLog();
+    const before = server.events().length;
+    server.faults.nextAppends('commit-timeout', 'lose-ack-cancelled', 'cut');
+    expect(await checkEventStoreDb(log)).toEqual([]);
+    server.faults.nextAppends('commit-timeout', 'access-denied');
+    expect(await checkEventStoreDb(log)).toEqual([expect.stringContaining('may not append')]);
+    expect(server.events()).toHaveLength(before);
+  });
+
+  it('does not ask that for ever, and never says that something may have been done', async () => {
+    const { server } = await startWithLog();
+    let asked = 0;
+    server.faults.onAppend = () => {
+      asked++;
+      return 'commit-timeout';
+    };
+    const error = await rejectionOf(open({ connectionString: server.connectionString, waitForServer: true }));
+    expect(error).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('each answer was lost') });
+    expect(asked).toBe(10);
+  });
+
   it('tells that the user may not read $all', async () => {
     const { server, log } = await startWithLog();
     server.faults.mayReadAll = false;
