@@ -64,7 +64,8 @@ function answerOf(response: AppendResponse, one: AppendOnServer): AppendAnswer {
   const success = response.getSuccess();
   if (success === undefined) throw new EventLogError('ambiguous', 'EventStoreDB answered an append with nothing');
   const at = success.getPosition();
-  const position = at === undefined ? null : positionOf(at.getCommitPosition(), at.getPreparePosition());
+  const position =
+    at === undefined ? null : positionOf(Number(at.getCommitPosition()), Number(at.getPreparePosition()));
   return appended(one, wholeNumber(success.getCurrentRevision()), position);
 }
 

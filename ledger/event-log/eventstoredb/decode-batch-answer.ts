@@ -82,7 +82,7 @@ function placeOf(reader: ProtobufReader): Position {
     if (field === 1) commit = reader.number();
     else if (field === 2) prepare = reader.number();
     else reader.skip();
-  return positionOf(String(commit), String(prepare));
+  return positionOf(commit, prepare);
 }
 
 /** google.rpc.Status { 1 code, 2 message, 3 details { 1 type's URL, 2 value } } */

@@ -2,13 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { OnHidden } from '../../../contracts/event-log.ts';
 import type { Position, StreamName } from '../../../contracts/ids.ts';
 import type { Connection, Logger } from './connection.ts';
+import type { ReadResponse, WireEvent } from './decode-read-response.ts';
 import { readError } from './fault.ts';
 import type { EventStoreDbDeadlines } from './limits.ts';
 import type { OwnStreams } from './own-streams.ts';
 import { ReadCall } from './read-call.ts';
 import { hidingRequest } from './read-request.ts';
-import { streamOf } from './recorded-event.ts';
-import type { ReadResponse, WireEvent } from './streams-wire.ts';
 import { METADATA_TYPE, TOMBSTONE_TYPE, whyHidden, whyTombstoned } from './why-hidden.ts';
 
 export interface HiddenStreamsParts {
@@ -91,21 +90,20 @@ export class HiddenStreams {
   }
 
   async #take(response: ReadResponse, head: Position | null): Promise<void> {
-    const event = response.getEvent()?.getEvent();
-    if (event !== undefined) await this.#takeEvent(event);
-    const at = Number(event?.getCommitPosition() ?? response.getCheckpoint()?.getCommitPosition() ?? -1);
+    const { event, checkpoint } = response;
+    if (event !== null) await this.#takeEvent(event);
+    const at = event?.commit ?? checkpoint ?? -1;
     // Some versions of the server send a checkpoint that is no place in the log.
     if (Number.isSafeInteger(at) && at > (this.#after ?? -1)) this.#after = at as Position;
-    if (response.hasCaughtUp() || head === null || (this.#after ?? -1) >= head) this.#looked.resolve();
+    if (response.isCaughtUp || head === null || (this.#after ?? -1) >= head) this.#looked.resolve();
   }
 
   async #takeEvent(event: WireEvent): Promise<void> {
-    const name = streamOf(event);
-    const onServer = name.replace(/^\$\$/, '');
+    const onServer = event.stream.replace(/^\$\$/, '');
     const stream = this.#parts.streams.nameOf(onServer);
     if (stream === null) return;
-    if (event.getMetadataMap().get('type') === TOMBSTONE_TYPE) return this.#tell(stream, whyTombstoned(onServer));
-    const why = whyHidden(onServer, Buffer.from(event.getData_asU8()).toString('utf8'));
+    if (event.type === TOMBSTONE_TYPE) return this.#tell(stream, whyTombstoned(onServer));
+    const why = whyHidden(onServer, event.data.toString('utf8'));
     if (why !== null) return this.#tell(stream, why);
     if (!this.#hidden.has(stream)) return;
     if (await this.#parts.isWhole(stream)) this.#tell(stream, null);

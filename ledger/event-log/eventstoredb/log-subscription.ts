@@ -7,13 +7,13 @@ import {
 } from '../../../contracts/event-log.ts';
 import type { Position } from '../../../contracts/ids.ts';
 import type { Connection } from './connection.ts';
+import type { ReadResponse } from './decode-read-response.ts';
 import { faultOf, readError } from './fault.ts';
 import type { EventStoreDbDeadlines } from './limits.ts';
 import type { OwnStreams } from './own-streams.ts';
 import { ReadCall, type Taken } from './read-call.ts';
 import { subscribeRequest } from './read-request.ts';
 import { ledgersStream, recordedEventOf } from './recorded-event.ts';
-import type { ReadResponse } from './streams-wire.ts';
 
 export interface SubscriptionFeed {
   readonly connection: Connection;
@@ -104,7 +104,7 @@ export class LogSubscription implements Subscription {
       while (!this.#closing.signal.aborted) {
         const taken = await this.#take(call);
         if (taken === 'ended') throw new Error('EventStoreDB ended the subscription');
-        this.#isConfirmed ||= taken.some((response) => response.hasConfirmation());
+        this.#isConfirmed ||= taken.some((response) => response.isConfirmation);
         for (const events of batchesOf(taken, this.#applied, streams)) {
           if (this.#closing.signal.aborted) return;
           await this.#deliver(events);
@@ -222,9 +222,9 @@ function* batchesOf(
   const events: RecordedEvent[] = [];
   let last = applied ?? -1;
   for (const response of responses) {
-    const event = response.getEvent()?.getEvent();
-    const name = event === undefined ? null : ledgersStream(event, streams);
-    if (event === undefined || name === null) continue;
+    const { event } = response;
+    const name = event === null ? null : ledgersStream(event, streams);
+    if (event === null || name === null) continue;
     let recorded: RecordedEvent;
     try {
       recorded = recordedEventOf(event, name);

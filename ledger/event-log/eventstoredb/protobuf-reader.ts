@@ -30,6 +30,13 @@ export class ProtobufReader {
 
   /** A number below 2^53, or a truth. */
   number(): number {
+    const value = this.roughNumber();
+    assert(value <= Number.MAX_SAFE_INTEGER, 'a number is below 2^53');
+    return value;
+  }
+
+  /** A number of up to 64 bits; above 2^53 it is not exact. */
+  roughNumber(): number {
     assert(this.#wireType === VARINT, 'a number is a varint');
     return this.#varint();
   }
@@ -91,8 +98,8 @@ export class ProtobufReader {
       this.#within(this.#at + 1);
       const byte = this.#bytes[this.#at++] ?? 0;
       value += (byte % 0x80) * unit;
-      assert(value <= Number.MAX_SAFE_INTEGER, 'a number is below 2^53');
       if (byte < 0x80) return value;
+      assert(unit < LAST_UNIT, 'a number ends');
     }
   }
 }
@@ -102,3 +109,4 @@ const LENGTH_DELIMITED = 2;
 /** 64 bits, and 32. */
 const FIXED: Readonly<Record<number, number>> = { 1: 8, 5: 4 };
 const VARINT_BYTES_MAX = 10;
+const LAST_UNIT = 0x80 ** (VARINT_BYTES_MAX - 1);

@@ -1,9 +1,11 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import type { ClientReadableStream } from '@grpc/grpc-js';
 import type { CallOptions, Connection } from './connection.ts';
+import { decodeReadResponse, type ReadResponse } from './decode-read-response.ts';
 import { EVENTSTOREDB_LIMITS } from './limits.ts';
-import type { ReadRequest, ReadResponse, StreamsClient } from './streams-wire.ts';
+import { READ, type ReadRequest } from './streams-wire.ts';
 
-type Stream = ReturnType<StreamsClient['read']>;
+type Stream = ClientReadableStream<ReadResponse>;
 
 /** What `take` found: what has come since, the end, or nothing in the time given. */
 export type Taken = readonly ReadResponse[] | 'ended' | 'silence';
@@ -23,7 +25,9 @@ export class ReadCall {
 
   constructor(connection: Connection, request: ReadRequest, options: Omit<CallOptions, 'deadlineMs'>) {
     connection
-      .call({ ...options, deadlineMs: null }, (grpc, args) => this.#run(grpc.read(request, ...args)))
+      .call({ ...options, deadlineMs: null }, (grpc, args) =>
+        this.#run(grpc.makeServerStreamRequest(READ, bytesOfRequest, decodeReadResponse, request, ...args)),
+      )
       .then(
         () => this.#ended(null),
         (error: unknown) => this.#ended(error),
@@ -103,7 +107,6 @@ export class ReadCall {
   }
 }
 
-function bytesOf(response: ReadResponse): number {
-  const event = response.getEvent()?.getEvent();
-  return event === undefined ? 0 : event.getData_asU8().length + event.getCustomMetadata_asU8().length;
-}
+const bytesOfRequest = (request: ReadRequest): Buffer => Buffer.from(request.serializeBinary());
+
+const bytesOf = ({ event }: ReadResponse): number => (event === null ? 0 : event.data.length + event.metadata.length);

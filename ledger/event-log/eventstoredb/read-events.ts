@@ -1,10 +1,11 @@
 import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
 import type { StreamName } from '../../../contracts/ids.ts';
 import type { Connection } from './connection.ts';
+import type { WireEvent } from './decode-read-response.ts';
 import { readError } from './fault.ts';
 import { ReadCall } from './read-call.ts';
 import { recordedEventOf } from './recorded-event.ts';
-import type { ReadRequest, WireEvent } from './streams-wire.ts';
+import type { ReadRequest } from './streams-wire.ts';
 
 export interface ReadEventsOptions {
   readonly connectMs: number;
@@ -35,9 +36,9 @@ export async function* readEvents(
       }
       for (const response of taken) {
         // That there is no such stream, and its bounds, come as responses, too: no events.
-        const event = response.getEvent()?.getEvent();
-        const name = event === undefined ? null : nameOf(event);
-        if (event !== undefined && name !== null) yield recordedEventOf(event, name);
+        const { event } = response;
+        const name = event === null ? null : nameOf(event);
+        if (event !== null && name !== null) yield recordedEventOf(event, name);
       }
     }
   } catch (error) {

@@ -8,7 +8,7 @@ import messages from '@eventstore/db-client/generated/streams_pb.js';
  * call, which must be cancelled when its time is up. CommonJS, in which Node finds no names: hence the default imports.
  */
 export const { StreamsClient } = streamsService;
-export const { AppendReq, AppendResp, ReadReq, ReadResp } = messages;
+export const { AppendReq, AppendResp, ReadReq } = messages;
 export const { Empty, StreamIdentifier, UUID } = shared;
 
 /** `rpc BatchAppend (stream BatchAppendReq) returns (stream BatchAppendResp)`, written and read by hand: see protobuf-writer.ts. */
@@ -18,5 +18,6 @@ export type StreamsClient = streamsService.StreamsClient;
 export type AppendRequest = messages.AppendReq;
 export type AppendResponse = messages.AppendResp;
 export type ReadRequest = messages.ReadReq;
-export type ReadResponse = messages.ReadResp;
-export type WireEvent = messages.ReadResp.ReadEvent.RecordedEvent;
+
+/** `rpc Read (ReadReq) returns (stream ReadResp)`; what comes back is read by hand. */
+export const READ = '/event_store.client.streams.Streams/Read';
