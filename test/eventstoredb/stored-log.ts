@@ -93,6 +93,12 @@ export class StoredLog {
     return this.#setMetadataText(name, JSON.stringify(metadata));
   }
 
+  /** Destroys what the metadata of a stream hides by count or number, but for the last event, as a scavenge does. */
+  scavenge(name: string): void {
+    const stream = this.#streams.get(name);
+    if (stream !== undefined) stream.scavengedBefore = Math.min(stream.firstRevision, stream.lastRevision);
+  }
+
   /** The index of the first event at or after the position; the number of events where there is none. */
   indexAt(position: number): number {
     let low = 0;

@@ -23,6 +23,8 @@ export class StoredStream {
   readonly events: StoredEvent[] = [];
   metadata: StreamMetadata = HIDES_NOTHING;
   tombstoned = false;
+  /** What is before it was destroyed, whatever the metadata says since. */
+  scavengedBefore = 0;
 
   /** -1 where there is none. */
   get lastRevision(): number {
@@ -33,7 +35,7 @@ export class StoredStream {
   get firstRevision(): number {
     const { truncateBefore, maxCount, deletedSoftly } = this.metadata;
     if (deletedSoftly) return this.events.length;
-    return Math.min(this.events.length, Math.max(truncateBefore, this.events.length - maxCount, 0));
+    return Math.min(this.events.length, Math.max(truncateBefore, this.events.length - maxCount, this.scavengedBefore));
   }
 
   isExpired(event: StoredEvent, nowMs: number): boolean {

@@ -159,7 +159,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
         deadlines: this.#deadlines,
         logger: this.#logger,
         readHead: () => this.#reader.head(),
-        isWhole: (stream) => this.#reader.isWhole(stream),
+        whyNotWhole: (stream) => this.#reader.whyNotWhole(stream),
       },
       onHidden,
     );

@@ -8,7 +8,7 @@ import type { EventStoreDbDeadlines } from './limits.ts';
 import type { OwnStreams } from './own-streams.ts';
 import { ReadCall } from './read-call.ts';
 import { hidingRequest } from './read-request.ts';
-import { METADATA_TYPE, TOMBSTONE_TYPE, whyHidden, whyTombstoned } from './why-hidden.ts';
+import { METADATA_TYPE, TOMBSTONE_TYPE, whyHidden } from './why-hidden.ts';
 
 export interface HiddenStreamsParts {
   readonly connection: Connection;
@@ -16,19 +16,25 @@ export interface HiddenStreamsParts {
   readonly deadlines: EventStoreDbDeadlines;
   readonly logger: Logger | null;
   readonly readHead: () => Promise<Position | null>;
-  /** Whether a stream begins with its first event. */
-  readonly isWhole: (stream: StreamName) => Promise<boolean>;
+  /** Why a stream is not whole, as the server has it now; null where it is. */
+  readonly whyNotWhole: (stream: StreamName) => Promise<string | null>;
 }
+
+/** How many streams are looked at together. */
+const LOOKS_AT_ONCE = 16;
 
 /**
  * Follows what is said of streams beside their events: metadata and tombstones, which are events of $all, from its
- * beginning on. The server looks for them, and sends nothing else.
+ * beginning on. The server looks for them, and sends nothing else. They say where to look, once all that was in the log has
+ * come; what is told is what holds by then, for metadata that was mended long ago is nobody's alarm.
  */
 export class HiddenStreams {
   readonly #parts: HiddenStreamsParts;
   readonly #onHidden: OnHidden;
   readonly #closing = new AbortController();
   readonly #hidden = new Map<StreamName, string>();
+  /** To be looked at. */
+  readonly #suspected = new Set<StreamName>();
   readonly #looked = Promise.withResolvers<void>();
   readonly #hasEnded: Promise<void>;
   #after: Position | null = null;
@@ -76,12 +82,16 @@ export class HiddenStreams {
     this.#call = call;
     try {
       const head = await readHead();
+      let isBehind = true;
       while (!this.#closing.signal.aborted) {
         // Silence means nothing here: a subscription of the views finds a dead server.
         const taken = await call.take(deadlines.silenceMs);
         if (taken === 'ended') throw new Error('EventStoreDB ended the subscription');
         if (taken === 'silence') continue;
-        for (const response of taken) await this.#take(response, head);
+        for (const response of taken) if (this.#take(response, head)) isBehind = false;
+        if (isBehind) continue;
+        await this.#lookAtSuspected();
+        this.#looked.resolve();
       }
     } finally {
       call.cancel();
@@ -89,28 +99,35 @@ export class HiddenStreams {
     }
   }
 
-  async #take(response: ReadResponse, head: Position | null): Promise<void> {
+  /** Whether all that was in the log by the head's reading has come. */
+  #take(response: ReadResponse, head: Position | null): boolean {
     const { event, checkpoint } = response;
-    if (event !== null) await this.#takeEvent(event);
+    if (event !== null) this.#takeEvent(event);
     const at = event?.commit ?? checkpoint ?? -1;
     // Some versions of the server send a checkpoint that is no place in the log.
     if (Number.isSafeInteger(at) && at > (this.#after ?? -1)) this.#after = at as Position;
-    if (response.isCaughtUp || head === null || (this.#after ?? -1) >= head) this.#looked.resolve();
+    return response.isCaughtUp || head === null || (this.#after ?? -1) >= head;
   }
 
-  async #takeEvent(event: WireEvent): Promise<void> {
+  #takeEvent(event: WireEvent): void {
     const onServer = event.stream.replace(/^\$\$/, '');
     const stream = this.#parts.streams.nameOf(onServer);
     if (stream === null) return;
-    if (event.type === TOMBSTONE_TYPE) return this.#tell(stream, whyTombstoned(onServer));
-    const why = whyHidden(onServer, event.data.toString('utf8'));
-    if (why !== null) return this.#tell(stream, why);
-    if (!this.#hidden.has(stream)) return;
-    if (await this.#parts.isWhole(stream)) this.#tell(stream, null);
-    else this.#tell(stream, `${onServer} has lost its first events in EventStoreDB: only a backup has them`);
+    const isSuspect = event.type === TOMBSTONE_TYPE || whyHidden(onServer, event.data.toString('utf8')) !== null;
+    if (isSuspect || this.#hidden.has(stream)) this.#suspected.add(stream);
   }
 
-  #tell(stream: StreamName, why: string | null): void {
+  /** What could not be looked at stays suspected. @throws EventLogError as a read */
+  async #lookAtSuspected(): Promise<void> {
+    const suspected = [...this.#suspected];
+    for (let at = 0; at < suspected.length; at += LOOKS_AT_ONCE)
+      await Promise.all(suspected.slice(at, at + LOOKS_AT_ONCE).map((stream) => this.#lookAt(stream)));
+  }
+
+  async #lookAt(stream: StreamName): Promise<void> {
+    const why = await this.#parts.whyNotWhole(stream);
+    this.#suspected.delete(stream);
+    if (why === (this.#hidden.get(stream) ?? null)) return;
     if (why === null) this.#hidden.delete(stream);
     else this.#hidden.set(stream, why);
     this.#onHidden(stream, why);

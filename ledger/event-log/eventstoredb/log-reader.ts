@@ -117,8 +117,20 @@ export class LogReader {
     );
   }
 
-  /** Whether a stream begins with its first event, as far as the server shows it. */
-  async isWhole(stream: StreamName): Promise<boolean> {
+  /** Why events of a stream are hidden, or gone, as the server has it now; null where it begins with its first event. */
+  async whyNotWhole(stream: StreamName): Promise<string | null> {
+    const onServer = this.#streams.onServer(stream);
+    try {
+      const why = await this.#whyHidden(stream);
+      if (why !== null || (await this.#isWhole(stream))) return why;
+      return `${onServer} has lost its first events in EventStoreDB: only a backup has them`;
+    } catch (error) {
+      if (isStreamDeleted(error)) return whyTombstoned(onServer);
+      throw error;
+    }
+  }
+
+  async #isWhole(stream: StreamName): Promise<boolean> {
     const request = streamRequest(this.#streams.onServer(stream), { direction: 'forwards', from: null, limit: 1 });
     for await (const event of readEvents(this.#connection, request, { ...this.#options, nameOf: () => stream }))
       return event.revision === 0;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LEDGER_CATEGORIES, NO_STREAM, type StreamName } from '../../../../contracts/ids.ts';
+import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/limits.ts';
 import type { FakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
 import { until } from '../../../eventstoredb/with-client.ts';
 import { at, collect, events, idsOf, newStream, written } from '../contract/shared-log.ts';
@@ -17,8 +18,14 @@ const HIDDEN: readonly (readonly [how: string, hide: Hide, why: string])[] = [
     (server, stream) => server.setMetadata(stream, { $maxCount: 1 }),
     'has $maxCount in its metadata',
   ],
-  ['emptied by $maxAge', (server, stream) => server.setMetadata(stream, { $maxAge: 0.0001 }), 'has $maxAge'],
+  ['emptied by $maxAge', emptyByAge, 'has $maxAge'],
 ];
+
+/** Nothing is older than the millisecond in which it was written. */
+function emptyByAge(server: FakeEventStore, stream: StreamName): void {
+  for (const atMs = Date.now(); Date.now() <= atMs; );
+  server.setMetadata(stream, { $maxAge: 0.0001 });
+}
 
 describe.each(HIDDEN)('a stream that is %s', (_, hide, why) => {
   it('is told, at the start and while the log is followed, and no other is', async () => {
@@ -84,6 +91,52 @@ describe('a stream whose metadata is mended', () => {
   });
 });
 
+describe.each(['22.10', '24.2'] as const)('metadata that was mended before the start, on a server %s', (version) => {
+  const server = { version };
+
+  it('is told of no stream that is whole by then', async () => {
+    const { server: store, log } = await startWithLog({ server });
+    const [stream, other] = [newStream(), newStream()];
+    for (const name of [stream, other]) await written(log, name, NO_STREAM, events(3));
+    // Behind the ledger's last event, and so behind its head.
+    for (const metadata of [{ $maxCount: 1 }, {}, { $tb: 1 }, {}]) store.setMetadata(stream, metadata);
+    const told: [StreamName, string | null][] = [];
+    const looked = log.followHidden?.((...what) => void told.push(what));
+    await looked;
+    store.setMetadata(other, { $tb: 1 });
+    await until(() => told.length > 0);
+    expect(told).toEqual([[other, expect.stringContaining('$tb')]]);
+  });
+
+  it('is told of one that was hidden in another way since, and in no other', async () => {
+    const { server: store, log } = await startWithLog({ server });
+    const stream = newStream();
+    await written(log, stream, NO_STREAM, events(3));
+    for (const metadata of [{ $maxCount: 1 }, {}, { $tb: 1 }]) store.setMetadata(stream, metadata);
+    const told: (string | null)[] = [];
+    await log.followHidden?.((_, why) => void told.push(why));
+    expect(told).toEqual([expect.stringContaining('has $tb')]);
+  });
+});
+
+describe('a stream of which a scavenge destroyed what was hidden', () => {
+  it('is not told to be whole again when its metadata is mended, nor by the next start', async () => {
+    const { server, log } = await startWithLog();
+    const [stream, other] = [newStream(), newStream()];
+    for (const name of [stream, other]) await written(log, name, NO_STREAM, events(3));
+    for (const name of [stream, other]) server.setMetadata(name, { $tb: 2 });
+    const told = new Map<StreamName, string | null>();
+    await log.followHidden?.((name, why) => void told.set(name, why));
+    server.log.scavenge(stream);
+    for (const name of [stream, other]) server.setMetadata(name, {});
+    await until(() => told.get(other) === null);
+    expect(told.get(stream)).toContain('has lost its first events');
+    const again: [StreamName, string | null][] = [];
+    await log.followHidden?.((...what) => void again.push(what));
+    expect(again).toEqual([[stream, expect.stringContaining('only a backup has them')]]);
+  });
+});
+
 describe('what is hidden', () => {
   it('is told on a server that tells no caught-up, and after the server was away', async () => {
     const { server, log } = await startWithLog({ server: { version: '22.10' } });
@@ -98,6 +151,18 @@ describe('what is hidden', () => {
     await server.restart();
     await until(() => told.length === 2);
     expect(told).toEqual([first, second]);
+  });
+
+  it('has been looked at only when all that is before the head has come, in however many pieces', async () => {
+    const { server, log } = await startWithLog();
+    const [late, noise, last] = [newStream(), newStream(), newStream()];
+    await written(log, late, NO_STREAM, events(1));
+    for (let told = 0; told < 2 * EVENTSTOREDB_LIMITS.batchEventsMax; told++) server.setMetadata(noise, { told });
+    server.setMetadata(late, { $tb: 1 });
+    await written(log, last, NO_STREAM, events(1));
+    const told: StreamName[] = [];
+    await log.followHidden?.((stream) => void told.push(stream));
+    expect(told).toEqual([late]);
   });
 
   it('is told of each category of the ledger, also in a log without an event of it', async () => {
