@@ -36,8 +36,12 @@ export const kafkaSchema = z.strictObject({
     .default('ledger'),
   /** Of a topic that the relay creates. Fixed for ever: another number would break the order within an account. */
   partitions: z.int().min(1).max(1_000).default(12),
-  /** Of a topic that the relay creates; -1 takes the cluster's own default. */
-  replicationFactor: z.int().min(-1).max(10).default(-1),
+  /** Of a topic that the relay creates; -1 takes the cluster's own default. Without it 3, or as many as there are brokers. */
+  replicationFactor: z.int().min(-1).max(10).optional(),
+  /** `min.insync.replicas` of a topic that the relay creates. Without it 2, or as many as there are replicas. */
+  minInsyncReplicas: z.int().min(1).max(10).optional(),
+  /** What becomes of a topic that can lose messages: by its retention, with one replica, with min.insync.replicas 1. */
+  doubtfulTopic: z.enum(['warn', 'refuse']).default('warn'),
   compression: z.enum(['none', 'gzip']).default('gzip'),
   ssl: kafkaTlsSchema.default(false),
   sasl: saslSchema.optional(),
@@ -68,6 +72,9 @@ export function readKafka(
   faults: string[],
 ): KafkaConfiguration | null {
   if (parsed === undefined) return null;
+  const { replicationFactor: replicas = -1, minInsyncReplicas = 1 } = parsed;
+  if (replicas !== -1 && minInsyncReplicas > replicas)
+    faults.push('kafka.minInsyncReplicas: is more than kafka.replicationFactor, so that nothing could be written');
   const ssl = readKafkaTls(parsed.ssl, source, faults);
   return { ...parsed, ssl, sasl: parsed.sasl === undefined ? null : readSasl(parsed.sasl, source, faults) };
 }

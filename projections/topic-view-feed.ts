@@ -1,7 +1,9 @@
 import type { EventLog, Subscription } from '../contracts/event-log.ts';
 import type { FeedEvent } from '../contracts/feed-message.ts';
 import type { Position } from '../contracts/ids.ts';
+import type { KafkaConfiguration } from '../contracts/kafka-configuration.ts';
 import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
+import { beginningLost, refusalOf } from '../ledger/feed/topic-faults.ts';
 import type { TopicLook } from '../ledger/feed/topic-look.ts';
 import type { LedgerPlace } from '../ledger/identity/refuse-other-topic.ts';
 import { OwnMessages } from './own-messages.ts';
@@ -16,7 +18,7 @@ export type OpenTopic = (options: TopicOptions) => Subscription;
 export interface TopicOptions {
   /** Partition → offset of the first message; what is not named is read from its beginning. */
   readonly from: ReadonlyMap<number, bigint> | 'beginning';
-  /** Each time that the topic comes into sight, before anything of it is handed over; awaited. */
+  /** Each time that the topic comes into sight, before anything of it is handed over, awaited; and now and then while it is. */
   readonly onSeen: (look: TopicLook) => Promise<void>;
   /** One call at a time, awaited. */
   readonly onBatch: (partition: number, events: readonly FeedEvent[], nextOffset: bigint) => Promise<void>;
@@ -32,6 +34,10 @@ export interface TopicViewFeedOptions {
   /** Asked now and then whether the topic lags behind it. */
   readonly log: EventLog;
   readonly place: LedgerPlace;
+  /** What becomes of a topic that can lose messages. */
+  readonly doubtful: KafkaConfiguration['doubtfulTopic'];
+  /** Each time that the topic is looked at, and not refused. */
+  readonly onLook?: (look: TopicLook) => void;
   /** Resolves once the ledger is known to have everything that is known of it: nothing is read before. */
   readonly ledger: Promise<LedgerIdentity>;
 }
@@ -57,6 +63,10 @@ export class TopicViewFeed implements ViewFeed {
     return new TopicReading(this.#options, options);
   }
 }
+
+const NEEDS_ALL =
+  'views need a topic from its beginning, with nothing deleted or compacted. Fill a new one with the relay and name it in ' +
+  'kafka.topic, or feed the views from the log (projections.source: log)';
 
 /** The topic is not the one that the checkpoint was made of. */
 class ForeignTopicError extends Error {}
@@ -108,12 +118,24 @@ class TopicReading implements Subscription {
     const offsets = new Map(marks.map(([partition, { next }]) => [partition, next - 1n]));
     return this.#topic.open({
       from: offsets.size === 0 ? 'beginning' : offsets,
-      onSeen: (look) => this.#own.seen(look),
+      onSeen: (look) => this.#seen(look),
       onBatch: (partition, events, nextOffset) => this.#takeBatch(partition, events, nextOffset),
       onCaughtUp: () => this.#atEnd(),
       onDropped: (error) => this.#comparison.stop(error),
       onStopped: (error) => this.#ended(error),
     });
+  }
+
+  /** @throws Error where the topic is none that views can be fed from; LedgerLostError */
+  async #seen(look: TopicLook): Promise<void> {
+    const { topic, doubtful, onLook } = this.#topic;
+    const refusal = refusalOf(topic, look, doubtful);
+    if (refusal !== null) throw new Error(refusal);
+    // The message before the next is read again, by which a partition is known.
+    const lost = beginningLost(look.partitions, (at) => (this.#checkpoint.partitions.get(at)?.next ?? 1n) - 1n);
+    if (lost !== null) throw new Error(`the topic ${topic} lacks its beginning (${lost}): ${NEEDS_ALL}`);
+    await this.#own.seen(look);
+    onLook?.(look);
   }
 
   async #takeBatch(partition: number, events: readonly FeedEvent[], nextOffset: bigint): Promise<void> {
@@ -135,9 +157,7 @@ class TopicReading implements Subscription {
   #sayWhatLacks(partition: number, error: unknown): never {
     if (!(error instanceof ViewGapError)) throw error;
     throw new Error(
-      `the topic ${this.#topic.topic} (partition ${partition}) lacks ${error.lacking} of ${error.stream}: views need a topic ` +
-        'from its beginning, with nothing deleted or compacted. Fill a new one with the relay and name it in kafka.topic, ' +
-        'or feed the views from the log (projections.source: log)',
+      `the topic ${this.#topic.topic} (partition ${partition}) lacks ${error.lacking} of ${error.stream}: ${NEEDS_ALL}`,
       { cause: error },
     );
   }

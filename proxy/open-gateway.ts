@@ -58,7 +58,12 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
   const ledgerWatch = await startLedgerWatch(options, opened);
   const projections = await Projections.start({
     log,
-    feed: await viewFeedOf(configuration, log, proxyIdOf(configuration.data, options.clock()), ledgerWatch.whenWhole),
+    feed: await viewFeedOf(configuration, {
+      log,
+      clientId: proxyIdOf(configuration.data, options.clock()),
+      ledger: ledgerWatch.whenWhole,
+      logger,
+    }),
     clock: options.clock,
     path: views,
     persist: true,

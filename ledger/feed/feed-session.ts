@@ -14,6 +14,9 @@ export interface SessionOptions {
   readonly onJoined: (session: FeedSession) => void;
   /** One call at a time. What it throws ends the session, and is told apart from what happens to the connection. */
   readonly onBatch: (batch: FeedBatch) => Promise<void>;
+  /** Called now and then while the session lasts, beside the batches. A HandlingError ends the reading, anything else nothing. */
+  readonly onLook?: (() => Promise<void>) | undefined;
+  readonly lookMs?: number | undefined;
 }
 
 /** What one fetch brought of one partition. */
@@ -60,6 +63,8 @@ export class FeedSession {
   readonly #lost = Promise.withResolvers<never>();
   readonly #heartbeatMs: number;
   #watch: NodeJS.Timeout | null = null;
+  #looks: NodeJS.Timeout | null = null;
+  #isLooking = false;
   #heardAtMs = Date.now();
   #handling: Promise<void> | null = null;
   #isOver = false;
@@ -92,6 +97,8 @@ export class FeedSession {
     }
     this.#heardAtMs = Date.now();
     this.#watch = setInterval(() => this.#checkSilence(), FEED_LIMITS.silenceCheckMs);
+    const { onLook, lookMs = FEED_LIMITS.topicLookMs } = this.#options;
+    if (onLook !== undefined) this.#looks = setInterval(() => void this.#look(onLook), lookMs);
   }
 
   async #run(): Promise<void> {
@@ -125,6 +132,7 @@ export class FeedSession {
   async close(): Promise<void> {
     this.#isOver = true;
     if (this.#watch !== null) clearInterval(this.#watch);
+    if (this.#looks !== null) clearInterval(this.#looks);
     await this.#handling;
     await closeWithin(FEED_LIMITS.closeMs, () => this.#consumer.disconnect());
     this.#options.client.cut();
@@ -140,6 +148,19 @@ export class FeedSession {
     if (this.#handling !== null) this.#heardAtMs = Date.now();
     const silenceMs = Date.now() - this.#heardAtMs;
     if (silenceMs > FEED_LIMITS.silenceMs) this.#lose(new Error(`Kafka has not answered for ${silenceMs} ms`));
+  }
+
+  async #look(onLook: () => Promise<void>): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      await onLook();
+    } catch (error) {
+      // Whether the broker is there, the fetches tell.
+      if (error instanceof HandlingError) this.#lose(error);
+    } finally {
+      this.#isLooking = false;
+    }
   }
 
   async #take(payload: EachBatchPayload): Promise<void> {

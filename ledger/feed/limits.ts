@@ -42,6 +42,8 @@ export const FEED_LIMITS = Object.freeze({
    * checkpoint, about a second's, and what was written last may be such.
    */
   tailMessages: 1_000,
+  /** Between two looks at a topic that is in use: somebody may have changed it. */
+  topicLookMs: 60_000,
   /** Fetches that bring them: a message or a batch at the least each, of each partition. */
   tailRoundsMax: 2_000,
 

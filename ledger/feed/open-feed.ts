@@ -14,8 +14,12 @@ export interface OpenFeedOptions {
   readonly clientId: string;
   /** Partition → offset of the first message to read; what is not named is read from its beginning. */
   readonly from: ReadonlyMap<number, bigint> | 'beginning';
-  /** Each time that the topic comes into sight, before anything of it is handed over; awaited. When it throws the reading stops. */
+  /**
+   * Each time that the topic comes into sight, before anything of it is handed over, awaited; and every `lookMs` while it
+   * is. When it throws the reading stops.
+   */
   readonly onSeen?: (look: TopicLook) => Promise<void>;
+  readonly lookMs?: number;
   /**
    * One call at a time over all partitions, awaited. Events come as they stand there: in order within a partition, some
    * of them more than once. When it throws the reading stops: nothing is skipped.
@@ -56,9 +60,12 @@ interface Opening {
 
 async function openSession({ client, next, options, signal }: Opening): Promise<FeedSession> {
   const { topic } = options.kafka;
-  const look = await lookAtTopic(client, topic, signal);
-  await seen(look, options, signal);
-  const held = look.partitions;
+  const show = async (): Promise<TopicLook> => {
+    const look = await lookAtTopic(client, topic, signal);
+    await seen(look, options, signal);
+    return look;
+  };
+  const { partitions: held } = await show();
   startWithin(next, held);
   let isJoined = false;
   let isCaughtUp = false;
@@ -80,6 +87,8 @@ async function openSession({ client, next, options, signal }: Opening): Promise<
       next.set(partition, nextOffset);
       tellCaughtUp();
     },
+    onLook: options.onSeen === undefined ? undefined : async () => void (await show()),
+    lookMs: options.lookMs,
   });
   try {
     await session.start(signal);

@@ -1,12 +1,18 @@
+import type { Admin } from 'kafkajs';
 import { closeWithin } from './close-within.ts';
 import type { KafkaClient } from './kafka-client.ts';
 import { FEED_LIMITS } from './limits.ts';
 import { offsetsOf, type PartitionOffsets } from './topic-offsets.ts';
+import { replicasOf, settingsOf, type TopicSettings } from './topic-settings.ts';
 import { readTail, type TopicTail } from './topic-tail.ts';
 
 /** What a topic holds. */
 export interface TopicLook {
   readonly partitions: ReadonlyMap<number, PartitionOffsets>;
+  /** Null where it is not known. */
+  readonly replicas: number | null;
+  /** Null where this client may not look. */
+  readonly settings: TopicSettings | null;
   readonly tail: TopicTail;
 }
 
@@ -20,10 +26,20 @@ export async function lookAtTopic(client: KafkaClient, topic: string, signal: Ab
     // Asking for a topic that is not there makes some brokers create one, with a partition count of their own.
     if (!(await admin.listTopics()).includes(topic))
       throw new Error(`there is no topic ${topic} yet, or none that this client may see`);
-    const partitions = await offsetsOf(admin, topic);
-    return { partitions, tail: await readTail(client, topic, partitions) };
+    return await lookWith(admin, client, topic);
   } finally {
     signal.removeEventListener('abort', cut);
     await closeWithin(FEED_LIMITS.closeMs, () => admin.disconnect());
   }
+}
+
+/** The same over a connection that is there. */
+export async function lookWith(admin: Admin, client: KafkaClient, topic: string): Promise<TopicLook> {
+  const partitions = await offsetsOf(admin, topic);
+  return {
+    partitions,
+    replicas: await replicasOf(admin, topic),
+    settings: await settingsOf(admin, topic),
+    tail: await readTail(client, topic, partitions),
+  };
 }

@@ -6,8 +6,11 @@ import { closeWithin } from '../feed/close-within.ts';
 import { type KafkaClient, kafkaClient } from '../feed/kafka-client.ts';
 import { causes, faultTypes, reasonOf } from '../feed/kafka-fault.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
+import { ToldDoubts } from '../feed/told-doubts.ts';
+import { lookAtTopic, type TopicLook } from '../feed/topic-look.ts';
+import { isEmptyTopic } from '../feed/topic-offsets.ts';
 import { PublishError, type Publisher, type TopicState } from './publisher.ts';
-import { ensureTopic, mismatch } from './topic.ts';
+import { ensureTopic, judged, mismatch } from './topic.ts';
 
 export interface KafkaPublisherOptions {
   readonly kafka: KafkaConfiguration;
@@ -24,11 +27,13 @@ export interface KafkaPublisherOptions {
 export class KafkaPublisher implements Publisher {
   readonly #client: KafkaClient;
   readonly #options: KafkaPublisherOptions;
+  readonly #doubts: ToldDoubts;
   #producer: Producer | null = null;
 
   constructor(options: KafkaPublisherOptions) {
     this.#options = options;
     this.#client = kafkaClient(options);
+    this.#doubts = new ToldDoubts(options.kafka.topic, options.logger);
   }
 
   async connect(): Promise<TopicState> {
@@ -43,12 +48,30 @@ export class KafkaPublisher implements Publisher {
     });
     this.#producer = producer;
     try {
-      const state = await ensureTopic(this.#client, this.#options.kafka, this.#options.logger);
+      const look = await ensureTopic(this.#client, this.#options.kafka);
       await producer.connect();
-      return state;
+      return this.#stateOf(look);
     } catch (error) {
       throw publishErrorOf(error);
     }
+  }
+
+  async look(): Promise<TopicState> {
+    const { kafka } = this.#options;
+    // A client of its own: the publisher's is cut whenever it connects anew.
+    const client = kafkaClient(this.#options);
+    try {
+      return this.#stateOf(judged(await lookAtTopic(client, kafka.topic, new AbortController().signal), kafka));
+    } catch (error) {
+      throw publishErrorOf(error);
+    } finally {
+      client.cut();
+    }
+  }
+
+  #stateOf(look: TopicLook): TopicState {
+    this.#doubts.tell(look);
+    return { isEmpty: isEmptyTopic(look.partitions), tail: look.tail };
   }
 
   async publish(messages: readonly FeedMessage[]): Promise<void> {

@@ -8,6 +8,9 @@ export interface Publisher {
    */
   connect(): Promise<TopicState>;
 
+  /** Looks at the topic beside whatever is under way. @throws PublishError `away`, `mismatch` */
+  look(): Promise<TopicState>;
+
   /**
    * Sends a batch and resolves when all of it is acknowledged by all replicas in sync. After an error any part of it may
    * have been written, and `connect` comes first. One call at a time. @throws PublishError `away`, `too_large`, `mismatch`

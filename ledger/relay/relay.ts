@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Logger } from 'pino';
 import type { EventLog, RecordedEvent, Subscription } from '../../contracts/event-log.ts';
 import type { Position } from '../../contracts/ids.ts';
+import { FEED_LIMITS } from '../feed/limits.ts';
 import type { LedgerPlace } from '../identity/refuse-other-topic.ts';
 import { batches } from './batches.ts';
 import { EventPublication, KafkaAwayError } from './event-publication.ts';
@@ -9,9 +10,9 @@ import { KafkaReach } from './kafka-reach.ts';
 import { LagWatch } from './lag-watch.ts';
 import { withinGeneration } from './later-generation.ts';
 import { RELAY_LIMITS } from './limits.ts';
-import { ledgerOfTopic } from './own-topic.ts';
+import { ledgerOfTopic, refuseOther } from './own-topic.ts';
 import { isPublished } from './published.ts';
-import type { Publisher } from './publisher.ts';
+import { PublishError, type Publisher } from './publisher.ts';
 import { type RelayClaim, RelayFencedError } from './relay-claim.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
 import { standBy } from './stand-by.ts';
@@ -29,6 +30,8 @@ export interface RelayOptions {
   readonly clock: () => number;
   /** The ledger as an operator knows it. */
   readonly place: LedgerPlace;
+  /** Between two looks at the topic while it is written to. */
+  readonly topicLookMs?: number;
   /** Aborted: the send under way is finished, the checkpoint written, the claim released. */
   readonly signal: AbortSignal;
   /** What the relay is about to reject with, before it has closed what it has open. */
@@ -109,6 +112,7 @@ class ActiveRelay {
   #acknowledged: Position | null;
   #isCheckpointDue = false;
   #isChecking = false;
+  #isLooking = false;
   #isSending = false;
 
   constructor(options: RelayOptions, { claim, lag, halt }: ActiveParts) {
@@ -133,6 +137,7 @@ class ActiveRelay {
     if (signal.aborted) stop();
     // Under a claim that is short it is renewed in time, too.
     const timer = setInterval(() => void this.#check(), Math.min(RELAY_LIMITS.checkMs, claimMs / 4));
+    const looks = setInterval(() => void this.#lookAtTopic(), this.#options.topicLookMs ?? FEED_LIMITS.topicLookMs);
     let subscription: Subscription | null = null;
     try {
       if (await this.#start()) {
@@ -144,6 +149,7 @@ class ActiveRelay {
       throw error;
     } finally {
       clearInterval(timer);
+      clearInterval(looks);
       this.#halt.abort();
       signal.removeEventListener('abort', stop);
       await subscription?.close();
@@ -215,6 +221,21 @@ class ActiveRelay {
       this.#ended.reject(error);
     } finally {
       this.#isChecking = false;
+    }
+  }
+
+  /** Somebody may have changed it, or another ledger's relay write to it. Whether Kafka is there, publishing tells. */
+  async #lookAtTopic(): Promise<void> {
+    if (this.#isLooking || this.#publication.ledger === null) return;
+    this.#isLooking = true;
+    try {
+      const state = await this.#options.publisher.look();
+      if (!this.#options.signal.aborted) await refuseOther(state, this.#options);
+    } catch (error) {
+      const isAway = error instanceof PublishError && error.kind === 'away';
+      if (!isAway && !this.#options.signal.aborted) this.#ended.reject(error);
+    } finally {
+      this.#isLooking = false;
     }
   }
 

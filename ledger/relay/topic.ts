@@ -1,64 +1,89 @@
 import type { Admin } from 'kafkajs';
-import type { Logger } from 'pino';
 import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
 import { closeWithin } from '../feed/close-within.ts';
 import type { KafkaClient } from '../feed/kafka-client.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
-import { isEmptyTopic, offsetsOf } from '../feed/topic-offsets.ts';
-import { readTail } from '../feed/topic-tail.ts';
+import { refusalOf } from '../feed/topic-faults.ts';
+import { lookWith, type TopicLook } from '../feed/topic-look.ts';
 import { whileItPasses } from '../feed/while-it-passes.ts';
-import { PublishError, type TopicState } from './publisher.ts';
-import { refuseCompaction } from './topic-settings.ts';
+import { PublishError } from './publisher.ts';
+
+/** As far as the topic's making and its judgement go by it. */
+export type TopicConfiguration = Pick<
+  KafkaConfiguration,
+  'topic' | 'partitions' | 'replicationFactor' | 'minInsyncReplicas' | 'doubtfulTopic'
+>;
 
 /**
  * The feed's topic: created where there is none, with a partition count that stays for ever and messages that are kept
  * for ever. Its names are listed first, because asking for a topic that is not there makes some brokers create one.
  *
- * @throws PublishError `mismatch` when it has another number of partitions, or is compacted; whatever the driver throws
+ * @throws PublishError `mismatch` when it has another number of partitions, is compacted, or can lose messages and the
+ * configuration refuses that; whatever the driver throws
  */
-export async function ensureTopic(
-  client: KafkaClient,
-  { topic, partitions, replicationFactor }: KafkaConfiguration,
-  logger?: Logger,
-): Promise<TopicState> {
+export async function ensureTopic(client: KafkaClient, configuration: TopicConfiguration): Promise<TopicLook> {
+  const { topic } = configuration;
   const admin = client.admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
-    if ((await admin.listTopics()).includes(topic)) {
-      await refuseCompaction(admin, topic, logger);
-      return await stateOf(client, admin, { topic, partitions });
-    }
-    await admin.createTopics({
-      timeout: FEED_LIMITS.requestMs,
-      waitForLeaders: false,
-      topics: [
-        {
-          topic,
-          numPartitions: partitions,
-          replicationFactor,
-          configEntries: [
-            { name: 'retention.ms', value: '-1' },
-            { name: 'retention.bytes', value: '-1' },
-            { name: 'cleanup.policy', value: 'delete' },
-          ],
-        },
-      ],
-    });
+    if ((await admin.listTopics()).includes(topic))
+      return await judged(await lookWith(admin, client, topic), configuration);
+    await createTopic(admin, configuration);
     // What was just made is not known to every broker yet.
-    return await whileItPasses(() => stateOf(client, admin, { topic, partitions }));
+    return await whileItPasses(async () => judged(await lookWith(admin, client, topic), configuration));
   } finally {
     await closeWithin(FEED_LIMITS.closeMs, () => admin.disconnect());
   }
 }
 
-async function stateOf(
-  client: KafkaClient,
-  admin: Admin,
-  { topic, partitions }: Pick<KafkaConfiguration, 'topic' | 'partitions'>,
-): Promise<TopicState> {
-  const found = await offsetsOf(admin, topic);
-  if (found.size !== partitions) throw mismatch(topic, found.size, partitions);
-  return { isEmpty: isEmptyTopic(found), tail: await readTail(client, topic, found) };
+/** @throws PublishError `mismatch` */
+export function judged(look: TopicLook, { topic, partitions, doubtfulTopic }: TopicConfiguration): TopicLook {
+  if (look.partitions.size !== partitions) throw mismatch(topic, look.partitions.size, partitions);
+  const refusal = refusalOf(topic, look, doubtfulTopic);
+  if (refusal !== null) throw new PublishError('mismatch', refusal);
+  return look;
+}
+
+const REPLICAS = 3;
+const INSYNC_REPLICAS = 2;
+
+async function createTopic(admin: Admin, configuration: TopicConfiguration): Promise<void> {
+  const { topic, partitions } = configuration;
+  const { replicationFactor, minInsyncReplicas } = replicationFor(
+    configuration,
+    configuration.replicationFactor === undefined ? (await admin.describeCluster()).brokers.length : 0,
+  );
+  const insync = minInsyncReplicas === null ? [] : [{ name: 'min.insync.replicas', value: String(minInsyncReplicas) }];
+  await admin.createTopics({
+    timeout: FEED_LIMITS.requestMs,
+    waitForLeaders: false,
+    topics: [
+      {
+        topic,
+        numPartitions: partitions,
+        replicationFactor,
+        configEntries: [
+          { name: 'retention.ms', value: '-1' },
+          { name: 'retention.bytes', value: '-1' },
+          { name: 'cleanup.policy', value: 'delete' },
+          ...insync,
+        ],
+      },
+    ],
+  });
+}
+
+/**
+ * What the configuration names; else three replicas of which two have to have a message, or as many as the brokers that
+ * there are allow. `minInsyncReplicas` null is the cluster's own default.
+ */
+export function replicationFor(
+  { replicationFactor, minInsyncReplicas }: Pick<TopicConfiguration, 'replicationFactor' | 'minInsyncReplicas'>,
+  brokers: number,
+): { replicationFactor: number; minInsyncReplicas: number | null } {
+  const replicas = replicationFactor ?? Math.max(1, Math.min(REPLICAS, brokers));
+  const insync = replicas === -1 ? null : Math.min(INSYNC_REPLICAS, replicas);
+  return { replicationFactor: replicas, minInsyncReplicas: minInsyncReplicas ?? insync };
 }
 
 export const mismatch = (topic: string, found: number, configured: number): PublishError =>

@@ -226,6 +226,14 @@ describe('a fault', () => {
     [{ listne: {} }, 'has no setting named "listne"'],
     [{ data: '' }, 'data: must not be empty'],
     [{ eventLog: { kind: 'kafka' } }, 'eventLog.kind: expected "sqlite" or "eventstoredb"'],
+    [
+      { kafka: { brokers: ['a:9092'], replicationFactor: 2, minInsyncReplicas: 3 } },
+      'kafka.minInsyncReplicas: is more than kafka.replicationFactor, so that nothing could be written',
+    ],
+    [
+      { kafka: { brokers: ['a:9092'], doubtfulTopic: 'ignore' } },
+      'kafka.doubtfulTopic: expected one of "warn", "refuse"',
+    ],
     [{ trialUsd: 5 }, 'trialUsd: expected a string'],
     [{ trialUsd: '5 USD' }, 'trialUsd: expected USD as a string such as "5.00"'],
     [{ chargeInterrupted: 'all' }, 'chargeInterrupted: expected one of "none", "reported"'],

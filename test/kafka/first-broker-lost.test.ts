@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
+import { lookAtTopic } from '../../ledger/feed/topic-look.ts';
 import { LedgerFile } from '../ledger/relay/ledger-file.ts';
 import { RelayProcess } from '../ledger/relay/relay-process.ts';
 import { eventually } from './eventually.ts';
@@ -65,6 +67,23 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
     expect(firstRevisions(late.events).get('account-acct_1')).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 
     if (signal === 'SIGSTOP') await cluster.signal(0, 'SIGCONT');
+    await ledger.remove();
+  });
+
+  it('makes its topic with three replicas, of which two have to have a message', async () => {
+    const ledger = await LedgerFile.open();
+    const topic = newTopicName('made');
+    const relay = new RelayProcess({ folder: ledger.folder, brokers: cluster.brokers, topic });
+    relays.push(relay);
+    await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 1);
+    const kafka = { brokers: [...cluster.brokers], topic, ssl: false, sasl: null };
+    const look = await lookAtTopic(kafkaClient({ kafka, clientId: 'test' }), topic, new AbortController().signal);
+    expect([look.replicas, look.settings]).toEqual([
+      3,
+      { cleanupPolicy: 'delete', retentionMs: -1, retentionBytes: -1, minInsyncReplicas: 2 },
+    ]);
+    expect(relay.lines.filter((line) => line.includes('can lose messages'))).toEqual([]);
+    await relay.stop();
     await ledger.remove();
   });
 });

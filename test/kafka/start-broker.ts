@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
+import { TOPIC_RESOURCE } from '../../ledger/feed/topic-settings.ts';
 import { ensureTopic } from '../../ledger/relay/topic.ts';
-import { TOPIC_RESOURCE } from '../../ledger/relay/topic-settings.ts';
 import { eventually } from './eventually.ts';
 import { startContainer } from './kafka-container.ts';
 import { startMockBroker } from './mock-broker.ts';
@@ -24,6 +24,8 @@ export interface Broker extends StartedBrokers {
   createTopic(topic: string): Promise<void>;
   /** Not on the mock, which knows no configuration. */
   setTopic(topic: string, settings: Readonly<Record<string, string>>): Promise<void>;
+  /** Deletes what stands before an offset, of each partition that has as much. Not on the mock. */
+  deleteBefore(topic: string, offset: number): Promise<void>;
   /** Makes a topic of this name that has nothing: here, or on another broker where this one deletes no topics. */
   makeAnew(topic: string): Promise<Broker>;
 }
@@ -62,6 +64,14 @@ function brokerOf(kind: Broker['kind'], { brokers, stop }: StartedBrokers): Brok
         const resources = [{ type: TOPIC_RESOURCE, name: topic, configEntries }];
         await admin.alterConfigs({ validateOnly: false, resources });
       }),
+    deleteBefore: (topic, offset) =>
+      withAdmin(brokers, async (admin) => {
+        const held = await admin.fetchTopicOffsets(topic);
+        const partitions = held
+          .filter(({ high }) => Number(high) >= offset)
+          .map(({ partition }) => ({ partition, offset: String(offset) }));
+        await admin.deleteTopicRecords({ topic, partitions });
+      }),
     makeAnew: async (topic) => {
       await withAdmin(brokers, async (admin) => {
         await admin.deleteTopics({ topics: [topic] });
@@ -77,9 +87,9 @@ function brokerOf(kind: Broker['kind'], { brokers, stop }: StartedBrokers): Brok
 
 /** As the relay makes it, with TOPIC_PARTITIONS partitions. */
 export async function createTopicOn(brokers: readonly string[], topic: string): Promise<void> {
-  const topicOf = { topic, partitions: TOPIC_PARTITIONS, replicationFactor: -1, compression: 'none' as const };
-  const kafka = { brokers: [...brokers], ...topicOf, ssl: false, sasl: null };
-  await ensureTopic(kafkaClient({ kafka, clientId: 'test' }), kafka);
+  const kafka = { brokers: [...brokers], topic, ssl: false, sasl: null };
+  const topicOf = { topic, partitions: TOPIC_PARTITIONS, replicationFactor: -1, doubtfulTopic: 'warn' as const };
+  await ensureTopic(kafkaClient({ kafka, clientId: 'test' }), topicOf);
 }
 
 /** The mock knows no requests to create a topic or to delete one: it makes one that is asked for. */
@@ -92,6 +102,7 @@ function mockOf({ brokers, stop }: StartedBrokers): Broker {
         await admin.fetchTopicMetadata({ topics: [topic] });
       }),
     setTopic: () => Promise.reject(new Error('the mock broker knows no configuration of topics')),
+    deleteBefore: () => Promise.reject(new Error('the mock broker deletes nothing')),
     makeAnew: async (topic) => {
       const other = await startMockBroker();
       if (other === null) throw new Error('kcat is gone');

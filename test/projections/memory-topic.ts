@@ -14,6 +14,8 @@ const TAIL = 20;
  */
 export class MemoryTopic {
   readonly partitions: FeedEvent[][];
+  /** What a look shows otherwise than it is. */
+  shown: Partial<TopicLook> = {};
   /** Partitions that nobody gets anything of for now. */
   readonly held = new Set<number>();
   readonly #readings = new Set<MemoryReading>();
@@ -47,7 +49,12 @@ export class MemoryTopic {
     const events = this.partitions.flatMap((all, partition) =>
       all.slice(-TAIL).map((event) => ({ ...event, partition })),
     );
-    return { partitions, tail: { events, strangers: 0 } };
+    return { partitions, replicas: null, settings: null, tail: { events, strangers: 0 }, ...this.shown };
+  }
+
+  /** Is looked at while it is followed. */
+  async showAgain(): Promise<void> {
+    await Promise.all([...this.#readings].map((reading) => reading.showAgain()));
   }
 
   /** The brokers are lost from sight. */
@@ -100,6 +107,16 @@ class MemoryReading implements Subscription {
       this.#pumping = null;
       if (this.#waiting().length > 0) this.wake();
     });
+  }
+
+  async showAgain(): Promise<void> {
+    try {
+      await this.#options.onSeen(this.#topic.look());
+    } catch (error) {
+      this.#isOver = true;
+      this.#onEnd();
+      this.#options.onStopped(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   async drop(error: Error): Promise<void> {

@@ -56,6 +56,7 @@ const feedOf = (log: LogWithOutages, topic: MemoryTopic) =>
     log,
     ledger: Promise.resolve(LEDGER),
     place: { where: 'ledger.db', looks: 1 },
+    doubtful: 'warn',
   });
 async function followed(log: LogWithOutages, path: string, topic: MemoryTopic | null): Promise<void> {
   const { projections } = await start(log, path, topic);

@@ -9,6 +9,7 @@ const KAFKA = {
   topic: 'usage',
   partitions: 4,
   replicationFactor: 1,
+  doubtfulTopic: 'warn',
   compression: 'none',
   ssl: false,
   sasl: null,
@@ -21,9 +22,7 @@ const of = (source: 'log' | 'kafka', kafka: typeof KAFKA | null) =>
       eventLog: { kind: 'sqlite' },
       data: '/data',
     },
-    new MemoryEventLog(),
-    'test',
-    Promise.resolve(LEDGER),
+    { log: new MemoryEventLog(), clientId: 'test', ledger: Promise.resolve(LEDGER) },
   );
 
 test('the views are fed from where the configuration says, and a checkpoint of one feed is none of another', async () => {

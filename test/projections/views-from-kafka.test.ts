@@ -31,6 +31,7 @@ async function topicOf(events: readonly RecordedEvent[]) {
     topic: newTopicName('views'),
     partitions: TOPIC_PARTITIONS,
     replicationFactor: 1,
+    doubtfulTopic: 'warn',
     compression: 'gzip',
     ssl: false,
     sasl: null,
@@ -59,9 +60,7 @@ async function start(log: LogWithOutages, path: string, kafka: KafkaConfiguratio
     kafka === null
       ? { ...PLACE, projections: { ...SOURCE.projections, source: 'log' }, kafka }
       : { ...PLACE, ...SOURCE, kafka },
-    log,
-    'views',
-    Promise.resolve(LEDGER),
+    { log, clientId: 'views', ledger: Promise.resolve(LEDGER) },
   );
   const projections = await Projections.start({
     log,
@@ -168,5 +167,16 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
       /^the topic \S+ \(partition \d\) lacks revision 4 of account-a0: /,
     );
     expect(stopped).toHaveLength(1);
+  });
+
+  test.skipIf(broker?.kind === 'mock')('are not made from a topic that has lost its beginning', async () => {
+    const log = exampleLog();
+    const { kafka } = await topicOf(published(log));
+    await broker?.deleteBefore(kafka.topic, 2);
+    const { projections } = await start(log, viewsFile(), kafka);
+    await expect(projections.whenCaughtUp()).rejects.toThrow(
+      /^the topic \S+ lacks its beginning \(partition \d begins at offset 2, what stood before it was deleted\)/,
+    );
+    expect(projections.accounts.read(A).revision).toBe(-1);
   });
 });

@@ -16,14 +16,15 @@ const [A] = LIVES.keys();
 if (A === undefined) throw new Error('no example lives');
 
 /** Views of a log, fed from a topic; what has stopped them, and how many events they have folded by then. */
-async function start(log: LogWithOutages, topic: MemoryTopic, ledger = LEDGER) {
+async function start(log: LogWithOutages, topic: MemoryTopic, ledger = LEDGER, path = viewsFile()) {
   const stopped: Error[] = [];
   const told: string[] = [];
   const place = { where: 'ledger.db', looks: 1 };
+  const doubtful = 'warn';
   const projections = await Projections.start({
     log,
-    feed: new TopicViewFeed({ topic: TOPIC, open: topic.open, log, place, ledger: Promise.resolve(ledger) }),
-    path: viewsFile(),
+    feed: new TopicViewFeed({ topic: TOPIC, open: topic.open, log, place, doubtful, ledger: Promise.resolve(ledger) }),
+    path,
     persist: true,
     onStopped: (error) => stopped.push(error),
     onDropped: ({ message }) => told.push(message),
@@ -36,7 +37,7 @@ async function start(log: LogWithOutages, topic: MemoryTopic, ledger = LEDGER) {
     expect(stopped[0]).toBeInstanceOf(LedgerLostError);
     return stopped[0]?.message ?? '';
   };
-  return { projections, folded, refusal, told };
+  return { projections, stopped, folded, refusal, told };
 }
 
 /** What a backup of a log that was taken after so many of its events holds. */
@@ -125,4 +126,42 @@ test('views wait for a log that is away before they fold messages from before', 
   log.comeBack();
   await views.projections.whenCaughtUp();
   expect(views.folded()).toBeGreaterThan(0);
+});
+
+const COMPACTED = { cleanupPolicy: 'compact', retentionMs: -1, retentionBytes: -1, minInsyncReplicas: 2 };
+
+test.each([
+  ['is compacted', { settings: COMPACTED }, /^the topic ledger is compacted/],
+  [
+    'has lost its beginning',
+    { partitions: new Map([[1, { low: 3n, high: 9n }]]) },
+    /^the topic ledger lacks its beginning \(partition 1 begins at offset 3, .* feed the views from the log/,
+  ],
+])('views fold nothing of a topic that %s', async (_what, shown, message) => {
+  const log = exampleLog();
+  const topic = new MemoryTopic(3);
+  topic.send(published(log), LEDGER);
+  topic.shown = shown;
+  const views = await start(log, topic);
+  await expect(views.projections.whenCaughtUp()).rejects.toThrow(message);
+  expect(views.folded()).toBe(0);
+});
+
+test('views that follow a topic stop when it is compacted, and go on when it loses a beginning that they have', async () => {
+  const log = exampleLog();
+  const topic = new MemoryTopic(3);
+  topic.send(published(log), LEDGER);
+  const views = await start(log, topic);
+  await views.projections.whenCaughtUp();
+  const ends = topic.partitions.map(
+    ({ length }, at) => [at, { low: BigInt(length) - 1n, high: BigInt(length) }] as const,
+  );
+  topic.shown = { partitions: new Map(ends) };
+  await topic.showAgain();
+  expect(views.stopped).toEqual([]);
+  topic.shown = { settings: COMPACTED };
+  await topic.showAgain();
+  expect(views.stopped.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^the topic ledger is compacted/),
+  ]);
 });

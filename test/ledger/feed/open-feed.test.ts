@@ -29,7 +29,11 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
   let topic: string;
   let brokers: readonly string[];
 
-  const open = (from: OpenFeedOptions['from'], onBatch?: OpenFeedOptions['onBatch']): Opened => {
+  const open = (
+    from: OpenFeedOptions['from'],
+    onBatch?: OpenFeedOptions['onBatch'],
+    onSeen?: OpenFeedOptions['onSeen'],
+  ): Opened => {
     const opened: Opened = {
       seen: [],
       offsets: new Map(),
@@ -42,6 +46,7 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
       kafka: { brokers: [...brokers], topic, ssl: false, sasl: null },
       clientId: 'test',
       from,
+      ...(onSeen === undefined ? {} : { onSeen, lookMs: 500 }),
       onBatch: async (partition, events, nextOffset) => {
         await onBatch?.(partition, events, nextOffset);
         opened.seen.push(...events.map(({ revision }) => `${partition}/${revision}`));
@@ -139,6 +144,20 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
     await feed.close();
     expect(calls).toBe(1);
     expect(feed.told).toEqual([]);
+  });
+
+  it('shows the topic before anything of it is handed over, and now and then while it is read; what that throws stops it', async () => {
+    await writer.write(planMessage('acct_0', 0));
+    const looks: string[] = [];
+    const feed = open('beginning', undefined, async ({ partitions, tail, replicas }) => {
+      looks.push(
+        `${feed.seen.length} ${partitions.size} ${replicas} ${tail.events.map(({ stream }) => stream).join()}`,
+      );
+      if (looks.length === 3) throw new Error('somebody has changed it');
+    });
+    await eventually('it stops', () => feed.stopped !== null);
+    expect(feed.stopped?.message).toBe('somebody has changed it');
+    expect(looks).toEqual(Array.from({ length: 3 }, () => '4 1 account-acct_0'));
   });
 
   it('stops at a message that is none of the feed’s, and says where it stands', async () => {

@@ -1,21 +1,28 @@
 import { type FeedMessage, readFeedMessage } from '../../../contracts/feed-message.ts';
 import type { TailEvent, TopicTail } from '../../../ledger/feed/topic-tail.ts';
-import type { Publisher, TopicState } from '../../../ledger/relay/publisher.ts';
+import type { PublishError, Publisher, TopicState } from '../../../ledger/relay/publisher.ts';
 
 /** A topic of one partition in memory, which every publisher of it writes to at once. */
 export class MemoryPublisher implements Publisher {
   readonly messages: FeedMessage[];
   /** Messages of another application. */
   strangers = 0;
-  connections = 0;
+  looks = 0;
+  /** What a look is answered with. */
+  fault: PublishError | null = null;
 
   constructor(messages: FeedMessage[] = []) {
     this.messages = messages;
   }
 
   async connect(): Promise<TopicState> {
-    this.connections++;
-    return { isEmpty: this.messages.length + this.strangers === 0, tail: this.tail };
+    return this.#state;
+  }
+
+  async look(): Promise<TopicState> {
+    this.looks++;
+    if (this.fault !== null) throw this.fault;
+    return this.#state;
   }
 
   async publish(messages: readonly FeedMessage[]): Promise<void> {
@@ -26,8 +33,9 @@ export class MemoryPublisher implements Publisher {
     // Nothing is open.
   }
 
-  get tail(): TopicTail {
+  get #state(): TopicState {
     const events = this.messages.map((message): TailEvent => ({ ...readFeedMessage(message), partition: 0 }));
-    return { events, strangers: this.strangers };
+    const tail: TopicTail = { events, strangers: this.strangers };
+    return { isEmpty: this.messages.length + this.strangers === 0, tail };
   }
 }

@@ -16,6 +16,7 @@ export interface RelaySite {
   readonly topic: string;
   readonly partitions?: number;
   readonly replicationFactor?: number;
+  readonly doubtfulTopic?: 'warn' | 'refuse';
   /** Of its claim. A test that waits for the end of one makes it short; by default none ends while a test runs. */
   readonly claimSeconds?: number;
 }

@@ -8,6 +8,7 @@ import { acceptLoss } from '../../../ledger/identity/accept-loss.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
+import { PublishError } from '../../../ledger/relay/publisher.ts';
 import { runRelay } from '../../../ledger/relay/relay.ts';
 import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
 import { eventually } from '../../kafka/eventually.ts';
@@ -59,7 +60,7 @@ async function begun(log: MemoryEventLog): Promise<LedgerIdentity> {
 }
 
 /** A relay of a ledger to a topic, until it is stopped or stops. */
-function relayOf(log: MemoryEventLog, publisher: MemoryPublisher) {
+function relayOf(log: MemoryEventLog, publisher: MemoryPublisher, topicLookMs = 60_000) {
   const stop = new AbortController();
   const ended = runRelay({
     log,
@@ -71,6 +72,7 @@ function relayOf(log: MemoryEventLog, publisher: MemoryPublisher) {
     logger: pino({ level: 'silent' }),
     clock: Date.now,
     place: { where: 'ledger.db', looks: 1 },
+    topicLookMs,
     signal: stop.signal,
   }).then(
     () => null,
@@ -231,5 +233,39 @@ describe('a relay goes on', () => {
     );
     const last = topic.messages.at(-1)?.headers;
     expect([last?.ce_stream, last?.ce_type]).toEqual([LEDGER_STREAM, 'LossAccepted']);
+  });
+});
+
+describe('a relay that runs looks at its topic now and then', () => {
+  const LOOK_MS = 20;
+
+  test('and ends where another ledger’s relay writes to it', async () => {
+    const [log, other] = [await ledgerOf(), await filled(await ledgerOf())];
+    const topic = new MemoryPublisher();
+    const relay = relayOf(log, topic, LOOK_MS);
+    await eventually('it publishes', () => topic.messages.length === 7);
+    topic.messages.push(...other.messages);
+    expect((await relay.ended)?.message).toMatch(/^the topic ledger has messages of the ledger/);
+  });
+
+  test('and ends where its ledger was put back to an earlier state', async () => {
+    const log = await ledgerOf();
+    const topic = new MemoryPublisher();
+    const relay = relayOf(log, topic, LOOK_MS);
+    await eventually('it publishes', () => topic.messages.length === 7);
+    log.lose(2);
+    expect((await relay.ended)?.message).toMatch(/account-bob: the topic ledger knows revision 2/);
+  });
+
+  test('and ends where it is refused, not where it does not answer', async () => {
+    const log = await ledgerOf();
+    const mine = new MemoryPublisher();
+    const relay = relayOf(log, mine, LOOK_MS);
+    await eventually('it publishes', () => mine.messages.length === 7);
+    mine.fault = new PublishError('away', 'no broker answers');
+    const looks = mine.looks;
+    await eventually('it looks on', () => mine.looks > looks + 2);
+    mine.fault = new PublishError('mismatch', 'the topic ledger is compacted');
+    expect((await relay.ended)?.message).toBe('the topic ledger is compacted');
   });
 });

@@ -100,6 +100,11 @@ export class MemoryEventLog implements EventLog {
     for (const subscriber of this.#subscribers) subscriber.wake();
   }
 
+  /** Is put back to a state of before its last events, under whoever reads it. */
+  lose(events: number): void {
+    for (const { stream } of this.events.splice(-events)) this.#streamOf(stream).pop();
+  }
+
   async *readStream(stream: StreamName, { direction = 'forwards', from, limit }: ReadStreamOptions = {}) {
     if (this.hidden.has(stream)) throw new HiddenStreamError(`${stream} is hidden`);
     const written = this.#streamOf(stream);
