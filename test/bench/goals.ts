@@ -96,6 +96,14 @@ const SETTLEMENT_GOALS: readonly Goal<SettlementFigures>[] = [
   settled('1,000 accounts', 'sqlite', 5_000),
   settled('one hot account', 'sqlite', 1_000),
   settled('one hot account', 'eventstoredb', 1_000),
+  settled('1,000 accounts', 'eventstoredb', 5_000),
+  {
+    title: 'CPU of a settled request, 1,000 accounts, eventstoredb',
+    bound: 'most',
+    limit: 150,
+    unit: ' µs',
+    value: (figures) => settlementFigureFor(figures, 'eventstoredb', '1,000 accounts')?.settlerCpuUsPerRequest ?? null,
+  },
 ];
 
 /** Within a second, as README and the proxies' documentation promise it while the log is in reach. */

@@ -11,6 +11,8 @@ export interface BatchAppendsOptions {
   /** One append by a call of its own, for servers that know no other. */
   readonly appendPlainly: (one: AppendOnServer) => Promise<AppendAnswer>;
   readonly logger: Logger | null;
+  /** False: none is asked for it. */
+  readonly isWanted: boolean;
 }
 
 /**
@@ -34,6 +36,7 @@ export class BatchAppends {
 
   constructor(options: BatchAppendsOptions) {
     this.#options = options;
+    if (!options.isWanted) this.#plainUntilMs = Number.POSITIVE_INFINITY;
   }
 
   /** @throws EventLogError, AppendRefusedError, and what plain appends throw */

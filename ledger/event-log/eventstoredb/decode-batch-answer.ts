@@ -34,13 +34,13 @@ export class AppendRefusedError extends Error {
 export function decodeBatchAnswer(bytes: Buffer): BatchAnswer {
   const reader = new ProtobufReader(bytes);
   let correlation = 0;
-  let verdict = refused(null, null, 'EventStoreDB answered an append with nothing');
+  let verdict: BatchAnswer['verdict'] | null = null;
   for (let field = reader.next(); field !== 0; field = reader.next())
     if (field === 1) correlation = correlationOf(reader.message());
     else if (field === 2) verdict = errorOf(reader.message());
     else if (field === 3) verdict = successOf(reader.message());
     else reader.skip();
-  return { correlation, verdict };
+  return { correlation, verdict: verdict ?? refused(null, null, 'EventStoreDB answered an append with nothing') };
 }
 
 /** UUID { 1 structured { 1 most, 2 least significant bits } | 2 text }: servers answer in either form. */

@@ -36,6 +36,8 @@ export interface EventStoreDbOptions {
   /** Categories of the streams that are the ledger's: names up to the first hyphen. */
   readonly categories?: readonly string[];
   readonly deadlines?: Partial<EventStoreDbDeadlines>;
+  /** False: each append is a call of its own, at three times the cost. By default only where the server knows no other. */
+  readonly batchAppend?: boolean;
   /** Whether opening waits for a start check without faults; else it is made as soon as the server is there. */
   readonly waitForServer?: boolean;
 }
@@ -97,7 +99,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   readonly #closed = new AbortController();
   #closing: Promise<void> | null = null;
 
-  constructor({ connectionString, logger, streamPrefix, categories, deadlines }: EventStoreDbOptions) {
+  constructor({ connectionString, logger, streamPrefix, categories, deadlines, batchAppend }: EventStoreDbOptions) {
     this.#logger = logger ?? null;
     this.#streams = new OwnStreams(streamPrefix, categories);
     this.#deadlines = { ...DEFAULT_DEADLINES, ...deadlines };
@@ -109,6 +111,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
       deadlines: this.#deadlines,
       appendPlainly: (one) => append(this.#connections.append, one, this.#deadlines),
       logger: this.#logger,
+      isWanted: batchAppend ?? true,
     });
     this.#reader = new LogReader(this.#connections.read, this.#streams, this.#deadlines);
   }

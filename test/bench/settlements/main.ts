@@ -8,7 +8,6 @@ import { SettlementLoad } from './settlement-load.ts';
 import {
   SETTLEMENT_SPREADS,
   type SettlementCommand,
-  type SettlementLog,
   type SettlementReply,
   type SettlementSpread,
 } from './settlement-protocol.ts';
@@ -55,8 +54,10 @@ async function obey(command: SettlementCommand): Promise<SettlementReply> {
   }
 }
 
-async function open({ log: kind, at }: Extract<SettlementCommand, { type: 'open' }>): Promise<Settler> {
-  const log = await openLog(kind, at);
+type Opening = Extract<SettlementCommand, { type: 'open' }>;
+
+async function open(opening: Opening): Promise<Settler> {
+  const log = await openLog(opening);
   const book = new AccountViews();
   const accounts = new Map<SettlementSpread, AccountId[]>();
   for (const [index, [spread, count]] of Object.entries(SETTLEMENT_SPREADS).entries())
@@ -67,8 +68,10 @@ async function open({ log: kind, at }: Extract<SettlementCommand, { type: 'open'
   return { load, accounts };
 }
 
-const openLog = (kind: SettlementLog, at: string): Promise<EventLog> =>
-  kind === 'sqlite' ? openSqliteEventLog({ path: at }) : openEventStoreDbEventLog({ connectionString: at });
+const openLog = ({ log, at, streamPrefix }: Opening): Promise<EventLog> =>
+  log === 'sqlite'
+    ? openSqliteEventLog({ path: at })
+    : openEventStoreDbEventLog({ connectionString: at, streamPrefix, batchAppend: log === 'eventstoredb' });
 
 function reply(message: SettlementReply): void {
   process.send?.(message);

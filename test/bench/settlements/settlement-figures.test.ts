@@ -23,6 +23,7 @@ test('a figure is the median over the rounds of one log', () => {
     settledPerS: 5_000,
     requestsPerAppend: 4,
     settlerCpuUsPerRequest: 6,
+    settlerCpuUsPerAppend: 20,
   });
   expect(settlementFigureFor(figures, 'eventstoredb', '1,000 accounts')?.settledPerS).toBe(200);
   expect(settlementFigureFor(figures, 'sqlite', 'one hot account')).toBeNull();
@@ -37,5 +38,5 @@ test('the report has a line for each log', () => {
       ?.split('│')
       .map((cell) => cell.trim())
       .slice(1, -1),
-  ).toEqual(['1,000 accounts', 'sqlite', '5000', '2.0', '1.0, 3.0', '6', '']);
+  ).toEqual(['1,000 accounts', 'sqlite', '5000', '2.0', '1.0, 3.0', '6', '12', '']);
 });

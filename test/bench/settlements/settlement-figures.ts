@@ -24,6 +24,7 @@ export interface SettlementFigure {
   readonly p50Us: number;
   readonly p99Us: number;
   readonly settlerCpuUsPerRequest: number;
+  readonly settlerCpuUsPerAppend: number;
   readonly storeCpuUsPerRequest: number;
 }
 
@@ -52,13 +53,23 @@ function figureOf(samples: readonly SettlementSample[]): SettlementFigure {
     p50Us: over(({ window }) => window.p50Us),
     p99Us: over(({ window }) => window.p99Us),
     settlerCpuUsPerRequest: over(({ window, settlerCpuUs }) => settlerCpuUs / window.settled),
+    settlerCpuUsPerAppend: over(({ window, settlerCpuUs }) => settlerCpuUs / window.appends),
     storeCpuUsPerRequest: over(({ window, storeCpuUs }) => storeCpuUs / window.settled),
   };
 }
 
 export function settlementReport(figures: SettlementFigures): string {
   const table = new Table({
-    head: ['spread over', 'log', 'settled/s', 'a group', 'p50, p99 ms', 'CPU µs/request', 'the store’s'],
+    head: [
+      'spread over',
+      'log',
+      'settled/s',
+      'a group',
+      'p50, p99 ms',
+      'CPU µs/request',
+      'µs/append',
+      'the store’s/request',
+    ],
     style: { head: [], border: [], compact: true },
   });
   for (const figure of figures)
@@ -69,6 +80,7 @@ export function settlementReport(figures: SettlementFigures): string {
       figure.requestsPerAppend.toFixed(1),
       `${(figure.p50Us / 1000).toFixed(1)}, ${(figure.p99Us / 1000).toFixed(1)}`,
       figure.settlerCpuUsPerRequest.toFixed(0),
+      figure.settlerCpuUsPerAppend.toFixed(0),
       figure.storeCpuUsPerRequest === 0 ? '' : figure.storeCpuUsPerRequest.toFixed(0),
     ]);
   return `settlements, without HTTP: usage and debit of finished requests into the ledger and the views\n${table.toString()}\n`;

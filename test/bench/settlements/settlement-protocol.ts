@@ -1,5 +1,6 @@
 /** What the benchmark tells a settler's process over IPC, and hears from it. */
-export const SETTLEMENT_LOGS = ['sqlite', 'eventstoredb'] as const;
+/** `eventstoredb-plain` appends by a call each, where `eventstoredb` does by one call for all. */
+export const SETTLEMENT_LOGS = ['sqlite', 'eventstoredb', 'eventstoredb-plain'] as const;
 export type SettlementLog = (typeof SETTLEMENT_LOGS)[number];
 
 /** How the finished requests are spread: all on one account, or at random over a thousand. */
@@ -13,6 +14,8 @@ export type SettlementCommand =
       readonly log: SettlementLog;
       /** The SQLite file, or the connection string. */
       readonly at: string;
+      /** What a server's streams of this run begin with: it may be one that others use, and earlier runs. */
+      readonly streamPrefix: string;
     }
   | { readonly type: 'start'; readonly spread: SettlementSpread }
   /** Starts a window: the counters begin at 0. */

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { eventStore } from '../event-store.ts';
 import type { Processes } from '../processes.ts';
 import type {
   SettlementCommand,
@@ -15,8 +15,6 @@ import type {
 
 /** Opening a thousand accounts, or settling what is left, takes a few seconds at most. */
 const REPLY_MS_MAX = 30_000;
-const READY_MS_MAX = 30_000;
-const STORE = fileURLToPath(new URL('../../eventstoredb/main.ts', import.meta.url));
 
 /** A settler's process on a log of its own, seen from the run that directs it. */
 export class Settler {
@@ -35,7 +33,7 @@ export class Settler {
 
   /** Starts the process, and the event store that it needs, and opens the accounts. */
   static async start(processes: Processes, log: SettlementLog, profileFolder: string | null): Promise<Settler> {
-    const store = log === 'eventstoredb' ? await startStore(processes) : null;
+    const store = log === 'sqlite' ? null : await eventStore(processes, `store-of-${log}`);
     const name = `settler-${log}`;
     const child = processes.fork(name, new URL('main.ts', import.meta.url), [
       // As `npm start` and the program's first line have it.
@@ -43,7 +41,8 @@ export class Settler {
       ...(profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]),
     ]);
     const settler = new Settler(log, name, child, store?.pid ?? null);
-    await settler.#ask({ type: 'open', log, at: store?.connectionString ?? join(processes.folder, 'settlements.db') });
+    const at = store?.connectionString ?? join(processes.folder, 'settlements.db');
+    await settler.#ask({ type: 'open', log, at, streamPrefix: `bench-${randomUUID()}-` });
     return settler;
   }
 
@@ -75,17 +74,4 @@ export class Settler {
     if (reply.type === 'failed') throw new Error(`${this.name} failed: ${reply.reason}`);
     return reply;
   }
-}
-
-async function startStore(processes: Processes): Promise<{ pid: number; connectionString: string }> {
-  const child = processes.spawn('eventstoredb', [process.execPath, STORE], { stdout: 'pipe' });
-  if (child.stdout === null) throw new Error('the event store was started with a pipe for its output');
-  const lines = createInterface(child.stdout);
-  const first = await Promise.race([
-    once(lines, 'line').then(([line]) => String(line)),
-    once(child, 'exit').then(() => null),
-    setTimeout(READY_MS_MAX, null, { ref: false }),
-  ]);
-  if (first === null) throw new Error(`the event store did not start:\n${processes.logTail('eventstoredb')}`);
-  return { pid: child.pid ?? 0, connectionString: String(JSON.parse(first).connectionString) };
 }

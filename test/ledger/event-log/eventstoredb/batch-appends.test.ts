@@ -112,6 +112,15 @@ describe('appends over one call', () => {
   });
 });
 
+describe('a log that is to append by a call each', () => {
+  it('does so, and asks for no other', async () => {
+    const { server, log, lines } = await startWithLog({ batchAppend: false });
+    await written(log, newStream(), NO_STREAM, events(2));
+    expect(new Set(server.calls.list().map(({ rpc }) => rpc))).toEqual(new Set(['Append', 'Read']));
+    expect(lines.warnings).toEqual([]);
+  });
+});
+
 describe('the call of appends', () => {
   it('is made again at once after a loss, then after pauses that grow to their bound', () => {
     const pauses = [...Array(60).keys()].map((failures) => [
