@@ -33,7 +33,7 @@ export const LIMITS = Object.freeze({
   /** Of one source address: a backend or an office behind one address has some hundreds of requests under way. */
   connectionsPerAddressMax: 500,
 
-  /** Requests that wait on one connection for the answers before theirs: proxies that keep connections send none so. */
+  /** Requests that one connection sends before it has the answers to those before, or in one turn of the event loop: proxies that keep connections send none so. */
   requestsInTurnMax: 16,
 
   /** How often it is looked at how late the event loop is. */

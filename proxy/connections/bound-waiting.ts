@@ -12,24 +12,29 @@ import { makeLast } from './last-answer.ts';
  * none yet. The last that is let in has the connection's last answer; what its client sends behind it is dropped unparsed,
  * and is to be sent again, as HTTP has it for whatever a closed connection leaves unanswered (RFC 9112, section 9.3.2).
  *
+ * The same bound is that of the requests of one turn of the event loop, though each had its answer before the next was
+ * parsed, as Node does it where they have bodies: one connection brings thousands in a turn, and nobody else has one meanwhile.
+ *
  * The connection is read on all the same, and what asks for no body waits for its turn before it is answered: one that is
  * not read, as Node leaves one for which many answers wait, does not tell that its client has left.
  */
 export function boundWaiting(app: FastifyInstance): void {
   const lines = new WeakMap<Socket, Line>();
+  const turns = new Turns();
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = reply;
     const { socket } = request.raw;
+    const line = lines.get(socket) ?? new Line(socket);
+    lines.set(socket, line);
+    if (!line.join(raw, turns.now())) {
+      reply.hijack();
+      return;
+    }
     if (raw.socket !== null) {
       done();
       return;
     }
-    const line = lines.get(socket) ?? new Line(socket);
-    lines.set(socket, line);
-    if (!line.join(raw)) {
-      reply.hijack();
-      return;
-    }
+    line.wait();
     const isBodiless = request.method === 'GET' || request.method === 'HEAD';
     // Some come with a body all the same, and nobody reads that before their turn.
     if (isBodiless && mayHaveMore(request)) dropInTurn(request.raw, raw);
@@ -41,9 +46,28 @@ export function boundWaiting(app: FastifyInstance): void {
   });
 }
 
-/** What waits on one connection for the answers before it. */
+/** The turns of the event loop in which anybody asks. */
+class Turns {
+  #turn = 0;
+  #isCounted = false;
+
+  now(): number {
+    if (!this.#isCounted) {
+      this.#isCounted = true;
+      setImmediate(() => {
+        this.#turn++;
+        this.#isCounted = false;
+      });
+    }
+    return this.#turn;
+  }
+}
+
+/** The requests of one connection. */
 class Line {
   readonly #socket: Socket;
+  #turn = 0;
+  #ofTurn = 0;
   #waiting = 0;
   #last: ServerResponse | null = null;
   #isClosed = false;
@@ -53,12 +77,23 @@ class Line {
   }
 
   /** False where it is not let in, and has no answer. */
-  join(response: ServerResponse): boolean {
-    if (this.#waiting === LIMITS.requestsInTurnMax) this.#close();
+  join(response: ServerResponse, turn: number): boolean {
+    if (turn !== this.#turn) {
+      this.#turn = turn;
+      this.#ofTurn = 0;
+    }
+    const { requestsInTurnMax } = LIMITS;
+    const mayWait = response.socket !== null || this.#waiting < requestsInTurnMax;
+    if (!mayWait || this.#ofTurn > requestsInTurnMax) this.#close();
     if (this.#isClosed) return false;
-    this.#waiting++;
+    this.#ofTurn++;
     this.#last = response;
     return true;
+  }
+
+  /** For the answers before it. */
+  wait(): void {
+    this.#waiting++;
   }
 
   leave(): void {
@@ -70,5 +105,6 @@ class Line {
     this.#isClosed = true;
     makeLast(this.#last);
     dropUnparsed(this.#socket);
+    if (this.#last.writableFinished) this.#socket.destroySoon();
   }
 }

@@ -258,6 +258,20 @@ describe('the connection of requests that wait, alone', () => {
     expect(statusesOf(Buffer.concat(pieces).toString())).toEqual(['200', ...Array(WAITING_MAX).fill('401')]);
   });
 
+  it.each([
+    ['with a length', 'POST /v1/messages HTTP/1.1\r\nhost: bare\r\ncontent-length: 1\r\n\r\na'],
+    ['in chunks', 'POST /v1/messages HTTP/1.1\r\nhost: bare\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n'],
+  ])('is closed where one turn brings more, though each has its answer before the next: %s', async (_title, one) => {
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece) => pieces.push(piece));
+    const sent = one.repeat(500);
+    socket.write(sent);
+    await expect.poll(() => socket.closed).toBe(true);
+    expect(served.bytesRead).toBe(sent.length);
+    expect([seen.parsed, seen.posted]).toEqual([1 + WAITING_MAX + 1, 1 + WAITING_MAX]);
+    expect(statusesOf(Buffer.concat(pieces).toString())).toEqual(Array(1 + WAITING_MAX).fill('401'));
+  });
+
   it('is not reset under a client that has not yet seen the end, and sends on', async () => {
     const failures: Error[] = [];
     socket.on('error', (error) => failures.push(error));
