@@ -1,6 +1,8 @@
+import type { RecordedEvent } from '../contracts/event-log.ts';
 import type { AccountEvent } from '../contracts/events.ts';
-import { type AccountId, accountStream, type Revision } from '../contracts/ids.ts';
-import type { AccountBook } from '../ledger/account/account-book.ts';
+import { type AccountId, accountStream, type Revision, revision } from '../contracts/ids.ts';
+import type { AccountBook, AsideReason } from '../ledger/account/account-book.ts';
+import { AccountUnreadableError, accountEventOf, cannotFollow } from '../ledger/account/account-event.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';
@@ -29,13 +31,39 @@ export class AccountViews implements AccountBook {
     return this.all.every((view) => view.revisionOf(accountId) >= revision);
   }
 
+  /** The last revision that all views have folded; -1 where there is none. */
+  foldedUpTo(accountId: AccountId): Revision {
+    return revision(Math.min(...this.all.map((view) => view.revisionOf(accountId))));
+  }
+
+  /** Whether nothing of the event is to be waited for: it is folded, or left until the account can be read. */
+  isTaken(accountId: AccountId, at: Revision): boolean {
+    const from = this.setAside.unreadableFrom(accountId);
+    return (from !== null && at >= from) || this.hasFolded(accountId, at);
+  }
+
+  /**
+   * Takes a stored event of an account. One that cannot be read or applied sets the account aside: it and what stands
+   * behind it wait in the ledger until the account can be read again (take-back.ts). @throws ViewGapError
+   */
+  take(accountId: AccountId, recorded: RecordedEvent): void {
+    if (this.setAside.unreadableFrom(accountId) !== null) this.#leave(accountId, recorded);
+    // What is folded need not be decoded.
+    else if (!this.hasFolded(accountId, recorded.revision)) this.#foldOrLeave(accountId, recorded);
+  }
+
+  /** @throws ViewGapError; AccountUnreadableError */
   fold(accountId: AccountId, revision: Revision, event: AccountEvent): void {
     let taken = false;
     for (const view of this.all) {
       const last = view.revisionOf(accountId);
       if (revision <= last) continue;
       if (revision !== last + 1) throw new ViewGapError(accountStream(accountId), { last, found: revision });
-      view.apply(accountId, revision, event);
+      try {
+        view.apply(accountId, revision, event);
+      } catch (error) {
+        throw cannotFollow(accountId, revision, event, error);
+      }
       taken = true;
     }
     if (!taken) return;
@@ -45,5 +73,40 @@ export class AccountViews implements AccountBook {
 
   onFolded(listener: (accountId: AccountId, event: AccountEvent) => void): void {
     this.#listeners.push(listener);
+  }
+
+  whyAside(accountId: AccountId): string | null {
+    return this.setAside.whyOf(accountId);
+  }
+
+  putAside(accountId: AccountId, reason: AsideReason): void {
+    this.setAside.put(accountId, reason);
+  }
+
+  onReturned(listener: (accountId: AccountId) => void): void {
+    this.setAside.onChanged((accountId, why) => {
+      if (why === null) listener(accountId);
+    });
+  }
+
+  #foldOrLeave(accountId: AccountId, recorded: RecordedEvent): void {
+    try {
+      this.fold(accountId, recorded.revision, accountEventOf(accountId, recorded));
+    } catch (error) {
+      if (!(error instanceof AccountUnreadableError)) throw error;
+      this.putAside(accountId, error);
+      this.#leave(accountId, recorded);
+    }
+  }
+
+  /** Whoever has a key of the account is to be told that it is set aside, not that nobody knows the key. */
+  #leave(accountId: AccountId, recorded: RecordedEvent): void {
+    this.setAside.left(accountId, recorded.revision);
+    if (recorded.type !== 'ApiKeyIssued') return;
+    try {
+      this.keys.observe(accountId, accountEventOf(accountId, recorded));
+    } catch (error) {
+      if (!(error instanceof AccountUnreadableError)) throw error;
+    }
   }
 }

@@ -1,24 +1,129 @@
-import type { AccountId } from '../contracts/ids.ts';
+import { type AccountId, accountId, type Revision, revision } from '../contracts/ids.ts';
+import type { AsideReason } from '../ledger/account/account-book.ts';
+import { AccountUnreadableError } from '../ledger/account/account-event.ts';
+import { type ColumnValue, numberOf, type StoredView, textOf, type ViewRow, type ViewTable } from './view.ts';
+
+const NAME = 'set_aside';
+const VERSION = 1;
+
+const TABLE: ViewTable = {
+  name: `${NAME}_v${VERSION}`,
+  columns: { account_id: 'TEXT', cause: 'TEXT', revision: 'INTEGER', why: 'TEXT' },
+  keyColumns: 2,
+};
+
+/** `hidden`: the log's server hides events of the stream; `unreadable`: one cannot be read, or not be applied. */
+type Cause = 'hidden' | 'unreadable';
+const CAUSES: readonly Cause[] = ['hidden', 'unreadable'];
+/** The revision of a stream that is hidden: no event of it is to blame. */
+const NONE = -1;
+
+interface Entry {
+  readonly revision: number;
+  readonly why: string;
+}
+
+/** Told when what is said of an account has changed; null where it is not set aside any more. */
+type OnChanged = (accountId: AccountId, why: string | null) => void;
 
 /**
- * Accounts whose events cannot be relied on: they are refused, with why, and the others go on. No view holds it: whoever
- * sets an account aside finds it so again at the next start.
+ * Accounts whose events cannot be relied on: they are refused, with why, and the others go on. It stands in the views' file
+ * beside the checkpoint, which passes over what could not be read: a restart knows of it before its first request.
  */
-export class AccountsSetAside {
-  readonly #whys = new Map<AccountId, string>();
+export class AccountsSetAside implements StoredView {
+  readonly name = NAME;
+  readonly version = VERSION;
+  readonly tables = [TABLE];
+  readonly mayLack = true;
+  readonly #causes: { readonly [C in Cause]: Map<AccountId, Entry> } = { hidden: new Map(), unreadable: new Map() };
+  /** The highest revision behind an unreadable event that came since, and was left for later. */
+  readonly #leftUpTo = new Map<AccountId, Revision>();
+  readonly #listeners: OnChanged[] = [];
+  #changed = new Map<string, readonly [AccountId, Cause]>();
 
   /** In one line; null where it is not. */
-  whyOf(accountId: AccountId): string | null {
-    return this.#whys.get(accountId) ?? null;
+  whyOf(id: AccountId): string | null {
+    const { hidden, unreadable } = this.#causes;
+    // Asked for every request.
+    if (hidden.size === 0 && unreadable.size === 0) return null;
+    return (hidden.get(id) ?? unreadable.get(id))?.why ?? null;
   }
 
-  /** Null takes it back. */
-  set(accountId: AccountId, why: string | null): void {
-    if (why === null) this.#whys.delete(accountId);
-    else this.#whys.set(accountId, why);
+  /** The first event that cannot be read or applied; null where all can. */
+  unreadableFrom(id: AccountId): Revision | null {
+    const entry = this.#causes.unreadable.get(id);
+    return entry === undefined ? null : revision(entry.revision);
+  }
+
+  /** An event behind that one came, and is left until the account is read again. */
+  left(id: AccountId, at: Revision): void {
+    if (at > this.leftUpTo(id)) this.#leftUpTo.set(id, at);
+  }
+
+  leftUpTo(id: AccountId): Revision {
+    return this.#leftUpTo.get(id) ?? revision(NONE);
+  }
+
+  accountsOf(cause: Cause): AccountId[] {
+    return [...this.#causes[cause].keys()];
   }
 
   get count(): number {
-    return this.#whys.size;
+    const { hidden, unreadable } = this.#causes;
+    return new Set([...hidden.keys(), ...unreadable.keys()]).size;
+  }
+
+  put(id: AccountId, reason: AsideReason): void {
+    if (reason instanceof AccountUnreadableError)
+      this.#set(id, 'unreadable', { revision: reason.revision, why: reason.message });
+    else this.#set(id, 'hidden', { revision: NONE, why: reason.message });
+  }
+
+  /** All of its events have been read and applied, or are there again. */
+  takeBack(id: AccountId, cause: Cause): void {
+    if (cause === 'unreadable') this.#leftUpTo.delete(id);
+    this.#set(id, cause, null);
+  }
+
+  /** Also with what a restart has found. */
+  onChanged(listener: OnChanged): void {
+    this.#listeners.push(listener);
+    for (const cause of CAUSES) for (const [id, { why }] of this.#causes[cause]) listener(id, why);
+  }
+
+  *takeChanges(): Generator<ViewRow> {
+    const changed = this.#changed;
+    this.#changed = new Map();
+    for (const [id, cause] of changed.values()) {
+      const entry = this.#causes[cause].get(id);
+      const values = [id, cause, entry?.revision ?? NONE, entry?.why ?? ''];
+      yield entry === undefined ? { table: TABLE, values, isGone: true } : { table: TABLE, values };
+    }
+  }
+
+  restore(_table: ViewTable, [id, cause, at, why]: readonly ColumnValue[]): void {
+    const known = CAUSES.find((name) => name === cause);
+    if (known === undefined) throw new Error(`${TABLE.name}: unknown cause ${String(cause)}`);
+    this.#causes[known].set(accountId(textOf(id)), { revision: numberOf(at), why: textOf(why) });
+  }
+
+  /** What was read is not of this log. That its server hides a stream was told once, and is written anew. */
+  clear(): void {
+    const { hidden, unreadable } = this.#causes;
+    unreadable.clear();
+    this.#leftUpTo.clear();
+    this.#changed = new Map([...hidden.keys()].map((id) => [keyOf(id, 'hidden'), [id, 'hidden']]));
+  }
+
+  #set(id: AccountId, cause: Cause, entry: Entry | null): void {
+    const before = this.#causes[cause].get(id);
+    if (before?.why === entry?.why && before?.revision === entry?.revision) return;
+    if (entry === null) this.#causes[cause].delete(id);
+    else this.#causes[cause].set(id, entry);
+    this.#changed.set(keyOf(id, cause), [id, cause]);
+    const why = this.whyOf(id);
+    for (const listener of this.#listeners) listener(id, why);
   }
 }
+
+const keyOf = (id: AccountId, cause: Cause): string => `${cause} ${id}`;

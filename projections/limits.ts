@@ -16,6 +16,8 @@ export const VIEW_LIMITS = Object.freeze({
   /** A node that lags behind may lack the checkpoint's event: so often it is asked before the rows are given up. */
   foreignLooks: 3,
   foreignPauseMs: 300,
+  /** An account that was set aside is read so often until nothing has come behind what was read. */
+  takeBackReadings: 10,
   /** Positions that were folded lately, by which a feed in several partitions answers for a single one. */
   recentPositionsMax: 10_000,
   /** How often the log is asked whether the topic that feeds the views lags behind it, and how much it shows at once. */

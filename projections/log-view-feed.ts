@@ -22,6 +22,7 @@ type LogCheckpoint = z.infer<typeof logCheckpointSchema>;
 /** The event log as the views' feed: one total order, and its last event as the checkpoint. */
 export class LogViewFeed implements ViewFeed {
   readonly name = NAME;
+  readonly isLedger = true;
   readonly #log: EventLog;
   readonly #isWhole: Promise<unknown>;
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeEvent, UnreadableEventError } from '../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
-import { isAccountEvent, type LedgerEvent } from '../contracts/events.ts';
+import type { LedgerEvent } from '../contracts/events.ts';
 import {
   type AccountId,
   accountOfStream,
@@ -17,11 +17,13 @@ import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { LogViewFeed } from './log-view-feed.ts';
+import { lacking, TakeBack } from './take-back.ts';
 import type { StoredView } from './view.ts';
 import { ViewAge } from './view-age.ts';
 import type { FeedBatch, ViewFeed } from './view-feed.ts';
 import type { StoredCheckpoint } from './view-file.ts';
 import { ViewFlush } from './view-flush.ts';
+import { ViewGapError } from './view-gap-error.ts';
 import { restoreViews, ViewStore } from './view-store.ts';
 
 export interface ProjectionsOptions {
@@ -68,11 +70,12 @@ export class Projections {
   readonly #options: ProjectionsOptions;
   readonly #feed: ViewFeed;
   readonly #clock: () => number;
-  readonly #views: readonly StoredView[] = [...this.accounts.all, this.catalog];
+  readonly #views: readonly StoredView[] = [...this.accounts.all, this.catalog, this.accounts.setAside];
   readonly #folded = new FoldedPositions();
   readonly #waiters = new FoldWaiters();
   readonly #age = new ViewAge();
   readonly #firstCaughtUp = Promise.withResolvers<void>();
+  readonly #takeBack: TakeBack;
   #store: ViewStore | null = null;
   #flush: ViewFlush | null = null;
   #marks: NodeJS.Timeout | null = null;
@@ -91,6 +94,9 @@ export class Projections {
     // A stop before the end of catch-up is told to whoever waits; nobody has to wait.
     this.#firstCaughtUp.promise.catch(() => undefined);
     this.accounts.onFolded(() => this.#waiters.wake());
+    this.#takeBack = new TakeBack(options.log, this.accounts);
+    // Also by what is met elsewhere than in the feed.
+    this.accounts.setAside.onChanged(() => this.#flush?.request());
   }
 
   /** Needs nothing but the file, which is made anew where it is none of views. @throws Error when it cannot be opened */
@@ -149,9 +155,17 @@ export class Projections {
     return this.#checkpoint === null ? null : { feed: this.#feed.name, text: this.#checkpoint() };
   }
 
-  /** @throws Error when the projections stop or are closed before. */
+  /**
+   * Also accounts that were set aside by an earlier run have been read again, and taken back where they could be.
+   * @throws Error when the projections stop or are closed before.
+   */
   whenCaughtUp(): Promise<void> {
     return this.#firstCaughtUp.promise;
+  }
+
+  /** An account may be read again that an event of it has set aside. @throws EventLogError where the log cannot be read */
+  readAgain(accountId: AccountId): Promise<void> {
+    return this.#takeBack.some([accountId]);
   }
 
   /**
@@ -184,6 +198,7 @@ export class Projections {
 
   async #close(): Promise<void> {
     await this.#reading?.close();
+    await this.#takeBack.close();
     this.#stopMarks();
     try {
       await this.#flush?.close({ write: this.#stopped === null });
@@ -286,14 +301,26 @@ export class Projections {
 
   #foldOne(recorded: RecordedEvent): void {
     if (recorded.stream === LEDGER_STREAM) this.#tellLedgerEvent(recorded);
-    // What is folded need not be decoded.
-    if (this.#isFolded(recorded)) return;
     const { stream, revision } = recorded;
-    const event = decodeEvent(recorded);
     const accountId = accountOfStream(stream);
-    if (accountId !== null && isAccountEvent(event)) this.accounts.fold(accountId, revision, event);
-    else if (accountId === null && event.type === 'CatalogPublished') this.catalog.fold(revision, event.data);
-    else throw new UnreadableEventError(`${stream}: ${event.type} does not belong there`);
+    if (accountId !== null) this.#takeAccountEvent(accountId, recorded);
+    // What is folded need not be decoded.
+    else if (!this.#isFolded(recorded)) {
+      const event = decodeEvent(recorded);
+      if (event.type !== 'CatalogPublished')
+        throw new UnreadableEventError(`${stream}: ${event.type} does not belong there`);
+      this.catalog.fold(revision, event.data);
+    }
+  }
+
+  #takeAccountEvent(accountId: AccountId, recorded: RecordedEvent): void {
+    try {
+      this.accounts.take(accountId, recorded);
+    } catch (error) {
+      if (!(error instanceof ViewGapError) || !this.#feed.isLedger) throw error;
+      this.accounts.putAside(accountId, lacking(accountId, error));
+      this.accounts.setAside.left(accountId, error.found);
+    }
   }
 
   #tellLedgerEvent(recorded: RecordedEvent): void {
@@ -305,18 +332,27 @@ export class Projections {
 
   #isFolded({ stream, revision }: RecordedEvent): boolean {
     const accountId = accountOfStream(stream);
-    if (accountId !== null) return this.accounts.hasFolded(accountId, revision);
+    if (accountId !== null) return this.accounts.isTaken(accountId, revision);
     // Seals, a relay's claims and what others may keep in the same log are no part of any view.
     return stream !== CATALOG_STREAM || revision <= this.catalog.state.revision;
   }
 
   #nowLive(): void {
     if (this.#stopped !== null || this.#closing !== null) return;
+    const isFirst = !this.#caughtUp;
     this.#caughtUp = true;
     this.#age.caughtUp();
-    this.#firstCaughtUp.resolve();
+    if (isFirst) this.#takeAllBack();
     this.#startMarks();
     this.#options.onLive?.();
+  }
+
+  /** The ledger is known to be the one that the views are of, and a newer program may read what an earlier one could not. */
+  #takeAllBack(): void {
+    this.#takeBack.all().then(
+      () => this.#firstCaughtUp.resolve(),
+      (error: Error) => this.#stop(error),
+    );
   }
 
   #nowDropped(error: Error): void {

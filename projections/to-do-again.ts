@@ -1,7 +1,7 @@
 import { type EventLog, unlessHidden } from '../contracts/event-log.ts';
 import { accountId } from '../contracts/ids.ts';
+import { evolveAt } from '../ledger/account/account-event.ts';
 import { type AccountState, INITIAL_ACCOUNT, INITIAL_SPEND } from '../ledger/account/account-state.ts';
-import { evolve } from '../ledger/account/evolve.ts';
 import { endOfException, openException } from '../ledger/account/exceptions.ts';
 import { NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
 import { readAccountEvents } from '../ledger/account/load-account.ts';
@@ -96,7 +96,7 @@ interface States {
 async function readStates(log: EventLog, { accountId: id, revision }: KnownAccount): Promise<States> {
   let [now, then]: [AccountState, AccountState] = [INITIAL_ACCOUNT, INITIAL_ACCOUNT];
   for await (const { recorded, event } of readAccountEvents(log, accountId(id))) {
-    now = evolve(now, event);
+    now = evolveAt(accountId(id), now, recorded.revision, event);
     if (recorded.revision <= revision) then = now;
   }
   return { now, then };

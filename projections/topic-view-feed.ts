@@ -48,6 +48,7 @@ export interface TopicViewFeedOptions {
  */
 export class TopicViewFeed implements ViewFeed {
   readonly name: string;
+  readonly isLedger = false;
   readonly #options: TopicViewFeedOptions;
 
   constructor(options: TopicViewFeedOptions) {

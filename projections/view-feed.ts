@@ -8,6 +8,8 @@ import type { Position } from '../contracts/ids.ts';
 export interface ViewFeed {
   /** What its checkpoints belong to: the rows of one feed are not gone on from with another. */
   readonly name: string;
+  /** What it lacks of a stream the ledger itself lacks; otherwise it is the feed that is not whole. */
+  readonly isLedger: boolean;
 
   /** Up to where a checkpoint of this feed holds every event; null where that is not known. @throws Error on another text. */
   throughOf(checkpoint: string): Position | null;

@@ -58,10 +58,18 @@ export const clearing = (views: readonly StoredView[]): Statement[] => [
 /** The statements that write rows and the checkpoint that they stand at. */
 export const writing = (rows: readonly ViewRow[], views: readonly StoredView[], at: StoredCheckpoint): Statement[] => [
   ['UPDATE written SET writes = writes + 1', []],
-  ...rows.flatMap(({ table, values }): Statement[] => [
-    [restamp(table), values.slice(0, table.keyColumns)],
-    [upsert(table), values],
-  ]),
+  ...rows.flatMap(({ table, values, isGone }): Statement[] => {
+    const key = values.slice(0, table.keyColumns);
+    if (isGone === undefined)
+      return [
+        [restamp(table), key],
+        [upsert(table), values],
+      ];
+    return [
+      [unstamp(table), key],
+      [remove(table), key],
+    ];
+  }),
   ...views.map(({ name, version }): Statement => ['INSERT OR REPLACE INTO stored_view VALUES (?, ?)', [name, version]]),
   ['INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)', [at.feed, at.checkpoint]],
   at.currentAtMs === null
@@ -72,13 +80,21 @@ export const writing = (rows: readonly ViewRow[], views: readonly StoredView[], 
 /** What the rows of a file are; null when it does not hold every view in its present version. */
 export function checkpointOf(database: DatabaseSync, views: readonly StoredView[]): StoredCheckpoint | null {
   if (layoutOf(database) !== LAYOUT) return null;
-  const version = database.prepare('SELECT version FROM stored_view WHERE name = ?');
-  if (!views.every((view) => version.get(view.name)?.version === view.version)) return null;
+  if (!views.every((view) => isHeld(database, view) || (view.mayLack === true && versionOf(database, view) === null)))
+    return null;
   const row = database.prepare('SELECT feed, checkpoint FROM checkpoint').get();
   if (row === undefined) return null;
   const current = database.prepare('SELECT at_ms FROM known_current').get();
   const currentAtMs = current === undefined ? null : Number(current.at_ms);
   return { feed: String(row.feed), checkpoint: String(row.checkpoint), currentAtMs };
+}
+
+/** Whether the file holds the view, in its present version. */
+export const isHeld = (database: DatabaseSync, view: StoredView): boolean => versionOf(database, view) === view.version;
+
+function versionOf(database: DatabaseSync, { name }: StoredView): number | null {
+  const row = database.prepare('SELECT version FROM stored_view WHERE name = ?').get(name);
+  return row === undefined ? null : Number(row.version);
 }
 
 /** @throws Error where rows are not those that the checkpoint stands at */
@@ -115,10 +131,19 @@ function upsert({ name, columns }: ViewTable): string {
 }
 
 /** Before a row is written: its stamp takes the place of the one that it had. */
-function restamp({ name, columns, keyColumns }: ViewTable): string {
-  const isRow = Object.keys(columns)
+const restamp = (table: ViewTable): string =>
+  `UPDATE stamped SET total = total + (SELECT writes FROM written) - ${hadOf(table)} WHERE name = '${table.name}'`;
+
+/** Before a row is removed. */
+const unstamp = (table: ViewTable): string =>
+  `UPDATE stamped SET total = total - ${hadOf(table)} WHERE name = '${table.name}'`;
+
+const remove = (table: ViewTable): string => `DELETE FROM ${table.name} WHERE ${isRow(table)}`;
+
+const hadOf = (table: ViewTable): string => `coalesce((SELECT stamp FROM ${table.name} WHERE ${isRow(table)}), 0)`;
+
+const isRow = ({ columns, keyColumns }: ViewTable): string =>
+  Object.keys(columns)
     .slice(0, keyColumns)
-    .map((column) => `${column} = ?`);
-  const had = `coalesce((SELECT stamp FROM ${name} WHERE ${isRow.join(' AND ')}), 0)`;
-  return `UPDATE stamped SET total = total + (SELECT writes FROM written) - ${had} WHERE name = '${name}'`;
-}
+    .map((column) => `${column} = ?`)
+    .join(' AND ');

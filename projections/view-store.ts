@@ -6,6 +6,7 @@ import {
   checkpointOf,
   checkStamps,
   clearing,
+  isHeld,
   prepareFile,
   restoreTable,
   type Statement,
@@ -126,8 +127,8 @@ export class ViewStore {
 
 /**
  * Restores views from the file, as of one moment, and returns the checkpoint that they stand at; null, and nothing is
- * restored, where the file does not hold all of them in their present version, fed by that feed. A missing file is an
- * empty one; nothing is written. @throws Error when the file is no database, its rows are not of one moment, or one is not
+ * restored, where the file does not hold all of them in their present version (or has never held those that it may lack),
+ * fed by that feed. A missing file is an empty one; nothing is written. @throws Error when the file is no database, its rows are not of one moment, or one is not
  * of its form.
  */
 export function restoreViews(path: string, views: readonly StoredView[], feed: string): StoredCheckpoint | null {
@@ -138,8 +139,9 @@ export function restoreViews(path: string, views: readonly StoredView[], feed: s
     database.exec('BEGIN');
     const at = checkpointOf(database, views);
     if (at === null || at.feed !== feed) return null;
-    checkStamps(database, views);
-    for (const view of views) for (const table of view.tables) restoreTable(database, view, table);
+    const held = views.filter((view) => isHeld(database, view));
+    checkStamps(database, held);
+    for (const view of held) for (const table of view.tables) restoreTable(database, view, table);
     return at;
   } finally {
     database.close();

@@ -16,6 +16,8 @@ export interface ViewRow {
   readonly table: ViewTable;
   /** In the order of the table's columns. */
   readonly values: readonly ColumnValue[];
+  /** The row is to be removed; of the values the key counts. */
+  readonly isGone?: true;
 }
 
 /** What the views' file keeps: rows that can be taken, and taken back at the next start. */
@@ -24,6 +26,8 @@ export interface StoredView {
   /** Raised when the fold or the tables change; the rows of another version are not read. */
   readonly version: number;
   readonly tables: readonly ViewTable[];
+  /** In a file that was written before there was this view it holds nothing. Any other is made anew where a file lacks it. */
+  readonly mayLack?: true;
   /** The rows that changed since this was last called, one by one, so that the caller can take them in slices. */
   takeChanges(): Iterator<ViewRow>;
   /**

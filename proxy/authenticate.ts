@@ -34,7 +34,8 @@ export function authenticate(headers: IncomingHttpHeaders, accounts: AccountView
   if (owner === null) return UNKNOWN_KEY;
   const { state } = accounts.read(owner.accountId);
   const key = state.type === 'open' ? state.keys[owner.keyId] : undefined;
-  if (state.type !== 'open' || key === undefined) return UNKNOWN_KEY;
+  // Of a key that was issued behind an event that cannot be read nothing but its account is known.
+  if (state.type !== 'open' || key === undefined) return refuseSetAside(owner.accountId, accounts) ?? UNKNOWN_KEY;
   const refused = refuseByKey(key, nowMs) ?? refuseSetAside(owner.accountId, accounts);
   return refused ?? { type: 'caller', accountId: owner.accountId, account: state, key };
 }

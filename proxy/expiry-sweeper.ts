@@ -79,6 +79,7 @@ export class ExpirySweeper {
       .filter(
         ([accountId, { state }]) =>
           state.type === 'open' &&
+          this.#options.accounts.whyAside(accountId) === null &&
           state.grants.some((grant) => grant.remaining > 0n && isExpired(grant, dueMs)) &&
           !this.#hasHolds(accountId),
       )

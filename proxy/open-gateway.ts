@@ -15,6 +15,7 @@ import { setHiddenAside } from './hidden-accounts.ts';
 import type { LedgerWatch } from './ledger-watch/ledger-watch.ts';
 import { startLedgerWatch } from './ledger-watch/start-ledger-watch.ts';
 import { proxyIdOf } from './proxy-id.ts';
+import { tellSetAside } from './tell-set-aside.ts';
 
 /** What a gateway has of its data folder and its ledger before it is put together. */
 export interface OpenedGateway {
@@ -74,6 +75,7 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
     onLedgerEvent: (event) => ledgerWatch.heard(event),
   });
   noteProviders(configuration);
-  const hiddenAside = setHiddenAside(log, projections.accounts, logger);
+  tellSetAside(projections.accounts.setAside, logger);
+  const hiddenAside = setHiddenAside(log, projections, logger);
   return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections };
 }

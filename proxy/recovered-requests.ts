@@ -2,17 +2,19 @@ import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId, RequestId } from '../contracts/ids.ts';
 import type { MicroUsd } from '../contracts/money.ts';
+import type { AsideReason } from '../ledger/account/account-book.ts';
 import { mostDebitedWithinHold } from '../ledger/account/at-most-the-hold.ts';
 import { monthOf } from '../ledger/account/month.ts';
 import { rateCardOf } from '../ledger/catalog/catalog-state.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
+import type { EarlierRequest } from '../ledger/settlement/pending-request.ts';
 import { type ReadRequest, readRecovered } from '../ledger/settlement/read-recovered.ts';
 import {
   examineRecovered,
   type JournalFindings,
   type UnsettledRequest,
 } from '../ledger/settlement/recover-requests.ts';
-import type { EarlierRequest, Settlement } from '../ledger/settlement/settlement.ts';
+import type { Settlement } from '../ledger/settlement/settlement.ts';
 import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import type { Projections } from '../projections/projections.ts';
 import type { Holds } from './admission/holds.ts';
@@ -54,6 +56,8 @@ export class RecoveredRequests {
   readonly #lateSince = new Set<RequestId>();
   /** Without an end in the journal, and maybe under way in another process: it may still record them. */
   readonly #deferred = new Map<RequestId, NodeJS.Timeout>();
+  /** Those of accounts that were set aside when they were to be handed over. */
+  readonly #aside = new Map<AccountId, RecoveredRequest[]>();
   readonly #closing = new AbortController();
   #isHeld = false;
 
@@ -71,9 +75,10 @@ export class RecoveredRequests {
       else if (outcome === 'recovered' && ended.has(requestId)) this.#lateSince.add(requestId);
       else this.#recordedSince.add(requestId);
     });
+    parts.projections.accounts.onReturned((accountId) => void this.#settleReturned(accountId));
   }
 
-  /** How many are not handed over yet. */
+  /** How many are not handed over yet, those of accounts that are set aside among them. */
   get count(): number {
     return this.#waiting.size;
   }
@@ -110,40 +115,83 @@ export class RecoveredRequests {
   }
 
   /**
-   * Hands them to settlement, or lets the journal forget those that the ledger has; waits for a log that is away.
+   * Hands them to settlement, or lets the journal forget those that the ledger has; waits for a log that is away. Those of
+   * accounts that are set aside stay, held, until their account is not.
    * @throws Error when a record cannot be read, its price is not in the catalog, or the gateway closes meanwhile.
    */
   async settle(): Promise<void> {
     if (this.#waiting.size === 0) return;
-    const { journal, holds, settlement, projections, logger } = this.#parts;
+    const { recovered, settlement, logger } = this.#parts;
     this.hold();
-    const { unsettled, recorded } = await this.#examine();
-    // From here to the start of settlement in one turn of the event loop: no fold falls between the two watches.
-    const inLedger = recorded.concat([...this.#recordedSince].filter((requestId) => !recorded.includes(requestId)));
-    for (const requestId of inLedger) holds.release(requestId);
-    journal.settle(inLedger);
-    this.#keepUntold(new Set([...inLedger, ...unsettled.map(({ usage }) => usage.requestId)]));
-    this.#waiting.clear();
-    const left = unsettled.filter(({ usage }) => !this.#recordedSince.has(usage.requestId));
-    const ofEarlierRun = left.map((request) => {
-      const { usage } = request;
-      const isLate = request.isLate || this.#lateSince.has(usage.requestId);
-      const card = rateCardOf(projections.catalog.state, usage.rateCard);
-      if (card === null)
-        throw new Error(`${usage.requestId} names rate card ${usage.rateCard.hash}, which the catalog never had`);
-      return { ...request, card, isLate };
-    });
-    const deferred = ofEarlierRun.filter((request) => this.#mayBeUnderWay(request));
-    for (const request of deferred) this.#defer(request);
-    settlement.startAfter(ofEarlierRun.filter((request) => !deferred.includes(request)));
+    const { settled, inLedger } = await this.#handOver(recovered, (requests) => settlement.startAfter(requests));
     // Idle means that none is pending: one that cannot be settled is told and holds up nobody.
     await settlement.idle();
-    logger.info({ settled: left.length, wereSettled: inLedger.length }, 'requests of the last run are settled');
+    logger.info({ settled, wereSettled: inLedger }, 'requests of the last run are settled');
   }
 
-  /** What stands in a stream that the log's server hides cannot be told: the journal keeps what may be there already. */
-  #keepUntold(told: ReadonlySet<RequestId>): void {
-    for (const requestId of this.#waiting) if (!told.has(requestId)) this.#parts.cannotSettle?.(requestId);
+  /** By themselves, however long after the start. What cannot be handed over then is for the next start. */
+  async #settleReturned(accountId: AccountId): Promise<void> {
+    const { settlement, logger, cannotSettle } = this.#parts;
+    const requests = this.#aside.get(accountId);
+    if (requests === undefined) return;
+    this.#aside.delete(accountId);
+    const submit = (earlier: readonly EarlierRequest[]): void => {
+      for (const { usage, card, leaseId, isLate } of earlier)
+        settlement.submit(accountId, usage, card, leaseId, isLate);
+    };
+    try {
+      const { settled, inLedger } = await this.#handOver(requests, submit);
+      logger.info({ accountId, settled, wereSettled: inLedger }, 'requests of the account are settled, as it is back');
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      logger.error({ err: error, accountId }, 'requests of the account cannot be settled; the journal keeps them');
+      for (const { requestId } of requests) if (this.#waiting.has(requestId)) cannotSettle?.(requestId);
+    }
+  }
+
+  async #handOver(
+    requests: readonly RecoveredRequest[],
+    submit: (requests: readonly EarlierRequest[]) => void,
+  ): Promise<{ readonly settled: number; readonly inLedger: number }> {
+    const { journal, holds } = this.#parts;
+    const { unsettled, recorded, untold } = await this.#examine(requests);
+    // From here to the start of settlement in one turn of the event loop: no fold falls between the two watches.
+    const isRecorded = new Set(recorded);
+    const inLedger = recorded.concat([...this.#recordedSince].filter((requestId) => !isRecorded.has(requestId)));
+    for (const requestId of inLedger) holds.release(requestId);
+    journal.settle(inLedger);
+    const left = unsettled
+      .filter(({ usage }) => !this.#recordedSince.has(usage.requestId))
+      .map((request) => this.#priced(request));
+    const told = [...inLedger, ...unsettled.map(({ usage }) => usage.requestId)];
+    for (const requestId of told) this.#waiting.delete(requestId);
+    this.#recordedSince.clear();
+    this.#keepAside(requests, untold);
+    const deferred = left.filter((request) => this.#mayBeUnderWay(request));
+    for (const request of deferred) this.#defer(request);
+    submit(left.filter((request) => !deferred.includes(request)));
+    return { settled: left.length, inLedger: inLedger.length };
+  }
+
+  #priced(request: UnsettledRequest): UnsettledRequest & EarlierRequest {
+    const { usage } = request;
+    const card = rateCardOf(this.#parts.projections.catalog.state, usage.rateCard);
+    if (card === null)
+      throw new Error(`${usage.requestId} names rate card ${usage.rateCard.hash}, which the catalog never had`);
+    return { ...request, card, isLate: request.isLate || this.#lateSince.has(usage.requestId) };
+  }
+
+  /** What stands in a stream that cannot be read cannot be told: it may be there already. */
+  #keepAside(requests: readonly RecoveredRequest[], untold: ReadonlyMap<AccountId, AsideReason>): void {
+    const { projections, clock } = this.#parts;
+    for (const request of requests) {
+      if (!this.#waiting.has(request.requestId)) continue;
+      const { accountId } = readRecovered(request, clock()).started;
+      const ofAccount = this.#aside.get(accountId);
+      if (ofAccount === undefined) this.#aside.set(accountId, [request]);
+      else ofAccount.push(request);
+    }
+    for (const [accountId, reason] of untold) projections.accounts.putAside(accountId, reason);
   }
 
   /**
@@ -189,8 +237,8 @@ export class RecoveredRequests {
     this.#closing.abort();
   }
 
-  #examine(): Promise<JournalFindings> {
-    const { log, recovered, ofEarlierGeneration, clock, projections, logger } = this.#parts;
+  #examine(recovered: readonly RecoveredRequest[]): Promise<JournalFindings> {
+    const { log, ofEarlierGeneration, clock, projections, logger } = this.#parts;
     const foldedUpTo = (of: AccountId) => projections.accounts.read(of).revision;
     return untilLogAnswers(() => examineRecovered(log, recovered, clock(), foldedUpTo, ofEarlierGeneration), {
       signal: this.#closing.signal,

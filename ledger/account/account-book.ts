@@ -1,7 +1,7 @@
-import { decodeEvent } from '../../contracts/event-codec.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
-import { type AccountEvent, isAccountEvent } from '../../contracts/events.ts';
+import { type EventLog, HiddenStreamError } from '../../contracts/event-log.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Revision, revision } from '../../contracts/ids.ts';
+import { AccountUnreadableError, accountEventOf } from './account-event.ts';
 import type { AccountSnapshot } from './load-account.ts';
 
 /**
@@ -12,11 +12,46 @@ export interface AccountBook {
   read(accountId: AccountId): AccountSnapshot;
   /**
    * Folds the event at a revision of the account's stream. One that was folded before is ignored, so that events may
-   * come from an own append, from a read and from the subscription. @throws Error when a revision is left out.
+   * come from an own append, from a read and from the subscription. @throws Error when a revision is left out;
+   * AccountUnreadableError when it cannot follow what stands before it.
    */
   fold(accountId: AccountId, revision: Revision, event: AccountEvent): void;
   /** Called after each event that `fold` took, from wherever it came. */
   onFolded(listener: (accountId: AccountId, event: AccountEvent) => void): void;
+  /** In one line, why nothing can be decided on an account: its events cannot be relied on; null where they can. */
+  whyAside(accountId: AccountId): string | null;
+  /** Nothing can be decided on the account from here on, until all of its events can be relied on again. */
+  putAside(accountId: AccountId, why: AsideReason): void;
+  /** Called when an account can be decided on again: everything that its stream had by then is folded. */
+  onReturned(listener: (accountId: AccountId) => void): void;
+}
+
+/** An event of an account that cannot be read or applied, or a stream of which the log's server hides events. */
+export type AsideReason = AccountUnreadableError | HiddenStreamError;
+
+export const isAsideReason = (error: unknown): error is AsideReason =>
+  error instanceof AccountUnreadableError || error instanceof HiddenStreamError;
+
+/** The account is set aside: nothing was decided on it, and nothing appended. */
+export class AccountAsideError extends Error {
+  override readonly name = 'AccountAsideError';
+
+  constructor(accountId: AccountId, why: string, options?: ErrorOptions) {
+    super(`${accountId} is set aside: ${why}`, options);
+  }
+}
+
+/** What is done on an account; what says that its events cannot be relied on sets it aside. @throws AccountAsideError then */
+export async function unlessAside<T>(book: AccountBook, accountId: AccountId, work: () => Promise<T>): Promise<T> {
+  const why = book.whyAside(accountId);
+  if (why !== null) throw new AccountAsideError(accountId, why);
+  try {
+    return await work();
+  } catch (error) {
+    if (!isAsideReason(error)) throw error;
+    book.putAside(accountId, error);
+    throw new AccountAsideError(accountId, error.message, { cause: error });
+  }
 }
 
 /** Folds what an own append has written behind a revision. */
@@ -29,12 +64,22 @@ export function foldAppended(
   for (const [index, event] of events.entries()) book.fold(accountId, revision(after + 1 + index), event);
 }
 
-/** Reads what others, or an append of ours whose answer was lost, have written since, and folds it into the book. */
+/**
+ * Reads what others, or an append of ours whose answer was lost, have written since, and folds it into the book.
+ * @throws EventLogError; AccountUnreadableError for an event that cannot be read or applied
+ */
 export async function catchUpBook(log: EventLog, book: AccountBook, accountId: AccountId): Promise<void> {
   const from = revision(book.read(accountId).revision + 1);
-  for await (const recorded of log.readStream(accountStream(accountId), { from })) {
-    const event = decodeEvent(recorded);
-    if (!isAccountEvent(event)) throw new Error(`${recorded.stream}: ${event.type} does not belong there`);
-    book.fold(accountId, recorded.revision, event);
+  for await (const recorded of log.readStream(accountStream(accountId), { from }))
+    book.fold(accountId, recorded.revision, accountEventOf(accountId, recorded));
+}
+
+/** The same for whoever goes through many accounts: one whose events cannot be relied on is set aside. @throws EventLogError */
+export async function catchUpOrPutAside(log: EventLog, book: AccountBook, accountId: AccountId): Promise<void> {
+  try {
+    await catchUpBook(log, book, accountId);
+  } catch (error) {
+    if (!isAsideReason(error)) throw error;
+    book.putAside(accountId, error);
   }
 }

@@ -2,8 +2,8 @@ import { decodeMetadata } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
+import { evolveAt } from './account-event.ts';
 import { type AccountState, INITIAL_ACCOUNT } from './account-state.ts';
-import { evolve } from './evolve.ts';
 import { openException } from './exceptions.ts';
 import type { BillingException } from './exceptions-state.ts';
 import { readAccountEvents } from './load-account.ts';
@@ -35,7 +35,7 @@ export async function readEndedExceptions(log: EventLog, accountId: AccountId): 
       const { recordedAt } = decodeMetadata(recorded);
       if (exception !== undefined) found.push({ exception, state: how, amount, reason, actor, endedAt: recordedAt });
     }
-    state = evolve(state, event);
+    state = evolveAt(accountId, state, recorded.revision, event);
   }
   return found;
 }

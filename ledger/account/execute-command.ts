@@ -3,7 +3,7 @@ import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Position, type Revision } from '../../contracts/ids.ts';
-import { type AccountBook, catchUpBook, foldAppended } from './account-book.ts';
+import { type AccountBook, catchUpBook, foldAppended, unlessAside } from './account-book.ts';
 import type { AccountState } from './account-state.ts';
 import type { AccountCommand, CommandRefusal } from './commands.ts';
 import { decide } from './decide.ts';
@@ -37,7 +37,8 @@ export class ConflictsError extends Error {
 /**
  * Loads an account, decides, appends at the expected revision; on a conflict loads what is new and decides again.
  * After an ambiguous failure the same ids find out whether it was written.
- * @throws EventLogError when the log stays away; ConflictsError when conflicts do not end within the bound.
+ * @throws EventLogError when the log stays away; ConflictsError when conflicts do not end within the bound;
+ *   AccountUnreadableError where an event of the account cannot be read: nothing is appended to what is not known.
  */
 export async function executeCommand(
   log: EventLog,
@@ -70,6 +71,7 @@ export async function executeFrom(
  * is in the book when this resolves.
  * @param command where it is a function it is asked in the turn of each decision, so that it says what is so at the very
  *   revision that the decision is appended at.
+ * @throws as `executeCommand`; AccountAsideError, also where this finds that the account's events cannot be relied on
  */
 export async function executeOnBook(
   log: EventLog,
@@ -79,16 +81,18 @@ export async function executeOnBook(
   recording: Recording,
 ): Promise<CommandResult> {
   const commandNow = typeof command === 'function' ? command : () => command;
-  const result = await decideAndAppend(log, accountId, commandNow, recording, {
-    read: () => book.read(accountId),
-    catchUp: () => catchUpBook(log, book, accountId),
+  return unlessAside(book, accountId, async () => {
+    const result = await decideAndAppend(log, accountId, commandNow, recording, {
+      read: () => book.read(accountId),
+      catchUp: () => catchUpBook(log, book, accountId),
+    });
+    if (result.type === 'done' && result.position !== null) {
+      // An append whose first answer was lost may have others' events before it.
+      if (book.read(accountId).revision < result.after) await catchUpBook(log, book, accountId);
+      foldAppended(book, accountId, result.after, result.events);
+    }
+    return result;
   });
-  if (result.type === 'done' && result.position !== null) {
-    // An append whose first answer was lost may have others' events before it.
-    if (book.read(accountId).revision < result.after) await catchUpBook(log, book, accountId);
-    foldAppended(book, accountId, result.after, result.events);
-  }
-  return result;
 }
 
 interface AccountSource {

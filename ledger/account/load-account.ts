@@ -1,9 +1,8 @@
-import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
-import { type AccountEvent, isAccountEvent } from '../../contracts/events.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, NO_STREAM, type Revision, revision } from '../../contracts/ids.ts';
+import { AccountUnreadableError, accountEventOf, evolveAt } from './account-event.ts';
 import { type AccountState, INITIAL_ACCOUNT } from './account-state.ts';
-import { evolve } from './evolve.ts';
 
 /** An account's state and the revision of the last event in it. */
 export interface AccountSnapshot {
@@ -13,7 +12,7 @@ export interface AccountSnapshot {
 
 export const UNOPENED: AccountSnapshot = { state: INITIAL_ACCOUNT, revision: NO_STREAM };
 
-/** Folds an account's stream, from a snapshot on where there is one. @throws as `readAccountEvents` */
+/** Folds an account's stream, from a snapshot on where there is one. @throws as `readAccountEvents`; AccountUnreadableError */
 export async function loadAccount(
   log: EventLog,
   accountId: AccountId,
@@ -21,13 +20,17 @@ export async function loadAccount(
 ): Promise<AccountSnapshot> {
   let snapshot = from;
   for await (const { recorded, event } of readAccountEvents(log, accountId, from.revision))
-    snapshot = { state: evolve(snapshot.state, event), revision: recorded.revision };
+    snapshot = {
+      state: evolveAt(accountId, snapshot.state, recorded.revision, event),
+      revision: recorded.revision,
+    };
   return snapshot;
 }
 
 /**
  * The events of an account's stream after a revision.
- * @throws Error when revisions are not contiguous: something took events out of the stream.
+ * @throws AccountUnreadableError for one that cannot be read, also when revisions are not contiguous: something took
+ * events out of the stream; HiddenStreamError; EventLogError as `readStream`
  */
 export async function* readAccountEvents(
   log: EventLog,
@@ -37,10 +40,12 @@ export async function* readAccountEvents(
   let last = after;
   for await (const recorded of log.readStream(accountStream(accountId), { from: revision(last + 1) })) {
     if (recorded.revision !== last + 1)
-      throw new UnreadableEventError(`${recorded.stream}: revision ${recorded.revision} follows ${last}`);
-    const event = decodeEvent(recorded);
-    if (!isAccountEvent(event))
-      throw new UnreadableEventError(`${recorded.stream}: ${event.type} does not belong there`);
+      throw new AccountUnreadableError(
+        accountId,
+        recorded.revision,
+        `${recorded.stream}: revision ${recorded.revision} follows ${last}`,
+      );
+    const event = accountEventOf(accountId, recorded);
     last = recorded.revision;
     yield { recorded, event };
   }

@@ -1,5 +1,4 @@
-import { decodeEvent } from '../../contracts/event-codec.ts';
-import { type EventLog, EventLogError, unlessHidden } from '../../contracts/event-log.ts';
+import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import type { Outcome, UsageRecorded } from '../../contracts/events.ts';
 import {
   type AccountId,
@@ -9,6 +8,8 @@ import {
   type RequestId,
   revision,
 } from '../../contracts/ids.ts';
+import { type AsideReason, isAsideReason } from '../account/account-book.ts';
+import { accountEventOf } from '../account/account-event.ts';
 import type { RecoveredRequest } from '../journal/journal.ts';
 import { readRecovered } from './read-recovered.ts';
 
@@ -28,6 +29,8 @@ export interface JournalFindings {
   readonly unsettled: readonly UnsettledRequest[];
   /** The ledger has them: only the journal had not heard of it. */
   readonly recorded: readonly RequestId[];
+  /** Accounts of which nothing can be told: their requests are in neither list. */
+  readonly untold: ReadonlyMap<AccountId, AsideReason>;
 }
 
 /** The revision up to which settlement's book has folded an account: -1 where it has nothing. */
@@ -37,7 +40,7 @@ export type FoldedUpTo = (accountId: AccountId) => number;
  * What is to become of the requests that the journal still holds after a restart. A request's usage can only stand
  * after the revision that its account had when it began, so that much of the stream tells whether it is there. What is
  * in the stream after the book's revision settlement finds by itself.
- * Of accounts whose events the log's server hides nothing can be told: their requests are in neither list.
+ * Of accounts whose usage cannot be read, or whose events the log's server hides, nothing can be told.
  * @param ofEarlierGeneration requests that began in an earlier generation of the ledger: their usage can stand anywhere in the stream
  * @throws Error when a journal text is not of its form; EventLogError as `readStream`, and `unavailable` where the node
  *   that answers does not have yet what the book has: a request could be there and not be seen.
@@ -52,14 +55,21 @@ export async function examineRecovered(
   const requests = recovered.map((request) => readRecovered(request, nowMs));
   const unsettled: UnsettledRequest[] = [];
   const recorded: RequestId[] = [];
+  const untold = new Map<AccountId, AsideReason>();
   for (const [accountId, ofAccount] of Map.groupBy(requests, ({ started }) => started.accountId)) {
     const since = Math.min(
       ...ofAccount.map(({ started, usage }) =>
         ofEarlierGeneration.has(usage.requestId) ? NO_STREAM : started.accountRevision,
       ),
     );
-    const known = await unlessHidden(recordedSince(log, accountId, since, foldedUpTo), null);
-    if (known === null) continue;
+    const known = await recordedSince(log, accountId, since, foldedUpTo).catch((error: unknown) => {
+      if (!isAsideReason(error)) throw error;
+      return error;
+    });
+    if (!(known instanceof Map)) {
+      untold.set(accountId, known);
+      continue;
+    }
     for (const { usage, started } of ofAccount) {
       const found = known.get(usage.requestId);
       const isLate = found === 'recovered' && usage.outcome !== 'recovered';
@@ -67,7 +77,7 @@ export async function examineRecovered(
       else unsettled.push({ accountId, usage, leaseId: started.leaseId ?? null, isLate, epoch: started.epoch ?? 0 });
     }
   }
-  return { unsettled, recorded };
+  return { unsettled, recorded, untold };
 }
 
 async function recordedSince(
@@ -83,7 +93,7 @@ async function recordedSince(
   for await (const event of log.readStream(accountStream(accountId), { from: revision(since + 1) })) {
     reached = event.revision;
     if (event.type !== 'UsageRecorded' && event.type !== 'LateUsageReported') continue;
-    const decoded = decodeEvent(event);
+    const decoded = accountEventOf(accountId, event);
     if (decoded.type === 'UsageRecorded') recorded.set(decoded.data.requestId, decoded.data.outcome);
     if (decoded.type === 'LateUsageReported') recorded.set(decoded.data.requestId, 'late');
   }

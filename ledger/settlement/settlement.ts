@@ -12,11 +12,12 @@ import {
 } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
-import { type AccountBook, catchUpBook, foldAppended } from '../account/account-book.ts';
+import { type AccountBook, catchUpBook, foldAppended, isAsideReason } from '../account/account-book.ts';
 import { reportLateUsage } from '../account/decide-exceptions.ts';
 import { evolve } from '../account/evolve.ts';
 import { recordUsage } from '../account/record-usage.ts';
-import { rateUsage } from '../rating.ts';
+import { backOffMs, ContentionError } from './lane-rest.ts';
+import { type AccountLane, type EarlierRequest, hasDebit, type PendingRequest } from './pending-request.ts';
 
 export interface SettlementOptions {
   readonly log: EventLog;
@@ -26,6 +27,11 @@ export interface SettlementOptions {
   readonly onSettled: (accountId: AccountId, usage: UsageRecorded) => void;
   /** A request that cannot be settled by this program (a bug): it stays in the journal for the next start. */
   readonly onStuck: (requestId: RequestId, error: unknown) => void;
+  /**
+   * Requests wait until their account is not set aside any more, however long: told of each, once. They are settled then,
+   * by themselves.
+   */
+  readonly onAside?: (requestIds: readonly RequestId[]) => void;
   /** The log has been away for a whole round of attempts; told again each round. */
   readonly onLogAway: (error: unknown) => void;
   /** The log answers again after `onLogAway`. */
@@ -34,31 +40,6 @@ export interface SettlementOptions {
   readonly isUnderWay?: (requestId: RequestId) => boolean;
   /** Nothing is appended before `startAfter`: requests of an earlier run come first. */
   readonly waitsForEarlier?: boolean;
-}
-
-/** A request of an earlier run, with what it is priced by. */
-export interface EarlierRequest extends Pick<PendingRequest, 'accountId' | 'usage' | 'card' | 'leaseId' | 'isLate'> {}
-
-interface PendingRequest {
-  readonly accountId: AccountId;
-  readonly usage: UsageRecorded;
-  readonly card: RateCard;
-  /** What it was admitted under; null where one proxy has all of an account's credit. */
-  readonly leaseId: LeaseId | null;
-  /** The ledger has the request as `recovered`, and this usage says more: it is reported as late. */
-  isLate: boolean;
-  /** Seen in the ledger: what is left is to see its debit, too, where it has one. */
-  recorded: boolean;
-  /** Whether a debit belongs to it; null until it is decided. */
-  hasDebit: boolean | null;
-}
-
-interface AccountLane {
-  readonly waiting: PendingRequest[];
-  /** Idle, waiting for more to join, for a place among the appends, appending, or waiting after a failure. */
-  phase: 'idle' | 'lingering' | 'ready' | 'running' | 'resting';
-  /** Appends in a row that failed. */
-  failures: number;
 }
 
 /**
@@ -73,10 +54,14 @@ interface AccountLane {
  *   idle ─▶ lingering ─▶ ready ─▶ running ─▶ idle        one lane an account; only `running` holds a place among
  *                          ▲         └──▶ resting ─┐      the appends, so that failing accounts hold up no others
  *                          └───────────────────────┘
+ *
+ * The lane of an account that is set aside is `aside`, from whatever it was before it next appends, until the account is
+ * not: nothing is decided on what is not known.
  */
 export class Settlement {
   readonly #options: SettlementOptions;
   readonly #lanes = new Map<AccountId, AccountLane>();
+  readonly #aside = new Set<AccountLane>();
   readonly #pending = new Map<RequestId, PendingRequest>();
   /** Lanes whose groups may still grow. */
   readonly #lingering: [AccountId, AccountLane][] = [];
@@ -98,11 +83,19 @@ export class Settlement {
     this.#options = options;
     this.#isWaiting = options.waitsForEarlier === true;
     options.book.onFolded((_accountId, event) => this.#observe(event));
+    options.book.onReturned((accountId) => this.#return(accountId));
   }
 
   /** Requests submitted and not settled. */
   get pending(): number {
     return this.#pending.size;
+  }
+
+  /** Those of them that wait for accounts that are set aside. */
+  get aside(): number {
+    let count = 0;
+    for (const { waiting } of this.#aside) count += waiting.filter((request) => this.#isPending(request)).length;
+    return count;
   }
 
   /** Takes over a finished request, which the journal already holds. A second submission of one is ignored. */
@@ -118,7 +111,8 @@ export class Settlement {
     this.#pending.set(usage.requestId, request);
     const lane = this.#laneOf(accountId);
     lane.waiting.push(request);
-    this.#wake(accountId, lane);
+    if (lane.phase === 'aside') this.#options.onAside?.([usage.requestId]);
+    else this.#wake(accountId, lane);
   }
 
   /** Ends the waiting for requests of an earlier run: they go before what was submitted meanwhile, in their order. */
@@ -132,9 +126,9 @@ export class Settlement {
     for (const [accountId, lane] of this.#lanes) this.#wake(accountId, lane);
   }
 
-  /** Resolves when nothing is pending. */
+  /** Resolves when nothing is pending but what waits for accounts that are set aside. */
   idle(): Promise<void> {
-    if (this.#pending.size === 0) return Promise.resolve();
+    if (this.#pending.size === this.aside) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
@@ -175,7 +169,8 @@ export class Settlement {
    */
   #wake(accountId: AccountId, lane: AccountLane): void {
     if (this.#isClosed || this.#isWaiting || (lane.phase !== 'idle' && lane.phase !== 'lingering')) return;
-    if (lane.waiting.length >= LIMITS.settlementGroupMax) {
+    if (this.#options.book.whyAside(accountId) !== null) this.#putAside(lane);
+    else if (lane.waiting.length >= LIMITS.settlementGroupMax) {
       this.#makeReady(accountId, lane);
       this.#startReady();
     } else if (lane.phase === 'idle') {
@@ -211,6 +206,7 @@ export class Settlement {
   /** Settles one group, then gives the place to the next account in the queue. */
   async #runLane(accountId: AccountId): Promise<void> {
     const lane = this.#laneOf(accountId);
+    if (this.#options.book.whyAside(accountId) !== null) return this.#putAside(lane);
     lane.phase = 'running';
     const group = lane.waiting.splice(0, LIMITS.settlementGroupMax);
     try {
@@ -218,13 +214,31 @@ export class Settlement {
     } catch (error) {
       // Put back in order.
       lane.waiting.unshift(...group.filter((request) => this.#isPending(request)));
-      if (!this.#isClosed) void this.#rest(accountId, lane, error);
+      if (isAsideReason(error)) {
+        this.#options.book.putAside(accountId, error);
+        this.#putAside(lane);
+      } else if (!this.#isClosed) void this.#rest(accountId, lane, error);
       return;
     }
     lane.phase = 'idle';
     lane.failures = 0;
     if (lane.waiting.length > 0) this.#wake(accountId, lane);
     else this.#lanes.delete(accountId);
+  }
+
+  #putAside(lane: AccountLane): void {
+    lane.phase = 'aside';
+    lane.failures = 0;
+    this.#aside.add(lane);
+    this.#options.onAside?.(lane.waiting.map(({ usage }) => usage.requestId));
+    this.#tellIdle();
+  }
+
+  #return(accountId: AccountId): void {
+    const lane = this.#lanes.get(accountId);
+    if (lane === undefined || !this.#aside.delete(lane)) return;
+    lane.phase = 'idle';
+    this.#wake(accountId, lane);
   }
 
   /** Waits without a place among the appends: longer after each failure, and after a whole round of them longest. */
@@ -275,7 +289,7 @@ export class Settlement {
         }
         if (this.#isLogAway) this.logIsBack();
       } catch (error) {
-        if (error instanceof EventLogError && error.kind === 'invalid')
+        if (error instanceof EventLogError && error.kind === 'invalid' && !isAsideReason(error))
           return this.#settleOneByOne(accountId, group, error);
         throw error;
       }
@@ -373,26 +387,11 @@ export class Settlement {
   }
 
   #tellIdle(): void {
-    if (this.#pending.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+    if (this.#idleWaiters.length === 0 || this.#pending.size !== this.aside) return;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   #isPending(request: PendingRequest): boolean {
     return this.#pending.get(request.usage.requestId) === request;
   }
-}
-
-/** Other writers of the account were always first. */
-class ContentionError extends Error {
-  override readonly name = 'ContentionError';
-}
-
-/** With jitter, so that accounts that failed together do not try together. */
-function backOffMs(failures: number): number {
-  const longest = Math.min(LIMITS.settlementBackoffMs * 2 ** (failures - 1), LIMITS.settlementBackoffMaxMs);
-  return longest * (0.5 + Math.random() / 2);
-}
-
-/** For a request that the ledger had before it was decided here. */
-function hasDebit({ usage, card }: PendingRequest): boolean {
-  return usage.billable && rateUsage(usage, card).cost > 0n;
 }

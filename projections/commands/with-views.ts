@@ -27,6 +27,9 @@ export async function withViews<T>(
     });
     try {
       await projections.whenCaughtUp();
+      projections.accounts.setAside.onChanged((accountId, why) => {
+        if (why !== null) context.warn(`warning: ${accountId}: the account is set aside: ${why}\n`);
+      });
       return await work(projections.accounts, log);
     } finally {
       await projections.close();

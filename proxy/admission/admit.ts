@@ -15,7 +15,7 @@ import type { NoLease } from './lease-queue.ts';
 import { refusedFor, widestWindow } from './model-lifecycle.ts';
 import { type MoneyRequest, type Remedies, refuseByMoney, takenByHolds } from './money-gate.ts';
 import type { AskedUse } from './request-size.ts';
-import { refuseByKeyNow, refuseByStanding } from './standing.ts';
+import { refuseByKeyNow, refuseByStanding, refuseSetAside } from './standing.ts';
 import { costOfUses, dearestInputClass, inputTokensBound, inputTokensByCount, worstCase } from './worst-case.ts';
 
 /** A request that may go upstream: its worst case is held. */
@@ -213,6 +213,8 @@ function refuseWithoutLease(
   outcome: 'held' | NoLease,
   parts: GatewayParts,
 ): Refusal {
+  const aside = refuseSetAside(candidate.caller.accountId, parts.projections.accounts);
+  if (aside !== null) return aside;
   if (outcome === 'log_away')
     return refusal('gateway_overloaded', 'the event log does not answer, and no credit is set aside here', 5);
   const request = moneyRequest(candidate, inputTokens, parts);

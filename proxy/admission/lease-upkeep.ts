@@ -94,6 +94,7 @@ export class LeaseUpkeep {
   }
 
   #needsKeeping(accountId: AccountId, isRegular: boolean): boolean {
+    if (this.#options.accounts.whyAside(accountId) !== null) return false;
     return this.#ownLeases(accountId).some(
       (lease) =>
         this.#toNarrow(accountId, lease).length > 0 ||

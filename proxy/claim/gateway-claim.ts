@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
-import { type EventLog, unlessHidden } from '../../contracts/event-log.ts';
-import { catchUpBook } from '../../ledger/account/account-book.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { catchUpOrPutAside } from '../../ledger/account/account-book.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import type { Projections } from '../../projections/projections.ts';
@@ -117,10 +117,7 @@ function doubtOf(claim: ProxyClaim, options: GatewayClaimOptions): ClaimDoubt {
     // Read from the log itself: the views may be fed by what is behind it.
     catchUp: async (signal) => {
       for (const [accountId] of [...accounts.balance.all()])
-        await untilLogAnswers(() => unlessHidden(catchUpBook(log, accounts, accountId), undefined), {
-          signal,
-          onFirst,
-        });
+        await untilLogAnswers(() => catchUpOrPutAside(log, accounts, accountId), { signal, onFirst });
     },
     clock,
     passed,

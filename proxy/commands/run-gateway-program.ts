@@ -4,6 +4,7 @@ import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { printable } from '../../contracts/printable.ts';
 import { shortageOf } from '../../contracts/shortage.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
 import { ConflictsError } from '../../ledger/account/execute-command.ts';
 import { type CommandContext, CommandError, EXIT } from '../../ledger/commands/command-context.ts';
 import { mayPass } from '../../ledger/event-log/sqlite/database-fault.ts';
@@ -37,6 +38,8 @@ const printing = (context: CommandContext): CommandContext => ({
   warn: (text) => context.warn(printable(text)),
 });
 
+const OF_NEWER = 'A newer program may have written it: that one serves the account again, from its start on.';
+
 const UNREADABLE =
   'A newer program may have written it: start that one. If not, something else has written into the log: put back a copy from before.';
 
@@ -55,6 +58,8 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   if (error instanceof ListenError) return say(error.message, error.isWrongPlace ? EXIT.usage : EXIT.unavailable);
   if (error instanceof UnusableError || error instanceof UnreadableFileError)
     return say(error.message, EXIT.unavailable);
+  if (error instanceof AccountUnreadableError)
+    return say(`${error.accountId}: the account is set aside: ${error.message}\n${OF_NEWER}`, EXIT.refused);
   if (error instanceof UnreadableEventError)
     return say(
       `an event of the ledger cannot be read, and none is skipped: ${error.message}\n${UNREADABLE}`,

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { NO_STREAM, type StreamName } from '../../contracts/ids.ts';
+import { CATALOG_STREAM, NO_STREAM, type StreamName } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
@@ -84,19 +84,23 @@ it('a gateway that meets an event that it cannot read ends in one line, with str
   const others = await openEventStoreDbEventLog({ connectionString: store.connectionString });
   onTestFinished(() => others.close());
   const event = { id: '019a5b3c-0000-7000-8000-00000000000b' as never, type: 'Order', data: '{}', metadata: '{}' };
+  const published = await others
+    .readStream(CATALOG_STREAM, { direction: 'backwards', limit: 1 })
+    [Symbol.asyncIterator]()
+    .next();
   createInterface({ input: child.stderr }).on('line', (said) => {
     if (said.includes('the views cannot follow the ledger')) path.freeze();
   });
-  await others.append('account-orders' as StreamName, NO_STREAM, [event]);
+  await others.append(CATALOG_STREAM, published.value?.revision ?? NO_STREAM, [event]);
   expect(await ended).toEqual([EXIT_UNAVAILABLE, null]);
   const said = (await stderr).trimEnd().split('\n');
-  expect(said.at(-1)).toMatch(/^gateway: the views cannot follow the ledger: account-orders revision 0 \(Order\): /);
+  expect(said.at(-1)).toMatch(/^gateway: the views cannot follow the ledger: catalog revision 1 \(Order\): /);
   expect(said.join('\n')).not.toMatch(/\bat .*\.ts:\d/);
 }, 120_000);
 
 describe('an end is bounded where the log never closes', () => {
   it.each([
-    ['of a command', ['account', 'show', 'acct_ada'], EXIT_UNAVAILABLE, /cannot be read, and none is skipped/],
+    ['of a command', ['account', 'show', 'acct_ada'], EXIT_REFUSED, /^gateway: acct_ada: the account is set aside: /],
     ['of the relay', ['relay'], EXIT_REFUSED, /^gateway: the ledger is another one\n$/],
   ])('%s', async (_whose, args, exitCode, said) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

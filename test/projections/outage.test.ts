@@ -201,7 +201,7 @@ describe('the age of the views', () => {
     await passing(projections.whenCaughtUp());
     const [template] = log.inner.events;
     if (template === undefined) throw new Error('an empty log');
-    log.inner.write(template.stream, [{ ...template, type: 'CreditsConjured', data: '{}' }]);
+    log.inner.write(CATALOG_STREAM, [{ ...template, type: 'CreditsConjured', data: '{}' }]);
     await until(() => stopped.length > 0);
     expect([projections.isLive, projections.ageMs(clock.nowMs + 9)]).toEqual([false, 9]);
   });

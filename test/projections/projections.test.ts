@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import {
   accountId,
-  accountStream,
   CATALOG_STREAM,
   commandId,
   position,
@@ -115,6 +114,7 @@ describe('projections', () => {
     const log = logOf(0, 9);
     const opened = Promise.withResolvers<ViewFeedOptions>();
     const feed: ViewFeed = {
+      isLedger: true,
       name: 'a test',
       throughOf: () => null,
       open: (options) => {
@@ -199,33 +199,9 @@ describe('projections', () => {
   });
 });
 
-describe('an event that cannot be folded', () => {
-  const unreadable = [
-    ['is of an unknown type', { type: 'CreditsConjured', data: '{}' }],
-    ['is not of its form', { type: 'PlanChanged', data: '{"plan":7}' }],
-    ['belongs to another stream', { type: 'LedgerSealed', data: JSON.stringify(exampleOf('LedgerSealed').data) }],
-    ['cannot follow', { type: 'AccountOpened', data: JSON.stringify({ ...exampleOf('AccountOpened').data }) }],
-  ] as const;
-
-  test.each(unreadable)(
-    'because it %s stops the projections and is told, and is never passed over',
-    async (_what, wrong) => {
-      const log = logOf(0, 9);
-      const { projections, stopped } = await start(log, viewsFile());
-      await passing(projections.whenCaughtUp());
-      const [template] = log.events;
-      if (template === undefined) throw new Error('an empty log');
-      const before = projections.accounts.read(A);
-      log.write(accountStream(A), [{ id: template.id, metadata: template.metadata, ...wrong }]);
-      writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
-      await until(() => stopped.length > 0);
-      expect(stopped).toHaveLength(1);
-      expect(projections.caughtUp).toBe(false);
-      expect(projections.accounts.read(A)).toEqual(before);
-    },
-  );
-
-  test('because it does not belong into the catalog stops the projections, too', async () => {
+// Of an account it sets that aside alone (unreadable-events.test.ts).
+describe('an event of the catalog that cannot be folded', () => {
+  test('because it does not belong there stops the projections, and is told', async () => {
     const log = logOf(0, 9);
     const [template] = log.events;
     if (template === undefined) throw new Error('an empty log');
@@ -239,9 +215,9 @@ describe('an event that cannot be folded', () => {
     const log = logOf(0, 9);
     const [template] = log.events;
     if (template === undefined) throw new Error('an empty log');
-    log.write(accountStream(A), [{ ...template, type: 'CreditsConjured', data: '{}' }]);
+    log.write(CATALOG_STREAM, [{ ...template, type: 'CreditsConjured', data: '{}' }]);
     const { projections, stopped } = await start(log, viewsFile());
-    await expect(passing(projections.whenCaughtUp())).rejects.toThrow(/account-a0 revision 9 \(CreditsConjured\)/);
+    await expect(passing(projections.whenCaughtUp())).rejects.toThrow(/catalog revision 0 \(CreditsConjured\)/);
     expect(stopped).toHaveLength(1);
   });
 
@@ -256,7 +232,7 @@ describe('an event that cannot be folded', () => {
     );
     const [template] = log.events;
     if (template === undefined) throw new Error('an empty log');
-    log.write(accountStream(A), [{ ...template, type: 'CreditsConjured', data: '{}' }]);
+    log.write(CATALOG_STREAM, [{ ...template, type: 'CreditsConjured', data: '{}' }]);
     await until(() => stopped.length > 0);
     await turns();
     expect(ends).toEqual(['stopped']);

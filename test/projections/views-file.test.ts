@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { accountStream, revision } from '../../contracts/ids.ts';
+import { CATALOG_STREAM, revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { passing, turns, until } from '../ledger/settlement/turns.ts';
 import { dump, execute, viewsFile, writeLives, writeTo } from './example-ledger.ts';
@@ -45,7 +45,7 @@ describe('who waits for the file', () => {
     await passing(projections.whenCaughtUp());
     const [template] = log.events;
     if (template === undefined) throw new Error('an empty log');
-    log.write(accountStream(A), [{ ...template, type: 'CreditsConjured' }]);
+    log.write(CATALOG_STREAM, [{ ...template, type: 'CreditsConjured' }]);
     await until(() => stopped.length > 0);
     const written = projections.whenWritten().catch((error: unknown) => error);
     await close();

@@ -154,18 +154,20 @@ describe('requests that the journal has kept', () => {
     await journal.close();
   });
 
-  test('of an account whose events the log hides stay where they are, held, and are told', async () => {
+  test('of an account whose events the log hides stay where they are, held, and are settled once the account is back', async () => {
     const scene = await afterRestart();
     const { journal, recovered } = await journalWith([1, 2]);
-    const log = slowReads(scene, () => Promise.reject(new HiddenStreamError('account-a0 was deleted')));
-    const untold: RequestId[] = [];
-    const { holds, requests } = recoveredOf(scene, journal, recovered, {
-      log,
-      cannotSettle: (requestId) => untold.push(requestId),
-    });
+    let isHidden = true;
+    const hidden = (): Promise<void> => Promise.reject(new HiddenStreamError('account-a0 was deleted'));
+    const log = slowReads(scene, () => (isHidden ? hidden() : Promise.resolve()));
+    const { holds, requests } = recoveredOf(scene, journal, recovered, { log });
     await requests.settle();
-    expect(untold).toEqual([requestOf(1), requestOf(2)]);
-    expect([scene.settled, holds.count, journal.open]).toEqual([[], 2, 2]);
+    expect(scene.book.whyAside(A)).toBe('account-a0 was deleted');
+    expect([scene.settled, requests.count, holds.count, journal.open]).toEqual([[], 2, 2, 2]);
+    isHidden = false;
+    scene.book.setAside.takeBack(A, 'hidden');
+    await expect.poll(() => scene.settled).toEqual([requestOf(1), requestOf(2)]);
+    expect(requests.count).toBe(0);
     await journal.close();
   });
 

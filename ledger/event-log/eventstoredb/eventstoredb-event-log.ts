@@ -153,7 +153,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     return subscription;
   }
 
-  followHidden(onHidden: OnHidden): Promise<void> {
+  followHidden(onHidden: OnHidden, known: readonly StreamName[] = []): Promise<void> {
     if (this.#closing !== null) return Promise.reject(closedError());
     const hidden = new HiddenStreams(
       {
@@ -165,6 +165,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
         whyNotWhole: (stream) => this.#reader.whyNotWhole(stream),
       },
       onHidden,
+      known,
     );
     this.#hidden.push(hidden);
     return hidden.looked;

@@ -32,17 +32,20 @@ export class HiddenStreams {
   readonly #parts: HiddenStreamsParts;
   readonly #onHidden: OnHidden;
   readonly #closing = new AbortController();
-  readonly #hidden = new Map<StreamName, string>();
+  /** What was told of each; nothing by this process yet where it was known from before. */
+  readonly #hidden: Map<StreamName, string>;
   /** To be looked at. */
-  readonly #suspected = new Set<StreamName>();
+  readonly #suspected: Set<StreamName>;
   readonly #looked = Promise.withResolvers<void>();
   readonly #hasEnded: Promise<void>;
   #after: Position | null = null;
   #call: ReadCall | null = null;
 
-  constructor(parts: HiddenStreamsParts, onHidden: OnHidden) {
+  constructor(parts: HiddenStreamsParts, onHidden: OnHidden, known: readonly StreamName[] = []) {
     this.#parts = parts;
     this.#onHidden = onHidden;
+    this.#hidden = new Map(known.map((stream) => [stream, '']));
+    this.#suspected = new Set(known);
     this.#hasEnded = this.#run();
   }
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
+import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import { eventId, revision, type StreamName } from '../../../contracts/ids.ts';
 import type { WireEvent } from './decode-read-response.ts';
 import { positionOf, wholeNumber } from './log-position.ts';
@@ -7,22 +7,20 @@ import type { OwnStreams } from './own-streams.ts';
 
 /**
  * An event as the port has it: data and metadata are the very bytes that were appended, as text. Whether the text is
- * JSON of a known event is seen by who decodes it (contracts/event-codec.ts).
+ * JSON of a known event is seen by who decodes it (contracts/event-codec.ts). Bytes that are no text, or are said to be no
+ * JSON, are another program's: in their place stands an empty text, which is no JSON either. So they are found where
+ * everything is that cannot be read, and concern nobody but whom the event is of.
  * @param name of its stream, without the server's prefix
- * @throws EventLogError `invalid` for what cannot be text: such an event is never skipped
  */
 export function recordedEventOf(event: WireEvent, name: StreamName): RecordedEvent {
-  const { stream, type, id } = event;
-  const at = wholeNumber(event.revision);
-  if (id === '' || type === '') throw unreadable(stream, at, 'it has no id or no type');
-  if (event.contentType !== 'application/json') throw unreadable(stream, at, 'its data is not JSON');
+  const isJson = event.contentType === 'application/json';
   return {
-    id: eventId(id.toLowerCase()),
-    type,
-    data: textOf(event.data) ?? fail(stream, at, 'data'),
-    metadata: textOf(event.metadata) ?? fail(stream, at, 'metadata'),
+    id: eventId(event.id.toLowerCase()),
+    type: event.type,
+    data: isJson ? textOf(event.data) : NO_TEXT,
+    metadata: textOf(event.metadata),
     stream: name,
-    revision: revision(at),
+    revision: revision(wholeNumber(event.revision)),
     position: positionOf(event.commit, event.prepare),
     ...stampOf(event),
   };
@@ -43,11 +41,6 @@ function stampOf({ created }: WireEvent): Pick<RecordedEvent, 'stampedAtMs'> {
   return /^\d+$/.test(created) ? { stampedAtMs: Number(created.slice(0, -DIGITS_BELOW_MS)) } : {};
 }
 
-const textOf = (bytes: Buffer): string | null => (isUtf8(bytes) ? bytes.toString('utf8') : null);
+const NO_TEXT = '';
 
-function fail(stream: string, at: number, part: string): never {
-  throw unreadable(stream, at, `its ${part} is not UTF-8`);
-}
-
-const unreadable = (stream: string, at: number, problem: string): EventLogError =>
-  new EventLogError('invalid', `${stream} revision ${at} cannot be read: ${problem}`);
+const textOf = (bytes: Buffer): string => (isUtf8(bytes) ? bytes.toString('utf8') : NO_TEXT);

@@ -42,6 +42,7 @@ describe('a request that the journal still holds', () => {
     expect(await examineRecovered(log, [ended(1)], NOW)).toEqual({
       unsettled: [{ accountId: A, usage: usageOf(1, 3), leaseId: null, isLate: false, epoch: 0 }],
       recorded: [],
+      untold: new Map(),
     });
   });
 
@@ -90,7 +91,11 @@ describe('a request that the journal still holds', () => {
 
   test.each([ended(1), begun(1)])('and that the ledger has is not settled again (%#)', async (request) => {
     const { log } = await sceneWith(1);
-    expect(await examineRecovered(log, [request], NOW)).toEqual({ unsettled: [], recorded: [requestOf(1)] });
+    expect(await examineRecovered(log, [request], NOW)).toEqual({
+      unsettled: [],
+      recorded: [requestOf(1)],
+      untold: new Map(),
+    });
   });
 
   test('is looked for from the revision on that its account had when it began', async () => {
@@ -99,6 +104,7 @@ describe('a request that the journal still holds', () => {
     expect(await examineRecovered(log, [ended(2, revision(4))], NOW)).toEqual({
       unsettled: [],
       recorded: [requestOf(2)],
+      untold: new Map(),
     });
   });
 
@@ -144,6 +150,6 @@ describe('a request that the journal still holds', () => {
 
   test('none: nothing is read', async () => {
     const { log } = await sceneWith();
-    expect(await examineRecovered(log, [], NOW)).toEqual({ unsettled: [], recorded: [] });
+    expect(await examineRecovered(log, [], NOW)).toEqual({ unsettled: [], recorded: [], untold: new Map() });
   });
 });

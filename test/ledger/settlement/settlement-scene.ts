@@ -28,6 +28,8 @@ export interface SettlementScene {
   readonly away: unknown[];
   /** How often the log was told to be back. */
   readonly back: () => number;
+  /** Told of requests that wait for an account that is set aside. */
+  onAside: (requestIds: readonly RequestId[]) => void;
 }
 
 export const account = (number: number): AccountId => accountId(`a${number}`);
@@ -63,10 +65,21 @@ function watch(
     onStuck: (requestId, error) => stuck.push({ requestId, error }),
     onLogAway: (error) => away.push(error),
     onLogBack: () => back++,
+    onAside: (requestIds) => scene.onAside(requestIds),
     isUnderWay,
     waitsForEarlier,
   });
-  return { log, book, settlement, settled, stuck, away, back: () => back };
+  const scene: SettlementScene = {
+    log,
+    book,
+    settlement,
+    settled,
+    stuck,
+    away,
+    back: () => back,
+    onAside: () => undefined,
+  };
+  return scene;
 }
 
 function openOn(log: MemoryEventLog, number: number): void {

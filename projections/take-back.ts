@@ -1,0 +1,82 @@
+import { type EventLog, HiddenStreamError } from '../contracts/event-log.ts';
+import { type AccountId, accountStream, revision } from '../contracts/ids.ts';
+import { AccountUnreadableError, accountEventOf } from '../ledger/account/account-event.ts';
+import { untilLogAnswers } from '../ledger/until-log-answers.ts';
+import type { AccountViews } from './account-views.ts';
+import { VIEW_LIMITS } from './limits.ts';
+import { ViewGapError } from './view-gap-error.ts';
+
+/** Reads accounts that were set aside again, each however long the log is away. */
+export class TakeBack {
+  readonly #log: EventLog;
+  readonly #accounts: AccountViews;
+  readonly #closing = new AbortController();
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(log: EventLog, accounts: AccountViews) {
+    this.#log = log;
+    this.#accounts = accounts;
+  }
+
+  /** Resolves when each of them has been read, or `close` was called. @throws EventLogError where the log cannot be read at all */
+  all(): Promise<void> {
+    return this.some(this.#accounts.setAside.accountsOf('unreadable'));
+  }
+
+  /** One after the other: there may be many, and requests come first. */
+  some(accountIds: readonly AccountId[]): Promise<void> {
+    const { signal } = this.#closing;
+    this.#reading = this.#reading.then(async () => {
+      for (const accountId of accountIds)
+        if (!signal.aborted && this.#accounts.setAside.unreadableFrom(accountId) !== null)
+          await untilLogAnswers(() => takeBack(this.#log, this.#accounts, accountId), { signal });
+    });
+    const done = this.#reading.catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    this.#reading = done.catch(() => undefined);
+    return done;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#reading;
+  }
+}
+
+/**
+ * Reads an account that was set aside from the ledger again, from the first event that could not be read or applied, and
+ * takes it back where all can be by now: by a newer program, or because its events are there again. What came meanwhile
+ * was left in the ledger, so that it is read until nothing is left. @throws EventLogError
+ */
+async function takeBack(log: EventLog, accounts: AccountViews, accountId: AccountId): Promise<void> {
+  const { setAside } = accounts;
+  try {
+    for (let reading = 1; reading <= VIEW_LIMITS.takeBackReadings; reading++) {
+      await foldRest(log, accounts, accountId);
+      // From here on in one turn of the event loop: what comes next is folded as it comes.
+      if (accounts.foldedUpTo(accountId) < setAside.leftUpTo(accountId)) continue;
+      setAside.takeBack(accountId, 'unreadable');
+      return;
+    }
+  } catch (error) {
+    // Of a stream that is hidden somebody else tells when it is there again.
+    if (error instanceof HiddenStreamError) return;
+    if (!(error instanceof AccountUnreadableError)) throw error;
+    accounts.putAside(accountId, error);
+  }
+}
+
+async function foldRest(log: EventLog, accounts: AccountViews, accountId: AccountId): Promise<void> {
+  const from = revision(accounts.foldedUpTo(accountId) + 1);
+  try {
+    for await (const recorded of log.readStream(accountStream(accountId), { from }))
+      accounts.fold(accountId, recorded.revision, accountEventOf(accountId, recorded));
+  } catch (error) {
+    throw error instanceof ViewGapError ? lacking(accountId, error) : error;
+  }
+}
+
+/** What the ledger itself lacks: the account's events are not all there. */
+export const lacking = (accountId: AccountId, { message, found }: ViewGapError): AccountUnreadableError =>
+  new AccountUnreadableError(accountId, found, message);

@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { accountId, accountStream, eventId, grantId, revision } from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { programInProcess } from '../commands/program-in-process.ts';
+import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { newId } from '../ledger/event-log/contract/shared-log.ts';
+import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import { asking, call, get, post } from '../proxy/fixtures/call.ts';
+import { startTestGateway, type TestGateway, temporaryFolder } from './start-gateway.ts';
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+const OTHER = accountId('acct_other');
+const BAD = { type: 'OrderPlaced', data: '{}', metadata: '{}' };
+
+type Spoil = (log: EventLog, gateway: TestGateway) => Promise<void>;
+/** Another program's event, in the account's stream. */
+const spoil: Spoil = async (log, { gateway, accountId: id }) => {
+  const at = gateway.projections.accounts.read(id).revision;
+  await log.append(accountStream(id), at, [{ ...BAD, id: eventId(newId()) }]);
+};
+
+async function onMemory(): Promise<readonly [EventLog, Spoil]> {
+  return [new MemoryEventLog(), spoil];
+}
+
+/** There it may be no text at all. */
+async function onEventStore(): Promise<readonly [EventLog, Spoil]> {
+  const store = await startFakeEventStore();
+  stops.push(() => store.stop());
+  const log = await openEventStoreDbEventLog({ connectionString: store.connectionString });
+  stops.push(() => log.close());
+  const binary = { contentType: 'application/octet-stream', data: Buffer.of(0xff), metadata: Buffer.of() };
+  return [
+    log,
+    async (_, { gateway, accountId: id }) => {
+      const at = gateway.projections.accounts.read(id).revision;
+      store.log.append(accountStream(id), at, [{ id: eventId(newId()), type: 'Blob', ...binary }]);
+    },
+  ];
+}
+
+async function start(log: EventLog, data: string, logLines: string[] = []): Promise<TestGateway> {
+  const gateway = await startTestGateway({ log, data, logLines, settings: { metrics: { serve: { port: 0 } } } });
+  stops.push(() => gateway.stop());
+  return gateway;
+}
+
+const ask = (gateway: Pick<TestGateway, 'url' | 'key'>) => post(gateway, '/v1/messages', asking('svc-mock'));
+
+describe.each([
+  ['a log in memory', onMemory],
+  ['an event store', onEventStore],
+])('an account of %s with an event that cannot be read', (_, open) => {
+  it('is refused and told, also from the first request of a restart on, and nobody else', async () => {
+    const [log, spoilIt] = await open();
+    const [data, lines] = [temporaryFolder(), [] as string[]];
+    const gateway = await start(log, data, lines);
+    const [trialGrantId, nowMs, email] = [grantId('grant_trial'), Date.now(), 'other@example.com'];
+    const opening = { accountId: OTHER, kind: 'personal', email, trial: microUsd(0n), trialGrantId, nowMs } as const;
+    await gateway.command({ type: 'OpenAccount', ...opening }, OTHER);
+    const { key } = await gateway.issueKey({}, OTHER);
+    const at = revision(gateway.gateway.projections.accounts.read(gateway.accountId).revision + 1);
+    await spoilIt(log, gateway);
+    await expect.poll(async () => (await ask(gateway)).status).toBe(529);
+    const said = `account-acct_test revision ${at}`;
+    expect((await ask(gateway)).text).toContain(`the account is set aside: ${said}`);
+    expect((await ask({ url: gateway.url, key })).status).toBe(200);
+    for (const path of ['/me', '/v1/models']) expect((await get(gateway, path)).status).toBe(529);
+    expect((await call(gateway.gateway.metricsUrl ?? '', '/metrics')).text).toMatch(/^gateway_accounts_set_aside 1$/m);
+    expect(lines.filter((line) => line.includes(said))).toHaveLength(1);
+    expect((await call(gateway.url, '/readyz')).body).toEqual({ ok: true });
+
+    const program = await programInProcess(log);
+    const grant = ['credits', 'grant', gateway.accountId, '--usd', '1'];
+    for (const command of [['account', 'show', gateway.accountId], grant, ['key', 'list', gateway.accountId]])
+      await expect(program.run(...command)).rejects.toThrow(said);
+    expect(await program.run('account', 'show', OTHER)).toContain('other@example.com');
+    expect(await Array.fromAsync(log.readStream(accountStream(gateway.accountId)))).toHaveLength(at + 1);
+
+    await gateway.stop();
+    stops.pop();
+    const again = await start(log, data);
+    expect((await ask({ url: again.url, key: gateway.key })).text).toContain(said);
+    expect((await ask({ url: again.url, key })).status).toBe(200);
+  });
+});
