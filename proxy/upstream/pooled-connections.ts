@@ -1,7 +1,7 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { AccountId } from '../../contracts/ids.ts';
 import { ConnectionTurns } from './connection-turns.ts';
-import { connectHearingContinue } from './hear-continue.ts';
+import { upstreamConnector } from './upstream-connector.ts';
 
 export interface PooledConnectionsOptions {
   readonly connections: number;
@@ -27,7 +27,7 @@ export class PooledConnections {
       // One request at a time on a connection: a slow answer must not stand before another.
       pipelining: 1,
       allowH2: false,
-      connect: connectHearingContinue({ timeout: options.connectMs, allowH2: false }),
+      connect: upstreamConnector({ timeout: options.connectMs, allowH2: false }),
       headersTimeout: options.firstByteMs,
       bodyTimeout: options.idleMs,
     });

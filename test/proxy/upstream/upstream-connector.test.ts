@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Agent, request } from 'undici';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { upstreamConnector } from '../../../proxy/upstream/upstream-connector.ts';
 import { postMessage, recorded } from '../../gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
 import { type Answer, head, json, raw, silence, write } from '../../upstream/answer.ts';
@@ -41,3 +43,55 @@ describe('an informational answer that nobody asked for is no error', () => {
     expect((await recorded(gateway)).usages.at(-1)).toMatchObject({ outcome: 'completed', tokens });
   });
 });
+
+describe('headers of an answer', () => {
+  const short = (count: number): string => 'a:\r\n'.repeat(count);
+  const HEAD = 'HTTP/1.1 200 OK\r\n';
+  const CHUNKED = `${HEAD}transfer-encoding: chunked\r\n\r\n0\r\n`;
+
+  it.each([
+    ['headers', HEAD, 'content-length: 0\r\n\r\n'],
+    ['trailers', CHUNKED, '\r\n'],
+  ])('are read as long as they are some hundreds: %s', async (_what, before, behind) => {
+    upstream.answerWith([raw(before + short(400) + behind), silence]);
+    const { answer, counted } = await asked(upstream.url);
+    expect([answer, counted]).toEqual(['', expect.any(Number)]);
+  });
+
+  it.each([
+    ['headers', HEAD],
+    ['trailers', CHUNKED],
+  ])('and no more of a packet of thousands is counted: %s', async (_what, before) => {
+    upstream.answerWith([raw(before + short(10_000)), silence]);
+    const { answer, counted } = await asked(upstream.url);
+    expect(answer).toBe('UND_ERR_HEADERS_OVERFLOW');
+    expect(counted).toBeLessThan(1_100);
+  });
+});
+
+/** An answer, and how many parts of headers undici's parser has counted of it. */
+async function asked(url: string): Promise<{ answer: string; counted: number }> {
+  const connect = upstreamConnector({});
+  let counted = 0;
+  const dispatcher = new Agent({
+    connect: (target, callback) =>
+      connect(target, (...result) => {
+        callback(...result);
+        const socket = result[1] ?? {};
+        const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser');
+        const parser = Reflect.get(socket, symbol ?? Symbol('none'));
+        const { trackHeader } = parser;
+        parser.trackHeader = (bytes: number) => {
+          counted++;
+          trackHeader.call(parser, bytes);
+        };
+      }),
+  });
+  onTestFinished(() => dispatcher.destroy());
+  try {
+    const { body } = await request(url, { dispatcher });
+    return { answer: await body.text(), counted };
+  } catch (error) {
+    return { answer: String((error as { code?: unknown }).code), counted };
+  }
+}
