@@ -18,8 +18,8 @@ export interface GatewayOptions {
   readonly loopDelay?: () => number;
   /** Of the journal (ledger/journal/limits.ts). Absent is as much as there; a test has less, for each start writes it in full. */
   readonly reserveBytes?: number;
-  /** Once the ledger has proved to be whole (ledger-watch/), before anything is read from it. */
-  readonly onLedgerWhole?: () => Promise<void>;
+  /** Once the ledger has proved to be whole (ledger-watch/), before anything is read from it; whether nothing was in it. */
+  readonly onLedgerWhole?: (ledger: { readonly isNew: boolean }) => Promise<void>;
   /**
    * Nothing is admitted any more, and that will not change by itself: a step of the start was in vain, the ledger cannot
    * be compared with what is known of it, or the views follow it no more (UnusableError); or the ledger has turned out to

@@ -4,6 +4,7 @@ import { type Configuration, readConfiguration } from '../../contracts/configura
 import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { LedgerLostError } from '../identity/ledger-lost.ts';
+import { ledgerPlace } from '../identity/ledger-place.ts';
 import { newCommandId } from '../new-command-id.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { beginLedger, refuseMissing, refuseUnknown } from './ledger-file.ts';
@@ -104,9 +105,14 @@ export async function withBegunLog<T>(
   work: (log: EventLog, configuration: Configuration) => Promise<T>,
 ): Promise<T> {
   const begun = beginLedger(configurationOf(context, command));
-  return withProvenLog(context, command, (log, configuration) => {
-    if (begun !== null) context.warn(`a new ledger was begun: ${begun}\n`);
-    return work(log, configuration);
+  const say = (where: string): void => context.warn(`a new ledger was begun: ${where}\n`);
+  return withProvenLog(context, command, async (log, configuration) => {
+    if (begun !== null) say(begun);
+    // What is in no file of its own is begun by its first event.
+    const isBegun = begun === null && (await log.headPosition()) === null;
+    const done = await work(log, configuration);
+    if (isBegun) say(ledgerPlace(configuration));
+    return done;
   });
 }
 

@@ -1,10 +1,16 @@
 import { join } from 'node:path';
 import type { Configuration } from '../../contracts/configuration.ts';
+import { serverHosts } from '../event-log/eventstoredb/server-hosts.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
 
-/** Where the ledger is, as an operator is told. */
-export const ledgerPlace = ({ eventLog, data }: Pick<Configuration, 'eventLog' | 'data'>): string =>
-  eventLog.kind === 'sqlite' ? join(data, 'ledger.db') : 'EventStoreDB';
+/** Where the ledger is, as an operator is told: its file, or the server without its credentials, and the streams' prefix. */
+export function ledgerPlace({ eventLog, data }: Pick<Configuration, 'eventLog' | 'data'>): string {
+  if (eventLog.kind === 'sqlite') return join(data, 'ledger.db');
+  const { connectionString, streamPrefix } = eventLog;
+  const hosts = serverHosts(connectionString);
+  const server = hosts.length === 0 ? 'EventStoreDB' : `EventStoreDB at ${hosts.join(', ')}`;
+  return streamPrefix === '' ? server : `${server}, its streams under the prefix "${streamPrefix}"`;
+}
 
 /** How often something missing is looked for there before it counts as lost: a file has no node that lags behind. */
 export const looksFor = ({ eventLog }: Pick<Configuration, 'eventLog'>): number =>

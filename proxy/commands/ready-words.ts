@@ -4,7 +4,7 @@ import type { CatalogNotice } from './catalog-at-start.ts';
 import type { DemoAccount } from './first-run.ts';
 
 export interface FirstWords {
-  /** The file of the ledger that this start has begun; null where there was one. */
+  /** Where the ledger is that this start has begun; null where there was one. */
   readonly begun: string | null;
   readonly demo: DemoAccount | null;
   /** Null where the catalog in force is the configured one. */

@@ -11,6 +11,7 @@ import {
   globalOptions,
 } from '../../ledger/commands/command-context.ts';
 import { beginLedger, ledgerToBegin, makeDataFolder } from '../../ledger/commands/ledger-file.ts';
+import { ledgerPlace } from '../../ledger/identity/ledger-place.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { proveListenable } from '../../ledger/listening.ts';
 import { programLogger } from '../../ledger/program-logger.ts';
@@ -50,7 +51,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   if (!existsSync(journalFolder(configuration.data))) await proveListenable(listenedPlaces(configuration));
   const configured = readConfiguredCatalog(configuration);
   if (configured.type === 'unusable' && ledgerToBegin(configuration) !== null) throw configured.error;
-  const begun = beginLedger(configuration);
+  let begun = beginLedger(configuration);
   makeDataFolder(configuration.data);
   tighten(configuration.data, logger);
   const unusable = Promise.withResolvers<never>();
@@ -67,7 +68,6 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
     onUnusable(new CommandError(`the event log cannot be used as it is:\n${faults.join('\n')}`, EXIT.unavailable));
   let onLost = (error: Error): void => onUnusable(new UnusableError(CANNOT.useLog, error));
   const log = await context.openEventLog(configuration, { logger, onFaults, onLost: (error) => onLost(error) });
-  if (begun !== null) logger.info({ ledger: begun }, 'a new ledger was begun');
   let catalog: CatalogNotice | null = null;
   try {
     const gateway = await Gateway.start({
@@ -77,7 +77,9 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       clock: context.clock,
       monotonic,
       loopDelay: loopDelayOfProcess(),
-      onLedgerWhole: async () => {
+      onLedgerWhole: async ({ isNew }) => {
+        begun ??= isNew ? ledgerPlace(configuration) : null;
+        if (begun !== null) logger.info({ ledger: begun }, 'a new ledger was begun');
         catalog = await catalogAtStart(context, log, { configured, startedWith: { config: file, data } });
         if (catalog !== null) tellOf(catalog, logger);
       },

@@ -33,8 +33,11 @@ export interface LedgerWatchOptions {
   readonly journal: Journal;
   readonly clock: () => number;
   readonly logger: Logger;
-  /** Once, when the ledger has proved to have everything that is known of it, before anything is made of it. */
-  readonly onWhole: () => Promise<void>;
+  /**
+   * Once, when the ledger has proved to have everything that is known of it, before anything is made of it. It is new where
+   * nothing was in it before this gateway.
+   */
+  readonly onWhole: (ledger: { readonly isNew: boolean }) => Promise<void>;
 }
 
 /** Who is told what becomes of the ledger's question while the gateway serves; after either nothing may be served. */
@@ -60,6 +63,8 @@ export class LedgerWatch {
   #identity: LedgerIdentity | null = null;
   #looking: Promise<void> | null = null;
   #isMissing = false;
+  /** As it was found by the first asking that was answered: a later one finds what this gateway has written. */
+  #isNew = false;
   /** The views are open: they cannot be taken over to another generation any more. */
   #isServing = false;
   #follower: LedgerWatchFollower | null = null;
@@ -149,6 +154,7 @@ export class LedgerWatch {
       if (this.#isServing) throw laterGeneration(where, comparison.identity);
       await beginOnGeneration(comparison.identity, { ...this.#options, left: this.left, note: this.#note });
     }
+    this.#isNew ||= this.#folder.note === null && (await log.headPosition()) === null;
     const nowMs = clock();
     const identity = await identifyLedger(log, nowMs, {
       commandId: newCommandId(nowMs),
@@ -157,7 +163,7 @@ export class LedgerWatch {
     });
     writeLedgerOfViews(join(dataFolder, VIEWS_FILE), identity);
     this.#note.write(identity);
-    await onWhole().catch((error: unknown) => {
+    await onWhole({ isNew: this.#isNew }).catch((error: unknown) => {
       // Before the gateway serves, its start fails; after that it goes on with what the ledger has.
       if (isLogAway(error) || !this.#isServing) throw error;
       logger.error({ err: error }, 'what a first start writes was not written');

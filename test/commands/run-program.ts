@@ -27,7 +27,9 @@ export async function runForJson(...args: string[]): Promise<Record<string, unkn
 }
 
 /** Starts `gateway serve` and resolves with its first line of JSON. */
-export async function serve(...args: string[]): Promise<{ child: ChildProcess; ready: { url: string; key?: string } }> {
+export async function serve(
+  ...args: string[]
+): Promise<{ child: ChildProcess; ready: { url: string; key?: string; begun?: string } }> {
   const child = spawn(process.execPath, [PROGRAM, '--json', 'serve', '--port', '0', ...args], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });

@@ -1,6 +1,7 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { EVENTSTOREDB_LIMITS } from './limits.ts';
+import { authorityOf } from './server-hosts.ts';
 
 /**
  * The client of a connection string. Several hosts are seeds, whichever scheme stands before them: each is asked for the
@@ -34,12 +35,6 @@ function withSeeds(connectionString: string): string {
   if (/[?&]gossip[_-]?timeout=/i.test(seeded)) return seeded;
   // By itself the client waits for a seed that accepts and does not answer as long as a call waits for a server.
   return `${seeded}${seeded.includes('?') ? '&' : '?'}gossipTimeout=${EVENTSTOREDB_LIMITS.seedAnswerSeconds}`;
-}
-
-/** What stands between the scheme and the settings: credentials and hosts. */
-function authorityOf(connectionString: string): string {
-  const [authority = ''] = connectionString.replace(/^[^:]*:\/*/, '').split('?');
-  return authority;
 }
 
 const unusable = (reason: string): EventLogError =>
