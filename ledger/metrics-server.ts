@@ -18,13 +18,17 @@ export interface MetricsServer {
 
 const REQUEST_MS = 10_000;
 const CONNECTIONS_MAX = 100;
+/** Whoever scrapes asks once a while: more that one connection sends, Node itself refuses with 503. */
+const REQUESTS_OF_CONNECTION_MAX = 1;
 
 /** GET /metrics and GET /healthz, on an address that is not for the public. @throws Error with `code`, as `listen` does */
 export async function startMetricsServer({ host, port, registry }: MetricsServerOptions): Promise<MetricsServer> {
+  const page = new MetricsPage(registry);
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    answer(request, response, registry).catch((error: unknown) => response.destroy(error as Error));
+    answer(request, response, page).catch((error: unknown) => response.destroy(error as Error));
   });
   server.maxConnections = CONNECTIONS_MAX;
+  server.maxRequestsPerSocket = REQUESTS_OF_CONNECTION_MAX;
   await listenWith(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   return {
@@ -33,11 +37,32 @@ export async function startMetricsServer({ host, port, registry }: MetricsServer
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, registry: Registry): Promise<void> {
+/** The metrics as they are when asked, made once for all that ask meanwhile. */
+class MetricsPage {
+  readonly #registry: Registry;
+  #making: Promise<string> | null = null;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  text(): Promise<string> {
+    this.#making ??= this.#registry.metrics().finally(() => {
+      this.#making = null;
+    });
+    return this.#making;
+  }
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, page: MetricsPage): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'text/plain', 'GET only\n');
   switch (request.url?.split('?', 1)[0]) {
     case '/metrics':
-      return send(response, 200, registry.contentType, await registry.metrics());
+      return send(response, 200, page.contentType, await page.text());
     case '/healthz':
       return send(response, 200, 'application/json', '{"status":"ok"}\n');
     default:

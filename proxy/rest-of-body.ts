@@ -86,6 +86,11 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
     socket.off('data', count);
     giveBack();
     socket.off('close', over);
+    if (isDropped) {
+      // Also where its end was in the packet that was too much: it goes on as drop-unparsed.ts has it.
+      socket.destroySoon();
+      return;
+    }
     socket.destroySoon = closeNow;
     if (isLast) closeNow();
   };

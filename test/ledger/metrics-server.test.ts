@@ -24,6 +24,28 @@ describe('the metrics server', () => {
     expect(await response.text()).toContain('gateway_test 7\n');
   });
 
+  it('makes them once for all that ask at once, and answers a connection once', async () => {
+    let made = 0;
+    const registry = new Registry();
+    const collect = (): void => {
+      made++;
+    };
+    new Gauge({ name: 'gateway_test', help: 'a test', registers: [registry], collect });
+    const { port, hostname } = new URL((await start(registry)).url);
+    const answers = Array.from({ length: 5 }, async () => {
+      const socket = connect(Number(port), hostname);
+      socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(500));
+      let text = '';
+      for await (const piece of socket) text += String(piece);
+      return text.match(/^HTTP\/1\.1 \d+/gm);
+    });
+    for (const statuses of await Promise.all(answers)) {
+      expect(statuses?.[0]).toBe('HTTP/1.1 200');
+      expect(new Set(statuses?.slice(1))).toEqual(new Set(statuses?.length === 1 ? [] : ['HTTP/1.1 503']));
+    }
+    expect(made).toBeLessThanOrEqual(answers.length);
+  });
+
   it('says that it is there, and nothing else', async () => {
     const { url } = await start(new Registry());
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'ok' });
