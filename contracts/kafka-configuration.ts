@@ -26,15 +26,15 @@ const saslSchema = z.discriminatedUnion(
   { error: 'expected "plain", "scram-sha-256", "scram-sha-512" or "oauthbearer"' },
 );
 
+/** What a topic's name looks like; also what may stand in a stream name. */
+export const TOPIC_NAME = /^[A-Za-z0-9._-]{1,200}$/;
+
 /** The section `kafka` of the configuration. */
 export const kafkaSchema = z.strictObject({
   brokers: z.array(z.string().regex(/^[^\s:]+:\d+$/, 'expected host:port')).min(1),
   /** The topic of the feed; also the name under which the relay keeps its checkpoint. */
-  topic: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]{1,200}$/)
-    .default('ledger'),
-  /** Of a topic that the relay creates. Fixed for ever: another number would break the order within an account. */
+  topic: z.string().regex(TOPIC_NAME).default('ledger'),
+  /** Of a topic that the relay creates. Fixed for ever: another number would break the order within an account, and asks for a new topic. */
   partitions: z.int().min(1).max(1_000).default(12),
   /** Of a topic that the relay creates; -1 takes the cluster's own default. Without it 3, or as many as there are brokers. */
   replicationFactor: z.int().min(-1).max(10).optional(),

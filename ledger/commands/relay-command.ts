@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { RELAY_LIMITS } from '../relay/limits.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from './command-context.ts';
+import { addFillCommand } from './fill-topic-command.ts';
 import { refuseMissing } from './ledger-file.ts';
 import { withoutTrustClock } from './without-trust-clock.ts';
 
@@ -8,9 +9,9 @@ interface RelayCommandOptions {
   readonly claimSeconds: number;
 }
 
-/** `gateway relay`: publishes the ledger to Kafka until SIGTERM or SIGINT. */
+/** `gateway relay`, `gateway relay fill`: publishes the ledger to Kafka until SIGTERM or SIGINT, or into a new topic. */
 export function addRelayCommand(program: Command, context: CommandContext): void {
-  withoutTrustClock(program.command('relay'))
+  const relay = withoutTrustClock(program.command('relay'))
     .description('publish the ledger to Kafka; a second one stands by')
     .option(
       '--claim-seconds <n>',
@@ -28,6 +29,7 @@ export function addRelayCommand(program: Command, context: CommandContext): void
       const { runRelayCommand } = await import('./run-relay-command.ts');
       await runRelayCommand({ configuration, kafka, context, claimMs: claimSeconds * 1_000 });
     });
+  addFillCommand(relay, context);
 }
 
 function claimArgument(text: string): number {

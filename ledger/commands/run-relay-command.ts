@@ -25,17 +25,21 @@ export interface RelayProgram {
   readonly kafka: KafkaConfiguration;
   readonly context: CommandContext;
   readonly claimMs: number;
+  /** Fills the topic with what the ledger has, and ends. */
+  readonly fills?: boolean;
 }
 
-/** Publishes until SIGTERM or SIGINT. @throws CommandError, EventLogError, LedgerLostError, ListenError */
-export async function runRelayCommand({ configuration, kafka, context, claimMs }: RelayProgram): Promise<void> {
+/** Publishes until SIGTERM or SIGINT, or until a topic is filled. @throws CommandError, EventLogError, LedgerLostError, ListenError */
+export async function runRelayCommand(program: RelayProgram): Promise<void> {
+  const { configuration, kafka, context, claimMs, fills = false } = program;
   const logger = programLogger(configuration);
   const name = `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`;
   const registry = new Registry();
   const metrics = new RelayMetrics(registry, context.clock);
   const stop = stopOnSignal(logger);
   let faults: CommandError | null = null;
-  const server = await serveMetrics(configuration, registry, logger);
+  // One that fills a topic runs beside a relay that has the address.
+  const server = fills ? null : await serveMetrics(configuration, registry, logger);
   try {
     const log = await context.openEventLog(configuration, {
       logger,
@@ -64,9 +68,15 @@ export async function runRelayCommand({ configuration, kafka, context, claimMs }
         clock: context.clock,
         place: { where: ledgerPlace(configuration), looks: looksFor(configuration) },
         signal: stop.signal,
+        endsCaughtUp: fills,
         onEnding: (error) => context.onEnding?.(commandErrorOf(error)),
       });
       if (faults !== null) throw faults;
+      if (fills && stop.signal.aborted)
+        throw new CommandError(
+          'stopped before the topic was filled; run again, it goes on where it was',
+          EXIT.unavailable,
+        );
     } catch (error) {
       context.onEnding?.(commandErrorOf(error));
       throw error;

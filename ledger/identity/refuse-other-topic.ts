@@ -71,7 +71,7 @@ export function otherLedgerOf(of: LedgerIdentity, is: LedgerIdentity, place: Top
 const ofEarlierGeneration = ({ topic, where }: TopicOfLedger, { generation }: LedgerIdentity): LedgerLostError =>
   new LedgerLostError(
     `the topic ${topic} has messages of a generation before the ledger’s (${where}), which is at ${generation} since a ` +
-      `loss was accepted, and may have what is lost: name a new topic in kafka.topic, ${WHY_NEW}`,
+      `loss was accepted, and may have what is lost: name a new topic in kafka.topic, ${WHY_NEW} (the relay fills it)`,
     'the topic is of an earlier generation of the ledger',
   );
 

@@ -9,8 +9,9 @@ import { FEED_LIMITS } from '../feed/limits.ts';
 import { ToldDoubts } from '../feed/told-doubts.ts';
 import { lookAtTopic, type TopicLook } from '../feed/topic-look.ts';
 import { isEmptyTopic } from '../feed/topic-offsets.ts';
+import { changedCount } from './partition-count.ts';
 import { PublishError, type Publisher, type TopicState } from './publisher.ts';
-import { ensureTopic, judged, mismatch } from './topic.ts';
+import { ensureTopic, judged } from './topic.ts';
 
 export interface KafkaPublisherOptions {
   readonly kafka: KafkaConfiguration;
@@ -106,7 +107,7 @@ const fixedPartitioner =
     const choose = Partitioners.DefaultPartitioner();
     return (message) => {
       if (message.partitionMetadata.length !== partitions)
-        throw mismatch(topic, message.partitionMetadata.length, partitions);
+        throw changedCount(topic, message.partitionMetadata.length, partitions);
       return choose(message);
     };
   };

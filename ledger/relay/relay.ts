@@ -30,6 +30,8 @@ export interface RelayOptions {
   readonly clock: () => number;
   /** The ledger as an operator knows it. */
   readonly place: LedgerPlace;
+  /** Ends, as though it were told to stop, when all is published that the log held when it began. */
+  readonly endsCaughtUp?: boolean;
   /** Between two looks at the topic while it is written to. */
   readonly topicLookMs?: number;
   /** Aborted: the send under way is finished, the checkpoint written, the claim released. */
@@ -176,7 +178,10 @@ class ActiveRelay {
       after: this.#acknowledged,
       onEvents: (events) => this.#publish(events),
       onDropped: (error) => logger.warn({ reason: error.message }, 'the event log is lost from sight; resuming'),
-      onCaughtUp: () => logger.debug('everything that was in the log is published'),
+      onCaughtUp: () => {
+        logger.debug('everything that was in the log is published');
+        if (this.#options.endsCaughtUp === true) this.#ended.resolve();
+      },
       onStopped: (error) => this.#ended.reject(error),
     });
   }

@@ -6,6 +6,7 @@ import { FEED_LIMITS } from '../feed/limits.ts';
 import { refusalOf } from '../feed/topic-faults.ts';
 import { lookWith, type TopicLook } from '../feed/topic-look.ts';
 import { whileItPasses } from '../feed/while-it-passes.ts';
+import { refuseOtherCount } from './partition-count.ts';
 import { PublishError } from './publisher.ts';
 
 /** As far as the topic's making and its judgement go by it. */
@@ -38,7 +39,7 @@ export async function ensureTopic(client: KafkaClient, configuration: TopicConfi
 
 /** @throws PublishError `mismatch` */
 export function judged(look: TopicLook, { topic, partitions, doubtfulTopic }: TopicConfiguration): TopicLook {
-  if (look.partitions.size !== partitions) throw mismatch(topic, look.partitions.size, partitions);
+  refuseOtherCount(topic, look, partitions);
   const refusal = refusalOf(topic, look, doubtfulTopic);
   if (refusal !== null) throw new PublishError('mismatch', refusal);
   return look;
@@ -85,10 +86,3 @@ export function replicationFor(
   const insync = replicas === -1 ? null : Math.min(INSYNC_REPLICAS, replicas);
   return { replicationFactor: replicas, minInsyncReplicas: minInsyncReplicas ?? insync };
 }
-
-export const mismatch = (topic: string, found: number, configured: number): PublishError =>
-  new PublishError(
-    'mismatch',
-    `the topic ${topic} has ${found} partitions, the configuration says ${configured}: kafka.partitions must be ${found}, ` +
-      'or kafka.topic another name, which is then filled from the beginning',
-  );

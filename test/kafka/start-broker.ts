@@ -24,6 +24,8 @@ export interface Broker extends StartedBrokers {
   createTopic(topic: string): Promise<void>;
   /** Not on the mock, which knows no configuration. */
   setTopic(topic: string, settings: Readonly<Record<string, string>>): Promise<void>;
+  /** Not on the mock. */
+  addPartitions(topic: string, count: number): Promise<void>;
   /** Deletes what stands before an offset, of each partition that has as much. Not on the mock. */
   deleteBefore(topic: string, offset: number): Promise<void>;
   /** Makes a topic of this name that has nothing: here, or on another broker where this one deletes no topics. */
@@ -64,6 +66,12 @@ function brokerOf(kind: Broker['kind'], { brokers, stop }: StartedBrokers): Brok
         const resources = [{ type: TOPIC_RESOURCE, name: topic, configEntries }];
         await admin.alterConfigs({ validateOnly: false, resources });
       }),
+    addPartitions: (topic, count) =>
+      withAdmin(brokers, async (admin) => {
+        await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+        const counted = async () => (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]?.partitions.length;
+        await eventually(`${topic} has ${count} partitions`, async () => (await counted()) === count);
+      }),
     deleteBefore: (topic, offset) =>
       withAdmin(brokers, async (admin) => {
         const held = await admin.fetchTopicOffsets(topic);
@@ -102,6 +110,7 @@ function mockOf({ brokers, stop }: StartedBrokers): Broker {
         await admin.fetchTopicMetadata({ topics: [topic] });
       }),
     setTopic: () => Promise.reject(new Error('the mock broker knows no configuration of topics')),
+    addPartitions: () => Promise.reject(new Error('the mock broker adds nothing')),
     deleteBefore: () => Promise.reject(new Error('the mock broker deletes nothing')),
     makeAnew: async (topic) => {
       const other = await startMockBroker();

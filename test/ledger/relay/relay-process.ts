@@ -19,6 +19,8 @@ export interface RelaySite {
   readonly doubtfulTopic?: 'warn' | 'refuse';
   /** Of its claim. A test that waits for the end of one makes it short; by default none ends while a test runs. */
   readonly claimSeconds?: number;
+  /** `gateway relay fill` with these arguments, beside the relay of the site. */
+  readonly fill?: readonly string[];
 }
 
 /** `gateway relay` as a process of its own. */
@@ -27,20 +29,17 @@ export class RelayProcess {
   readonly #child: ChildProcess;
   readonly #exit: Promise<number | null>;
 
-  constructor({ folder, claimSeconds = 600, ...site }: RelaySite) {
+  constructor({ folder, claimSeconds = 600, fill, ...site }: RelaySite) {
     const { topic, partitions = TOPIC_PARTITIONS } = site;
     const config = join(folder, `${topic}-${partitions}.json`);
     writeFileSync(
       config,
       JSON.stringify({ data: folder, kafka: { ...site, partitions }, metrics: { relay: { port: 0 } } }),
     );
-    this.#child = spawn(
-      process.execPath,
-      [PROGRAM, 'relay', '--config', config, '--claim-seconds', String(claimSeconds)],
-      {
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    );
+    const command = fill === undefined ? ['--claim-seconds', String(claimSeconds)] : ['fill', ...fill];
+    this.#child = spawn(process.execPath, [PROGRAM, 'relay', ...command, '--config', config], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     for (const stream of [this.#child.stdout, this.#child.stderr])
       if (stream !== null) createInterface({ input: stream }).on('line', (line) => this.lines.push(line));
     this.#exit = once(this.#child, 'exit').then(([code]) => code as number | null);

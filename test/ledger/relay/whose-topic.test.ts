@@ -60,7 +60,7 @@ async function begun(log: MemoryEventLog): Promise<LedgerIdentity> {
 }
 
 /** A relay of a ledger to a topic, until it is stopped or stops. */
-function relayOf(log: MemoryEventLog, publisher: MemoryPublisher, topicLookMs = 60_000) {
+function relayOf(log: MemoryEventLog, publisher: MemoryPublisher, topicLookMs = 60_000, endsCaughtUp = false) {
   const stop = new AbortController();
   const ended = runRelay({
     log,
@@ -73,6 +73,7 @@ function relayOf(log: MemoryEventLog, publisher: MemoryPublisher, topicLookMs = 
     clock: Date.now,
     place: { where: 'ledger.db', looks: 1 },
     topicLookMs,
+    endsCaughtUp,
     signal: stop.signal,
   }).then(
     () => null,
@@ -177,7 +178,7 @@ describe('a relay writes nothing to a topic', () => {
     await begun(log);
     expect(await refused(log, topic)).toBe(
       'the topic ledger has messages of a generation before the ledger’s (ledger.db), which is at 2 since a loss was ' +
-        'accepted, and may have what is lost: name a new topic in kafka.topic, a new generation of the ledger asks for one',
+        'accepted, and may have what is lost: name a new topic in kafka.topic, a new generation of the ledger asks for one (the relay fills it)',
     );
   });
 
@@ -234,6 +235,16 @@ describe('a relay goes on', () => {
     const last = topic.messages.at(-1)?.headers;
     expect([last?.ce_stream, last?.ce_type]).toEqual([LEDGER_STREAM, 'LossAccepted']);
   });
+});
+
+test('a relay that fills a topic ends when all is there that the ledger had, and the next goes on behind it', async () => {
+  const log = await ledgerOf(40);
+  const topic = new MemoryPublisher();
+  expect(await relayOf(log, topic, 60_000, true).ended).toBeNull();
+  expect(topic.messages.length).toBe(81);
+  log.write(ADA, proposed(1));
+  await filled(log, topic);
+  expect(topic.messages.length).toBe(82);
 });
 
 describe('a relay that runs looks at its topic now and then', () => {
