@@ -5,6 +5,7 @@ import {
   eventIdOf,
   NO_STREAM,
   type ProxyId,
+  proxyId,
   type Revision,
   type StreamName,
 } from '../../contracts/ids.ts';
@@ -35,6 +36,8 @@ const DISAGREE_MS = 5_000;
  * answer leaves nothing but a comparison that was not made.
  */
 const ATTEMPTS_MAX = 10;
+/** How many streams are tried: one that was deleted, or whose events are hidden, never takes a comparison again. */
+const STREAMS_MAX = 5;
 
 /**
  * How far this gateway's clock is off the clock of the log's server, where that stamps what it takes. Measured on an
@@ -43,7 +46,8 @@ const ATTEMPTS_MAX = 10;
  */
 export class ServerSkew {
   readonly #options: ServerSkewOptions;
-  readonly #stream: StreamName;
+  #stream: StreamName;
+  #streams = 1;
   #revision: Revision = NO_STREAM;
   #timer: NodeJS.Timeout | null = null;
   #comparing: Promise<void> | null = null;
@@ -118,8 +122,32 @@ export class ServerSkew {
     return this.#comparing;
   }
 
-  /** @throws EventLogError when the log does not answer */
+  /** @throws EventLogError when the log does not answer, or none of the streams can be used */
   async #compare(): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#compareInStream();
+      } catch (error) {
+        if (!(error instanceof EventLogError && error.kind === 'invalid') || this.#streams >= STREAMS_MAX) throw error;
+        this.#leaveStream(error.message);
+      }
+    }
+  }
+
+  #leaveStream(reason: string): void {
+    const { proxy, logger } = this.#options;
+    const stream = this.#stream;
+    this.#streams++;
+    this.#stream = clockStream(proxyId(`${proxy}-${this.#streams}`));
+    this.#revision = NO_STREAM;
+    logger.error(
+      { stream, reason, next: this.#stream },
+      'clocks cannot be compared in this stream of the event log any more, and are in the next: take out of its metadata what hides its events',
+    );
+  }
+
+  /** @throws EventLogError when the log does not answer; `invalid` where the stream cannot be used */
+  async #compareInStream(): Promise<void> {
     const { log, now, jumps, logger } = this.#options;
     const jumpsBefore = jumps();
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
@@ -147,7 +175,7 @@ export class ServerSkew {
   async #stampOf(at: Revision): Promise<number | null> {
     for await (const { stampedAtMs } of this.#options.log.readStream(this.#stream, { from: at, limit: 1 }))
       return stampedAtMs ?? null;
-    return null;
+    throw new EventLogError('invalid', `${this.#stream} does not show its revision ${at}, which was just written`);
   }
 
   #probe(nowMs: number): ProposedEvent {

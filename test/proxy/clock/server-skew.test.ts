@@ -1,8 +1,10 @@
 import pino from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { type EventLog, EventLogError } from '../../../contracts/event-log.ts';
-import { proxyId } from '../../../contracts/ids.ts';
+import { proxyId, type StreamName } from '../../../contracts/ids.ts';
 import { ServerSkew, type ServerSkewOptions } from '../../../proxy/clock/server-skew.ts';
+import type { FakeEventStore } from '../../eventstoredb/fake-event-store.ts';
+import { startWithLog } from '../../ledger/event-log/eventstoredb/log-under-test.ts';
 import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
 
 const NOW = Date.parse('2026-11-06T12:00:00.000Z');
@@ -69,6 +71,41 @@ it.each([
   const compared = skewOf(losing).compareNow();
   if (failure === null) expect(await compared).toBe(null);
   else await expect(compared).rejects.toMatchObject(failure);
+});
+
+type Spoil = (server: FakeEventStore, stream: StreamName) => void;
+const UNUSABLE: readonly (readonly [how: string, spoil: Spoil])[] = [
+  ['deleted for ever', (server, stream) => server.log.tombstone(stream, 'any')],
+  ['cut past its end', (server, stream) => server.setMetadata(stream, { $tb: 1_000 })],
+];
+
+it.each(UNUSABLE)('goes on in another stream where its own is %s, and says which', async (_how, spoil) => {
+  const { server, log } = await startWithLog();
+  const [own, next] = ['clock-proxy_1' as StreamName, 'clock-proxy_1-2'];
+  expect(await skewOf(log, { now: Date.now, skewMs: DAY_MS }).compareNow()).toBeNull();
+  spoil(server, own);
+  const logLines: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => logLines.push(line) });
+  const skew = skewOf(log, { now: Date.now, skewMs: DAY_MS, logger });
+  for (let times = 0; times < 2; times++) expect(await skew.compareNow()).toBeNull();
+  expect(logLines.map((line) => JSON.parse(line))).toMatchObject([
+    { stream: own, next, reason: expect.any(String), msg: expect.stringContaining('metadata') },
+  ]);
+  expect(server.events().filter(({ stream }) => stream === next)).toHaveLength(2);
+});
+
+it('tries no more than five streams', async () => {
+  const tried: StreamName[] = [];
+  const refusing = stampingLog(NOW, () => async (stream) => {
+    tried.push(stream);
+    throw new EventLogError('invalid', 'the stream is deleted');
+  });
+  const skew = skewOf(refusing);
+  const compared = skew.compareNow();
+  await expect(compared).rejects.toMatchObject({ kind: 'invalid' });
+  expect(tried.map((stream) => stream.replace('clock-proxy_1', ''))).toEqual(['', '-2', '-3', '-4', '-5']);
+  await expect(skew.compareNow()).rejects.toMatchObject({ kind: 'invalid' });
+  expect(tried).toHaveLength(6);
 });
 
 it('counts no comparison across which the clock has jumped: it was compared with nothing', async () => {
