@@ -47,14 +47,18 @@ function encodeData(event: DomainEvent): unknown {
 }
 
 /** Reads a stored event. @throws UnreadableEventError with the stream, revision and fault. */
-export function decodeEvent(recorded: RecordedEvent): DomainEvent {
+export const decodeEvent = (recorded: RecordedEvent): DomainEvent => decodeRecorded(recorded).event;
+
+/** The same with what stands beside it. */
+export function decodeRecorded(recorded: RecordedEvent): { event: DomainEvent; metadata: EventMetadata } {
   // An event of a newer program may look readable and mean something else.
-  const { schemaVersion } = decodeMetadata(recorded);
+  const metadata = decodeMetadata(recorded);
+  const { schemaVersion } = metadata;
   if (!isEventType(recorded.type)) throw unreadable(recorded, `unknown type ${JSON.stringify(recorded.type)}`);
   const schema: z.ZodType = EVENT_SCHEMAS[recorded.type];
   const result = schema.safeParse(upcast(recorded.type, schemaVersion, parseJson(recorded, 'data')));
   if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
-  return { type: recorded.type, data: result.data } as DomainEvent;
+  return { event: { type: recorded.type, data: result.data } as DomainEvent, metadata };
 }
 
 /** Reads what stands beside a stored event. @throws UnreadableEventError also for a schema version of a newer program. */

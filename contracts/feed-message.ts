@@ -79,8 +79,11 @@ export class FeedMessageError extends Error {
 }
 
 /** @throws UnreadableEventError when the event's metadata cannot be read by this program. */
-export function feedMessage(event: RecordedEvent, { source, relayEpoch, ledger }: FeedOrigin): FeedMessage {
-  const { recordedAt, schemaVersion } = decodeMetadata(event);
+export function feedMessage(
+  event: RecordedEvent,
+  { source, relayEpoch, ledger }: FeedOrigin,
+  { recordedAt, schemaVersion } = decodeMetadata(event),
+): FeedMessage {
   return {
     key: accountOfStream(event.stream) ?? event.stream,
     value: event.data,

@@ -42,7 +42,8 @@ export const kafkaSchema = z.strictObject({
   minInsyncReplicas: z.int().min(1).max(10).optional(),
   /** What becomes of a topic that can lose messages: by its retention, with one replica, with min.insync.replicas 1. */
   doubtfulTopic: z.enum(['warn', 'refuse']).default('warn'),
-  compression: z.enum(['none', 'gzip']).default('gzip'),
+  /** What the relay writes; readers of the feed read each of them, whatever stands here. */
+  compression: z.enum(['none', 'gzip', 'zstd']).default('gzip'),
   ssl: kafkaTlsSchema.default(false),
   sasl: saslSchema.optional(),
 });

@@ -8,6 +8,7 @@ import { BearerTokens } from './bearer-tokens.ts';
 import { mendKafkajs } from './kafkajs-internals.ts';
 import { FEED_LIMITS } from './limits.ts';
 import { saslOf } from './sasl.ts';
+import { registerZstd } from './zstd-codec.ts';
 
 /** Where the feed is: the section `kafka` of the configuration, as far as a reader needs it. */
 export type FeedKafka = Pick<KafkaConfiguration, 'brokers' | 'topic' | 'ssl' | 'sasl'>;
@@ -26,6 +27,7 @@ export interface KafkaClientOptions {
  */
 export function kafkaClient(options: KafkaClientOptions): KafkaClient {
   mendKafkajs();
+  registerZstd();
   return new KafkaClient(options);
 }
 

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import type { Kafka } from 'kafkajs';
 import type { ReceivedMessage } from '../../contracts/feed-message.ts';
+import { type Encoded, encodeProduce, isPlain, type ProduceFields, type ProduceParts } from './produce-request.ts';
+import { decodeRecord } from './record-decoder.ts';
 
 /** What is changed in kafkajs 2.2.4 itself, from outside. Nothing else of ours knows its private parts. */
 export function mendKafkajs(): void {
@@ -8,10 +10,41 @@ export function mendKafkajs(): void {
   isMended = true;
   const load = createRequire(import.meta.url);
   stopIdleTimers(load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue });
+  encodeFaster(load);
+  instead(load, 'kafkajs/src/protocol/recordBatch/record/v0/decoder', () => decodeRecord);
   tellWhyNoBrokerDid(load('kafkajs/src/cluster/brokerPool') as { prototype: BrokerPool });
 }
 
 let isMended = false;
+
+/** Puts something in the place of a module that is loaded when it is first needed: whoever loads it later gets that. */
+function instead<T>(load: NodeJS.Require, path: string, make: (original: T) => unknown): void {
+  const original = load(path) as T;
+  const module = load.cache[load.resolve(path)];
+  if (module !== undefined) module.exports = make(original);
+}
+
+type ProduceRequest = (fields: ProduceFields) => { readonly encode: () => Promise<Encoded> };
+
+interface Compression {
+  lookupCodec(type: number): { compress(encoder: { readonly buffer: Buffer }): Promise<Buffer> };
+}
+
+/** Later versions of the request are made of the third, and differ in its number alone. */
+function encodeFaster(load: NodeJS.Require): void {
+  const { lookupCodec } = load('kafkajs/src/protocol/message/compression') as Compression;
+  const parts: ProduceParts = {
+    crc32c: load('kafkajs/src/protocol/recordBatch/crc32C') as ProduceParts['crc32c'],
+    compress: (compression, buffer) => lookupCodec(compression).compress({ buffer }),
+  };
+  const make =
+    (original: ProduceRequest): ProduceRequest =>
+    (fields) =>
+      isPlain(fields)
+        ? { ...original(fields), encode: () => encodeProduce(fields, parts, Date.now()) }
+        : original(fields);
+  instead(load, 'kafkajs/src/protocol/requests/produce/v3/request', make);
+}
 
 interface RequestQueue {
   readonly pending: readonly unknown[];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Logger } from 'pino';
-import { decodeEvent } from '../../contracts/event-codec.ts';
+import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type FeedMessage, feedMessage } from '../../contracts/feed-message.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
@@ -24,6 +24,12 @@ export interface PublicationOptions {
   readonly clock: () => number;
   /** Ends waiting for Kafka. */
   readonly signal: AbortSignal;
+}
+
+export interface PreparedBatch {
+  readonly batch: readonly RecordedEvent[];
+  readonly messages: readonly FeedMessage[];
+  readonly fault: UnpublishableEventError | null;
 }
 
 /** Kafka was away for too long: another relay may reach it. */
@@ -98,12 +104,8 @@ export class EventPublication {
     return null;
   }
 
-  /**
-   * Resolves with true when the whole batch is acknowledged, with false when told to stop before. Never sends under a
-   * claim that is over. @throws UnpublishableEventError when all that stands before the event is acknowledged,
-   * PublishError `mismatch`, and what the claim throws
-   */
-  async publish(batch: readonly RecordedEvent[]): Promise<boolean> {
+  /** The messages of a batch; of one with an event that cannot be published those before it, and the fault. */
+  prepare(batch: readonly RecordedEvent[]): PreparedBatch {
     const messages: FeedMessage[] = [];
     let fault: UnpublishableEventError | null = null;
     for (const event of batch) {
@@ -114,6 +116,15 @@ export class EventPublication {
       }
       messages.push(message);
     }
+    return { batch, messages, fault };
+  }
+
+  /**
+   * Resolves with true when the whole batch is acknowledged, with false when told to stop before. Never sends under a
+   * claim that is over. @throws UnpublishableEventError when all that stands before the event is acknowledged,
+   * PublishError `mismatch`, and what the claim throws
+   */
+  async publish({ batch, messages, fault }: PreparedBatch): Promise<boolean> {
     const isDone = messages.length === 0 || (await this.#send(messages, batch));
     if (isDone && fault !== null) throw fault;
     return isDone;
@@ -144,10 +155,10 @@ export class EventPublication {
   #messageOf(event: RecordedEvent): FeedMessage | UnpublishableEventError {
     try {
       // What this program cannot read it cannot vouch for, although it would send the same bytes.
-      decodeEvent(event);
+      const { metadata } = decodeRecorded(event);
       assert(this.#ledger !== null, 'whose the topic is, is known before anything is published');
       const { source, claim } = this.#options;
-      return feedMessage(event, { source, relayEpoch: claim.epoch, ledger: this.#ledger });
+      return feedMessage(event, { source, relayEpoch: claim.epoch, ledger: this.#ledger }, metadata);
     } catch (cause) {
       return new UnpublishableEventError(event, cause instanceof Error ? cause : new Error(String(cause)));
     }

@@ -1,4 +1,4 @@
-import { CompressionTypes, Partitioners, type Producer } from 'kafkajs';
+import { CompressionTypes, type Message, type PartitionerArgs, type Producer } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { FeedMessage } from '../../contracts/feed-message.ts';
 import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
@@ -6,6 +6,7 @@ import { closeWithin } from '../feed/close-within.ts';
 import { type KafkaClient, kafkaClient } from '../feed/kafka-client.ts';
 import { causes, faultTypes, reasonOf } from '../feed/kafka-fault.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
+import { partitionOfKey } from '../feed/murmur2.ts';
 import { ToldDoubts } from '../feed/told-doubts.ts';
 import { lookAtTopic, type TopicLook } from '../feed/topic-look.ts';
 import { isEmptyTopic } from '../feed/topic-offsets.ts';
@@ -82,9 +83,10 @@ export class KafkaPublisher implements Publisher {
       await this.#producer.sendBatch({
         acks: -1,
         timeout: this.#options.requestMs ?? FEED_LIMITS.requestMs,
-        compression: compression === 'gzip' ? CompressionTypes.GZIP : CompressionTypes.None,
+        compression: COMPRESSION[compression],
         topicMessages: [
-          { topic, messages: messages.map((message) => ({ ...message, headers: { ...message.headers } })) },
+          // kafkajs changes none of them.
+          { topic, messages: messages as unknown as Message[] },
         ],
       });
     } catch (error) {
@@ -100,17 +102,19 @@ export class KafkaPublisher implements Publisher {
   }
 }
 
+const COMPRESSION: Readonly<Record<KafkaConfiguration['compression'], CompressionTypes>> = {
+  none: CompressionTypes.None,
+  gzip: CompressionTypes.GZIP,
+  zstd: CompressionTypes.ZSTD,
+};
+
 /** A topic that gets partitions while the relay runs would scatter each account over two of them. */
-const fixedPartitioner =
-  (topic: string, partitions: number): typeof Partitioners.DefaultPartitioner =>
-  () => {
-    const choose = Partitioners.DefaultPartitioner();
-    return (message) => {
-      if (message.partitionMetadata.length !== partitions)
-        throw changedCount(topic, message.partitionMetadata.length, partitions);
-      return choose(message);
-    };
+const fixedPartitioner = (topic: string, partitions: number) => () => {
+  return ({ message, partitionMetadata }: PartitionerArgs): number => {
+    if (partitionMetadata.length !== partitions) throw changedCount(topic, partitionMetadata.length, partitions);
+    return partitionOfKey(String(message.key), partitions);
   };
+};
 
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 

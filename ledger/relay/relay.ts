@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EventLog, RecordedEvent, Subscription } from '../../contracts/event-log.ts';
 import type { Position } from '../../contracts/ids.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
 import type { LedgerPlace } from '../identity/refuse-other-topic.ts';
 import { batches } from './batches.ts';
-import { EventPublication, KafkaAwayError } from './event-publication.ts';
+import { EventPublication, KafkaAwayError, type PreparedBatch } from './event-publication.ts';
 import { KafkaReach } from './kafka-reach.ts';
 import { LagWatch } from './lag-watch.ts';
 import { withinGeneration } from './later-generation.ts';
@@ -195,9 +196,14 @@ class ActiveRelay {
       assert(ledger !== null, 'nothing is read before the topic has proved to be the ledger’s');
       const within = withinGeneration(events, ledger);
       const mine = within.events.filter(isPublished);
-      for (const batch of batches(mine)) {
+      const rest = batches(mine);
+      for (let next = this.#prepareNext(rest); next !== null; ) {
+        const { batch } = next;
         this.#lag.waiting(batch[0] ?? null);
-        if (!(await this.#publication.publish(batch))) return;
+        const publishing = this.#publication.publish(next);
+        // The driver compresses and sends it meanwhile.
+        [next] = await Promise.all([nextTurn().then(() => this.#prepareNext(rest)), publishing.catch(() => undefined)]);
+        if (!(await publishing)) return;
         this.#acknowledge(batch.at(-1)?.position ?? null);
         this.#isCheckpointDue = true;
       }
@@ -208,6 +214,11 @@ class ActiveRelay {
     } finally {
       this.#isSending = false;
     }
+  }
+
+  #prepareNext(rest: Iterator<readonly RecordedEvent[], void>): PreparedBatch | null {
+    const { value } = rest.next();
+    return value === undefined ? null : this.#publication.prepare(value);
   }
 
   #acknowledge(position: Position | null): void {

@@ -8,6 +8,8 @@ import { startNginx } from './contenders/nginx.ts';
 import { type Ours, startOurs } from './contenders/ours.ts';
 import { startPortkey } from './contenders/portkey.ts';
 import { profileReport } from './cpu-profile.ts';
+import { measureFeed } from './feed/feed-bench.ts';
+import { type FeedSample, feedFigures, feedReport } from './feed/feed-figures.ts';
 import { type Figure, figureFor, figureOf } from './figures.ts';
 import { measureFleet } from './fleet/fleet-bench.ts';
 import { type FleetFigure, fleetFigures, fleetReport } from './fleet/fleet-figures.ts';
@@ -38,14 +40,25 @@ export async function runBench(options: Options, processes: Processes): Promise<
   const settlements = options.settlements ? await runSettlements(options, processes) : [];
   const fleet = options.fleet ? await runFleet(processes) : [];
   const hostile = options.hostile ? await runHostile(options, processes) : [];
+  const feed = options.feed ? await runFeed(options, processes) : [];
+  const feedFigured = feedFigures(feed);
   const { figures, samples } = await runWorkloads(options, processes);
   const settlementFigured = settlementFigures(settlements);
-  const judgements = judge(figures, settlementFigured, fleet, hostile);
+  const judgements = judge(figures, settlementFigured, fleet, hostile, feedFigured);
   say(goalsReport(judgements));
   for (const doubt of doubtsOf(figures, [...samples, ...settlements])) say(`doubtful: ${doubt}`);
   say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
   if (options.jsonFile === null) return;
-  const all = { options, figures, settlements: settlementFigured, fleet, hostile, judgements, samples };
+  const all = {
+    options,
+    figures,
+    settlements: settlementFigured,
+    fleet,
+    hostile,
+    feed: feedFigured,
+    judgements,
+    samples,
+  };
   writeFileSync(options.jsonFile, `${JSON.stringify(all, null, 2)}\n`);
 }
 
@@ -59,6 +72,18 @@ async function runHostile(options: Options, processes: Processes): Promise<Hosti
   const figures = hostileFigures(await measureHostile(processes, options));
   say(hostileReport(figures));
   return figures;
+}
+
+async function runFeed(options: Options, processes: Processes): Promise<FeedSample[]> {
+  const profileFolder = join(processes.folder, 'feed-profiles');
+  const samples = await measureFeed(processes, options, profileFolder);
+  if (samples === null) {
+    say('the feed is not measured: no KAFKA_BROKERS, and no npm run kafka\n');
+    return [];
+  }
+  say(feedReport(feedFigures(samples)));
+  if (options.profile) say(profileReport(profileFolder));
+  return samples;
 }
 
 async function runSettlements(options: Options, processes: Processes): Promise<SettlementSample[]> {

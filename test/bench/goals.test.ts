@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ContenderName } from './contenders/contender.ts';
+import { feedFigures } from './feed/feed-figures.ts';
 import type { Figure } from './figures.ts';
 import { fleetFigures } from './fleet/fleet-figures.ts';
 import { judge } from './goals.ts';
@@ -120,6 +121,28 @@ test('the goals are those of the README', () => {
     'fleet: refused after its name is claimed by a copy: at most 1000 ms',
     'hostile bodies: p99 of a paying client, to alone: at most 2x',
     'hostile bodies: longest turn of the event loop, CPU: at most 50 ms',
+    'relay: events/s to kafkajs alone, gzip: at least 0.87x',
+    'relay: events/s to kafkajs alone, zstd: at least 0.87x',
+    'views from nothing: time from the topic to that from the log: at most 1.5x',
+  ]);
+});
+
+test('the feed is judged by medians of the ratios within each round', () => {
+  const sample = (what: string, round: number, seconds: number) => {
+    return { what, round, seconds, events: 1_000, cpuUs: 0, batches: 4, othersShare: 0 };
+  };
+  // The machine is ten times slower in the second round: within it both are.
+  const samples = [1, 10, 1].flatMap((slow, round) => [
+    sample('kafkajs, gzip', round, slow),
+    sample('relay, gzip', round, slow * ([1, 1.25, 1.3][round] ?? 1)),
+    sample('views from the log', round, slow),
+    sample('views from the topic', round, slow * 1.4),
+  ]);
+  const ofFeed = judge([], [], [], [], feedFigures(samples)).slice(-3);
+  expect(ofFeed.map(({ verdict, measured }) => `${verdict} ${measured}`)).toEqual([
+    'fell short 0.8x',
+    'not measured null',
+    'reached 1.4x',
   ]);
 });
 

@@ -1,4 +1,6 @@
 import type { ContenderName } from './contenders/contender.ts';
+import type { FeedFigures } from './feed/feed-figures.ts';
+import { FEED_CODECS } from './feed/feed-protocol.ts';
 import { addedP50Us, type Figure, type Figures, figureFor } from './figures.ts';
 import { FLEET_NEWS, type FleetFigure } from './fleet/fleet-figures.ts';
 import type { HostileFigure } from './hostile/hostile-figures.ts';
@@ -133,6 +135,26 @@ const HOSTILE_GOALS: readonly Goal<readonly HostileFigure[]>[] = [
   },
 ];
 
+/** What the relay may cost beyond the driver, and views from the topic beyond those from the log. */
+const FEED_GOALS: readonly Goal<FeedFigures>[] = [
+  ...FEED_CODECS.map(
+    (codec): Goal<FeedFigures> => ({
+      title: `relay: events/s to kafkajs alone, ${codec}`,
+      bound: 'least',
+      limit: 0.87,
+      unit: 'x',
+      value: ({ relayToDriver }) => relayToDriver[codec] ?? null,
+    }),
+  ),
+  {
+    title: 'views from nothing: time from the topic to that from the log',
+    bound: 'most',
+    limit: 1.5,
+    unit: 'x',
+    value: ({ topicToLog }) => topicToLog,
+  },
+];
+
 const worst = (values: readonly number[]): number | null => (values.length === 0 ? null : Math.max(...values));
 
 /** Each goal with what was measured and whether that reaches it. */
@@ -141,11 +163,13 @@ export const judge = (
   settlements: SettlementFigures = [],
   fleet: readonly FleetFigure[] = [],
   hostile: readonly HostileFigure[] = [],
+  feed: FeedFigures | null = null,
 ): Judgement[] => [
   ...GOALS.map((goal) => judgementOf(goal, figures)),
   ...SETTLEMENT_GOALS.map((goal) => judgementOf(goal, settlements)),
   ...FLEET_GOALS.map((goal) => judgementOf(goal, fleet)),
   ...HOSTILE_GOALS.map((goal) => judgementOf(goal, hostile)),
+  ...FEED_GOALS.map((goal) => judgementOf(goal, feed ?? { figures: [], relayToDriver: {}, topicToLog: null })),
 ];
 
 function judgementOf<Measured>({ title, bound, limit, unit, value }: Goal<Measured>, from: Measured): Judgement {

@@ -8,8 +8,13 @@ const SETTLEMENTS = 'settlements';
 const FLEET = 'fleet';
 /** Likewise: what a paying client has of the bodies that others send. */
 const HOSTILE = 'hostile';
-type Choice = WorkloadName | typeof SETTLEMENTS | typeof FLEET | typeof HOSTILE;
-const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), SETTLEMENTS, FLEET, HOSTILE];
+/** Likewise: the relay beside the driver alone, and views from the topic. */
+const FEED = 'feed';
+const APART = [SETTLEMENTS, FLEET, HOSTILE, FEED] as const;
+type Apart = (typeof APART)[number];
+type Choice = WorkloadName | Apart;
+const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), ...APART];
+const isApart = (choice: Choice): choice is Apart => APART.some((apart) => apart === choice);
 
 export interface Options {
   readonly workloads: readonly WorkloadName[];
@@ -19,6 +24,8 @@ export interface Options {
   readonly fleet: boolean;
   /** Whether a paying client is measured beside hostile bodies (hostile/). */
   readonly hostile: boolean;
+  /** Whether the relay and views from a topic are measured (feed/). */
+  readonly feed: boolean;
   readonly contenders: readonly ContenderName[];
   readonly rounds: number;
   readonly warmUpMs: number;
@@ -66,10 +73,11 @@ export function readOptions(args: readonly string[]): Options {
   return {
     ...times,
     rounds,
-    workloads: choices.filter((choice) => choice !== SETTLEMENTS && choice !== FLEET && choice !== HOSTILE),
+    workloads: choices.filter((choice) => !isApart(choice)),
     settlements: choices.includes(SETTLEMENTS),
     fleet: choices.includes(FLEET),
     hostile: choices.includes(HOSTILE),
+    feed: choices.includes(FEED),
     contenders: chosen('--contenders', values.contenders, CONTENDERS),
     body: values.large ? 'large' : 'small',
     profile: values.profile,

@@ -55,10 +55,15 @@ export class Processes {
   }
 
   /** A Node process of ours that talks with us over IPC. */
-  fork(name: string, script: URL, nodeOptions: readonly string[] = []): ChildProcess {
+  fork(
+    name: string,
+    script: URL,
+    nodeOptions: readonly string[] = [],
+    programArguments: readonly string[] = [],
+  ): ChildProcess {
     return this.#keep(
       name,
-      fork(script, {
+      fork(script, programArguments, {
         detached: true,
         execArgv: [...process.execArgv, ...nodeOptions],
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

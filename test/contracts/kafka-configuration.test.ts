@@ -153,6 +153,14 @@ describe('TLS to Kafka', () => {
   });
 });
 
+describe('the compression of the feed', () => {
+  it('is gzip, or what configuration says of those that readers read', () => {
+    expect(read({})?.compression).toBe('gzip');
+    for (const compression of ['none', 'gzip', 'zstd']) expect(read({ compression })?.compression).toBe(compression);
+    expect(faultsOf({ compression: 'lz4' })).toEqual(['kafka.compression: expected one of "none", "gzip", "zstd"']);
+  });
+});
+
 describe('credentials for Kafka', () => {
   const tokenFile = put('token', 'a-token');
 

@@ -1,0 +1,173 @@
+import { createRequire } from 'node:module';
+import { zstdDecompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { murmur2, partitionOfKey } from '../../../ledger/feed/murmur2.ts';
+import {
+  type Encoded,
+  encodeProduce,
+  encodeRecords,
+  isPlain,
+  type MessageFields,
+  type ProduceFields,
+  type ProduceParts,
+} from '../../../ledger/feed/produce-request.ts';
+import { type BatchContext, decodeRecord } from '../../../ledger/feed/record-decoder.ts';
+import { registerZstd } from '../../../ledger/feed/zstd-codec.ts';
+
+const load = createRequire(import.meta.url);
+const { lookupCodec } = load('kafkajs/src/protocol/message/compression') as {
+  lookupCodec(type: number): { compress(encoder: { buffer: Buffer }): Promise<Buffer> };
+};
+const parts: ProduceParts = {
+  crc32c: load('kafkajs/src/protocol/recordBatch/crc32C') as ProduceParts['crc32c'],
+  compress: (type, buffer) => lookupCodec(type).compress({ buffer }),
+};
+/** Requests with times are left to the driver's own encoder, also where ours stands in its place. */
+const driver = load('kafkajs/src/protocol/requests/produce/v3/request') as (fields: ProduceFields) => {
+  encode(): Promise<Encoded>;
+};
+
+const NOW_MS = 1_800_000_000_000;
+const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), fc.constant('é'.repeat(5_000)));
+const bytes = fc.uint8Array({ maxLength: 100 }).map((array) => Buffer.from(array));
+const message: fc.Arbitrary<MessageFields> = fc.record({
+  key: fc.option(text),
+  value: fc.option(fc.oneof(text, bytes)),
+  headers: fc.dictionary(text, fc.oneof(text, bytes, fc.array(text, { maxLength: 3 })), { maxKeys: 4 }),
+});
+const partitions = fc.array(
+  fc.record({
+    partition: fc.nat(1_000),
+    firstSequence: fc.constant(0),
+    messages: fc.array(message, { minLength: 1, maxLength: 66 }),
+  }),
+  { minLength: 1, maxLength: 3 },
+);
+
+function fieldsOf(compression: number, topicData: ProduceFields['topicData']): ProduceFields {
+  return {
+    acks: -1,
+    timeout: 600_000,
+    transactionalId: null,
+    producerId: -1,
+    producerEpoch: 0,
+    compression,
+    topicData,
+  };
+}
+
+const withTimes = (fields: ProduceFields): ProduceFields => ({
+  ...fields,
+  topicData: fields.topicData.map(({ topic, partitions: all }) => ({
+    topic,
+    partitions: all.map((one) => ({
+      ...one,
+      messages: one.messages.map((each) => ({ ...each, timestamp: String(NOW_MS) })),
+    })),
+  })),
+});
+
+describe('a Produce request', () => {
+  it.each([
+    ['as it is', 0],
+    ['gzip', 1],
+  ])('is what the driver makes of it, to the byte (%s)', async (_what, compression) => {
+    await fc.assert(
+      fc.asyncProperty(partitions, async (all) => {
+        const fields = fieldsOf(compression, [{ topic: 'ledger', partitions: all }]);
+        const theirs = await driver(withTimes(fields)).encode();
+        const ours = await encodeProduce(fields, parts, NOW_MS);
+        expect(ours.buffer.equals(theirs.buffer)).toBe(true);
+        expect(ours.size()).toBe(theirs.size());
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('has its records in zstd where that is asked for', async () => {
+    registerZstd();
+    const messages = [{ key: 'acct_1', value: '{}'.repeat(1_000), headers: { ce_id: '1' } }];
+    const fields = fieldsOf(4, [{ topic: 't', partitions: [{ partition: 0, messages }] }]);
+    const { buffer } = await encodeProduce(fields, parts, NOW_MS);
+    const magicAt = buffer.indexOf(Buffer.from('28b52ffd', 'hex'));
+    expect(buffer.readInt16BE(magicAt - 40) & 7).toBe(4);
+    expect(zstdDecompressSync(buffer.subarray(magicAt)).equals(encodeRecords(messages))).toBe(true);
+  });
+
+  it('is left to the driver where it has a transaction, a producer’s sequence or times of its own', () => {
+    const topicData = [{ topic: 't', partitions: [{ partition: 0, messages: [{ value: 'x' }] }] }];
+    const plain = fieldsOf(0, topicData);
+    expect(isPlain(plain)).toBe(true);
+    expect(isPlain({ ...plain, transactionalId: 'x' })).toBe(false);
+    expect(isPlain({ ...plain, producerId: '7' })).toBe(false);
+    expect(isPlain(withTimes(plain))).toBe(false);
+  });
+});
+
+describe('a record', () => {
+  const batch: BatchContext = {
+    firstOffset: '9007199254740993',
+    firstTimestamp: String(NOW_MS),
+    maxTimestamp: String(NOW_MS + 5),
+    timestampType: 0,
+    magicByte: 2,
+  };
+  const read = (record: Buffer, context = batch) => {
+    // Without its length, which the driver takes off.
+    const length = (record[0] ?? 0) < 0x80 ? 1 : 2;
+    return decodeRecord({ buffer: record.subarray(length) }, context) as Record<string, unknown>;
+  };
+
+  it('is read as it was written', () => {
+    const headers = { ce_id: 'a', many: ['b', 'c', 'd'], empty: '', ['__proto__']: 'e' };
+    const record = read(encodeRecords([{ key: 'acct_é', value: Buffer.from([0, 255]), headers }]));
+    expect(record).toMatchObject({
+      attributes: 0,
+      offset: '9007199254740993',
+      timestamp: String(NOW_MS),
+      key: Buffer.from('acct_é'),
+      value: Buffer.from([0, 255]),
+      isControlRecord: false,
+      batchContext: batch,
+    });
+    expect(Object.entries(record.headers as object)).toEqual(
+      Object.entries(headers).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.map((one) => Buffer.from(one)) : Buffer.from(value),
+      ]),
+    );
+  });
+
+  it('has no key and no value where it has none, and the time of the broker where that stamps', () => {
+    const bytesOf = encodeRecords([{ key: null, value: null }]);
+    expect(read(bytesOf)).toMatchObject({ key: null, value: null });
+    expect(read(bytesOf, { ...batch, timestampType: 1 })).toMatchObject({ timestamp: batch.maxTimestamp });
+  });
+
+  it('counts its offset and its time from those of the batch', () => {
+    // attributes, time +150, offset +1, no key, no value, no headers
+    const record = decodeRecord({ buffer: Buffer.from('00ac0202010100', 'hex') }, batch);
+    expect(record).toMatchObject({ offset: '9007199254740994', timestamp: String(NOW_MS + 150) });
+  });
+
+  it.each(['00', '0000000a61', 'ffffffffffffffffffffffff'])('is refused where it is cut off or none: %s', (hex) => {
+    expect(() => decodeRecord({ buffer: Buffer.from(hex, 'hex') }, batch)).toThrow(RangeError);
+  });
+});
+
+describe('the partition of a key', () => {
+  const theirs = load('kafkajs/src/producer/partitioners/default/murmur2') as (key: string) => number;
+
+  it('is that of Java’s clients and of the driver', () => {
+    // org.apache.kafka.common.utils.UtilsTest
+    const known = { '21': -973932308, foobar: -790332482, 'a-little-bit-long-string': -985981536 };
+    for (const [key, hash] of Object.entries(known)) expect(murmur2(key)).toBe(hash);
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (key) => {
+        expect(murmur2(key)).toBe(theirs(key));
+        expect(partitionOfKey(key, 12)).toBe((theirs(key) & 0x7fffffff) % 12);
+      }),
+    );
+  });
+});
