@@ -85,7 +85,7 @@ function admitOpen(incoming: IncomingRequest, parts: GatewayParts): Admitted | R
       isWanted: () => !incoming.client.hasLeft,
       windowMax: () => widestWindow(parts.projections.catalog.state),
     },
-    parts.threads,
+    parts,
   );
   return facts instanceof Promise
     ? facts.then(

@@ -7,6 +7,7 @@ import type { RequestCounts } from './request-counts.ts';
 const KINDS = ['message', 'stream', 'count'] as const;
 const BOUNDS = [
   { whose: 'account', limit: 'bodyBytes', bound: 'bodyBytes' },
+  { whose: 'account', limit: 'bodiesWaiting', bound: 'bodiesWaiting' },
   { whose: 'address', limit: 'concurrentRequests', bound: 'requestsOfAddress' },
 ] as const;
 

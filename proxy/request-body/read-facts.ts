@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
+import type { RequestCounts } from '../metrics/request-counts.ts';
 import { type Asker, BodyNotReadError, type BodyThreads } from './body-threads.ts';
 import type { RequestBytes } from './request-bytes.ts';
 import { type FactsByKind, type FactsKind, factsOf } from './request-facts.ts';
@@ -11,30 +12,36 @@ export interface BodyToRead extends Asker {
   readonly windowMax: () => number;
 }
 
+export interface ReadingParts {
+  readonly threads: BodyThreads;
+  readonly counts: Pick<RequestCounts, 'refusedByBound'>;
+}
+
 /** A short body is read at once, one that is long in bytes or values by another thread: the same facts either way. */
 export function readFacts<K extends FactsKind>(
   kind: K,
   body: BodyToRead,
-  threads: BodyThreads,
+  parts: ReadingParts,
 ): FactsByKind[K] | Refusal | Promise<FactsByKind[K] | Refusal> {
   const { bytes, headers } = body;
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== '' && encoding !== 'identity')
     return invalid(`content-encoding: ${JSON.stringify(encoding)} is not supported; send the body as it is`);
   if (bytes.length === 0) return invalid('the body is empty; expected a JSON object');
-  return bytes.isShort ? factsOf(kind, bytes.whole, null) : readElsewhere(kind, body, threads);
+  return bytes.isShort ? factsOf(kind, bytes.whole, null) : readElsewhere(kind, body, parts);
 }
 
 async function readElsewhere<K extends FactsKind>(
   kind: K,
   body: BodyToRead,
-  threads: BodyThreads,
+  { threads, counts }: ReadingParts,
 ): Promise<FactsByKind[K] | Refusal> {
   const windowMax = body.windowMax();
   try {
     return await body.bytes.lend((pieces) => threads.facts(kind, { pieces, windowMax }, body));
   } catch (error) {
     if (!(error instanceof BodyNotReadError)) throw error;
+    if (error.isOfShare) counts.refusedByBound('bodiesWaiting');
     return refusal(
       error.isOfShare ? 'rate_limited' : 'gateway_overloaded',
       `the body could not be read: ${error.message}`,

@@ -80,7 +80,7 @@ async function askedCount(
   const { owner } = share;
   const isWanted = (): boolean => !client.hasLeft;
   const body = { bytes, headers, owner, isWanted, windowMax: () => 0 };
-  const facts = await readFacts('count', body, parts.threads);
+  const facts = await readFacts('count', body, parts);
   const refusedByKey = refuseByKeyNow(caller, parts.projections.accounts, parts.clock());
   if (refusedByKey !== null) return refusedByKey;
   if (facts.type === 'refusal') return facts;

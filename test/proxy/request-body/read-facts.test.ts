@@ -1,7 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
+import { RequestCounts } from '../../../proxy/metrics/request-counts.ts';
 import { BodyThreads } from '../../../proxy/request-body/body-threads.ts';
-import { READ_AT_ONCE_BYTES_MAX, READ_AT_ONCE_VALUES_MAX } from '../../../proxy/request-body/limits.ts';
+import {
+  READ_AT_ONCE_BYTES_MAX,
+  READ_AT_ONCE_VALUES_MAX,
+  THREADS_MAX,
+  WAITING_OF_ONE_MAX,
+} from '../../../proxy/request-body/limits.ts';
 import { readFacts } from '../../../proxy/request-body/read-facts.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
@@ -23,7 +29,8 @@ const wanted = {
   isWanted: () => true,
   windowMax: () => WINDOW,
 };
-const read = (bytes: RequestBytes) => readFacts('message', { bytes, ...wanted }, threads);
+const read = (bytes: RequestBytes, counts = new RequestCounts()) =>
+  readFacts('message', { bytes, ...wanted }, { threads, counts });
 
 /** Brackets and commas of a request whose strings have none. */
 const valuesOf = (body: string): number => body.match(/[[{,]/g)?.length ?? 0;
@@ -44,6 +51,19 @@ const turns = Array.from({ length: 15 }, (_, index) => [
 ]).flat();
 const system = [{ type: 'text', text: 'You change code. '.repeat(200), cache_control: { type: 'ephemeral' } }];
 const agent = text({ system, tools, messages: [{ role: 'user', content: 'mend it' }, ...turns] });
+
+it('a long body behind too many of its account is refused, and counted among the refusals', async () => {
+  const counts = new RequestCounts();
+  const long = (): RequestBytes => bytesOf(ofValues(READ_AT_ONCE_VALUES_MAX + 1));
+  const pieces = (): Buffer[] => [Buffer.from(new Uint8Array(Buffer.from('{}')).buffer)];
+  const waiting = Array.from({ length: WAITING_OF_ONE_MAX + THREADS_MAX }, () =>
+    threads.facts('message', { pieces: pieces(), windowMax: WINDOW }, wanted).catch(() => null),
+  );
+  const refused = await read(long(), counts);
+  expect([refused, counts.byBound('bodiesWaiting')]).toMatchObject([{ code: 'rate_limited' }, 1]);
+  await Promise.all(waiting);
+  expect([await read(long(), counts), counts.byBound('bodiesWaiting')]).toMatchObject([{ type: 'facts' }, 1]);
+});
 
 describe('a body', () => {
   it('is spelled here with as many values as it is to have', () => {
