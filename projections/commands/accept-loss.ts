@@ -16,9 +16,9 @@ import {
 } from '../../ledger/commands/command-context.ts';
 import { show } from '../../ledger/commands/show.ts';
 import { acceptLoss, nextGeneration } from '../../ledger/identity/accept-loss.ts';
-import { compareLedger, type LedgerComparison } from '../../ledger/identity/compare-ledger.ts';
+import type { LedgerComparison } from '../../ledger/identity/compare-ledger.ts';
 import { describeLost } from '../../ledger/identity/ledger-lost.ts';
-import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
+import { ledgerPlace } from '../../ledger/identity/ledger-place.ts';
 import type { LedgerState } from '../../ledger/identity/ledger-state.ts';
 import { findUnsettleable, type UnsettleableRequest } from '../../ledger/identity/unsettleable.ts';
 import { LOCK_FILE } from '../../ledger/journal/folder-lock.ts';
@@ -34,6 +34,7 @@ import { VIEWS_FILE } from '../known-views.ts';
 import { readFolder } from '../read-folder.ts';
 import { findSettling } from '../settles-by-itself.ts';
 import { toDoAgainFile, writeToDoAgain } from '../to-do-again-file.ts';
+import { compareWithTopic } from './compare-with-topic.ts';
 
 /** What was given up and carried over, as the command shows it. */
 interface Accepted {
@@ -87,14 +88,14 @@ async function accept(
     const nowMs = context.clock();
     const folder = readFolder(configuration.data, recovered, nowMs);
     if (folder.viewsDamage !== null) throw unreadableViews(configuration.data, folder.viewsDamage);
-    const looks = looksFor(configuration);
-    const where = ledgerPlace(configuration);
-    const comparison = await compareLedger(folder.all, { log, where, looks });
+    const { comparison, known } = await compareWithTopic(log, { folder, configuration }, (reason) =>
+      context.warn(`warning: ${reason}\n`),
+    );
     if (comparison.type === 'other ledger') throw comparison.error;
-    if (comparison.type === 'whole') throw nothingLost(where, configuration.data, comparison.state);
+    if (comparison.type === 'whole') throw nothingLost(configuration, comparison.state);
     const requests = await findUnsettleable(log, recovered, nowMs);
     const isBegun = comparison.type === 'later generation';
-    const generation = isBegun ? comparison.identity.generation : nextGeneration(comparison.state, folder.identity);
+    const generation = isBegun ? comparison.identity.generation : nextGeneration(comparison.state, known);
     const unsettleable = new Set(requests.map(({ requestId }) => requestId));
     const left = recovered.filter(({ requestId }) => !unsettleable.has(requestId));
     const settling = await findSettling(log, left, nowMs);
@@ -103,7 +104,7 @@ async function accept(
     const toDo = await noteToDoAgain(log, { dataFolder: configuration.data, generation, nowMs, settling });
     const identity = isBegun
       ? comparison.identity
-      : await append(log, comparison, { known: folder.identity, requests, reason, nowMs, context });
+      : await append(log, comparison, { known, requests, reason, nowMs, context });
     const carried = await carryOver({
       log,
       dataFolder: configuration.data,
@@ -146,11 +147,11 @@ async function noteToDoAgain(log: EventLog, options: AllToDoAgainOptions) {
 }
 
 /** Run a second time it tells where the first has written what it printed. */
-function nothingLost(where: string, dataFolder: string, { identity }: LedgerState): CommandError {
-  const file = identity === null ? null : toDoAgainFile(dataFolder, identity);
+function nothingLost(configuration: Configuration, { identity }: LedgerState): CommandError {
+  const file = identity === null ? null : toDoAgainFile(configuration.data, identity);
   const before = file === null ? '' : `\nWhat the last loss has left to be done again is in ${file}`;
   return new CommandError(
-    `the ledger (${where}) has everything that is known of it: nothing is lost${before}`,
+    `the ledger (${ledgerPlace(configuration)}) has everything that is known of it: nothing is lost${before}`,
     EXIT.refused,
   );
 }

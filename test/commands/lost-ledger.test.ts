@@ -20,6 +20,7 @@ const WRITING: readonly (readonly [string, readonly string[]])[] = [
   ['exception approve', ['req_0123', '--account', 'acct_ada', ...REASON]],
   ['exception drop', ['req_0123', '--account', 'acct_ada', ...REASON]],
   ['relay', []],
+  ['relay fill', ['ledger-2']],
 ];
 const READING: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['account list', [], /acct_ada/],
@@ -53,6 +54,9 @@ beforeEach(async () => {
 
 const run = (name: string, args: readonly string[]) => program.run(...name.split(' '), ...args);
 
+/** Of those that have commands of their own, too. */
+const RUN_BY_THEMSELVES = ['relay'];
+
 const namesOf = (command: Command): string[] =>
   command.commands.flatMap((inner) =>
     inner.commands.length === 0 ? [inner.name()] : namesOf(inner).map((name) => `${inner.name()} ${name}`),
@@ -72,6 +76,6 @@ describe('with a ledger that is lost', () => {
 
   it('every command of the program is one of these', () => {
     const known = [...WRITING.map(([name]) => name), ...READING.map(([name]) => name), ...OTHERS];
-    expect(namesOf(gatewayProgram(program.context)).sort()).toEqual(known.sort());
+    expect([...RUN_BY_THEMSELVES, ...namesOf(gatewayProgram(program.context))].sort()).toEqual(known.sort());
   });
 });
