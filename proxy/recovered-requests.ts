@@ -35,7 +35,7 @@ export interface RecoveredRequestsParts {
   /** From its admission on a request can be under way for so long, whoever has it. */
   readonly longestMs: number;
   /** Told of each that stays in the journal for the next start. */
-  readonly cannotSettle?: (requestId: RequestId) => void;
+  readonly cannotSettle: (requestId: RequestId) => void;
   readonly clock: () => number;
   readonly logger: Logger;
 }
@@ -145,7 +145,7 @@ export class RecoveredRequests {
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       logger.error({ err: error, accountId }, 'requests of the account cannot be settled; the journal keeps them');
-      for (const { requestId } of requests) if (this.#waiting.has(requestId)) cannotSettle?.(requestId);
+      for (const { requestId } of requests) if (this.#waiting.has(requestId)) cannotSettle(requestId);
     }
   }
 

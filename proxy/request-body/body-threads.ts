@@ -52,6 +52,12 @@ export class BodyNotReadError extends Error {
   }
 }
 
+/** Those of limits.ts where they are not given. */
+interface ThreadTimes {
+  readonly readingMsMax: number;
+  readonly idleMs: number;
+}
+
 interface Waiting {
   readonly task: Omit<BodyTask, 'pieces'>;
   readonly pieces: readonly Buffer[];
@@ -68,7 +74,12 @@ interface Waiting {
 export class BodyThreads {
   readonly #waiting = new OwnerTurns<Waiting>();
   readonly #threads = new Set<BodyThread>();
+  readonly #times: ThreadTimes;
   #isClosed = false;
+
+  constructor(times: Partial<ThreadTimes> = {}) {
+    this.#times = { readingMsMax: READING_MS_MAX, idleMs: IDLE_MS, ...times };
+  }
 
   /** Bodies that wait for a thread. */
   get waiting(): number {
@@ -135,6 +146,7 @@ export class BodyThreads {
 
   #newThread(): BodyThread {
     const thread = new BodyThread({
+      times: this.#times,
       onFree: () => this.#next(),
       onEnded: () => {
         this.#threads.delete(thread);
@@ -146,8 +158,15 @@ export class BodyThreads {
   }
 }
 
+interface BodyThreadParts {
+  readonly times: ThreadTimes;
+  readonly onFree: () => void;
+  readonly onEnded: () => void;
+}
+
 /** One thread and the body that it reads. */
 class BodyThread {
+  readonly #times: ThreadTimes;
   readonly #worker: Worker;
   readonly #exited: Promise<unknown>;
   readonly #onFree: () => void;
@@ -155,7 +174,8 @@ class BodyThread {
   #isEnded = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor({ onFree, onEnded }: { readonly onFree: () => void; readonly onEnded: () => void }) {
+  constructor({ times, onFree, onEnded }: BodyThreadParts) {
+    this.#times = times;
     this.#onFree = onFree;
     this.#worker = new Worker(new URL('./body-thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX },
@@ -186,7 +206,7 @@ class BodyThread {
   read(waiting: Waiting): void {
     this.#stopTimer();
     this.#reading = waiting;
-    this.#timer = setTimeout(() => void this.end(), READING_MS_MAX);
+    this.#timer = setTimeout(() => void this.end(), this.#times.readingMsMax);
     const { task, pieces } = waiting;
     this.#worker.postMessage({ ...task, pieces }, [...new Set(pieces.map((piece) => piece.buffer as ArrayBuffer))]);
   }
@@ -201,7 +221,7 @@ class BodyThread {
     const reading = this.#reading;
     this.#reading = null;
     this.#stopTimer();
-    this.#timer = setTimeout(() => void this.end(), IDLE_MS);
+    this.#timer = setTimeout(() => void this.end(), this.#times.idleMs);
     this.#timer.unref();
     reading?.resolve({
       pieces: pieces.map((piece) => Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)),

@@ -30,7 +30,8 @@ async function start(): Promise<{ store: FakeEventStore; gateway: TestGateway; o
 async function startOn({ connectionString }: FakeEventStore, data?: string): Promise<TestGateway> {
   const log: EventLog = await openEventStoreDbEventLog({ connectionString });
   stops.push(() => log.close());
-  const gateway = await startTestGateway({ log, ...(data === undefined ? {} : { data }) });
+  const settings = { metrics: { serve: { port: 0 } } };
+  const gateway = await startTestGateway({ log, settings, ...(data === undefined ? {} : { data }) });
   stops.push(() => gateway.stop());
   return gateway;
 }
@@ -57,6 +58,8 @@ describe.each([
     for (const path of ['/me', '/v1/models']) expect((await get(gateway, path)).status).toBe(529);
     expect((await ask({ url: gateway.url, key: otherKey })).status).toBe(200);
     expect(gateway.gateway.projections.accounts.setAside.count).toBe(1);
+    const metrics = await (await fetch(`${gateway.gateway.metricsUrl}/metrics`)).text();
+    expect(metrics).toMatch(/^gateway_accounts_set_aside 1$/m);
     const program = await programInProcess(gateway.log);
     await expect(program.run('account', 'show', gateway.accountId)).rejects.toThrow(why);
     await expect(program.run('account', 'show', gateway.accountId)).rejects.toThrow(

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { type EventLog, EventLogError, HiddenStreamError } from '../../contracts/event-log.ts';
 import { keyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
@@ -161,6 +161,33 @@ describe('a request whose first deployment holds its answer and then fails', () 
     upstream.answerWith((request) => (upstream.requests.length === sent + 1 ? fails : defaultAnswer(request)));
     expect((await post(caller, '/v1/messages', asking('opal-twice'))).status).toBe(200);
     expect(upstream.requests.length).toBe(sent + 2);
+  });
+});
+
+describe('a request whose account is set aside while it waits', () => {
+  const WHY = 'its stream was deleted';
+  const told = `the account is set aside: ${WHY}`;
+
+  it('for its body is refused', async () => {
+    for (const path of ['/v1/messages', COUNT]) {
+      const caller = await openAccount(gateway, { credits: 1_000_000_000n, nowMs });
+      const request = await startSlowly(caller, path, asking('opal-medium'));
+      gateway.gateway.projections.accounts.setAside.put(caller.accountId, new HiddenStreamError(WHY));
+      expect(messageOf(lastBodyOf(await request.finish()), 529)).toBe(told);
+    }
+  });
+
+  it('for a deployment that then fails goes to no further one', async () => {
+    const caller = await openAccount(gateway, { credits: 1_000_000_000n, nowMs });
+    const sent = upstream.requests.length;
+    const failing = Promise.withResolvers<void>();
+    upstream.answerWith(() => [wait(failing.promise), ...failure(529)]);
+    const answered = post(caller, '/v1/messages', asking('opal-twice'));
+    await upstream.seen(sent);
+    gateway.gateway.projections.accounts.setAside.put(caller.accountId, new HiddenStreamError(WHY));
+    failing.resolve();
+    expect(refusalOf(await answered, 529)).toBe(told);
+    expect(upstream.requests.length).toBe(sent + 1);
   });
 });
 

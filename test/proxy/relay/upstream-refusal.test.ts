@@ -46,3 +46,11 @@ it('another try is advised against only where none of them is worth one', () => 
     }),
   );
 });
+
+it.each([
+  [0, 1],
+  [1, 1],
+  [7, 7],
+])('a retry-after of %i seconds is told as %i: none would be no wait at all', (said, after) => {
+  for (const status of [429, 529]) expect(refusalForStatus(status, said)).toMatchObject({ retryAfterS: after });
+});

@@ -7,8 +7,8 @@ import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 
 const open: BodyThreads[] = [];
-const threads = (): BodyThreads => {
-  const made = new BodyThreads();
+const threads = (...times: ConstructorParameters<typeof BodyThreads>): BodyThreads => {
+  const made = new BodyThreads(...times);
   open.push(made);
   return made;
 };
@@ -27,6 +27,7 @@ const inPieces = (whole: Buffer, bytes = 70_001): Buffer[] =>
     const piece = whole.subarray(index * bytes, (index + 1) * bytes);
     return Buffer.from(new Uint8Array(piece).buffer);
   });
+const workers = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
 const LONG = 'naïve wörds, 漢字 "and" \\ slashes. '.repeat(20_000);
 
 describe('reading a body in another thread', () => {
@@ -107,8 +108,26 @@ describe('reading a body in another thread', () => {
     expect(order.slice(2)).toEqual(['paying', 'long', 'short']);
   });
 
+  it('is given up where it takes too long, and its thread with it', async () => {
+    const before = workers();
+    // Less than a thread takes to start.
+    const pool = threads({ readingMsMax: 1 });
+    const slow = pool.facts('message', { pieces: inPieces(body({ next: LONG })), windowMax: WINDOW }, wanted());
+    await expect(slow).rejects.toThrow('the thread that read it has ended');
+    await expect.poll(workers).toBe(before);
+  });
+
+  it('leaves no thread behind that had nothing to do for a while; the next body has a new one', async () => {
+    const before = workers();
+    const pool = threads({ idleMs: 1 });
+    for (let bodies = 0; bodies < 2; bodies++) {
+      const read = pool.facts('message', { pieces: inPieces(body({})), windowMax: WINDOW }, wanted());
+      await expect(read).resolves.toMatchObject({ value: { type: 'facts' } });
+      await expect.poll(workers).toBe(before);
+    }
+  });
+
   it('starts no thread for which nothing is to be read', async () => {
-    const workers = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
     const pool = threads();
     const before = workers();
     const ask = () => pool.facts('message', { pieces: inPieces(body({})), windowMax: WINDOW }, wanted('one', false));
