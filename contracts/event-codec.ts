@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Forms } from './event-forms.ts';
 import type { ProposedEvent, RecordedEvent } from './event-log.ts';
 import { upcast, versionOf } from './event-upcasters.ts';
 import { type DomainEvent, EVENT_SCHEMAS, type EventType } from './events.ts';
@@ -15,12 +16,30 @@ export const eventMetadataSchema = z.looseObject({
 });
 export type EventMetadata = z.infer<typeof eventMetadataSchema>;
 
+/**
+ * What stands beside a claim (of a proxy on its name, of a relay on its feed), where programs of before do not look: in its
+ * data they would refuse it.
+ */
+const claimMetadataSchema = eventMetadataSchema.extend({
+  /** What the claiming process reads beyond BASE_FORMS (event-forms.ts). */
+  reads: z.record(z.string(), z.int().min(1)).default({}),
+  /** The process of this claim has stopped in order: it reads nothing any more. */
+  ended: z.boolean().default(false),
+});
+export type ClaimMetadata = z.infer<typeof claimMetadataSchema>;
+
 export interface Recording {
   readonly commandId: CommandId;
   /** Who asked for it: "operator", "gateway", a key's id. */
   readonly actor: string;
   /** RFC 3339. */
   readonly recordedAt: string;
+}
+
+/** As it is written beside a claim. */
+export interface ClaimRecording extends Recording {
+  readonly reads: Forms;
+  readonly ended?: true;
 }
 
 /** A stored event that cannot be read: never skipped, for what is skipped is not billed. */
@@ -32,7 +51,7 @@ export class UnreadableEventError extends Error {
  * Events as the log stores them: validated, amounts as decimal strings, ids made from the command and the index.
  * @throws Error when an event breaks its own schema, which is a bug of the caller.
  */
-export function encodeEvents(events: readonly DomainEvent[], recording: Recording): ProposedEvent[] {
+export function encodeEvents(events: readonly DomainEvent[], recording: Recording | ClaimRecording): ProposedEvent[] {
   return events.map((event, index) => ({
     id: eventIdOf(recording.commandId, index),
     type: event.type,
@@ -63,7 +82,16 @@ export function decodeRecorded(recorded: RecordedEvent): { event: DomainEvent; m
 
 /** Reads what stands beside a stored event. @throws UnreadableEventError also for a schema version of a newer program. */
 export function decodeMetadata(recorded: RecordedEvent): EventMetadata {
-  const result = eventMetadataSchema.safeParse(parseJson(recorded, 'metadata'));
+  return metadataBy(eventMetadataSchema, recorded);
+}
+
+/** The same for a claim's. @throws UnreadableEventError */
+export function decodeClaimMetadata(recorded: RecordedEvent): ClaimMetadata {
+  return metadataBy(claimMetadataSchema, recorded);
+}
+
+function metadataBy<T extends EventMetadata>(schema: z.ZodType<T>, recorded: RecordedEvent): T {
+  const result = schema.safeParse(parseJson(recorded, 'metadata'));
   if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
   const newest = isEventType(recorded.type) ? versionOf(recorded.type) : 1;
   if (result.data.schemaVersion > newest)

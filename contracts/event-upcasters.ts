@@ -1,16 +1,28 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { EventType } from './events.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 
 /** An event's stored JSON, before its schema has looked at it. */
 export type StoredData = JsonObject;
 type Upcaster = (data: StoredData) => StoredData;
+/** Null where the older form cannot say it. What it gives becomes by `up` exactly what it was. */
+type Downcaster = (data: StoredData) => StoredData | null;
+/** From one version to the next, and back. */
+export interface TwoWayStep {
+  readonly up: Upcaster;
+  readonly down: Downcaster;
+}
+/** The steps of before there was a way down (those to BASE_FORMS, event-forms.ts) are their way up alone. */
+export type FormStep = Upcaster | TwoWayStep;
+export type FormSteps = { readonly [T in EventType]?: readonly FormStep[] };
 
 /**
  * How the stored forms of before become today's: for each type the steps from version 1 to 2, from 2 to 3, and so on.
- * A step is only ever added, together with the change of the type's schema. A step never looks anything up: what an
- * older form did not say is said to be unknown.
+ * A step is only ever added, together with the change of the type's schema, and with its way down: while a program that
+ * does not read the new form serves the same ledger, the older one is written (ledger/forms/). A step never looks anything
+ * up: what an older form did not say is said to be unknown.
  */
-const UPCASTERS: { readonly [T in EventType]?: readonly Upcaster[] } = {
+export const FORM_STEPS: FormSteps = {
   UsageRecorded: [(data) => ({ ...data, hold: null, uses: {}, unpriced: [] })],
   CreditsLeased: [(data) => ({ ...data, epoch: 0 }), (data) => ({ ...data, requestsFrom: null, requestsBefore: null })],
   CreditsDebited: [(data) => ({ ...data, leftOut: '0', uses: [] })],
@@ -36,12 +48,33 @@ const withoutBetasAndUses: Upcaster = (model) => ({
 const eachOf = (list: unknown, step: Upcaster): unknown =>
   Array.isArray(list) ? list.map((item: unknown) => (isObject(item) ? step(item) : item)) : list;
 
-/** The schema version in which events of a type are written. */
-export const versionOf = (type: EventType): number => 1 + (UPCASTERS[type]?.length ?? 0);
+/** The newest schema version of a type: in which its events are written once the ledger has adopted it. */
+export const versionOf = (type: EventType): number => 1 + (FORM_STEPS[type]?.length ?? 0);
 
 /** The stored data of a version in the form of today; what is no object is left for the schema to refuse. */
-export function upcast(type: EventType, version: number, data: unknown): unknown {
-  const steps = UPCASTERS[type]?.slice(version - 1) ?? [];
+export function upcast(type: EventType, version: number, data: unknown, all: FormSteps = FORM_STEPS): unknown {
+  const steps = all[type]?.slice(version - 1) ?? [];
   if (steps.length === 0 || !isObject(data)) return data;
-  return steps.reduce((form, step) => step(form), data);
+  return steps.reduce((form, step) => upOf(step)(form), data);
 }
+
+/**
+ * The stored data of today's form in that of an older version; null where that cannot say it: where a step has no way
+ * down, or what it gives would be read as something else.
+ */
+export function downcast(
+  type: EventType,
+  version: number,
+  data: StoredData,
+  all: FormSteps = FORM_STEPS,
+): StoredData | null {
+  if (version < 1) return null;
+  let form: StoredData | null = data;
+  for (const step of all[type]?.slice(version - 1).toReversed() ?? []) {
+    if (form === null || typeof step === 'function') return null;
+    form = step.down(form);
+  }
+  return form !== null && isDeepStrictEqual(upcast(type, version, form, all), data) ? form : null;
+}
+
+const upOf = (step: FormStep): Upcaster => (typeof step === 'function' ? step : step.up);

@@ -206,7 +206,7 @@ const proxyEvents = {
   }),
 } as const;
 
-/** The stream `ledger`: which ledger this is, and what of it was lost and given up. */
+/** The stream `ledger`: which ledger this is, what of it was lost and given up, and in which forms it is written. */
 const ledgerEvents = {
   /** The first event of a new ledger; of one from before, what the first gateway that opens it appends. */
   LedgerIdentified: z.strictObject({ ledgerId: ledgerIdField, generation: z.int().min(1), identifiedAt: instantField }),
@@ -238,6 +238,17 @@ const ledgerEvents = {
     /** What the journal held and the remaining ledger cannot take. */
     requests: z.array(z.strictObject({ requestId: requestIdField, accountId: accountIdField, cause: text })),
     requestsLeftOut: z.int().min(0),
+    reason: text,
+    actor: text,
+  }),
+  /**
+   * From here on events may be written in these forms, too: type → schema version (event-forms.ts). Whoever does not
+   * read them refuses to start on this ledger. Never taken back.
+   */
+  FormsAdopted: z.strictObject({
+    forms: z.record(text, z.int().min(1)),
+    /** Proxies whose claims were left out of the question who reads them, by an operator's word. */
+    without: z.array(proxyIdField),
     reason: text,
     actor: text,
   }),

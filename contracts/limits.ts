@@ -91,6 +91,8 @@ export const LIMITS = Object.freeze({
   shutdownBodyStillMs: 2 * SECOND_MS,
   /** Waiting for the last settlements and the view's last write after the streams have ended. */
   shutdownFlushMs: 10 * SECOND_MS,
+  /** Writing into the log that this process has stopped. */
+  shutdownSayEndedMs: SECOND_MS,
   /**
    * Of an end for which nobody asked (what the program cannot go on after): how long streams are waited for, how long all
    * of it may take from the fault on, and how long the process is held by what is open when all is said and closed.

@@ -325,7 +325,7 @@ export class Projections {
 
   #tellLedgerEvent(recorded: RecordedEvent): void {
     const event = decodeEvent(recorded);
-    if (event.type !== 'LedgerIdentified' && event.type !== 'LossAccepted')
+    if (event.type !== 'LedgerIdentified' && event.type !== 'LossAccepted' && event.type !== 'FormsAdopted')
       throw new UnreadableEventError(`${recorded.stream}: ${event.type} does not belong there`);
     this.#options.onLedgerEvent?.(event);
   }

@@ -45,7 +45,7 @@ export async function stopInOrder(
   } finally {
     await gateway.clock.close();
   }
-  gateway.claim?.ended();
+  await gateway.claim?.ended({ isLogAway: availability.isLogAway });
 }
 
 async function flush({ options, availability, settlement }: GatewayProcess): Promise<void> {

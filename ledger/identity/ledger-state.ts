@@ -1,5 +1,6 @@
 import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
+import { BASE_FORMS, type Forms, formsTogether, OWN_FORMS, refuseUnreadForms } from '../../contracts/event-forms.ts';
+import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { LEDGER_STREAM, NO_STREAM, type Revision } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 
@@ -8,19 +9,29 @@ export interface LedgerState {
   readonly revision: Revision;
   /** Null for a ledger from before there were identities. */
   readonly identity: LedgerIdentity | null;
+  /** In which forms events may be written: what every program reads, and what was adopted since. */
+  readonly adopted: Forms;
 }
 
-/** @throws EventLogError, UnreadableEventError; Error when an event of another stream's types stands there. */
-export async function readLedgerState(log: EventLog): Promise<LedgerState> {
-  let state: LedgerState = { revision: NO_STREAM, identity: null };
-  for await (const recorded of log.readStream(LEDGER_STREAM)) {
-    const event = decodeEvent(recorded);
-    if (event.type !== 'LedgerIdentified' && event.type !== 'LossAccepted')
-      throw new UnreadableEventError(
-        `${LEDGER_STREAM} revision ${recorded.revision}: ${event.type} does not belong there`,
-      );
-    const { ledgerId, generation } = event.data;
-    state = { revision: recorded.revision, identity: { ledgerId, generation } };
-  }
+/**
+ * @param own what this program reads
+ * @throws EventLogError, UnreadableEventError, also when an event of another stream's types stands there; UnreadFormsError
+ *   where the ledger has adopted forms that this program does not read
+ */
+export async function readLedgerState(log: EventLog, own: Forms = OWN_FORMS): Promise<LedgerState> {
+  let state: LedgerState = { revision: NO_STREAM, identity: null, adopted: BASE_FORMS };
+  for await (const recorded of log.readStream(LEDGER_STREAM)) state = evolve(state, recorded);
+  refuseUnreadForms(state.adopted, own);
   return state;
+}
+
+function evolve(state: LedgerState, recorded: RecordedEvent): LedgerState {
+  const event = decodeEvent(recorded);
+  const { revision } = recorded;
+  if (event.type === 'FormsAdopted')
+    return { ...state, revision, adopted: formsTogether(state.adopted, event.data.forms) };
+  if (event.type !== 'LedgerIdentified' && event.type !== 'LossAccepted')
+    throw new UnreadableEventError(`${LEDGER_STREAM} revision ${revision}: ${event.type} does not belong there`);
+  const { ledgerId, generation } = event.data;
+  return { ...state, revision, identity: { ledgerId, generation } };
 }

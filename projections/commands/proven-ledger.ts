@@ -5,6 +5,7 @@ import type { EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { CommandError, EXIT, type ProvenLedger } from '../../ledger/commands/command-context.ts';
 import { compareLedger } from '../../ledger/identity/compare-ledger.ts';
 import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
+import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { readBesideGateway } from '../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
@@ -23,8 +24,11 @@ export async function proveLedger(
   // What is known is read first: whatever is written meanwhile, the ledger has it.
   const { all, viewsDamage } = knownIn(configuration.data, clock());
   const damaged = viewsDamage === null ? {} : { warning: describeDamage(configuration.data, viewsDamage) };
-  if (all.every(({ identity, events }) => identity === null && events.length === 0))
+  if (all.every(({ identity, events }) => identity === null && events.length === 0)) {
+    // Nothing to compare with; but what this program cannot read it shall not come upon in the middle of its work.
+    await whileBriefly(() => readLedgerState(log));
     return { isWhole: viewsDamage === null, error: null, ...damaged };
+  }
   const where = ledgerPlace(configuration);
   const comparison = await whileBriefly(() => compareLedger(all, { log, where, looks: looksFor(configuration) }));
   const isRefused = comparison.type === 'lost' || comparison.type === 'other ledger';

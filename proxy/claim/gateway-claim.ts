@@ -1,12 +1,14 @@
 import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { catchUpOrPutAside } from '../../ledger/account/account-book.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import type { Projections } from '../../projections/projections.ts';
 import { longestSettledMs } from '../admission/longest-request.ts';
 import type { TimePassed } from '../clock/time-passed.ts';
+import { within } from '../within.ts';
 import { ClaimDoubt } from './claim-doubt.ts';
 import { folderIdentity } from './folder-identity.ts';
 import { type Claim, ProxyClaim } from './proxy-claim.ts';
@@ -26,10 +28,12 @@ export interface GatewayClaimOptions {
 export class GatewayClaim {
   readonly #claim: ProxyClaim;
   readonly #doubt: ClaimDoubt;
+  readonly #logger: Logger;
 
-  private constructor(claim: ProxyClaim, doubt: ClaimDoubt) {
+  private constructor(claim: ProxyClaim, doubt: ClaimDoubt, logger: Logger) {
     this.#claim = claim;
     this.#doubt = doubt;
+    this.#logger = logger;
   }
 
   /**
@@ -40,7 +44,7 @@ export class GatewayClaim {
     const { proxies, eventLog } = options.configuration;
     if (proxies === 'one' && eventLog.kind === 'sqlite') return null;
     const claim = claimOf(options);
-    return new GatewayClaim(claim, doubtOf(claim, options));
+    return new GatewayClaim(claim, doubtOf(claim, options), options.logger);
   }
 
   /** Null before the log has taken it. */
@@ -79,9 +83,19 @@ export class GatewayClaim {
     await this.#claim.close();
   }
 
-  /** The journal is closed: the folder has everything that this process had under way. */
-  ended(): void {
+  /**
+   * The journal is closed: the folder has everything that this process had under way.The log is told, too, where it is
+   * there, and answers soon.
+   */
+  async ended({ isLogAway }: { readonly isLogAway: boolean }): Promise<void> {
     this.#claim.ended();
+    if (isLogAway) return;
+    const said = this.#claim
+      .sayEnded()
+      .catch((error: unknown) =>
+        this.#logger.debug({ err: error }, 'that this proxy has stopped was not written down'),
+      );
+    await within(LIMITS.shutdownSayEndedMs, said);
   }
 }
 

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { encodeEvents } from '../../contracts/event-codec.ts';
+import { BASE_FORMS, type Forms, formsBeyond, OWN_FORMS } from '../../contracts/event-forms.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { NO_STREAM, type ProxyId, proxyStream } from '../../contracts/ids.ts';
+import { NO_STREAM, type ProxyId, proxyStream, type Revision } from '../../contracts/ids.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { type Moment, NEVER, type TimePassed } from '../clock/time-passed.ts';
@@ -28,6 +29,8 @@ export interface ProxyClaimOptions {
   readonly logger: Logger;
   /** Another process has claimed the name after this one: it admits nothing from here on. */
   readonly onFenced: (by: RecordedClaim) => void;
+  /** Which forms of events this process reads: nothing else is written while its claim is live. */
+  readonly reads?: Forms;
 }
 
 /** What a process may call its own. */
@@ -70,6 +73,8 @@ export class ProxyClaim {
   readonly #options: ProxyClaimOptions;
   readonly #closing = new AbortController();
   #claim: KeptClaim | null = null;
+  /** Where the claim stands in the name's stream. */
+  #revision: Revision = NO_STREAM;
   #seenAt: Moment = NEVER;
   #watching: Promise<void> | null = null;
 
@@ -112,6 +117,14 @@ export class ProxyClaim {
     await this.#watching;
   }
 
+  /**
+   * Says in the log that this process has stopped in order and reads nothing of it any more, so that nobody waits for it with
+   * a new form. Where another has claimed the name since, that says so, too. @throws EventLogError
+   */
+  async sayEnded(): Promise<void> {
+    if (this.#claim !== null) await this.#append(this.#claim, this.#revision, { ended: true });
+  }
+
   /** This process has nothing under way any more that its folder does not have: said to whoever starts on a copy of it. */
   ended(): void {
     if (this.#claim !== null) keepClaims(this.#options.dataFolder, [{ ...this.#claim, hasEnded: true }]);
@@ -134,7 +147,7 @@ export class ProxyClaim {
     // Before the log has it: a crash in between must not make its own claim look like another's.
     keepClaims(dataFolder, [...(own.length > 0 ? own : kept.slice(0, 1)), claim]);
     const askedAt = passed.now();
-    if (!(await this.#append(claim, last))) return null;
+    if (!(await this.#append(claim, last?.revision ?? NO_STREAM))) return null;
     this.#seenAt = askedAt;
     // Only from here on can the older one notice.
     const taken = takesOver ? { ...claim, takenOverAtMs: clock() } : claim;
@@ -188,16 +201,21 @@ export class ProxyClaim {
     };
   }
 
-  async #append(claim: KeptClaim, last: RecordedClaim | null): Promise<boolean> {
-    const { log, clock } = this.#options;
+  async #append(claim: KeptClaim, expected: Revision, ended: { readonly ended?: true } = {}): Promise<boolean> {
+    const { log, clock, reads = OWN_FORMS } = this.#options;
     const nowMs = clock();
     const { proxy, epoch, instance } = claim;
     const claimedAt = new Date(nowMs).toISOString();
-    const recording = { commandId: newCommandId(nowMs), actor: proxy, recordedAt: claimedAt };
+    const recording = {
+      ...{ commandId: newCommandId(nowMs), actor: proxy, recordedAt: claimedAt },
+      ...{ reads: formsBeyond(reads, BASE_FORMS), ...ended },
+    };
     const events = encodeEvents([{ type: 'ProxyClaimed', data: { proxy, epoch, instance, claimedAt } }], recording);
     // An append that failed may have been written: the next look finds it, by the instance that the folder has kept.
-    const { type } = await log.append(proxyStream(proxy), last?.revision ?? NO_STREAM, events);
-    return type === 'appended';
+    const result = await log.append(proxyStream(proxy), expected, events);
+    if (result.type !== 'appended') return false;
+    this.#revision = result.lastRevision;
+    return true;
   }
 
   /** Looks at the stream's end again and again: it does not depend on where the views are fed from. */

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { ConfigurationError } from '../../contracts/configuration.ts';
 import { UnreadableEventError } from '../../contracts/event-codec.ts';
+import { UnreadFormsError } from '../../contracts/event-forms.ts';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { printable } from '../../contracts/printable.ts';
 import { shortageOf } from '../../contracts/shortage.ts';
@@ -54,6 +55,7 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   // Nothing of it was written, and nothing is amiss.
   if (error instanceof ConflictsError) return say(error.message, EXIT.refused);
   if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
+  if (error instanceof UnreadFormsError) return say(error.message, EXIT.refused);
   if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
   if (error instanceof ListenError) return say(error.message, error.isWrongPlace ? EXIT.usage : EXIT.unavailable);
   if (error instanceof UnusableError || error instanceof UnreadableFileError)

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { type Forms, OWN_FORMS, refuseUnreadForms } from '../../contracts/event-forms.ts';
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import type { LedgerEvent } from '../../contracts/events.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
@@ -128,9 +129,22 @@ export class LedgerWatch {
 
   /** What the log says of itself while it is followed. */
   heard(event: LedgerEvent): void {
+    if (event.type === 'FormsAdopted') {
+      this.#heardForms(event.data.forms);
+      return;
+    }
     const { ledgerId, generation } = event.data;
     if (this.#identity === null || generation <= this.#identity.generation) return;
     this.#tell(laterGeneration(this.#options.where, { ledgerId, generation }));
+  }
+
+  /** A start would have refused them: whatever comes in such a form could not be read. */
+  #heardForms(adopted: Forms): void {
+    try {
+      refuseUnreadForms(adopted, OWN_FORMS);
+    } catch (error) {
+      this.#tell(error);
+    }
   }
 
   async close(): Promise<void> {

@@ -76,6 +76,7 @@ describe('an event', () => {
       'ProxyClaimed',
       'LedgerIdentified',
       'LossAccepted',
+      'FormsAdopted',
     ]);
   });
 });

@@ -219,6 +219,10 @@ export const EXAMPLE_EVENTS: readonly DomainEvent[] = [
     type: 'CatalogPublished',
     data: { version: 5, hash: SHA256, publishedAt: AT, models: [{ ...PRICED, systemRole: true }] },
   },
+  {
+    type: 'FormsAdopted',
+    data: { forms: { FormsAdopted: 1, CreditsDebited: 3 }, without: [PROXY], reason: 'it is gone', actor: 'operator' },
+  },
 ];
 
 /** The example of a type. @throws Error when there is none. */

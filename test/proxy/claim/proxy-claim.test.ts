@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { decodeEvent } from '../../../contracts/event-codec.ts';
+import { decodeClaimMetadata, decodeEvent } from '../../../contracts/event-codec.ts';
 import { proxyStream } from '../../../contracts/ids.ts';
 import { type Claim, ProxyClaim } from '../../../proxy/claim/proxy-claim.ts';
 import { TimePassed } from '../../../proxy/clock/time-passed.ts';
@@ -65,6 +65,28 @@ describe('a process claims the name of its data folder', () => {
     expect(claim).toMatchObject({ proxy: proxyIdOf(folder, 0), epoch: 1, ownsFrom: 0 });
     const [event] = log.events.map(decodeEvent);
     expect(event).toMatchObject({ type: 'ProxyClaimed', data: { proxy: claim.proxy, epoch: 1 } });
+  });
+
+  it('and names the forms that it reads beyond those of before, where programs of before do not look', async () => {
+    await claimed(temporaryFolder());
+    const [recorded] = log.events;
+    if (recorded === undefined) throw new Error('nothing was claimed');
+    expect(decodeClaimMetadata(recorded)).toMatchObject({ reads: { FormsAdopted: 1 }, ended: false });
+    expect(Object.keys(JSON.parse(recorded.data))).toEqual(['proxy', 'epoch', 'instance', 'claimedAt']);
+    const { reads: _reads, ...before } = JSON.parse(recorded.metadata);
+    expect(decodeClaimMetadata({ ...recorded, metadata: JSON.stringify(before) })).toMatchObject({ reads: {} });
+  });
+
+  it('and says when it has stopped in order, unless another has the name by then', async () => {
+    const folder = temporaryFolder();
+    const first = start(folder);
+    await first.claim.take();
+    await first.claim.sayEnded();
+    expect(log.events.map((event) => decodeClaimMetadata(event).ended)).toEqual([false, true]);
+    const second = start(folder);
+    expect(await second.claim.take()).toMatchObject({ epoch: 2, ownsFrom: 0 });
+    await first.claim.sayEnded();
+    expect(log.events.map((event) => decodeClaimMetadata(event).ended)).toEqual([false, true, false]);
   });
 
   it('again in the same folder, and owns what the processes before it had', async () => {

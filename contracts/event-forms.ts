@@ -1,0 +1,98 @@
+import { versionOf } from './event-upcasters.ts';
+import { EVENT_SCHEMAS, type EventType } from './events.ts';
+
+/** Forms of events: for each type the newest schema version. A type that is not there is not read at all. */
+export type Forms = Readonly<Record<string, number>>;
+
+/**
+ * What every program reads whose claim on its name says nothing of forms: those of before claims did. Never changed: what
+ * comes after it is written only once every live claim names it (ledger/forms/).
+ */
+export const BASE_FORMS: Forms = Object.freeze({
+  AccountOpened: 1,
+  MemberAdded: 1,
+  MemberRoleChanged: 1,
+  MemberRemoved: 1,
+  ApiKeyIssued: 1,
+  ApiKeyRevoked: 1,
+  PlanChanged: 1,
+  CreditsGranted: 1,
+  CreditsExpired: 1,
+  CreditsReinstated: 1,
+  GrantRevoked: 1,
+  UsageRecorded: 2,
+  CreditsDebited: 2,
+  DebitReversed: 1,
+  LateUsageReported: 1,
+  ExceptionApproved: 1,
+  ExceptionDropped: 1,
+  CreditsLeased: 3,
+  LeaseReleased: 1,
+  LeaseNarrowed: 1,
+  SpendLimitSet: 1,
+  SpendThresholdCrossed: 1,
+  AutoReloadConfigured: 1,
+  AutoReloadStarted: 1,
+  AutoReloadSkipped: 1,
+  AutoReloadPaused: 1,
+  PaymentSucceeded: 1,
+  PaymentFailed: 1,
+  PaymentActionRequired: 1,
+  PaymentRefunded: 1,
+  PaymentDisputed: 1,
+  AccountSuspended: 1,
+  AccountReinstated: 1,
+  StatementClosed: 1,
+  CatalogPublished: 3,
+  LedgerSealed: 1,
+  RelayClaimed: 1,
+  RelayCheckpointed: 1,
+  RelayReleased: 1,
+  ProxyClaimed: 1,
+  LedgerIdentified: 1,
+  LossAccepted: 2,
+});
+
+/** What this program reads, and writes once the ledger has adopted it. */
+export const OWN_FORMS: Forms = Object.freeze(
+  Object.fromEntries(Object.keys(EVENT_SCHEMAS).map((type) => [type, versionOf(type as EventType)])),
+);
+
+/** Those of `forms` that `than` does not have. */
+export const formsBeyond = (forms: Forms, than: Forms): Forms =>
+  Object.fromEntries(Object.entries(forms).filter(([type, version]) => version > versionIn(than, type)));
+
+/** 0 for a type that is not there. */
+export const versionIn = (forms: Forms, type: string): number => (Object.hasOwn(forms, type) ? (forms[type] ?? 0) : 0);
+
+/** Of each type the newest version that either has. */
+export function formsTogether(one: Forms, other: Forms): Forms {
+  return { ...one, ...formsBeyond(other, one) };
+}
+
+/** For people: `CreditsDebited 3, FormsAdopted 1`. */
+export const describeForms = (forms: Forms): string =>
+  Object.entries(forms)
+    .map(([type, version]) => `${type} ${version}`)
+    .join(', ');
+
+/** The ledger has adopted forms that this program does not read. The message is all an operator needs. */
+export class UnreadFormsError extends Error {
+  override readonly name = 'UnreadFormsError';
+
+  constructor(unread: Forms, own: Forms) {
+    const named = Object.entries(unread).map(([type, version]) => {
+      const read = versionIn(own, type);
+      return `${type} ${version} (this program ${read === 0 ? 'does not read the type' : `reads ${read}`})`;
+    });
+    super(
+      `the ledger has adopted forms of events that this program does not read: ${named.join(', ')}; start a newer one`,
+    );
+  }
+}
+
+/** @throws UnreadFormsError where `own` lacks something of what the ledger has adopted */
+export function refuseUnreadForms(adopted: Forms, own: Forms): void {
+  const unread = formsBeyond(adopted, own);
+  if (Object.keys(unread).length > 0) throw new UnreadFormsError(unread, own);
+}
