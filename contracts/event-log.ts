@@ -1,4 +1,4 @@
-import type { EventId, Position, Revision, StreamName } from './ids.ts';
+import type { EventId, LedgerCategory, Position, Revision, StreamName } from './ids.ts';
 
 /**
  * The event-log port. Two adapters pass one contract suite (test/ledger/event-log): `sqlite` (embedded) and
@@ -89,6 +89,11 @@ export interface ReadStreamOptions {
 export interface ReadAllOptions {
   readonly after?: Position | null;
   readonly limit?: number;
+  /**
+   * Only events of this category's streams, as `proxy` of all streams `proxy-…`. The log looks through all of its events for
+   * them: not for what is asked often.
+   */
+  readonly category?: LedgerCategory;
 }
 
 export interface SubscribeAllOptions {

@@ -51,6 +51,7 @@ const ACCOUNT_STREAM_PREFIX = 'account-';
 
 /** The categories of the ledger's own streams: what is not of one of them is somebody else's. */
 export const LEDGER_CATEGORIES = ['account', 'catalog', 'seals', 'relay', 'proxy', 'ledger'] as const;
+export type LedgerCategory = (typeof LEDGER_CATEGORIES)[number];
 
 /** The account that a stream belongs to; null when it is not an account's stream. */
 export function accountOfStream(stream: StreamName): AccountId | null {

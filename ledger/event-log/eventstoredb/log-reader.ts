@@ -73,13 +73,16 @@ export class LogReader {
   async *readAll({
     after = null,
     limit = Number.MAX_SAFE_INTEGER,
+    category,
   }: ReadAllOptions): AsyncGenerator<RecordedEvent, void, undefined> {
     if (limit <= 0) return;
-    const request = allRequest('forwards', after, this.#streams.filters);
+    const filters = category === undefined ? this.#streams.filters : this.#streams.filterOf(category);
+    const request = allRequest('forwards', after, filters);
     let count = 0;
     for await (const event of readEvents(this.#connection, request, this.#options)) {
       // A read begins at its position, where the port's begins after it.
       if (event.position <= (after ?? -1)) continue;
+      if (category !== undefined && !event.stream.startsWith(`${category}-`)) continue;
       yield event;
       if (++count >= limit) return;
     }

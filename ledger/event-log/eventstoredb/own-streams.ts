@@ -1,4 +1,4 @@
-import { LEDGER_CATEGORIES, type StreamName } from '../../../contracts/ids.ts';
+import { LEDGER_CATEGORIES, type LedgerCategory, type StreamName } from '../../../contracts/ids.ts';
 
 /**
  * The ledger's streams on a server that others use, too: each is written there as the prefix and its name, and nobody
@@ -17,6 +17,11 @@ export class OwnStreams {
   /** What the server is asked for. Its prefixes let a few more through, which `nameOf` leaves out. */
   get filters(): readonly string[] {
     return this.#categories.map((category) => this.#prefix + category);
+  }
+
+  /** The same for one category: of the streams that it lets through all are the ledger's. */
+  filterOf(category: LedgerCategory): readonly string[] {
+    return [`${this.#prefix}${category}-`];
   }
 
   /** The stream's name on the server. */

@@ -52,6 +52,14 @@ export type PageQuery =
       /** Exclusive. */
       readonly after: number;
       readonly limit: number;
+    }
+  | {
+      readonly type: 'category';
+      /** Streams of the names `<category>-…`. */
+      readonly category: string;
+      /** Exclusive. */
+      readonly after: number;
+      readonly limit: number;
     };
 
 export interface ReadMessage {

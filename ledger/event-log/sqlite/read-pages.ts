@@ -21,6 +21,11 @@ export function readPages(database: DatabaseSync): (message: ReadMessage) => Rea
       `SELECT ${COLUMNS} ${IN_STREAM} AND event.revision <= ? ORDER BY event.revision DESC LIMIT ?`,
     ),
     all: prepareArrays(database, `SELECT ${COLUMNS} ${FROM} WHERE event.position > ? ORDER BY event.position LIMIT ?`),
+    category: prepareArrays(
+      database,
+      `SELECT ${COLUMNS} ${FROM} WHERE event.stream_id IN (SELECT id FROM stream WHERE name > ? AND name < ?)
+        AND event.position > ? ORDER BY event.position LIMIT ?`,
+    ),
   };
   const head = prepareArrays(database, 'SELECT max(position) FROM event');
   return ({ sequence, query }) => {
@@ -54,6 +59,8 @@ function readPage(statement: StatementSync, query: PageQuery): { rows: EventRow[
 
 function placeOf(query: PageQuery, last: EventRow | undefined): SQLInputValue[] {
   if (query.type === 'all') return [last?.[0] ?? query.after];
+  // What comes after the hyphen, in the order of names.
+  if (query.type === 'category') return [`${query.category}-`, `${query.category}.`, last?.[0] ?? query.after];
   const step = query.type === 'forwards' ? 1 : -1;
   return [query.stream, last === undefined ? query.from : last[2] + step];
 }

@@ -90,8 +90,12 @@ class SqliteEventLog implements EventLog {
     return this.#reader.read({ type: direction, stream, from, limit });
   }
 
-  readAll({ after = null, limit = Number.MAX_SAFE_INTEGER }: ReadAllOptions = {}): AsyncIterable<RecordedEvent> {
-    return this.#reader.read({ type: 'all', after: after ?? 0, limit });
+  readAll(options: ReadAllOptions = {}): AsyncIterable<RecordedEvent> {
+    const { after, limit = Number.MAX_SAFE_INTEGER, category } = options;
+    const place = { after: after ?? 0, limit };
+    return this.#reader.read(
+      category === undefined ? { type: 'all', ...place } : { type: 'category', category, ...place },
+    );
   }
 
   subscribeAll(options: SubscribeAllOptions): Subscription {

@@ -118,8 +118,11 @@ export class MemoryEventLog implements EventLog {
     }
   }
 
-  async *readAll({ after = null, limit }: ReadAllOptions = {}) {
-    const selected = this.events.filter((event) => after === null || event.position > after);
+  async *readAll({ after = null, limit, category }: ReadAllOptions = {}) {
+    const selected = this.events.filter(
+      ({ position, stream }) =>
+        (after === null || position > after) && (category === undefined || stream.startsWith(`${category}-`)),
+    );
     for (const event of selected.slice(0, limit)) {
       await Promise.resolve();
       yield event;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EventLog, RecordedEvent } from '../../../../contracts/event-log.ts';
+import type { EventLog, ReadAllOptions, RecordedEvent } from '../../../../contracts/event-log.ts';
 import { eventId, NO_STREAM, type Position, type StreamName } from '../../../../contracts/ids.ts';
 import { at, collect, event, events, idsOf, type LogsUnderTest, newId, newStream, written } from './shared-log.ts';
 
@@ -141,6 +141,28 @@ function readsAll(logs: LogsUnderTest): void {
     const [first] = await collect(logs.log.readAll({ limit: 1 }));
     expect(first?.position).toBeLessThanOrEqual(position);
     expect(await collect(logs.log.readAll({ limit: 0 }))).toEqual([]);
+  });
+
+  it("reads only a category's streams where it is asked for one", async () => {
+    const { position } = await written(logs.log, newStream(), NO_STREAM, events(1));
+    const [one, two] = ['proxy-one', 'proxy-two'].map((name) => `${name}-${newId()}` as StreamName);
+    if (one === undefined || two === undefined) throw new Error('two streams');
+    await written(logs.log, one, NO_STREAM, events(2));
+    await written(logs.other, newStream(), NO_STREAM, events(MANY));
+    await written(logs.other, two, NO_STREAM, events(MANY));
+    await written(logs.log, one, at(1), events(1));
+    const read = (options: ReadAllOptions) =>
+      collect(logs.log.readAll({ after: position, category: 'proxy', ...options }));
+    const all = await read({});
+    const placeOf = ({ stream, revision }: RecordedEvent) => `${stream} ${revision}`;
+    expect(all.map(placeOf)).toEqual([
+      ...[0, 1].map((revision) => `${one} ${revision}`),
+      ...Array.from({ length: MANY }, (_, revision) => `${two} ${revision}`),
+      `${one} 2`,
+    ]);
+    expect(await read({ limit: 3 })).toEqual(all.slice(0, 3));
+    expect(await read({ after: all.at(-2)?.position ?? null })).toEqual(all.slice(-1));
+    expect(await read({ category: 'seals' })).toEqual([]);
   });
 
   it('finds nothing after the head', async () => {
