@@ -163,6 +163,13 @@ const sections = z.strictObject({
       skewMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.clockSkewMs),
     })
     .prefault({}),
+  /**
+   * New forms of events, which programs of before cannot read (ledger/forms/): they are written once every live proxy has
+   * read them for so long. Meanwhile any proxy can be rolled back; afterwards none can.
+   */
+  eventForms: z
+    .strictObject({ adoptAfterMs: z.int().min(0).max(31_536_000_000).default(LIMITS.formsAdoptAfterMs) })
+    .prefault({}),
   /** How long after their instant expired credits are written down; they are unusable from the instant on. */
   expiry: z
     .strictObject({

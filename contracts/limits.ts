@@ -101,6 +101,8 @@ export const LIMITS = Object.freeze({
   fatalEndMs: 8 * SECOND_MS,
   leaveMs: 2 * SECOND_MS,
 
+  /** For so long every live proxy has to have read a new form of events before it is written. */
+  formsAdoptAfterMs: DAY_MS,
   /**
    * How late expired credits are written down. They are unusable from their instant; what is written is for good, and
    * clocks are mended within a week. At the least every request that may still burn them has ended.

@@ -10,6 +10,7 @@ import { Availability } from './availability.ts';
 import { GatewayClaim } from './claim/gateway-claim.ts';
 import { TrustedProxies } from './connections/trusted-proxies.ts';
 import { ExpirySweeper } from './expiry-sweeper.ts';
+import { FormsAdoption } from './forms-adoption.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
 import { InFlight } from './in-flight.ts';
 import { LoopDelay } from './loop-delay.ts';
@@ -50,6 +51,7 @@ export interface GatewayProcess extends OpenedGateway {
   readonly rateLimits: RateLimits;
   readonly server: FastifyInstance;
   readonly sweeper: ExpirySweeper;
+  readonly formsAdoption: FormsAdoption;
 }
 
 /** Puts the parts together; nothing of them waits, listens or appends yet. */
@@ -84,6 +86,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
   const server = serverOf(opened, { ...built, fleet, threads });
   const sweeper = sweeperOf(opened, built);
+  const formsAdoption = formsAdoptionOf(opened, built);
   return {
     ...opened,
     availability,
@@ -103,6 +106,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
     rateLimits,
     server,
     sweeper,
+    formsAdoption,
   };
 }
 
@@ -248,6 +252,12 @@ function serverOf(
       clientStallMs: configuration.clientStallMs,
     },
   });
+}
+
+function formsAdoptionOf({ options }: OpenedGateway, { availability }: Built): FormsAdoption {
+  const { configuration, log, clock, logger } = options;
+  const mayWrite = (): boolean => availability.refuse() === null;
+  return new FormsAdoption({ log, clock, logger, mayWrite, afterMs: configuration.eventForms.adoptAfterMs });
 }
 
 function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: Built): ExpirySweeper {

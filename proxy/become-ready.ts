@@ -15,6 +15,7 @@ type StartedParts = Pick<
   | 'availability'
   | 'fleet'
   | 'unserved'
+  | 'formsAdoption'
 >;
 
 /** What anybody else may find out, too, and then says in the same words. */
@@ -41,6 +42,7 @@ export async function becomeReady(parts: StartedParts): Promise<void> {
   parts.availability.serve();
   parts.unserved.tell();
   parts.fleet?.upkeep.start();
+  parts.formsAdoption.start();
 }
 
 async function step(what: string, done: Promise<unknown> | undefined): Promise<void> {

@@ -5,6 +5,7 @@ import type { Configuration } from '../contracts/configuration.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { CommandContext, LogFollower } from '../ledger/commands/command-context.ts';
 import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { inAdoptedForms } from '../ledger/forms/in-adopted-forms.ts';
 import { proveLedger } from '../projections/commands/proven-ledger.ts';
 import { compareCommandClock } from './clock/command-clock.ts';
 import { runGatewayProgram } from './commands/run-gateway-program.ts';
@@ -19,7 +20,8 @@ setFlagsFromString('--external-memory-accounted-in-global-limit');
 
 /** The program `gateway`: the one place where adapters are built and the environment is read. */
 const context: CommandContext = {
-  openEventLog,
+  openEventLog: async (configuration, follower) =>
+    inAdoptedForms(await openEventLog(configuration, follower), { passedMs: () => performance.now() }),
   proveLedger: (log, configuration) => proveLedger(log, configuration, Date.now),
   compareClock: (log, { clock: bounds }) =>
     compareCommandClock(log, { wall: Date.now, monotonic: () => performance.now(), bounds }),

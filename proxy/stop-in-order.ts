@@ -36,6 +36,7 @@ export async function stopInOrder(
   await gateway.threads.close();
   gateway.loopDelay.close();
   await gateway.sweeper.close();
+  await gateway.formsAdoption.close();
   await gateway.projections.close();
   await gateway.ledgerWatch.close();
   // While the folder is locked with the journal: afterwards the note may be the next gateway's.

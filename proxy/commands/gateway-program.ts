@@ -4,6 +4,7 @@ import { addCatalogCommands } from '../../ledger/commands/catalog-commands.ts';
 import { pathArgument } from '../../ledger/commands/command-arguments.ts';
 import type { CommandContext } from '../../ledger/commands/command-context.ts';
 import { addCreditsCommands } from '../../ledger/commands/credits-commands.ts';
+import { addFormsCommand } from '../../ledger/commands/forms-command.ts';
 import { addKeyCommands } from '../../ledger/commands/key-commands.ts';
 import { addLedgerCommands } from '../../ledger/commands/ledger-commands.ts';
 import { addLimitCommands } from '../../ledger/commands/limit-commands.ts';
@@ -44,6 +45,7 @@ export function gatewayProgram(context: CommandContext): Command {
   addCatalogCommands(program.command('catalog').description('models and prices'), context);
   const ledger = program.command('ledger').description('the ledger, for auditors, and after a loss');
   addLedgerCommands(ledger, context);
+  addFormsCommand(ledger, context);
   addAcceptLossCommand(ledger, context);
   overrideExits(program);
   return program;

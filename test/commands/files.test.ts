@@ -108,6 +108,7 @@ describe('a folder in which there is no ledger', () => {
     ['exception', 'approve', REQUEST, ...WHY],
     ['exception', 'drop', REQUEST, '--account', 'acct_x', ...WHY],
     ['ledger', 'events', 'acct_x'],
+    ['ledger', 'forms'],
     ['ledger', 'accept-loss', ...WHY],
     ['relay'],
   ];

@@ -29,6 +29,7 @@ const COMMANDS = [
   'exception approve {req_019a5b3c000070008000000000000001} --reason {why} --account {acct_ada} --dry-run',
   'exception drop {req_019a5b3c000070008000000000000001} --reason {why}',
   'ledger events {acct_ada} --from {0} --limit {3}',
+  'ledger forms --adopt --gone {prx_0123}',
   'ledger accept-loss --reason {why}',
 ];
 

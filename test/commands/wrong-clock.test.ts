@@ -23,6 +23,7 @@ const WRITING: readonly (readonly string[])[] = [
   ['catalog', 'publish', CATALOG],
   ['exception', 'approve', 'req_0123', '--account', 'acct_ada', ...REASON],
   ['exception', 'drop', 'req_0123', '--account', 'acct_ada', ...REASON],
+  ['ledger', 'forms', '--adopt'],
   ['ledger', 'accept-loss', ...REASON],
 ];
 

@@ -1,0 +1,60 @@
+import { decodeClaimMetadata, decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { BASE_FORMS, type Forms, formsBeyond, formsTogether } from '../../contracts/event-forms.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { Position } from '../../contracts/ids.ts';
+
+/** What the log says of a process that reads it. */
+export interface SeenClaim {
+  readonly proxy: string;
+  readonly epoch: number;
+  readonly atMs: number;
+  /** With what every program reads. */
+  readonly reads: Forms;
+  /** It says that its process has stopped in order. */
+  readonly hasEnded: boolean;
+  readonly position: Position;
+}
+
+export interface FormsStanding {
+  /** The newest claim of each name whose process has not said that it stopped. */
+  readonly live: readonly SeenClaim[];
+  /** Those of them that do not read all that is asked for. */
+  readonly inTheWay: readonly SeenClaim[];
+  /** Since when every live claim reads it: when the last one that did not was over. Null where nobody has claimed anything. */
+  readonly sinceMs: number | null;
+}
+
+/**
+ * The claims of all proxies, in the log's order.
+ * @param after exclusive; null is the log's beginning
+ * @throws EventLogError, UnreadableEventError
+ */
+export async function readClaims(log: EventLog, after: Position | null = null): Promise<SeenClaim[]> {
+  const claims: SeenClaim[] = [];
+  for await (const recorded of log.readAll({ after, category: 'proxy' })) {
+    const event = decodeEvent(recorded);
+    if (event.type !== 'ProxyClaimed')
+      throw new UnreadableEventError(`${recorded.stream}: ${event.type} does not belong there`);
+    const { recordedAt, reads, ended } = decodeClaimMetadata(recorded);
+    const { proxy, epoch } = event.data;
+    const atMs = Date.parse(recordedAt);
+    const { position } = recorded;
+    claims.push({ proxy, epoch, atMs, reads: formsTogether(BASE_FORMS, reads), hasEnded: ended, position });
+  }
+  return claims;
+}
+
+/** @param claims in the log's order: a claim is over with the next one of its name, for a process takes over a name or ends */
+export function standingOf(claims: readonly SeenClaim[], asked: Forms): FormsStanding {
+  const newest = new Map<string, SeenClaim>();
+  let sinceMs = claims[0]?.atMs ?? null;
+  for (const claim of claims) {
+    const before = newest.get(claim.proxy);
+    if (before !== undefined && !before.hasEnded && lacks(before, asked)) sinceMs = Math.max(sinceMs ?? 0, claim.atMs);
+    newest.set(claim.proxy, claim);
+  }
+  const live = [...newest.values()].filter(({ hasEnded }) => !hasEnded);
+  return { live, inTheWay: live.filter((claim) => lacks(claim, asked)), sinceMs };
+}
+
+const lacks = ({ reads }: SeenClaim, asked: Forms): boolean => Object.keys(formsBeyond(asked, reads)).length > 0;

@@ -1,0 +1,116 @@
+import { BASE_FORMS, type Forms, OWN_FORMS, versionIn } from '../../contracts/event-forms.ts';
+import { type AppendResult, type EventLog, EventLogError, type ProposedEvent } from '../../contracts/event-log.ts';
+import { downcast, FORM_STEPS, type FormSteps } from '../../contracts/event-upcasters.ts';
+import type { EventType } from '../../contracts/events.ts';
+import type { Revision, StreamName } from '../../contracts/ids.ts';
+import { readLedgerState } from '../identity/ledger-state.ts';
+import { typesBeyondBase } from './adopt-forms.ts';
+import { FORMS_LIMITS } from './limits.ts';
+
+export interface AdoptedFormsOptions {
+  /** Milliseconds by a clock that nobody sets. */
+  readonly passedMs: () => number;
+  /** What this program reads, and by which steps it became so. */
+  readonly own?: Forms;
+  readonly steps?: FormSteps;
+}
+
+/**
+ * The log, written in the forms that it may be written in: what this program has in a newer one than the ledger has adopted
+ * is put into the adopted one, as everybody reads it. Where this program has no form beyond those that every program reads
+ * it is the log itself.
+ *
+ * Its appends are as the log's; `invalid` also for what the adopted form cannot say.
+ */
+export function inAdoptedForms(log: EventLog, options: AdoptedFormsOptions): EventLog {
+  const { own = OWN_FORMS, steps = FORM_STEPS, passedMs } = options;
+  const beyond = typesBeyondBase(own);
+  if (beyond.size === 0) return log;
+  const writer = new FormWriter(log, beyond, { own, steps, passedMs });
+  const { followHidden } = log;
+  return {
+    append: (stream, expected, events) => writer.append(stream, expected, events),
+    readStream: (stream, read) => log.readStream(stream, read),
+    readAll: (read) => log.readAll(read),
+    subscribeAll: (subscription) => log.subscribeAll(subscription),
+    headPosition: () => log.headPosition(),
+    ...(followHidden === undefined ? {} : { followHidden: followHidden.bind(log) }),
+    close: () => log.close(),
+  };
+}
+
+class FormWriter {
+  readonly #log: EventLog;
+  readonly #options: Required<AdoptedFormsOptions>;
+  /** Types of which this program has a form that is not adopted, as far as is known. Only ever fewer. */
+  readonly #pending: Set<string>;
+  #adopted: Forms | null = null;
+  #lookedMs = 0;
+  #looking: Promise<void> | null = null;
+
+  constructor(log: EventLog, pending: Set<string>, options: Required<AdoptedFormsOptions>) {
+    this.#log = log;
+    this.#pending = pending;
+    this.#options = options;
+  }
+
+  append(stream: StreamName, expected: Revision, events: readonly ProposedEvent[]): Promise<AppendResult> {
+    return events.some(({ type }) => this.#pending.has(type))
+      ? this.#appendAdopted(stream, expected, events)
+      : this.#log.append(stream, expected, events);
+  }
+
+  async #appendAdopted(
+    stream: StreamName,
+    expected: Revision,
+    events: readonly ProposedEvent[],
+  ): Promise<AppendResult> {
+    const adopted = await this.#whatIsAdopted();
+    const written = events.map((event) => (this.#pending.has(event.type) ? this.#inForm(event, adopted) : event));
+    return await this.#log.append(stream, expected, written);
+  }
+
+  /**
+   * What is known of it, looked up again now and then without waiting: what was adopted stays so, and who writes the older form
+   * for a while after it is read by everybody, too.
+   */
+  async #whatIsAdopted(): Promise<Forms> {
+    const nowMs = this.#options.passedMs();
+    if (this.#adopted === null || nowMs - this.#lookedMs >= FORMS_LIMITS.adoptedLookMs) {
+      this.#lookedMs = nowMs;
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = null;
+      });
+      // A later look that fails leaves what is known.
+      this.#looking.catch(() => undefined);
+    }
+    if (this.#adopted === null) await this.#looking;
+    return this.#adopted ?? BASE_FORMS;
+  }
+
+  async #look(): Promise<void> {
+    const { own } = this.#options;
+    const { adopted } = await readLedgerState(this.#log, own);
+    this.#adopted = adopted;
+    for (const type of this.#pending) if (versionIn(adopted, type) >= versionIn(own, type)) this.#pending.delete(type);
+  }
+
+  #inForm(event: ProposedEvent, adopted: Forms): ProposedEvent {
+    const metadata = JSON.parse(event.metadata);
+    const version = versionIn(adopted, event.type);
+    if (metadata.schemaVersion <= version) return event;
+    const data = downcast(event.type as EventType, version, JSON.parse(event.data), this.#options.steps);
+    if (data === null) throw unsayable(event.type, metadata.schemaVersion, version);
+    const older = { ...metadata, schemaVersion: version };
+    return { ...event, data: JSON.stringify(data), metadata: JSON.stringify(older) };
+  }
+}
+
+function unsayable(type: string, own: number, version: number): EventLogError {
+  const older = version === 0 ? 'no older program reads the type' : `version ${version} cannot say it`;
+  return new EventLogError(
+    'invalid',
+    `${type} version ${own} cannot be written before every proxy reads it, and ${older}: ` +
+      '`gateway ledger forms` shows who does not, and what is adopted',
+  );
+}

@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { describeForms, type Forms, OWN_FORMS } from '../contracts/event-forms.ts';
+import { type EventLog, isLogAway } from '../contracts/event-log.ts';
+import type { Position } from '../contracts/ids.ts';
+import { adoptForms, formsToAdopt, typesBeyondBase } from '../ledger/forms/adopt-forms.ts';
+import { type FormsStanding, readClaims, type SeenClaim, standingOf } from '../ledger/forms/claims.ts';
+import { FORMS_LIMITS } from '../ledger/forms/limits.ts';
+import { readLedgerState } from '../ledger/identity/ledger-state.ts';
+import { newCommandId } from '../ledger/new-command-id.ts';
+
+export interface FormsAdoptionOptions {
+  readonly log: EventLog;
+  readonly clock: () => number;
+  readonly logger: Logger;
+  /** For so long every live claim has to have read a form before it is adopted: meanwhile programs can be rolled back. */
+  readonly afterMs: number;
+  /** Whether the clock, the ledger and this process's claim are such that anything may be written for good. */
+  readonly mayWrite: () => boolean;
+  /** What this program reads. */
+  readonly own?: Forms;
+}
+
+export type AdoptionLook = 'nothing to adopt' | 'waits' | 'adopted';
+
+/**
+ * Has the ledger adopt the forms that this program would write, once everybody reads them. While there are such forms it
+ * looks every few minutes; where there are none it looks at nothing.
+ */
+export class FormsAdoption {
+  readonly #options: FormsAdoptionOptions;
+  readonly #startedMs: number;
+  readonly #closing = new AbortController();
+  #following: Promise<void> | null = null;
+  readonly #claims: SeenClaim[] = [];
+  /** The claims up to here are known. */
+  #seenUpTo: Position | null = null;
+  /** What was last said to be in the way. */
+  #told = '';
+
+  constructor(options: FormsAdoptionOptions) {
+    this.#options = options;
+    this.#startedMs = options.clock();
+  }
+
+  /** Idempotent. */
+  start(): void {
+    if (typesBeyondBase(this.#options.own ?? OWN_FORMS).size > 0) this.#following ??= this.#follow();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#following;
+  }
+
+  /** @throws EventLogError, UnreadableEventError, UnreadFormsError */
+  async look(): Promise<AdoptionLook> {
+    const { log, clock, afterMs, mayWrite, own = OWN_FORMS, logger } = this.#options;
+    const forms = formsToAdopt(await readLedgerState(log, own), own);
+    if (forms === null) return 'nothing to adopt';
+    const standing = standingOf(await this.#newestClaims(), forms);
+    const nowMs = clock();
+    const sinceMs = standing.sinceMs ?? this.#startedMs;
+    this.#tell(forms, standing, sinceMs + afterMs);
+    if (standing.inTheWay.length > 0 || nowMs - sinceMs < afterMs || !mayWrite()) return 'waits';
+    const recordedAt = new Date(nowMs).toISOString();
+    const recording = { commandId: newCommandId(nowMs), actor: 'gateway', recordedAt };
+    await adoptForms(log, { forms, without: [], reason: 'every live claim reads them', recording }, own);
+    logger.info(
+      { forms },
+      'the ledger has adopted forms of events that every live proxy reads; older programs refuse it',
+    );
+    return 'adopted';
+  }
+
+  /** The log looks through all of its events for them: only once through each. */
+  async #newestClaims(): Promise<readonly SeenClaim[]> {
+    const { log } = this.#options;
+    const head = await log.headPosition();
+    const claims = await readClaims(log, this.#seenUpTo);
+    this.#claims.push(...claims);
+    const last = claims.at(-1)?.position ?? null;
+    this.#seenUpTo = last !== null && (head === null || last > head) ? last : head;
+    return this.#claims;
+  }
+
+  async #follow(): Promise<void> {
+    const { logger } = this.#options;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        if ((await this.look()) !== 'waits') return;
+      } catch (error) {
+        if (signal.aborted) return;
+        const what = 'whether new forms of events can be written could not be looked up; it is tried again';
+        logger[isLogAway(error) ? 'debug' : 'warn']({ err: error }, what);
+      }
+      await delay(FORMS_LIMITS.claimsLookMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Once, and again when it is somebody else. */
+  #tell(forms: Forms, { inTheWay }: FormsStanding, fromMs: number): void {
+    const names = inTheWay.map(({ proxy }) => proxy);
+    const waitsFor = names.length > 0 ? names.join(', ') : `the time until ${new Date(fromMs).toISOString()}`;
+    if (waitsFor === this.#told) return;
+    this.#told = waitsFor;
+    const what = 'new forms of events are not written yet: `gateway ledger forms` shows who does not read them';
+    this.#options.logger.info({ forms: describeForms(forms), waitsFor }, what);
+  }
+}

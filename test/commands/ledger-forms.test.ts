@@ -1,0 +1,40 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { commandId, NO_STREAM, proxyId, proxyStream } from '../../contracts/ids.ts';
+import { EXIT } from '../../ledger/commands/command-error.ts';
+import { programInProcess } from './program-in-process.ts';
+
+const FORMS = ['ledger', 'forms'] as const;
+
+it('gateway ledger forms shows who reads what, and adopts nothing where nothing is to be written', async () => {
+  const program = await programInProcess();
+  onTestFinished(() => program.close());
+  const proxy = proxyId('prx_before');
+  const claimedAt = '2026-11-05T10:20:31.001Z';
+  const recording = {
+    commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'),
+    actor: proxy,
+    recordedAt: claimedAt,
+  };
+  const data = { proxy, epoch: 7, instance: 'x', claimedAt };
+  await program.log.append(proxyStream(proxy), NO_STREAM, encodeEvents([{ type: 'ProxyClaimed', data }], recording));
+  expect(await program.json(...FORMS)).toEqual({
+    adopted: {},
+    own: { FormsAdopted: 1 },
+    toAdopt: {},
+    claims: [{ proxy, epoch: 7, claimedAt, reads: {}, lacks: {} }],
+    inTheWay: [],
+  });
+  expect(await program.run(...FORMS, '--adopt')).toMatch(/^to be adopted: nothing$/m);
+  expect((await Array.fromAsync(program.log.readAll())).map(({ type }) => type)).toEqual(['ProxyClaimed']);
+});
+
+it('gateway ledger forms leaves out only proxies that there are, and only to adopt', async () => {
+  const program = await programInProcess();
+  onTestFinished(() => program.close());
+  await expect(program.run(...FORMS, '--gone', 'prx_a')).rejects.toMatchObject({ exitCode: EXIT.usage });
+  await expect(program.run(...FORMS, '--adopt', '--gone', 'prx_a')).rejects.toMatchObject({
+    exitCode: EXIT.refused,
+    message: 'prx_a: there is no live claim of such a proxy',
+  });
+});
