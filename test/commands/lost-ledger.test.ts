@@ -72,8 +72,9 @@ describe('with a ledger that is lost', () => {
   });
 
   it.each(READING)('`gateway %s` warns and shows what is there', async (name, args, shown) => {
+    const before = program.warned;
     expect(await run(name, args)).toMatch(shown);
-    expect(program.warned).toBe(`warning: ${lost.message}\n`);
+    expect(program.warned.slice(before.length)).toBe(`warning: ${lost.message}\n`);
   });
 
   it('every command of the program is one of these', () => {
