@@ -12,6 +12,7 @@ import type { RequestCounts } from './metrics/request-counts.ts';
 import { newRequestId } from './request-id.ts';
 import { requireHost } from './require-host.ts';
 import { readOnAfterAnswers } from './rest-of-body.ts';
+import { routableUrl } from './routable-url.ts';
 import { routeCatalogAndPricing } from './routes/catalog-and-pricing.ts';
 import { routeCountTokens } from './routes/count-tokens.ts';
 import { routeHealth } from './routes/health.ts';
@@ -32,12 +33,12 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     genReqId: () => newRequestId(parts.clock()),
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: { maxHeaderSize: LIMITS.requestHeadersBytesMax, requireHostHeader: false },
-    routerOptions: { ignoreTrailingSlash: true },
+    // A part of a path may be as long as a path: what the router refuses by itself is refused before any hook has run.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.requestHeadersBytesMax },
+    rewriteUrl: ({ url }) => routableUrl(url ?? ''),
     requestTimeout: LIMITS.requestReceiveMs,
     exposeHeadRoutes: true,
-    // A path that cannot be decoded matches no route.
-    frameworkErrors: (error, request, reply) =>
-      refuse(reply, error.code === 'FST_ERR_BAD_URL' ? noRoute(request.method, request.url) : refusalFor(error)),
+    frameworkErrors: (error, _request, reply) => refuse(reply, refusalFor(error)),
     trustProxy: (address) => parts.trustedProxies.has(address),
     return503OnClosing: false,
     clientErrorHandler(error, socket) {
@@ -65,7 +66,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     const allowed = routes.methodsOf(path);
     if (allowed.length > 0) void reply.header('allow', allowed.join(', '));
     if (allowed.length > 0 && request.method === 'OPTIONS') return reply.code(204).send();
-    return refuse(reply, noRoute(request.method, path));
+    return refuse(reply, noRoute(request.method, request.originalUrl));
   });
   for (const route of [routeMessages, routeCountTokens, routeModels, routeCatalogAndPricing, routeMe, routeHealth])
     route(app, parts);

@@ -92,6 +92,24 @@ describe('requests that wait on one connection', () => {
   });
 
   it.each([
+    ['GET', '/%', 404],
+    ['GET', '/%C3%28?%', 404],
+    ['GET', 'http://', 404],
+    ['GET', 'ftp://gateway/healthz', 404],
+    ['OPTIONS', '*', 404],
+    ['GET', 'http://gateway/healthz', 200],
+  ])('are bounded whatever they ask for: %s %s', async (method, target, status) => {
+    const socket = await openSocket(gateway.url);
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece) => pieces.push(piece));
+    socket.write(`${method} ${target} HTTP/1.1\r\nhost: gateway\r\n\r\n`.repeat(500));
+    await once(socket, 'close');
+    const answers = Buffer.concat(pieces).toString();
+    expect(new Set(statusesOf(answers))).toEqual(new Set([String(status)]));
+    expect(statusesOf(answers).length).toBeLessThanOrEqual(1 + WAITING_MAX);
+  });
+
+  it.each([
     ['messages', () => bad().repeat(1_000)],
     ['what asks for no body', () => me().repeat(1_000)],
     ['long answers, few of them', () => 'GET /pricing HTTP/1.1\r\nhost: gateway\r\n\r\n'.repeat(WAITING_MAX)],
