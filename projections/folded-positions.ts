@@ -9,7 +9,9 @@ import { VIEW_LIMITS } from './limits.ts';
 export class FoldedPositions {
   #through: Position | null = null;
   #highest: Position | null = null;
-  readonly #recent = new Set<Position>();
+  #recent = new Set<Position>();
+  /** Those before them: to take the oldest one out of a set passes by all that were taken out before it. */
+  #earlier: ReadonlySet<Position> = new Set();
 
   /** The highest position that was folded. */
   get highest(): Position | null {
@@ -17,7 +19,7 @@ export class FoldedPositions {
   }
 
   has(at: Position): boolean {
-    return (this.#through !== null && at <= this.#through) || this.#recent.has(at);
+    return (this.#through !== null && at <= this.#through) || this.#recent.has(at) || this.#earlier.has(at);
   }
 
   /** Begins again with everything up to there. */
@@ -25,6 +27,7 @@ export class FoldedPositions {
     this.#through = through;
     this.#highest = through;
     this.#recent.clear();
+    this.#earlier = new Set();
   }
 
   add(events: readonly RecordedEvent[], through: Position | null): void {
@@ -37,10 +40,8 @@ export class FoldedPositions {
 
   #remember(position: Position): void {
     this.#recent.add(position);
-    if (this.#recent.size <= VIEW_LIMITS.recentPositionsMax) return;
-    for (const oldest of this.#recent) {
-      this.#recent.delete(oldest);
-      return;
-    }
+    if (this.#recent.size < VIEW_LIMITS.recentPositionsMax) return;
+    this.#earlier = this.#recent;
+    this.#recent = new Set();
   }
 }
