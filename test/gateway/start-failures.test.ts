@@ -5,7 +5,7 @@ import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readConfiguration } from '../../contracts/configuration.ts';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
-import { type EventId, NO_STREAM, revision, type StreamName } from '../../contracts/ids.ts';
+import { CATALOG_STREAM, type EventId, revision } from '../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { openJournal } from '../../ledger/journal/journal.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
@@ -78,7 +78,7 @@ describe('a start that fails says which of its steps it was, and why', () => {
     const served = await servedFrom();
     const log = await openSqliteEventLog({ path: join(served.data, 'ledger.db') });
     const event = { id: randomUUID() as string as EventId, type: 'NeverHeardOf', data: '{}', metadata: '{}' };
-    await log.append('account-strange' as StreamName, NO_STREAM, [event]);
+    await log.append(CATALOG_STREAM, revision(0), [event]);
     await log.close();
     expect(await startAgain(served)).toEqual(told('the views cannot follow the ledger', /NeverHeardOf/));
   });
@@ -112,7 +112,7 @@ describe('a gateway that serves ends as it would at its start', () => {
     const { gateway, log, unusable, readyz } = await liveAgain(await servedFrom());
     await gateway.whenReady();
     const event = { id: randomUUID() as string as EventId, type: 'NeverHeardOf', data: '{}', metadata: '{}' };
-    await log.append('account-strange' as StreamName, NO_STREAM, [event]);
+    await log.append(CATALOG_STREAM, revision(0), [event]);
     await expect.poll(() => unusable.length, WAIT).toBe(1);
     expect(unusable).toMatchObject([
       { name: 'UnusableError', message: expect.stringMatching(/^the views cannot follow the ledger: .*NeverHeardOf/) },

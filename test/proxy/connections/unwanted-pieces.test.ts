@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import { expect, it } from 'vitest';
+import { type NodeParser, ON_BODY, ON_HEAD } from '../../../proxy/connections/node-parser.ts';
+import { dropPieces } from '../../../proxy/connections/unwanted-pieces.ts';
+
+/** A connection's parser as Node has it: pieces that are read are counted. */
+function connection() {
+  let read = 0;
+  const parser: { -readonly [P in keyof NodeParser]: NodeParser[P] } = {
+    incoming: null,
+    [ON_HEAD]: () => undefined,
+    [ON_BODY]: () => read++,
+  };
+  const request = () => ({ socket: { parser }, resume: () => undefined }) as unknown as IncomingMessage;
+  const piece = (of: IncomingMessage): number => {
+    parser.incoming = of;
+    const before = read;
+    parser[ON_BODY]?.call(parser, Buffer.from('x'));
+    return read - before;
+  };
+  return { request, piece };
+}
+
+const unwanted = { isTooMuch: () => false, onDropped: () => undefined };
+
+it('drops the pieces of several bodies of one connection, each until it is wanted again', () => {
+  const { request, piece } = connection();
+  const [first, second, read] = [request(), request(), request()];
+  const [wantFirst, wantSecond] = [dropPieces(first, unwanted), dropPieces(second, unwanted)];
+  expect([piece(first), piece(second), piece(read)]).toEqual([0, 0, 1]);
+  wantFirst();
+  expect([piece(first), piece(second), piece(read)]).toEqual([1, 0, 1]);
+  wantSecond();
+  expect([piece(first), piece(second), piece(read)]).toEqual([1, 1, 1]);
+});
+
+it('keeps nothing of those that it has dropped, however many a connection has had', () => {
+  const { request, piece } = connection();
+  for (let round = 0; round < 50_000; round++) {
+    const ends = [dropPieces(request(), unwanted), dropPieces(request(), unwanted)];
+    for (const end of ends) end();
+  }
+  expect(piece(request())).toBe(1);
+});
