@@ -21,7 +21,7 @@ it('the catalog is shown with its prices a use and its betas; names that are not
     JSON.stringify({ models: [{ ...model, price: { input: '3.00', output: '15.00', uses }, betas }] }),
   );
   await program.run('catalog', 'publish', file);
-  expect(program.warned).toBe(
+  expect(program.warned.replace(/^a new ledger was begun: .*\n/m, '')).toBe(
     'warning: opal-medium: the beta mine-2026-01-01 is not known here: it passes, and is taken to change neither window nor price\n' +
       'warning: opal-medium: no tool that is known here is billed by the use drawing_requests\n',
   );
@@ -43,7 +43,7 @@ it('a beta by which a model costs less is told when it is published, for any cli
   const betas = [{ name: 'cheap-2026-01-01', price: { input: '0.02', output: '15.00' } }];
   writeFileSync(file, JSON.stringify({ models: [{ ...model, price: { input: '3.00', output: '15.00' }, betas }] }));
   await program.run('catalog', 'publish', file);
-  expect(program.warned).toBe(
+  expect(program.warned.replace(/^a new ledger was begun: .*\n/m, '')).toBe(
     'warning: opal-medium: with the beta cheap-2026-01-01 input costs 0.02 USD per million tokens, less than the ' +
       "model's 3.00: whoever sends it pays that\n",
   );
