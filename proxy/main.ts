@@ -1,14 +1,12 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
-import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import type { Configuration } from '../contracts/configuration.ts';
 import { LIMITS } from '../contracts/limits.ts';
-import type { CommandContext, LogFollower } from '../ledger/commands/command-context.ts';
-import { openSqliteEventLog } from '../ledger/event-log/sqlite/sqlite-event-log.ts';
+import type { CommandContext } from '../ledger/commands/command-context.ts';
 import { inAdoptedForms } from '../ledger/forms/in-adopted-forms.ts';
 import { proveLedger } from '../projections/commands/proven-ledger.ts';
 import { compareCommandClock } from './clock/command-clock.ts';
 import { runGatewayProgram } from './commands/run-gateway-program.ts';
+import { openEventLog } from './open-event-log.ts';
 
 // Whatever this program makes is its owner's alone, and SQLite's own files, too: accounts, addresses and hashes of keys are
 // in them. The one place that says so; the umask of whoever starts it says nothing.
@@ -18,10 +16,12 @@ process.umask(0o077);
 // served. This counts them with the rest of the heap. Their bytes are bounded (`bodies.maxBytes`).
 setFlagsFromString('--external-memory-accounted-in-global-limit');
 
-/** The program `gateway`: the one place where adapters are built and the environment is read. */
+/** The program `gateway`: the one place where the environment is read. */
 const context: CommandContext = {
-  openEventLog: async (configuration, follower) =>
-    inAdoptedForms(await openEventLog(configuration, follower), { passedMs: () => performance.now() }),
+  openEventLog: async (configuration, follower) => {
+    isFollowing = follower !== undefined;
+    return inAdoptedForms(await openEventLog(configuration, follower), { passedMs: () => performance.now() });
+  },
   proveLedger: (log, configuration) => proveLedger(log, configuration, Date.now),
   compareClock: (log, { clock: bounds }) =>
     compareCommandClock(log, { wall: Date.now, monotonic: () => performance.now(), bounds }),
@@ -54,26 +54,3 @@ process.exitCode = await runGatewayProgram(context, process.argv.slice(2));
 // All is said and closed. A connection of a driver or a thread that is open all the same does not keep the process, which
 // serves nobody any more, from its supervisor.
 setTimeout(() => process.exit(), LIMITS.leaveMs).unref();
-
-async function openEventLog(
-  { eventLog, data }: Configuration,
-  follower?: LogFollower,
-): ReturnType<CommandContext['openEventLog']> {
-  isFollowing = follower !== undefined;
-  // A command looks at little, and is soon done; what is served from has to be whole.
-  if (eventLog.kind === 'sqlite')
-    return openSqliteEventLog({
-      path: join(data, 'ledger.db'),
-      isServedFrom: follower !== undefined,
-      ...(follower === undefined ? {} : { onLost: follower.onLost }),
-    });
-  const { connectionString, streamPrefix } = eventLog;
-  // Loaded here, because its driver is a third of what a command loads, and most commands run over an embedded log.
-  const { openEventStoreDbEventLog } = await import('../ledger/event-log/eventstoredb/eventstoredb-event-log.ts');
-  if (follower === undefined) return openEventStoreDbEventLog({ connectionString, streamPrefix, waitForServer: true });
-  const log = await openEventStoreDbEventLog({ connectionString, streamPrefix, logger: follower.logger });
-  void log.startFaults.then((faults) => {
-    if (faults.length > 0) follower.onFaults(faults);
-  });
-  return log;
-}

@@ -23,12 +23,13 @@ async function site() {
 const open = (file: string) => runHere('--config', file, 'account', 'open', '--email', 'ada@example.com');
 
 it('a command that begins a ledger in an event store says where: the server and the prefix, and that once', async () => {
-  const { configured, server } = await site();
+  const { configured, streams, server } = await site();
   const [bare, prefixed] = [configured('bare'), configured('prefixed', { streamPrefix: 'a-' })];
   expect(await open(bare)).toMatchObject({ exitCode: 0, stderr: `a new ledger was begun: ${server}\n` });
   expect(await open(bare)).toMatchObject({ exitCode: 0, stderr: '' });
   const stderr = `a new ledger was begun: ${server}, its streams under the prefix "a-"\n`;
   expect(await open(prefixed)).toMatchObject({ exitCode: 0, stderr });
+  expect(streams()).toContainEqual(expect.stringMatching(/^a-account-/));
 });
 
 it('a command whose first event was refused has begun none, and says of none', async () => {

@@ -1,11 +1,7 @@
-import { join } from 'node:path';
-import type { Configuration } from '../../contracts/configuration.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
-import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
-import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { proveLedger } from '../../projections/commands/proven-ledger.ts';
 import { compareCommandClock } from '../../proxy/clock/command-clock.ts';
 import { runGatewayProgram } from '../../proxy/commands/run-gateway-program.ts';
+import { openEventLog } from '../../proxy/open-event-log.ts';
 import type { ProgramRun } from './run-program.ts';
 
 /**
@@ -40,8 +36,3 @@ export async function runHereForJson(...args: readonly string[]): Promise<Record
   if (exitCode !== 0) throw new Error(`gateway ${args.join(' ')} ended with ${exitCode}: ${stderr}`);
   return JSON.parse(stdout);
 }
-
-const openEventLog = ({ eventLog, data }: Configuration): Promise<EventLog> =>
-  eventLog.kind === 'sqlite'
-    ? openSqliteEventLog({ path: join(data, 'ledger.db') })
-    : openEventStoreDbEventLog({ ...eventLog, waitForServer: true });
