@@ -19,6 +19,8 @@ const OUTLASTING: readonly string[] = [
   'proxy/main.ts: let isFollowing',
   'proxy/request-body/duplicate-keys.ts: const levels = new Int32Array(',
   'proxy/request-id.ts: let used',
+  'proxy/connections/unwanted-pieces.ts: const unwanted = new WeakMap<IncomingMessage, UnwantedBody>()',
+  'proxy/connections/unwanted-pieces.ts: const watched = new WeakSet<NodeParser>()',
   'projections/view-store-worker.ts: const prepared = new Map<string, StatementSync>()',
 ];
 
