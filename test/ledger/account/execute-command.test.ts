@@ -181,7 +181,7 @@ describe('an account that is loaded', () => {
       } as never,
     ]);
     await expect(loadAccount(log, ACCOUNT, { state: UNOPENED.state, revision: revision(0) })).rejects.toThrow(
-      /LedgerSealed does not belong there/,
+      /LedgerSealed\): it does not belong there/,
     );
   });
 });
