@@ -145,6 +145,7 @@ async function ledgerWithLostDay() {
 }
 
 const NOTHING_LOST = {
+  isHidden: false,
   suspended: null,
   isReinstatementLost: false,
   limits: [],
