@@ -1,6 +1,6 @@
 /** A path that nobody has. */
 const NO_PATH = '/no-path';
-const ABSOLUTE = /^https?:\/\//i;
+const ORIGIN = /^https?:\/\/[^/?#]+/i;
 const BEHIND_PATH = /[?#]/;
 
 /**
@@ -13,9 +13,12 @@ export function routableUrl(target: string): string {
   return !url.includes('%') || isDecodable(url.split(BEHIND_PATH, 1)[0] ?? '') ? url : NO_PATH;
 }
 
+/** By hand: to parse a host takes time that grows with the square of its length. */
 function pathOfAbsolute(target: string): string {
-  const url = ABSOLUTE.test(target) ? URL.parse(target) : null;
-  return url === null ? NO_PATH : url.pathname + url.search;
+  const origin = ORIGIN.exec(target)?.[0];
+  if (origin === undefined) return NO_PATH;
+  const path = target.slice(origin.length);
+  return path.startsWith('/') ? path : `/${path}`;
 }
 
 function isDecodable(path: string): boolean {
