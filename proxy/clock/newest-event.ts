@@ -16,8 +16,17 @@ export async function newestEvent(log: EventLog): Promise<NewestEvent | null> {
   for await (const event of log.readAll({ after: head === 0 ? null : position(head - 1), limit: 1 })) {
     const { stampedAtMs } = event;
     if (stampedAtMs !== undefined) return { atMs: stampedAtMs, isStamped: true };
-    const parsed = eventMetadataSchema.safeParse(JSON.parse(event.metadata));
-    return { atMs: parsed.success ? Date.parse(parsed.data.recordedAt) : null, isStamped: false };
+    return { atMs: recordedAtMs(event.metadata), isStamped: false };
   }
   return null;
+}
+
+/** Null where the metadata does not say: it may be another program's, and need not be JSON. */
+function recordedAtMs(metadata: string): number | null {
+  try {
+    const parsed = eventMetadataSchema.safeParse(JSON.parse(metadata));
+    return parsed.success ? Date.parse(parsed.data.recordedAt) : null;
+  } catch {
+    return null;
+  }
 }
