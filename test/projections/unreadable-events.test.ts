@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import type { ProposedEvent, RecordedEvent } from '../../contracts/event-log.ts';
+import { HiddenStreamError, type ProposedEvent, type RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { accountId, accountStream, CATALOG_STREAM, commandId, keyId } from '../../contracts/ids.ts';
 import type { Projections } from '../../projections/projections.ts';
@@ -153,6 +153,24 @@ describe('an account that is set aside', () => {
     const { projections } = await start(log, viewsFile());
     await passing(projections.whenCaughtUp());
     expect(projections.accounts.keys.find(sha256)).toMatchObject({ accountId: A });
+  });
+
+  it('because its stream is hidden is known from the first moment of a restart on, too', async () => {
+    const [log, path] = [logOf(0, 9), viewsFile()];
+    const first = await start(log, path);
+    await passing(first.projections.whenCaughtUp());
+    first.projections.accounts.putAside(A, new HiddenStreamError('its stream was deleted'));
+    writeTo(log, A, [planned('later')]);
+    await passing(first.projections.whenAt(head(log)));
+    await first.close();
+    const { projections } = await start(log, path);
+    expect([whyOf(projections), projections.accounts.setAside.accountsOf('hidden')]).toEqual([
+      'its stream was deleted',
+      [A],
+    ]);
+    // What is hidden is folded all the same, and what was told as hidden is not read again as unreadable.
+    await passing(projections.whenCaughtUp());
+    expect([whyOf(projections), revisionOf(projections)]).toEqual(['its stream was deleted', lastOf(log).revision]);
   });
 
   it('is told, when it is set aside and when it is not any more', async () => {

@@ -175,3 +175,41 @@ describe('what is hidden', () => {
     expect(await log.append(newStream(), at(3), events(1))).toMatchObject({ type: 'conflict' });
   });
 });
+
+describe('a stream that an earlier run was told of', () => {
+  it('is told to be whole where it is by now, though nothing is said of it any more, and else why it is not', async () => {
+    const { server, log } = await startWithLog();
+    const [mended, hidden] = [newStream(), newStream()];
+    for (const stream of [mended, hidden]) await written(log, stream, NO_STREAM, events(2));
+    server.setMetadata(hidden, { $tb: 1 });
+    const told: [StreamName, string | null][] = [];
+    await log.followHidden?.((...what) => void told.push(what), [mended, hidden]);
+    expect(new Map(told)).toEqual(
+      new Map([
+        [mended, null],
+        [hidden, expect.stringContaining('has $tb')],
+      ]),
+    );
+  });
+});
+
+describe('with a prefix', () => {
+  it('streams are told by the names of the ledger, and those of others not at all', async () => {
+    const { server, log } = await startWithLog({ streamPrefix: 'gateway-' });
+    const [early, late, deleted] = [newStream(), newStream(), newStream()];
+    for (const stream of [early, late, deleted]) await written(log, stream, NO_STREAM, events(2));
+    const onServer = (stream: StreamName): StreamName => `gateway-${stream}` as StreamName;
+    server.setMetadata(onServer(early), { $tb: 1 });
+    // Another ledger's, and another application's.
+    for (const stream of [late, `other-${late}`]) server.setMetadata(stream, { $tb: 1 });
+    const told: [StreamName, string | null][] = [];
+    await log.followHidden?.((...what) => void told.push(what));
+    expect(told).toEqual([[early, expect.stringContaining(`${onServer(early)} has $tb in its metadata`)]]);
+    server.log.tombstone(onServer(deleted), 'any');
+    await until(() => told.length === 2);
+    expect(told[1]).toEqual([deleted, expect.stringContaining(`${onServer(deleted)} was deleted for ever`)]);
+    server.setMetadata(onServer(early), {});
+    await until(() => told.length === 3);
+    expect(told[2]).toEqual([early, null]);
+  });
+});
