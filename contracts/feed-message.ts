@@ -1,4 +1,4 @@
-import { decodeMetadata } from './event-codec.ts';
+import { decodeMetadata, type EventMetadata, UnreadableEventError } from './event-codec.ts';
 import type { RecordedEvent } from './event-log.ts';
 import { accountOfStream, eventId, position, revision, type StreamName } from './ids.ts';
 import { identityOfText, identityText, type LedgerIdentity } from './ledger-identity.ts';
@@ -10,7 +10,7 @@ import { identityOfText, identityText, type LedgerIdentity } from './ledger-iden
  *   key      the account's id, so that an account's events are in one partition and in order; other streams: their name
  *   value    the event's data, byte for byte
  *   headers  content-type application/json, ce_specversion 1.0, ce_id, ce_source, ce_type,
- *            ce_time (when it was written down), ce_subject (the stream), and as extension attributes
+ *            ce_time (when it was written down; this and ce_schemaversion only where its metadata can be read), ce_subject (the stream), and as extension attributes
  *            ce_stream, ce_revision, ce_position, ce_schemaversion, ce_relayepoch,
  *            ce_eventmetadata (the metadata's text, byte for byte),
  *            ce_ledger (whose it is: the ledger's id, a slash, its generation; messages from before have none)
@@ -20,7 +20,7 @@ import { identityOfText, identityText, type LedgerIdentity } from './ledger-iden
 export interface FeedMessage {
   readonly key: string;
   readonly value: string;
-  readonly headers: Readonly<Record<FeedHeader, string>>;
+  readonly headers: Readonly<Record<Exclude<FeedHeader, StampHeader>, string> & Partial<Record<StampHeader, string>>>;
 }
 
 const FEED_HEADERS = [
@@ -41,6 +41,8 @@ const FEED_HEADERS = [
 ] as const;
 
 export type FeedHeader = (typeof FEED_HEADERS)[number];
+/** What the event's metadata says. */
+type StampHeader = 'ce_time' | 'ce_schemaversion';
 
 export interface FeedOrigin {
   /** The CloudEvents source, a URI reference. */
@@ -78,11 +80,15 @@ export class FeedMessageError extends Error {
   }
 }
 
-/** @throws UnreadableEventError when the event's metadata cannot be read by this program. */
+/**
+ * An event of an account is a message also where this program cannot read it: its bytes go out as they are, and of its
+ * metadata nothing is said but the text itself. A gap would stop every reader of the feed, and this account is theirs to leave out.
+ * @throws UnreadableEventError when the metadata of any other event cannot be read by this program.
+ */
 export function feedMessage(
   event: RecordedEvent,
   { source, relayEpoch, ledger }: FeedOrigin,
-  { recordedAt, schemaVersion } = decodeMetadata(event),
+  metadata: EventMetadata | null = metadataOf(event),
 ): FeedMessage {
   return {
     key: accountOfStream(event.stream) ?? event.stream,
@@ -93,17 +99,29 @@ export function feedMessage(
       ce_id: event.id,
       ce_source: source,
       ce_type: event.type,
-      ce_time: recordedAt,
       ce_subject: event.stream,
       ce_stream: event.stream,
       ce_revision: String(event.revision),
       ce_position: String(event.position),
-      ce_schemaversion: String(schemaVersion),
       ce_relayepoch: String(relayEpoch),
       ce_eventmetadata: event.metadata,
       ce_ledger: identityText(ledger),
+      ...(metadata === null ? {} : stampsOf(metadata)),
     },
   };
+}
+
+function stampsOf({ recordedAt, schemaVersion }: EventMetadata): Record<StampHeader, string> {
+  return { ce_time: recordedAt, ce_schemaversion: String(schemaVersion) };
+}
+
+function metadataOf(event: RecordedEvent): EventMetadata | null {
+  try {
+    return decodeMetadata(event);
+  } catch (error) {
+    if (!(error instanceof UnreadableEventError) || accountOfStream(event.stream) === null) throw error;
+    return null;
+  }
 }
 
 /** The event that a message was made of, exactly. @throws FeedMessageError that names the header at fault. */
@@ -122,9 +140,9 @@ export function readFeedMessage(message: ReceivedMessage): FeedEvent {
     revision: revision(wholeNumber('ce_revision', text('ce_revision'))),
     position: position(wholeNumber('ce_position', text('ce_position'))),
     id: eventId(text('ce_id')),
-    type: text('ce_type'),
+    type: headerText(message, 'ce_type', { mayBeEmpty: true }),
     data: utf8(message.value, 'value'),
-    metadata: text('ce_eventmetadata'),
+    metadata: headerText(message, 'ce_eventmetadata', { mayBeEmpty: true }),
     relayEpoch: wholeNumber('ce_relayepoch', text('ce_relayepoch')),
     ledger: message.headers?.ce_ledger === undefined ? null : ledgerOf(text('ce_ledger')),
   };
@@ -136,13 +154,13 @@ function ledgerOf(text: string): LedgerIdentity {
   return ledger;
 }
 
-function headerText({ headers }: ReceivedMessage, header: FeedHeader): string {
+function headerText({ headers }: ReceivedMessage, header: FeedHeader, { mayBeEmpty = false } = {}): string {
   const value = headers?.[header];
   if (value === undefined) throw new FeedMessageError(header, 'is missing');
   if (typeof value !== 'string' && !(value instanceof Uint8Array))
     throw new FeedMessageError(header, 'stands there more than once');
   const text = utf8(value, header);
-  if (text === '') throw new FeedMessageError(header, 'is empty');
+  if (text === '' && !mayBeEmpty) throw new FeedMessageError(header, 'is empty');
   return text;
 }
 

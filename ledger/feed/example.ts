@@ -93,6 +93,8 @@ function keepBatch({ partition, events, nextOffset, revisions, ledger }: Consume
 }
 
 function addDebitOf(recorded: FeedEvent): void {
+  // Events of other types are nothing to it, whoever has written them.
+  if (recorded.type !== 'CreditsDebited') return;
   const event = decodeEvent(recorded);
   if (event.type === 'CreditsDebited') addDebit.run(accountOfStream(recorded.stream), event.data.amount);
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Logger } from 'pino';
-import { decodeRecorded } from '../../contracts/event-codec.ts';
+import { decodeRecorded, type EventMetadata, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type FeedMessage, feedMessage } from '../../contracts/feed-message.ts';
+import { accountOfStream } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { BackOff } from '../feed/back-off.ts';
 import { pauseMsMaxAfter } from '../feed/kafka-fault.ts';
@@ -154,13 +155,27 @@ export class EventPublication {
 
   #messageOf(event: RecordedEvent): FeedMessage | UnpublishableEventError {
     try {
-      // What this program cannot read it cannot vouch for, although it would send the same bytes.
-      const { metadata } = decodeRecorded(event);
+      const metadata = this.#read(event);
       assert(this.#ledger !== null, 'whose the topic is, is known before anything is published');
       const { source, claim } = this.#options;
       return feedMessage(event, { source, relayEpoch: claim.epoch, ledger: this.#ledger }, metadata);
     } catch (cause) {
       return new UnpublishableEventError(event, cause instanceof Error ? cause : new Error(String(cause)));
+    }
+  }
+
+  /**
+   * What this program cannot read it cannot vouch for, although it sends the same bytes. Of an account it goes out all the
+   * same, told: a gap would stop readers of all accounts. @throws UnreadableEventError for any other
+   */
+  #read(event: RecordedEvent): EventMetadata | undefined {
+    try {
+      return decodeRecorded(event).metadata;
+    } catch (error) {
+      if (!(error instanceof UnreadableEventError) || accountOfStream(event.stream) === null) throw error;
+      this.#options.metrics.publishedUnread();
+      this.#options.logger.error({ reason: error.message }, 'an event that cannot be read is published as it is');
+      return undefined;
     }
   }
 

@@ -81,7 +81,7 @@ export class LagWatch {
   }
 }
 
-/** An event that cannot be read waits for ever: it counts from the first moment on. */
+/** An event that does not say when it was written down counts from the first moment on, until it is published. */
 function recordedMs(event: RecordedEvent): number {
   try {
     return Date.parse(decodeMetadata(event).recordedAt);

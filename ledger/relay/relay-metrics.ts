@@ -10,6 +10,7 @@ export class RelayMetrics {
   readonly #active: Gauge;
   readonly #kafkaUp: Gauge;
   readonly #published: Counter;
+  readonly #unread: Counter;
 
   constructor(registry: Registry, clock: () => number) {
     const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
@@ -23,6 +24,11 @@ export class RelayMetrics {
     this.#published = new Counter({
       name: 'gateway_relay_published_total',
       help: 'Messages that Kafka has acknowledged',
+      registers: [registry],
+    });
+    this.#unread = new Counter({
+      name: 'gateway_relay_unread_total',
+      help: 'Events of accounts that this relay could not read, and has published as they are',
       registers: [registry],
     });
     const lagSeconds = (): number => this.#lagSeconds(clock());
@@ -50,6 +56,10 @@ export class RelayMetrics {
 
   set isKafkaUp(value: boolean) {
     this.#kafkaUp.set(value ? 1 : 0);
+  }
+
+  publishedUnread(): void {
+    this.#unread.inc();
   }
 
   published(messages: number): void {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LEDGER_STREAM, relayStream } from '../../../contracts/ids.ts';
+import { CATALOG_STREAM, LEDGER_STREAM, NO_STREAM, relayStream } from '../../../contracts/ids.ts';
 import { type BrokerPath, startBrokerPath } from '../../kafka/broker-path.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { lostBroker, WAYS_TO_BE_LOST } from '../../kafka/lost-broker.ts';
@@ -223,16 +223,17 @@ describe.skipIf(broker === null)('gateway relay', () => {
     await relay.says('kafka.replicationFactor is more than there are brokers');
   });
 
-  it('stops at an event that cannot be read, says which, and publishes nothing behind it', async () => {
+  it('stops at an event of no account that cannot be read, says which, and publishes nothing behind it', async () => {
     await ledger.append('acct_1', 2);
-    await ledger.appendRaw(
-      'acct_2',
+    await ledger.log.append(
+      CATALOG_STREAM,
+      NO_STREAM,
       proposed(1).map((event) => ({ ...event, type: 'PlanForgotten' })),
     );
     await ledger.append('acct_1', 2);
     const relay = start();
     expect(await relay.exit()).toBe(3);
-    await relay.says('account-acct_2 revision 0 (PlanForgotten, position 4) cannot be published');
+    await relay.says('catalog revision 0 (PlanForgotten, position 4) cannot be published');
     const topic = read();
     await topic.until('what stands before it', (events) => events.length === 3);
     const again = start();

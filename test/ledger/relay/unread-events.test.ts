@@ -1,0 +1,99 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { expect, it } from 'vitest';
+import { decodeEvent } from '../../../contracts/event-codec.ts';
+import { readFeedMessage } from '../../../contracts/feed-message.ts';
+import { accountId, accountStream, CATALOG_STREAM, type StreamName } from '../../../contracts/ids.ts';
+import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
+import { newCommandId } from '../../../ledger/new-command-id.ts';
+import { runRelay } from '../../../ledger/relay/relay.ts';
+import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
+import { eventually } from '../../kafka/eventually.ts';
+import { MemoryEventLog } from '../settlement/memory-event-log.ts';
+import { proposed } from './ledger-file.ts';
+import { MemoryPublisher } from './memory-publisher.ts';
+
+const [ADA, BOB] = [accountStream(accountId('ada')), accountStream(accountId('bob'))];
+
+async function relayOn(log: MemoryEventLog) {
+  const [publisher, registry, stop, lines] = [
+    new MemoryPublisher(),
+    new Registry(),
+    new AbortController(),
+    [] as string[],
+  ];
+  const ended = runRelay({
+    log,
+    publisher,
+    feed: 'ledger',
+    relay: 'relay',
+    claimMs: 30_000,
+    metrics: new RelayMetrics(registry, Date.now),
+    logger: pino({ level: 'error' }, { write: (line: string) => lines.push(line) }),
+    clock: Date.now,
+    place: { where: 'ledger.db', looks: 1 },
+    topicLookMs: 60_000,
+    signal: stop.signal,
+  }).then(
+    () => null,
+    (error: unknown) => error as Error,
+  );
+  return { publisher, registry, ended, lines, stop: () => stop.abort() };
+}
+
+/** A ledger in which the second event of a stream cannot be read. */
+async function ledgerWith(
+  stream: StreamName,
+  wrong: { readonly type?: string; readonly data?: string; readonly metadata?: string },
+) {
+  const log = new MemoryEventLog();
+  const recordedAt = new Date().toISOString();
+  await identifyLedger(log, Date.now(), { commandId: newCommandId(Date.now()), actor: 'operator', recordedAt });
+  log.write(ADA, proposed(1));
+  log.write(
+    stream,
+    proposed(1).map((event) => ({ ...event, ...wrong })),
+  );
+  log.write(ADA, proposed(1));
+  log.write(BOB, proposed(2));
+  return log;
+}
+
+it.each([
+  ['of an unknown type', { type: 'OrderPlaced' }],
+  ['whose data is no JSON', { data: '{"cut' }],
+  ['that is no text at all', { data: '', metadata: '' }],
+])('an event of an account %s goes out as it is, told, and all behind it', async (_, wrong) => {
+  const log = await ledgerWith(ADA, wrong);
+  const relay = await relayOn(log);
+  const published = log.events.length - 1;
+  await eventually('all are published', () => relay.publisher.messages.length >= published);
+  relay.stop();
+  expect(await relay.ended).toBeNull();
+  const read = relay.publisher.messages.map(readFeedMessage);
+  const inTopic = ({ stream, revision, data, metadata, type }: (typeof read)[number]) => ({
+    stream,
+    revision,
+    data,
+    metadata,
+    type,
+  });
+  const bad = log.events.find(({ stream, revision }) => stream === ADA && revision === 1);
+  expect(read.map(inTopic)).toContainEqual({
+    stream: ADA,
+    revision: 1,
+    data: bad?.data,
+    metadata: bad?.metadata,
+    type: bad?.type,
+  });
+  expect(read.filter(({ stream }) => stream === BOB)).toHaveLength(2);
+  for (const event of read)
+    if (event.stream === ADA && event.revision === 1) expect(() => decodeEvent(event)).toThrow(ADA);
+  expect(await relay.registry.metrics()).toMatch(/^gateway_relay_unread_total 1$/m);
+  expect(relay.lines.filter((line) => line.includes(`${ADA} revision 1`))).toHaveLength(1);
+});
+
+it('an event of the catalog that cannot be read stops the relay', async () => {
+  const relay = await relayOn(await ledgerWith(CATALOG_STREAM, { type: 'OrderPlaced' }));
+  expect((await relay.ended)?.message).toContain('catalog revision 0 (OrderPlaced');
+});
