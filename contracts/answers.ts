@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { familyField } from './catalog.ts';
 import { exactNumberSchema } from './exact-number.ts';
 
-/** Bodies of our own answers. Where the specification leaves field names open, these are the names. */
+/** Bodies of our own answers. */
 
-/** An entry of GET /v1/models (specification, Model). */
+/** An entry of GET /v1/models (interface, 3.3). */
 export const modelSchema = z.strictObject({
   id: z.string(),
   type: z.literal('model'),

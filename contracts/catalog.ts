@@ -7,9 +7,9 @@ import { nearName } from './near-name.ts';
 import { KNOWN_USES } from './outside-input.ts';
 import { type Rates, rateCardField, ratesFrom, type UseRates } from './rate-card.ts';
 
-/** Neutral tags (specification, Model), which whoever writes the catalog chooses. */
+/** Neutral tags, which whoever writes the catalog chooses (interface, 3.3). */
 export const familyField = z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'expected a-z, 0-9 and - (at most 40)');
-export const MODEL_ID_PATTERN = /^[a-z0-9][a-z0-9._:/-]{0,127}$/i;
+const MODEL_ID_PATTERN = /^[a-z0-9][a-z0-9._:/-]{0,127}$/i;
 
 const upstream = z.strictObject({
   /** A provider of the configuration, or `mock`, which is built in. */

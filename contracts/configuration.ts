@@ -111,7 +111,7 @@ const sections = z.strictObject({
     .prefault({}),
   journal: z
     .strictObject({
-      /** Usage that waits for the event log; past it requests are refused. */
+      /** Usage that waits for the event log; past it requests are refused. What waits for accounts that are set aside does not count: as much again. */
       maxBytes: z
         .int()
         .min(64 * 1024 ** 2)
@@ -148,7 +148,7 @@ const sections = z.strictObject({
       path: ['mock'],
       error: 'is built in; choose another name',
     }),
-  /** What new accounts get for 30 days (specification, What the service does, 7). */
+  /** What new accounts get for 30 days (interface, 5.4). */
   trialUsd: usd.default(5_000_000n as MicroUsd),
   /** What a stream that the upstream broke off costs: nothing, or what was reported up to then. */
   chargeInterrupted: z.enum(['none', 'reported']).default('none'),
@@ -242,7 +242,7 @@ const configurationSchema = sections.transform(
 
 type Parsed = z.infer<typeof configurationSchema>;
 export type ProviderConfiguration = z.infer<typeof providerSchema> & { readonly apiKey: string };
-export type EventLogConfiguration =
+type EventLogConfiguration =
   | { readonly kind: 'sqlite' }
   | { readonly kind: 'eventstoredb'; readonly connectionString: string; readonly streamPrefix: string };
 export interface Configuration extends Omit<Parsed, 'providers' | 'eventLog' | 'kafka' | 'proxies'> {
@@ -266,7 +266,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-export interface ConfigurationSource {
+interface ConfigurationSource {
   /** YAML or JSON; null for the defaults. */
   readonly file: string | null;
   /** Stands above the file's `data`. */

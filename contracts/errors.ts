@@ -1,6 +1,6 @@
 /**
  * The error table: every way in which the gateway refuses or fails a request. The README's table is compared with it
- * by a test. Statuses and types are those of the gateway's interface specification.
+ * by a test (interface, 4.2).
  */
 export const ERROR_TABLE = {
   invalid_request: entry(400, 'invalid_request_error', null, 'a field is missing or wrong; the message names it'),
@@ -44,8 +44,8 @@ export const ERROR_TABLE = {
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
-/** `error.type` of the envelope (specification, part Errors). */
-export type ErrorType =
+/** `error.type` of the envelope (interface, 4.2). */
+type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
   | 'billing_error'
@@ -107,7 +107,7 @@ const ERROR_DETAILS: Partial<Record<ErrorCode, { readonly error_code: string }>>
   thread_unsupported: { error_code: 'thread_unsupported_request' },
 };
 
-export interface ErrorEnvelope {
+interface ErrorEnvelope {
   readonly type: 'error';
   readonly error: {
     readonly type: ErrorType;

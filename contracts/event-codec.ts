@@ -5,6 +5,8 @@ import { upcast, versionOf } from './event-upcasters.ts';
 import { type DomainEvent, EVENT_SCHEMAS, type EventType } from './events.ts';
 import { describeFault, fieldFaults } from './field-faults.ts';
 import { type CommandId, eventIdOf } from './ids.ts';
+import { brief } from './printable.ts';
+import { readByHand, storeByHand } from './usage-by-hand.ts';
 
 /** What stands beside an event's data: who caused it, by which command, and when it was written down. */
 export const eventMetadataSchema = z.looseObject({
@@ -26,7 +28,7 @@ const claimMetadataSchema = eventMetadataSchema.extend({
   /** The process of this claim has stopped in order: it reads nothing any more. */
   ended: z.boolean().default(false),
 });
-export type ClaimMetadata = z.infer<typeof claimMetadataSchema>;
+type ClaimMetadata = z.infer<typeof claimMetadataSchema>;
 
 export interface Recording {
   readonly commandId: CommandId;
@@ -37,7 +39,7 @@ export interface Recording {
 }
 
 /** As it is written beside a claim. */
-export interface ClaimRecording extends Recording {
+interface ClaimRecording extends Recording {
   readonly reads: Forms;
   readonly ended?: true;
 }
@@ -61,6 +63,8 @@ export function encodeEvents(events: readonly DomainEvent[], recording: Recordin
 }
 
 function encodeData(event: DomainEvent): unknown {
+  const stored = storeByHand(event.type, event.data);
+  if (stored !== null) return stored;
   const schema: z.ZodType = EVENT_SCHEMAS[event.type];
   return z.encode(schema, event.data);
 }
@@ -74,8 +78,11 @@ export function decodeRecorded(recorded: RecordedEvent): { event: DomainEvent; m
   const metadata = decodeMetadata(recorded);
   const { schemaVersion } = metadata;
   if (!isEventType(recorded.type)) throw unreadable(recorded, `unknown type ${JSON.stringify(recorded.type)}`);
+  const stored = upcast(recorded.type, schemaVersion, parseJson(recorded, 'data'));
+  const data = readByHand(recorded.type, stored);
+  if (data !== null) return { event: { type: recorded.type, data } as DomainEvent, metadata };
   const schema: z.ZodType = EVENT_SCHEMAS[recorded.type];
-  const result = schema.safeParse(upcast(recorded.type, schemaVersion, parseJson(recorded, 'data')));
+  const result = schema.safeParse(stored);
   if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
   return { event: { type: recorded.type, data: result.data } as DomainEvent, metadata };
 }
@@ -110,4 +117,7 @@ function parseJson(recorded: RecordedEvent, part: 'data' | 'metadata'): unknown 
 }
 
 const unreadable = (recorded: RecordedEvent, problem: string, options?: ErrorOptions): UnreadableEventError =>
-  new UnreadableEventError(`${recorded.stream} revision ${recorded.revision} (${recorded.type}): ${problem}`, options);
+  new UnreadableEventError(
+    `${brief(recorded.stream)} revision ${recorded.revision} (${brief(recorded.type)}): ${brief(problem)}`,
+    options,
+  );

@@ -10,7 +10,8 @@ import { TOKEN_CLASSES } from './usage.ts';
  * for the dearest cost of that: an amount that an event cannot hold would leave its request unsettled.
  */
 const WHOLE = `[1-9]\\d{0,${LIMITS.amountDigitsMax - 1}}`;
-const amountText = z.string().regex(new RegExp(`^(0|${WHOLE})$`), 'expected a whole amount as a decimal string');
+export const AMOUNT_PATTERN = new RegExp(`^(0|${WHOLE})$`);
+const amountText = z.string().regex(AMOUNT_PATTERN, 'expected a whole amount as a decimal string');
 
 const amountOf = <T extends bigint>(mint: (value: bigint) => T) =>
   z.codec(amountText, z.bigint() as unknown as z.ZodType<T, T>, {
@@ -23,9 +24,10 @@ export const microUsdField = amountOf<MicroUsd>(microUsd);
 export const picoUsdField = amountOf<PicoUsd>(picoUsd);
 export const rateField = amountOf<Rate>(rate);
 
+export const BALANCE_PATTERN = new RegExp(`^(0|-?${WHOLE})$`);
 /** Micro-USD that may be negative: a balance can be, where an upstream has not respected max_tokens. */
 export const balanceField = z.codec(
-  z.string().regex(new RegExp(`^(0|-?${WHOLE})$`)),
+  z.string().regex(BALANCE_PATTERN),
   z.bigint() as unknown as z.ZodType<MicroUsd, MicroUsd>,
   { decode: (text) => microUsd(BigInt(text)), encode: (value) => value.toString() },
 );
@@ -39,12 +41,15 @@ export const grantIdField = branded<GrantId>(z.string().min(1));
 export const leaseIdField = branded<LeaseId>(z.string().min(1));
 export const proxyIdField = branded<ProxyId>(z.string().min(1));
 export const ledgerIdField = branded<LedgerId>(z.string().regex(/^ledger_[0-9a-f]{32}$/));
-export const requestIdField = branded<RequestId>(z.string().regex(/^req_[0-9a-f]{32}$/));
+export const REQUEST_ID_PATTERN = /^req_[0-9a-f]{32}$/;
+export const requestIdField = branded<RequestId>(z.string().regex(REQUEST_ID_PATTERN));
 
 /** RFC 3339 in UTC, to the millisecond. */
 export const instantField = z.iso.datetime({ precision: 3 });
+export const INSTANT_PATTERN = z.core.regexes.datetime({ precision: 3 });
+export const MONTH_PATTERN = /^\d{4}-(0[1-9]|1[0-2])$/;
 /** A calendar month in UTC: "2026-11". */
-export const monthField = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/);
+export const monthField = z.string().regex(MONTH_PATTERN);
 
 export const tokenClassField = z.enum(TOKEN_CLASSES);
 export const laneField = z.enum(['standard', 'fast']);
@@ -58,13 +63,15 @@ export const tokenCountsField = z.strictObject({
 });
 
 /** What is billed by the use and not by the token, as an answer's `usage.server_tool_use` names it. */
-export const useNameField = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
+export const USE_NAME_PATTERN = /^[a-z][a-z0-9_]{0,63}$/;
+export const useNameField = z.string().regex(USE_NAME_PATTERN);
 
+export const HASH_PATTERN = /^[0-9a-f]{64}$/;
 /** The rate card that a usage is priced with, for ever. */
 export const rateCardRefField = z.strictObject({
   id: z.string().min(1),
   version: z.int().min(1),
   /** SHA-256 of the card in its canonical form, hexadecimal. */
-  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  hash: z.string().regex(HASH_PATTERN),
 });
 export type RateCardRef = z.infer<typeof rateCardRefField>;

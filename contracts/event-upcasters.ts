@@ -3,17 +3,17 @@ import type { EventType } from './events.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 
 /** An event's stored JSON, before its schema has looked at it. */
-export type StoredData = JsonObject;
+type StoredData = JsonObject;
 type Upcaster = (data: StoredData) => StoredData;
 /** Null where the older form cannot say it. What it gives becomes by `up` exactly what it was. */
 type Downcaster = (data: StoredData) => StoredData | null;
 /** From one version to the next, and back. */
-export interface TwoWayStep {
+interface TwoWayStep {
   readonly up: Upcaster;
   readonly down: Downcaster;
 }
 /** The steps of before there was a way down (those to BASE_FORMS, event-forms.ts) are their way up alone. */
-export type FormStep = Upcaster | TwoWayStep;
+type FormStep = Upcaster | TwoWayStep;
 export type FormSteps = { readonly [T in EventType]?: readonly FormStep[] };
 
 /**

@@ -270,13 +270,13 @@ type EventsOf<Schemas extends Record<string, z.ZodType>> = {
 /** Events of a stream `account-<id>`. */
 export type AccountEvent = EventsOf<typeof accountEvents>;
 /** Events of the stream `catalog`. */
-export type CatalogEvent = EventsOf<typeof catalogEvents>;
+type CatalogEvent = EventsOf<typeof catalogEvents>;
 /** Events of the stream `seals`. */
-export type SealEvent = EventsOf<typeof sealEvents>;
+type SealEvent = EventsOf<typeof sealEvents>;
 /** Events of a stream `relay-<feed>`. */
 export type RelayEvent = EventsOf<typeof relayEvents>;
 /** Events of a stream `proxy-<id>`. */
-export type ProxyEvent = EventsOf<typeof proxyEvents>;
+type ProxyEvent = EventsOf<typeof proxyEvents>;
 /** Events of the stream `ledger`. */
 export type LedgerEvent = EventsOf<typeof ledgerEvents>;
 export type DomainEvent = AccountEvent | CatalogEvent | SealEvent | RelayEvent | ProxyEvent | LedgerEvent;

@@ -9,7 +9,7 @@ interface ExactDigits {
  * A whole number that loses nothing on its way into a JSON text, of whatever size. A JSON text has no bound to its
  * numbers; readers have: those who read into a float see the nearest one above 9,007,199,254,740,991, and never an error.
  */
-export type ExactNumber = number | ExactDigits;
+type ExactNumber = number | ExactDigits;
 
 /** TypeScript's own library does not have it yet; Node has. */
 const rawJson = (JSON as unknown as { readonly rawJSON: (text: string) => ExactDigits }).rawJSON;

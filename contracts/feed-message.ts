@@ -44,7 +44,7 @@ export type FeedHeader = (typeof FEED_HEADERS)[number];
 /** What the event's metadata says. */
 type StampHeader = 'ce_time' | 'ce_schemaversion';
 
-export interface FeedOrigin {
+interface FeedOrigin {
   /** The CloudEvents source, a URI reference. */
   readonly source: string;
   /** Which claim the relay published under: the number grows with every claim. */
@@ -125,26 +125,26 @@ function metadataOf(event: RecordedEvent): EventMetadata | null {
 }
 
 /** The event that a message was made of, exactly. @throws FeedMessageError that names the header at fault. */
-export function readFeedMessage(message: ReceivedMessage): FeedEvent {
-  const text = (header: FeedHeader): string => headerText(message, header);
+export function readFeedMessage({ key: keyBytes, value, headers }: ReceivedMessage): FeedEvent {
+  const text = (header: FeedHeader): string => headerText(headers, header);
   if (text('ce_specversion') !== '1.0') throw new FeedMessageError('ce_specversion', 'expected "1.0"');
   if (text('content-type') !== 'application/json')
     throw new FeedMessageError('content-type', 'expected "application/json"');
   const stream = text('ce_stream') as StreamName;
-  const key = message.key === null ? null : utf8(message.key, 'key');
+  const key = keyBytes === null ? null : utf8(keyBytes, 'key');
   if (key !== (accountOfStream(stream) ?? stream))
     throw new FeedMessageError('key', `is not that of the stream ${JSON.stringify(stream)}`);
-  if (message.value === null) throw new FeedMessageError('value', 'is missing');
+  if (value === null) throw new FeedMessageError('value', 'is missing');
   return {
     stream,
     revision: revision(wholeNumber('ce_revision', text('ce_revision'))),
     position: position(wholeNumber('ce_position', text('ce_position'))),
     id: eventId(text('ce_id')),
-    type: headerText(message, 'ce_type', { mayBeEmpty: true }),
-    data: utf8(message.value, 'value'),
-    metadata: headerText(message, 'ce_eventmetadata', { mayBeEmpty: true }),
+    type: headerText(headers, 'ce_type', { mayBeEmpty: true }),
+    data: utf8(value, 'value'),
+    metadata: headerText(headers, 'ce_eventmetadata', { mayBeEmpty: true }),
     relayEpoch: wholeNumber('ce_relayepoch', text('ce_relayepoch')),
-    ledger: message.headers?.ce_ledger === undefined ? null : ledgerOf(text('ce_ledger')),
+    ledger: headers?.ce_ledger === undefined ? null : ledgerOf(text('ce_ledger')),
   };
 }
 
@@ -154,7 +154,7 @@ function ledgerOf(text: string): LedgerIdentity {
   return ledger;
 }
 
-function headerText({ headers }: ReceivedMessage, header: FeedHeader, { mayBeEmpty = false } = {}): string {
+function headerText(headers: ReceivedMessage['headers'], header: FeedHeader, { mayBeEmpty = false } = {}): string {
   const value = headers?.[header];
   if (value === undefined) throw new FeedMessageError(header, 'is missing');
   if (typeof value !== 'string' && !(value instanceof Uint8Array))

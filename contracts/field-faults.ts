@@ -3,7 +3,7 @@ import type { z } from 'zod';
 type Issue = z.core.$ZodIssue;
 
 /** A fault of an input: where it is ("messages.0.role") and what would be right. The path is empty for the whole input. */
-export interface FieldFault {
+interface FieldFault {
   readonly path: string;
   readonly problem: string;
 }

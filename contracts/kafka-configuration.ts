@@ -38,7 +38,7 @@ export const kafkaSchema = z.strictObject({
   partitions: z.int().min(1).max(1_000).default(12),
   /** Of a topic that the relay creates; -1 takes the cluster's own default. Without it 3, or as many as there are brokers. */
   replicationFactor: z.int().min(-1).max(10).optional(),
-  /** `min.insync.replicas` of a topic that the relay creates. Without it 2, or as many as there are replicas. */
+  /** `min.insync.replicas` of a topic that the relay creates. Without it 2, and 1 of two replicas, so that one broker can be away; 2 of them, too, where `doubtfulTopic` is `refuse`. */
   minInsyncReplicas: z.int().min(1).max(10).optional(),
   /** What becomes of a topic that can lose messages: by its retention, with one replica, with min.insync.replicas 1. */
   doubtfulTopic: z.enum(['warn', 'refuse']).default('warn'),

@@ -82,9 +82,9 @@ export const LIMITS = Object.freeze({
   settlementBackoffMs: 50,
   settlementBackoffMaxMs: 5 * SECOND_MS,
   /** While the log is away one account tries as often as this; its first answer wakes all others. */
-  settlementScoutMs: 250,
+  settlementProbeMs: 250,
 
-  /** Views are written to disk at least this often while they change. */
+  /** Views are written to disk this often while they change; less often where much of them does (projections/limits.ts). */
   viewFlushMs: 250,
   shutdownDrainMs: 30 * SECOND_MS,
   /** A request's body of which nothing has come for so long is not waited for by a gateway that stops. */
@@ -203,6 +203,6 @@ assert(
   LIMITS.expiriesPerAppendMax * 2 * 3 * LIMITS.operatorTextMax <= LIMITS.appendBytesMax,
   'an append takes all that expires at once, twice as long as the longest ids',
 );
-assert(LIMITS.settlementScoutMs < LIMITS.settlementBackoffMaxMs, 'the scout comes before the others');
+assert(LIMITS.settlementProbeMs < LIMITS.settlementBackoffMaxMs, 'the probe comes before the others');
 assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');
 assert(LIMITS.fatalDrainMs < LIMITS.fatalEndMs, 'what was drained at an end can still be closed');

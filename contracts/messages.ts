@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { problemOf } from './field-faults.ts';
 
 /**
- * The Messages protocol as far as the specification constrains it. Unknown fields and block kinds pass, and null for
- * an optional field is as good as its absence: the bytes are forwarded, not what is parsed here.
+ * The Messages protocol as far as the gateway looks at it (interface, 1.2). Unknown fields and block kinds pass, and null
+ * for an optional field is as good as its absence: the bytes are forwarded, not what is parsed here.
  */
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish();
 const anyObject = z.looseObject({});
@@ -37,7 +37,7 @@ const blocks = listOf(block);
 const contentOrBlocks = z.union([z.string(), blocks], { error: 'expected a string or an array of block objects' });
 
 const inputMessage = z.looseObject({
-  /** The specification's two; `system` is for models of the catalog that take it (proxy/admission/message-roles.ts). */
+  /** The protocol's two; `system` is for models of the catalog that take it (interface, 1.5). */
   role: z.enum(['user', 'assistant', 'system']),
   content: contentOrBlocks,
 });
@@ -85,7 +85,7 @@ export const countTokensRequestSchema = z.looseObject(conversation);
 
 const tokenCount = z.int().min(0);
 
-export const usageSchema = z.looseObject({
+const usageSchema = z.looseObject({
   input_tokens: tokenCount,
   output_tokens: tokenCount,
   cache_read_input_tokens: optional(tokenCount),

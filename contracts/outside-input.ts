@@ -5,7 +5,7 @@ import { MEMBERS_OF_EDIT } from './nested-fields.ts';
  * What can bring input into a request from outside its bytes, and what is known to bring none: the one table that the
  * worst case of a request is computed by. From the SDKs' request types (MessageCreateParams, AnthropicBeta's
  * fields), the provider's public documentation, and what agents were seen to send. What stands nowhere here, or among the
- * members of the objects that are known (nested-fields.ts), and not in the specification is treated as the worst.
+ * members of the objects that are known (nested-fields.ts), and not among the protocol's own is treated as the worst.
  *
  * Assumptions, which the provider's documentation gives and the gateway cannot check:
  * - a server tool makes the provider sample again, each time with the whole context as input; it does so ROUNDS_MAX times
@@ -46,7 +46,7 @@ export type Bearing =
   | { readonly type: 'refused'; readonly why: string };
 
 /** The most uses that are billed by the use, by their name in `usage.server_tool_use`; `any` where no name is known. */
-export type Uses = { readonly [name: string]: number } | 'any';
+type Uses = { readonly [name: string]: number } | 'any';
 
 /** What a part brings from outside. */
 export type Outside = Extract<Bearing, { readonly type: 'outside' }>;
@@ -69,7 +69,7 @@ export const KNOWN_USES: ReadonlySet<string> = new Set([
 
 /** What of them is weighed where a client leaves early stands in proxy/relay/input-weight.ts. */
 export const FIELDS_OF_OWN_BYTES: ReadonlySet<string> = new Set([
-  // The specification's.
+  // The protocol's (interface, 1.2).
   'model',
   'max_tokens',
   'messages',

@@ -14,6 +14,12 @@ export const printable = (text: string): string => text.replace(UNSEEN_IN_LINES,
 /** The same of a text that stands within one line, such as a name that somebody else has given. */
 export const onOneLine = (text: string): string => text.replace(UNSEEN, escaped);
 
+const BRIEF_CHARS = 300;
+
+/** The same of what may be of any length, such as what is amiss with an event of somebody else's: as much as tells what it is. */
+export const brief = (text: string): string =>
+  onOneLine(text.length > BRIEF_CHARS ? `${text.slice(0, BRIEF_CHARS)}…` : text);
+
 /** What commands a terminal, or ends a line: no header can carry it. */
 export const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 

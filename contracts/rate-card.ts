@@ -6,12 +6,12 @@ import { LIMITS } from './limits.ts';
 import { PICO_PER_MICRO, type Rate, rate, USD_READABLE_MAX } from './money.ts';
 import { TOKEN_CLASSES, type TokenClass } from './usage.ts';
 
-/** Cache rates in percent of the input rate (specification, part Limits). */
-export const CACHE_RATE_PERCENT = { cacheRead: 10n, cacheWrite5m: 125n, cacheWrite1h: 200n } as const;
-/** The priority lane costs twice the token prices, only when served fast (specification, Priority lane rule). */
+/** Cache rates in percent of the input rate (interface, 5.1). */
+const CACHE_RATE_PERCENT = { cacheRead: 10n, cacheWrite5m: 125n, cacheWrite1h: 200n } as const;
+/** The fast lane costs twice the token prices, only when served fast (interface, 5.3). */
 export const FAST_MULTIPLIER = 2;
 
-export const ratesField = z.strictObject({
+const ratesField = z.strictObject({
   input: rateField,
   output: rateField,
   cacheRead: rateField,
@@ -107,7 +107,7 @@ export function areSameUses(one: UseRates, other: UseRates): boolean {
 export const rateOfUse = ({ uses }: RateCard, name: string): Rate | null =>
   Object.hasOwn(uses, name) ? (uses[name] ?? null) : null;
 
-/** What one token costs in a lane. A model without a fast lane bills standard prices (specification, Priority lane rule). */
+/** What one token costs in a lane. A model without a fast lane bills standard prices (interface, 5.3). */
 export function rateInLane(card: RateCard, tokenClass: TokenClass, lane: 'standard' | 'fast'): Rate {
   const standard = card.rates[tokenClass];
   return lane === 'fast' && card.fastMultiplier !== null ? rate(standard * BigInt(card.fastMultiplier)) : standard;

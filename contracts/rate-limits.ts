@@ -69,7 +69,10 @@ export const rateLimitsSchema = z.strictObject({
   paid: limitSet(PAID),
   /** Of all others: on trial, or with credits that were given away, or with nothing. */
   unpaid: limitSet(UNPAID),
-  /** By the name of an account's plan, paid or not. What a plan leaves out has the default of `paid`. */
+  /**
+   * By the name of an account's plan, paid or not. What a plan leaves out has the default of `paid`. No command gives an
+   * account a plan yet.
+   */
   plans: z
     .record(z.string().min(1), limitSet(PAID))
     .default({})

@@ -35,8 +35,8 @@ const UsageRecorded = z.strictObject({
   unpriced: z.array(text),
   lane: laneField,
   /**
-   * How the request ended. `upstream_refused` is an answer other than 200, or none, before any content; the design's
-   * four outcomes have no word for it, and an upstream that saw a request leaves a record all the same.
+   * How the request ended. `upstream_refused` is an answer other than 200, or none, before any content: an upstream that
+   * saw a request leaves a record all the same (What holds, 2).
    */
   outcome: z.enum(['completed', 'client_disconnected', 'upstream_interrupted', 'upstream_refused', 'recovered']),
   source: z.enum(['reported', 'estimated']),

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-export interface PartOfOne {
+interface PartOfOne {
   /** Where the part is not said: no more than this, */
   readonly usual: number;
   /** no more than this share of the whole (a quarter), */

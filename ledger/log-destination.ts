@@ -9,7 +9,7 @@ const BUSY_PAUSE_MS = 100;
 const BUSY_TRIES_MAX = 10;
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
-export interface LogDestinationOptions {
+interface LogDestinationOptions {
   readonly fd: number;
   readonly pauseMs?: number;
   readonly waitingCharsMax?: number;

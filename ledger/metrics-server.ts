@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { listenWith } from './listening.ts';
 
-export interface MetricsServerOptions {
+interface MetricsServerOptions {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;

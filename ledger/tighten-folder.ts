@@ -1,5 +1,6 @@
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { asideFolder } from './journal/aside-folder.ts';
 import { journalFolder } from './journal/segment-folder.ts';
 
 /** What the program keeps in a data folder, by how its name begins: with what SQLite and a loss put beside it. */
@@ -8,7 +9,7 @@ const OURS =
 /** Permissions of the group and of everybody. */
 const OF_OTHERS = 0o077;
 
-export interface TightenedFolder {
+interface TightenedFolder {
   /** What was made its owner's alone. */
   readonly tightened: readonly string[];
   /** What is open to others and is left so, with why; one line each. */
@@ -17,7 +18,7 @@ export interface TightenedFolder {
 
 /**
  * Makes what an earlier program, or another hand, has left open to others its owner's alone: the program's own files, its
- * journal's folder, and the data folder itself where it is this user's and has nothing else in it. Where it has, it may be
+ * journal's folders, and the data folder itself where it is this user's and has nothing else in it. Where it has, it may be
  * somebody's who means it so, and is only told of.
  */
 export function tightenFolder(data: string): TightenedFolder {
@@ -27,16 +28,10 @@ export function tightenFolder(data: string): TightenedFolder {
     if (isOurs(data)) close(data, { tightened, loose });
     else loose.push(`${data}: others can look into this folder; chmod 700 closes it`);
   }
-  const journal = journalFolder(data);
-  const inJournal = statSync(journal, { throwIfNoEntry: false })?.isDirectory() === true ? namesIn(journal) : [];
   const own = namesIn(data)
     .filter((name) => OURS.test(name))
     .map((name) => join(data, name));
-  for (const path of [
-    ...own,
-    ...(inJournal.length === 0 ? [] : [journal]),
-    ...inJournal.map((name) => join(journal, name)),
-  ]) {
+  for (const path of [...own, ...journalsIn(data).flatMap(withItsFiles)]) {
     if (isOpenToOthers(path)) close(path, { tightened, loose });
   }
   return { tightened, loose };
@@ -51,10 +46,18 @@ function close(path: string, { tightened, loose }: { readonly tightened: string[
   }
 }
 
+/** The journal's folder, and the one beside it. */
+const journalsIn = (data: string): readonly string[] => [journalFolder(data), asideFolder(journalFolder(data))];
+
+function withItsFiles(journal: string): string[] {
+  const names = statSync(journal, { throwIfNoEntry: false })?.isDirectory() === true ? namesIn(journal) : [];
+  return names.length === 0 ? [] : [journal, ...names.map((name) => join(journal, name))];
+}
+
 /** A folder of this user's that is for nothing else. */
 const isOurs = (data: string): boolean =>
   statSync(data).uid === process.geteuid?.() &&
-  namesIn(data).every((name) => OURS.test(name) || join(data, name) === journalFolder(data));
+  namesIn(data).every((name) => OURS.test(name) || journalsIn(data).includes(join(data, name)));
 
 const namesIn = (folder: string): string[] => readdirSync(folder).sort();
 

@@ -1,10 +1,11 @@
 import { type EventLogError, isLogAway } from '../contracts/event-log.ts';
-import { BackOff } from './feed/back-off.ts';
+import { BackOff } from './back-off.ts';
+import { FEED_LIMITS } from './feed/limits.ts';
 
 /** The longest pause between two looks for a log that is away, where nothing else is said. */
 const PAUSE_MS_MAX = 250;
 
-export interface LogWait {
+interface LogWait {
   /** Ends the waiting: there is no other bound to how long a log may be away. */
   readonly signal: AbortSignal;
   /** Told once, of the first look in vain. */
@@ -20,7 +21,7 @@ export interface LogWait {
  */
 export async function untilLogAnswers<T>(work: () => Promise<T>, wait: LogWait): Promise<T> {
   const { signal, onFirst, onEach, pauseMsMax = PAUSE_MS_MAX } = wait;
-  for (const backOff = new BackOff(pauseMsMax); ; ) {
+  for (const backOff = new BackOff({ ...FEED_LIMITS.backOff, maxMs: pauseMsMax }); ; ) {
     try {
       return await work();
     } catch (error) {

@@ -8,18 +8,18 @@ import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';
 import { KeyIndex } from './key-index.ts';
 import { MonthlyView } from './monthly-view.ts';
-import { SpendLimitView } from './spend-limit-view.ts';
+import { SpendLimits } from './spend-limits.ts';
 import type { View } from './view.ts';
 import { ViewGapError } from './view-gap-error.ts';
 
 /** The views of all accounts, folded together. What settlement and admission of one process share. */
 export class AccountViews implements AccountBook {
   readonly balance = new BalanceView();
-  readonly spendLimits = new SpendLimitView();
+  readonly spendLimits = new SpendLimits(this.balance);
   readonly monthly = new MonthlyView();
   readonly keys = new KeyIndex();
   readonly setAside = new AccountsSetAside();
-  readonly all: readonly View[] = [this.balance, this.spendLimits, this.monthly];
+  readonly all: readonly View[] = [this.balance, this.monthly];
   readonly #listeners: ((accountId: AccountId, event: AccountEvent) => void)[] = [];
 
   read(accountId: AccountId): AccountSnapshot {

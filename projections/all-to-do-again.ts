@@ -13,7 +13,7 @@ export interface AllToDoAgain extends ToDoAgain {
 }
 
 /** Of what newer views know, too, nothing but the amounts: what they say of it is later. */
-export interface EarlierToDoAgain extends ToDoAgain {
+interface EarlierToDoAgain extends ToDoAgain {
   /** Before which the views were set aside. */
   readonly beforeGeneration: number;
   readonly views: string;

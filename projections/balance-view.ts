@@ -124,7 +124,7 @@ export class BalanceView implements View {
   }
 }
 
-export interface OpenExceptions {
+interface OpenExceptions {
   readonly count: number;
   /** What they would debit, each without its account's carry. */
   readonly amount: MicroUsd;

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Recording } from '../contracts/event-codec.ts';
-import { type EventLog, unlessHidden } from '../contracts/event-log.ts';
+import type { EventLog } from '../contracts/event-log.ts';
 import { type AccountId, accountId, type KeyId, keyId, type Revision } from '../contracts/ids.ts';
 import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
+import { isAsideReason, readOrReason } from '../ledger/account/account-book.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
 import { executeCommand } from '../ledger/account/execute-command.ts';
 import { loadAccount } from '../ledger/account/load-account.ts';
@@ -16,7 +17,7 @@ import { type KeptRefusal, readKeptRefusals, writeKeptRefusals } from './kept-re
 import { type InForce, isReinstatedSince } from './reinstated-since.ts';
 import { setViewsAside } from './views-set-aside.ts';
 
-export interface CarryOverOptions {
+interface CarryOverOptions {
   readonly log: EventLog;
   readonly dataFolder: string;
   readonly journal: Pick<Journal, 'settle'>;
@@ -33,14 +34,16 @@ export interface CarryOverOptions {
 export interface CarriedOver {
   readonly revokedKeys: readonly { readonly accountId: AccountId; readonly keyId: KeyId }[];
   readonly suspended: readonly AccountId[];
-  /** What the folder knows to be refused, of accounts of which the log's server hides events: nothing was written there. */
-  readonly hidden: readonly HiddenRefusal[];
+  /** What the folder knows to be refused, of accounts whose events cannot be relied on: nothing was written there. */
+  readonly setAside: readonly RefusalAside[];
   readonly viewsSetAside: string | null;
   readonly requestsSetAside: string | null;
 }
 
-export interface HiddenRefusal {
+interface RefusalAside {
   readonly accountId: AccountId;
+  /** In one line, why they cannot. */
+  readonly whyAside: string;
   readonly revokedKeys: readonly string[];
   /** Why; null where it was not. */
   readonly suspended: string | null;
@@ -72,20 +75,24 @@ export async function carryOver(options: CarryOverOptions): Promise<CarriedOver>
 async function keepRefused(options: CarryOverOptions) {
   const revokedKeys: CarriedOver['revokedKeys'][number][] = [];
   const suspended: AccountId[] = [];
-  const hidden: HiddenRefusal[] = [];
+  const setAside: RefusalAside[] = [];
   const kept: KeptRefusal[] = [];
   for (const refusal of readKeptRefusals(options.dataFolder)) {
     const id = accountId(refusal.accountId);
-    const again = await unlessHidden(refuseAgain(options, id, refusal), null);
-    if (again === null)
-      hidden.push({ accountId: id, revokedKeys: refusal.revokedKeys, suspended: refusal.suspended?.reason ?? null });
-    revokedKeys.push(...(again?.keys ?? []).map((key) => ({ accountId: id, keyId: key })));
-    if (again?.suspension?.isDoneHere) suspended.push(id);
-    const suspension = again === null ? keptUnseen(options, refusal) : (again.suspension?.kept ?? null);
+    const again = await readOrReason(refuseAgain(options, id, refusal));
+    if (isAsideReason(again)) {
+      const reason = refusal.suspended?.reason ?? null;
+      setAside.push({ accountId: id, whyAside: again.message, revokedKeys: refusal.revokedKeys, suspended: reason });
+      kept.push({ ...refusal, suspended: keptUnseen(options, refusal) });
+      continue;
+    }
+    revokedKeys.push(...again.keys.map((key) => ({ accountId: id, keyId: key })));
+    if (again.suspension?.isDoneHere) suspended.push(id);
+    const suspension = again.suspension?.kept ?? null;
     if (refusal.revokedKeys.length > 0 || suspension !== null) kept.push({ ...refusal, suspended: suspension });
   }
   writeKeptRefusals(options.dataFolder, kept);
-  return { revokedKeys, suspended, hidden };
+  return { revokedKeys, suspended, setAside };
 }
 
 async function refuseAgain(options: CarryOverOptions, id: AccountId, { revokedKeys, suspended }: KeptRefusal) {

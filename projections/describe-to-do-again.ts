@@ -33,13 +33,13 @@ function catalogLine({ was, is, pricesDiffer }: CatalogToDoAgain): string {
 
 function accountLines({
   accountId: id,
-  isHidden,
+  whyAside,
   account,
   suspended,
   isReinstatementLost,
 }: AccountToDoAgain): string[] {
   return [
-    ...(isHidden ? [`account ${id}: the log hides its events, so what of it is lost cannot be told`] : []),
+    ...(whyAside === null ? [] : [`account ${id} is set aside (${whyAside}): what of it is lost cannot be told`]),
     ...(account === null ? [] : [`account ${id} (${account.kind}, ${account.email}, plan ${account.plan})`]),
     ...(suspended === null ? [] : [`suspension of ${id}: ${JSON.stringify(suspended)}`]),
     ...(isReinstatementLost ? [`reinstatement of ${id}: the ledger has it suspended`] : []),

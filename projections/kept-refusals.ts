@@ -8,7 +8,7 @@ import { type KnownRefusals, readRefusals, VIEWS_FILE } from './known-views.ts';
 import { readSetAside, viewsSetAside } from './views-set-aside.ts';
 
 /** The file in a data folder that outlives its views: who was refused in any generation of its ledger. */
-export const REFUSALS_FILE = 'refused.json';
+const REFUSALS_FILE = 'refused.json';
 
 const inForce = z.strictObject({ generation: z.int().min(1), revision: z.int().min(0) });
 

@@ -5,6 +5,9 @@ import { LIMITS } from '../contracts/limits.ts';
 export const VIEW_LIMITS = Object.freeze({
   /** While the views follow their feed and nothing happens, the file is told that they are current this often. */
   currentMarkMs: 2_000,
+  /** After a write of so many rows the next waits that much longer than `LIMITS.viewFlushMs`, up to a bound. */
+  flushPausePerRowMs: 5,
+  flushPauseMaxMs: 1_000,
   /** Between two tries of a write that a full disk has refused. */
   postponedPauseMs: 1_000,
   /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
@@ -25,5 +28,9 @@ export const VIEW_LIMITS = Object.freeze({
   lagPageEvents: 2_000,
 });
 
-assert(VIEW_LIMITS.currentMarkMs > LIMITS.viewFlushMs, 'the mark costs less than the flushes of a busy gateway');
+assert(
+  VIEW_LIMITS.currentMarkMs > VIEW_LIMITS.flushPauseMaxMs,
+  'the mark costs less than the flushes of a busy gateway',
+);
+assert(VIEW_LIMITS.flushPauseMaxMs > LIMITS.viewFlushMs, 'a write of many rows is followed by a longer pause');
 assert(VIEW_LIMITS.currentMarkMs < LIMITS.viewsAgeMs, 'views that follow their feed are not too old after a restart');

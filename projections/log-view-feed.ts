@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type EventLog, type RecordedEvent, type Subscription, unlessHidden } from '../contracts/event-log.ts';
 import { type Position, position, revision, type StreamName } from '../contracts/ids.ts';
-import { pause } from '../ledger/feed/back-off.ts';
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
+import { pause } from '../ledger/pause.ts';
 import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import type { ViewFeed, ViewFeedOptions } from './view-feed.ts';

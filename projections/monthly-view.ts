@@ -34,10 +34,10 @@ const REVISIONS: ViewTable = {
  * What a line is about: a token class, something billed by the use, or what debits left out (negative) and approvals
  * debited after all. So the lines of a month add up to what was debited in it.
  */
-export type MonthlyItem = TokenClass | `use:${string}` | 'exceptions';
+type MonthlyItem = TokenClass | `use:${string}` | 'exceptions';
 
 /** One line of an account's month. */
-export interface MonthlyLine {
+interface MonthlyLine {
   readonly month: string;
   readonly model: string;
   readonly item: MonthlyItem;

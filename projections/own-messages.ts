@@ -14,7 +14,7 @@ import { topicSource } from '../ledger/identity/topic-knowledge.ts';
 import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import { VIEW_LIMITS } from './limits.ts';
 
-export interface OwnMessagesOptions {
+interface OwnMessagesOptions {
   readonly topic: string;
   readonly log: EventLog;
   readonly place: LedgerPlace;

@@ -3,11 +3,11 @@ import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import type { RateCard } from '../contracts/rate-card.ts';
 import type { AccountState } from '../ledger/account/account-state.ts';
-import { reportLateUsage } from '../ledger/account/decide-exceptions.ts';
+import { decide } from '../ledger/account/decide.ts';
 import { evolve } from '../ledger/account/evolve.ts';
-import { recordUsage } from '../ledger/account/record-usage.ts';
 import { loadCatalog, rateCardOf } from '../ledger/catalog/catalog-state.ts';
 import type { RecoveredRequest } from '../ledger/journal/journal.ts';
+import { commandOf } from '../ledger/settlement/pending-request.ts';
 import { examineRecovered, type UnsettledRequest } from '../ledger/settlement/recover-requests.ts';
 
 /** A request that a journal holds and the ledger has not, with the card that it is billed by. */
@@ -37,9 +37,7 @@ export async function findSettling(
 export const whenSettled = (state: AccountState, settling: readonly Settling[]): AccountState =>
   settling.reduce((before, one) => eventsOf(before, one).reduce(evolve, before), state);
 
-function eventsOf(state: AccountState, { usage, card, leaseId, isLate }: Settling): AccountEvent[] {
-  if (state.type === 'unopened') return [];
-  return isLate
-    ? reportLateUsage({ type: 'ReportLateUsage', usage, card }, state)
-    : recordUsage(state, usage, card, leaseId);
+function eventsOf(state: AccountState, settling: Settling): AccountEvent[] {
+  const decided = decide(commandOf(settling), state);
+  return 'type' in decided ? [] : decided;
 }

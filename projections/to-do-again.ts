@@ -1,5 +1,6 @@
-import { type EventLog, unlessHidden } from '../contracts/event-log.ts';
+import type { EventLog } from '../contracts/event-log.ts';
 import { accountId } from '../contracts/ids.ts';
+import { type AsideReason, isAsideReason, readOrReason } from '../ledger/account/account-book.ts';
 import { evolveAt } from '../ledger/account/account-event.ts';
 import { type AccountState, INITIAL_ACCOUNT, INITIAL_SPEND } from '../ledger/account/account-state.ts';
 import { endOfException, openException } from '../ledger/account/exceptions.ts';
@@ -20,8 +21,8 @@ export interface ToDoAgain {
 /** All amounts in micro-USD, as decimal strings, but for `late`. */
 export interface AccountToDoAgain {
   readonly accountId: string;
-  /** The log's server hides events of it: what else of it is lost cannot be told, and nothing is said of it here. */
-  readonly isHidden: boolean;
+  /** Why its events cannot be relied on: what of it is lost cannot be told then, and nothing is said of it here. Null where they can. */
+  readonly whyAside: string | null;
   /** The account itself; null where the ledger has it. */
   readonly account: Pick<KnownAccount, 'kind' | 'email' | 'plan'> | null;
   /** Why it was suspended, where the account itself is lost; one that the ledger has is suspended again without anybody. */
@@ -80,8 +81,10 @@ export async function findToDoAgain(
   const accounts: AccountToDoAgain[] = [];
   for (const known of readKnownAccounts(viewsFile)) {
     const ofAccount = settling.get(accountId(known.accountId)) ?? [];
-    const states = await unlessHidden(readStates(log, known), null);
-    const lacks = states === null ? hiddenAccount(known) : missingIn(states, known, ofAccount, monthOf(nowMs));
+    const states = await readOrReason(readStates(log, known));
+    const lacks = isAsideReason(states)
+      ? accountAside(known, states)
+      : missingIn(states, known, ofAccount, monthOf(nowMs));
     if (isAnything(lacks)) accounts.push(lacks);
   }
   return { catalog: await findCatalogToDoAgain(log, viewsFile), accounts };
@@ -102,8 +105,8 @@ async function readStates(log: EventLog, { accountId: id, revision }: KnownAccou
   return { now, then };
 }
 
-const hiddenAccount = ({ accountId }: KnownAccount): AccountToDoAgain => ({
-  ...{ accountId, isHidden: true, account: null, suspended: null, isReinstatementLost: false },
+const accountAside = ({ accountId }: KnownAccount, { message }: AsideReason): AccountToDoAgain => ({
+  ...{ accountId, whyAside: message, account: null, suspended: null, isReinstatementLost: false },
   ...{ grants: [], keys: [], limits: [], exceptions: [] },
   ...{ balance: null, debt: null, spentThisMonth: null, settlesByItself: null },
 });
@@ -126,7 +129,7 @@ function missingIn({ now, then }: States, known: KnownAccount, settling: Settlin
   const amount = moneyOf(now, month).balance - money.is.balance;
   return {
     accountId: known.accountId,
-    isHidden: false,
+    whyAside: null,
     account: isOpen ? null : { kind, email, plan },
     suspended: isOpen ? null : known.suspended,
     isReinstatementLost: known.suspended === null && then.type === 'open' && then.suspended !== null,

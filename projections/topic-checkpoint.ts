@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Position, position } from '../contracts/ids.ts';
 
 /** How far one partition of the feed's topic is folded. */
-export interface PartitionMark {
+interface PartitionMark {
   /** The offset of the next message. */
   readonly next: bigint;
   /** The position of the message before it, by which the partition is known again. */

@@ -3,7 +3,7 @@ import type { Position } from '../contracts/ids.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { type Missing, TopicLag } from './topic-lag.ts';
 
-export interface TopicComparisonOptions {
+interface TopicComparisonOptions {
   readonly topic: string;
   readonly log: EventLog;
   readonly isFolded: (event: RecordedEvent) => boolean;

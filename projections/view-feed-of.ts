@@ -6,7 +6,7 @@ import { ledgerPlace, looksFor } from '../ledger/identity/ledger-place.ts';
 import { LogViewFeed } from './log-view-feed.ts';
 import type { ViewFeed } from './view-feed.ts';
 
-export interface ViewFeedParts {
+interface ViewFeedParts {
   readonly log: EventLog;
   /** What the brokers know this process by. */
   readonly clientId: string;

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ColumnValue, StoredView, ViewRow, ViewTable } from './view.ts';
 
 /** Raised when the tables below change: a file of another layout is filled anew. */
-export const LAYOUT = 3;
+const LAYOUT = 3;
 
 /** One statement and its values. */
 export type Statement = readonly [sql: string, values: readonly ColumnValue[]];
@@ -40,10 +40,17 @@ export function prepareFile(database: DatabaseSync, views: readonly StoredView[]
   if (layoutOf(database) !== LAYOUT)
     for (const name of ['checkpoint', 'written', 'stamped', ...names]) database.exec(`DROP TABLE IF EXISTS ${name}`);
   database.exec(TABLES);
+  dropUnknown(database, views);
   for (const table of views.flatMap(({ tables }) => tables)) {
     database.exec(createTable(table));
     database.exec(`INSERT OR IGNORE INTO stamped VALUES ('${table.name}', 0)`);
   }
+}
+
+/** What is no view any more would be behind when a program comes back that has it: for that one it is missing, and made anew. */
+function dropUnknown(database: DatabaseSync, views: readonly StoredView[]): void {
+  const known = views.map(() => '?').join(', ');
+  database.prepare(`DELETE FROM stored_view WHERE name NOT IN (${known})`).run(...views.map(({ name }) => name));
 }
 
 /** The statements that empty a file, checkpoint first. */

@@ -6,7 +6,7 @@ import type { StoredView, ViewRow } from './view.ts';
 import type { StoredCheckpoint } from './view-file.ts';
 import { type ViewStore, ViewsNotWrittenError } from './view-store.ts';
 
-export interface ViewFlushOptions {
+interface ViewFlushOptions {
   readonly store: ViewStore;
   readonly views: readonly StoredView[];
   /** What the views hold now; null when they hold nothing yet. */
@@ -20,8 +20,8 @@ export interface ViewFlushOptions {
 }
 
 /**
- * Writes the views' changes to their file, a while after the first of them, one write at a time. A full disk, or a process
- * out of descriptors, only postpones that, for as long as it lasts.
+ * Writes the views' changes to their file, a while after the first of them, and longer after a write of many, one write at
+ * a time. A full disk, or a process out of descriptors, only postpones that, for as long as it lasts.
  */
 export class ViewFlush {
   readonly #options: ViewFlushOptions;
@@ -30,6 +30,8 @@ export class ViewFlush {
   #requested = false;
   #isOver = false;
   readonly #unwritten = new UnwrittenRows();
+  /** Of the last write. */
+  #rows = 0;
   /** Null where the last write went well. */
   #postponedBy: Error | null = null;
   /** Who waits for a write that begins after now. */
@@ -43,18 +45,22 @@ export class ViewFlush {
   request(): void {
     this.#requested = true;
     if (this.#isOver || this.#timer !== null || this.#flushing !== null) return;
-    this.#timer = setTimeout(
-      () => {
-        this.#timer = null;
-        this.#flushing = this.#flush()
-          .catch((error: unknown) => this.#fail(error))
-          .finally(() => {
-            this.#flushing = null;
-            if (this.#requested) this.request();
-          });
-      },
-      this.#postponedBy === null ? LIMITS.viewFlushMs : VIEW_LIMITS.postponedPauseMs,
-    );
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#flushing = this.#flush()
+        .catch((error: unknown) => this.#fail(error))
+        .finally(() => {
+          this.#flushing = null;
+          if (this.#requested) this.request();
+        });
+    }, this.#pauseMs());
+  }
+
+  /** The more a write has, the more of what changes again before the next is written once. */
+  #pauseMs(): number {
+    if (this.#postponedBy !== null) return VIEW_LIMITS.postponedPauseMs;
+    const { flushPausePerRowMs, flushPauseMaxMs } = VIEW_LIMITS;
+    return Math.min(Math.max(LIMITS.viewFlushMs, this.#rows * flushPausePerRowMs), flushPauseMaxMs);
   }
 
   /** Resolves when what the views hold now is in the file. Rejects where it will not be any more. */
@@ -144,6 +150,7 @@ export class ViewFlush {
       this.#unwritten.add(rows);
       throw error;
     }
+    this.#rows = rows.length;
     this.#unwritten.clear();
   }
 

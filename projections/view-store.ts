@@ -31,7 +31,7 @@ export class ViewsNotWrittenError extends Error {
   }
 }
 
-export interface ViewStoreOptions {
+interface ViewStoreOptions {
   readonly path: string;
   readonly views: readonly StoredView[];
   /** False empties the file first: rows that were not restored are not of these views. */

@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId, Revision } from '../contracts/ids.ts';
 
-export type ColumnType = 'TEXT' | 'INTEGER';
+type ColumnType = 'TEXT' | 'INTEGER';
 export type ColumnValue = string | number | bigint | null;
 
 export interface ViewTable {

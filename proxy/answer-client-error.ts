@@ -2,7 +2,7 @@ import { errorEnvelope } from '../contracts/errors.ts';
 import type { RequestId } from '../contracts/ids.ts';
 import { makeLast } from './connections/last-answer.ts';
 
-export interface RawSocket {
+interface RawSocket {
   readonly writable: boolean;
   /** The answer that is under way on it; Node's own mark. */
   readonly _httpMessage?: AnswerUnderWay | null;

@@ -7,7 +7,7 @@ export function answer(reply: FastifyReply, body: unknown): FastifyReply {
   return reply.header('request-id', reply.request.id).header('content-type', JSON_TYPE).send(JSON.stringify(body));
 }
 
-/** Sends a refusal in the specification's envelope. */
+/** Sends a refusal in the protocol's envelope (interface, 4.2). */
 export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
   void reply.headers(retryHeaders(refusal));
   if (refusal.deprecation !== undefined) void reply.header('x-svc-deprecation', refusal.deprecation);

@@ -13,6 +13,7 @@ import { ExpirySweeper } from './expiry-sweeper.ts';
 import { FormsAdoption } from './forms-adoption.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
 import { InFlight } from './in-flight.ts';
+import { JournalForgetting } from './journal-forgetting.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { MachineShortages } from './machine-shortages.ts';
 import { type GatewayMetrics, gatewayMetrics } from './metrics/gateway-metrics.ts';
@@ -74,13 +75,18 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const unserved = unservedOf(opened, upstreams);
   const loopDelay = new LoopDelay(options.loopDelay ?? (() => 0));
   const availability = availabilityOf(opened, { claim, unserved, loopDelay });
-  const onSettledAfter = (latencyMs: number): void => metrics?.settled(latencyMs);
   const isUnderWay = (requestId: RequestId): boolean => holds.has(requestId) && !recovered.has(requestId);
-  const settlement = gatewaySettlement({ opened, holds, availability, isUnderWay, onSettledAfter });
+  const onSettled = (requestId: RequestId, latencyMs: number): void => {
+    accounting.settled(requestId);
+    metrics?.settled(latencyMs);
+  };
+  const onAside = (requestIds: readonly RequestId[]): void => accounting.keepAside(requestIds);
+  const settlement = gatewaySettlement({ opened, availability, isUnderWay, onSettled, onAside });
+  const accounting = accountingOf(opened, { holds, counts, settlement, claim });
   const bodies = new BodyBudget(configuration.bodies);
   const drains = drainsOf(configuration);
   const scarce = { rateLimits, upstreams, drains, bodies, loopDelay };
-  const built = { ...scarce, availability, holds, counts, inFlight, settlement, claim };
+  const built = { ...scarce, availability, holds, counts, inFlight, accounting, settlement, claim };
   const recovered = recoveredOf(opened, built);
   const metrics = metricsOf(opened, { ...built, recovered, unserved });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
@@ -122,13 +128,13 @@ type Built = Pick<
   | 'holds'
   | 'rateLimits'
   | 'drains'
-> & { readonly counts: RequestCounts };
+> & { readonly counts: RequestCounts; readonly accounting: RequestAccounting };
 
 const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): Drains =>
   new Drains({ max: drainsMax, maxOfAccount: drainsMaxPerAccount, ms: drainMs });
 
 function availabilityOf(
-  { options, clock: watch, projections, journal, ledgerWatch }: OpenedGateway,
+  { options, clock: watch, projections, journal, ledgerWatch, breaker }: OpenedGateway,
   { claim, unserved, loopDelay }: Pick<GatewayProcess, 'claim' | 'unserved' | 'loopDelay'>,
 ): Availability {
   const { configuration, clock } = options;
@@ -140,6 +146,7 @@ function availabilityOf(
     unserved: () => unserved.describe(),
     shedding: () => loopDelay.describe(),
     projections,
+    breaker,
     journal,
     shortages: new MachineShortages({ journal, projections, passedMs: () => performance.now() }),
     source: configuration.projections.source,
@@ -158,15 +165,31 @@ function unservedOf({ options, projections }: OpenedGateway, upstreams: Upstream
   return unserved;
 }
 
-function recoveredOf(opened: OpenedGateway, { holds, settlement, claim, availability }: Built): RecoveredRequests {
-  const { options, journal, projections, ledgerWatch } = opened;
+function accountingOf(
+  { options, journal, projections, clock: watch }: OpenedGateway,
+  { claim, ...moved }: Pick<Built, 'holds' | 'counts' | 'settlement' | 'claim'>,
+): RequestAccounting {
+  const { configuration, logger } = options;
+  return new RequestAccounting({
+    ...moved,
+    journal,
+    forgetting: new JournalForgetting({ journal, projections, logger }),
+    epoch: () => claim?.current?.epoch ?? null,
+    mayBeSpentElsewhere: () => claim?.mayBeSpentElsewhere() ?? false,
+    passed: watch.passed,
+    leasedMs: longestSettledMs(configuration),
+    logger,
+  });
+}
+
+function recoveredOf(opened: OpenedGateway, { accounting, settlement, claim, availability }: Built): RecoveredRequests {
+  const { options, projections, ledgerWatch } = opened;
   const { configuration, log, clock, logger } = options;
   return new RecoveredRequests({
     recovered: ledgerWatch.left.settleable,
     ofEarlierGeneration: ledgerWatch.left.ofEarlierGeneration,
     log,
-    journal,
-    holds,
+    accounting,
     settlement,
     projections,
     isOver: (epoch) => claim?.owns(epoch) ?? true,
@@ -178,18 +201,18 @@ function recoveredOf(opened: OpenedGateway, { holds, settlement, claim, availabi
 }
 
 function metricsOf(
-  { options, clock: watch, projections, journal }: OpenedGateway,
+  { options, clock: watch, projections, journal, breaker }: OpenedGateway,
   { recovered, settlement, ...measured }: Built & Pick<GatewayProcess, 'recovered' | 'unserved'>,
 ): GatewayMetrics | null {
   if (options.configuration.metrics.serve === undefined) return null;
   const pending = (): number => settlement.pending + recovered.count;
-  return gatewayMetrics({ ...measured, clock: options.clock, watch, projections, journal, pending });
+  return gatewayMetrics({ ...measured, clock: options.clock, watch, projections, journal, breaker, pending });
 }
 
 /** Several proxies share the log: this one admits within its leases. */
-function fleetOf({ options, clock: watch, projections }: OpenedGateway, built: Built): CreditFleet {
+function fleetOf({ options, clock: watch, projections, breaker }: OpenedGateway, built: Built): CreditFleet {
   const { configuration, log, logger, clock } = options;
-  const { availability, holds, claim } = built;
+  const { holds, claim } = built;
   return new CreditFleet({
     claim: () => claim?.current ?? null,
     log,
@@ -199,19 +222,18 @@ function fleetOf({ options, clock: watch, projections }: OpenedGateway, built: B
     logger,
     longestRequestMs: longestRequestMs(configuration),
     ...configuration.leases,
-    isLogAway: () => availability.isLogAway,
+    breaker,
     mayLease: () => watch.doubt() === null,
   });
 }
 
 function serverOf(
-  { options, clock: watch, journal, projections }: OpenedGateway,
+  { options, projections }: OpenedGateway,
   built: Built & Pick<GatewayProcess, 'fleet' | 'threads'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
-  const { claim, holds, settlement, counts, rateLimits, drains, fleet, upstreams, inFlight, availability } = built;
+  const { claim, holds, accounting, counts, rateLimits, drains, fleet, upstreams, inFlight, availability } = built;
   const { threads, bodies, loopDelay } = built;
-  const epoch = (): number | null => claim?.current?.epoch ?? null;
   return buildServer({
     clock,
     logger,
@@ -233,17 +255,7 @@ function serverOf(
     availability,
     counts,
     relay: {
-      accounting: new RequestAccounting({
-        epoch,
-        journal,
-        holds,
-        settlement,
-        counts,
-        mayBeSpentElsewhere: () => claim?.mayBeSpentElsewhere() ?? false,
-        passed: watch.passed,
-        leasedMs: longestSettledMs(configuration),
-        logger,
-      }),
+      accounting,
       drains,
       logger,
       clock,
@@ -257,7 +269,9 @@ function serverOf(
 function formsAdoptionOf({ options }: OpenedGateway, { availability }: Built): FormsAdoption {
   const { configuration, log, clock, logger } = options;
   const mayWrite = (): boolean => availability.refuse() === null;
-  return new FormsAdoption({ log, clock, logger, mayWrite, afterMs: configuration.eventForms.adoptAfterMs });
+  const { kafka, eventForms } = configuration;
+  const topic = kafka?.topic ?? null;
+  return new FormsAdoption({ log, clock, logger, mayWrite, topic, afterMs: eventForms.adoptAfterMs });
 }
 
 function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: Built): ExpirySweeper {

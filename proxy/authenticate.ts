@@ -1,28 +1,19 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Refusal, refusal } from '../contracts/errors.ts';
-import type { AccountId } from '../contracts/ids.ts';
-import type { ApiKey, OpenAccount } from '../ledger/account/account-state.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import { refuseByKey, refuseSetAside } from './admission/standing.ts';
+import type { Caller } from './caller.ts';
 
-export const KEY_PREFIX = 'sk-svc-';
+const KEY_PREFIX = 'sk-svc-';
 
 /** Nobody's key, as far as the views go: where they may be old, it may have been issued since. */
 export const UNKNOWN_KEY: Refusal = refusal('invalid_credential', 'the service key is not known');
 /** Told alike; what cannot be a key of ours is no newer key, either. */
 const NO_KEY: Refusal = refusal('invalid_credential', UNKNOWN_KEY.message);
 
-/** Whose request it is: a key that may be used at that moment, and its account as it was then (standing.ts looks again). */
-export interface Caller {
-  readonly type: 'caller';
-  readonly accountId: AccountId;
-  readonly account: OpenAccount;
-  readonly key: ApiKey;
-}
-
 /**
- * Finds the caller by `x-api-key` or `Authorization: Bearer`; where both are sent `x-api-key` wins.
+ * Finds the caller by `x-api-key` or `Authorization: Bearer`; where both are sent `x-api-key` wins (interface, 2.1).
  * Keys are known by their SHA-256 alone.
  */
 export function authenticate(headers: IncomingHttpHeaders, accounts: AccountViews, nowMs: number): Caller | Refusal {

@@ -2,10 +2,11 @@ import { type Refusal, refusal } from '../contracts/errors.ts';
 import type { RequestId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { Journal, JournalObstacle } from '../ledger/journal/journal.ts';
+import type { LogBreaker } from '../ledger/log-breaker.ts';
 import type { Projections } from '../projections/projections.ts';
 import type { MachineShortages } from './machine-shortages.ts';
 
-export interface AvailabilityParts {
+interface AvailabilityParts {
   readonly clock: () => number;
   /** Why the clock is not to be relied on; null where it is. */
   readonly clockDoubt: () => string | null;
@@ -18,6 +19,7 @@ export interface AvailabilityParts {
   /** Why new messages and counts are refused for the moment (loop-delay.ts); null where they are not. */
   readonly shedding: () => string | null;
   readonly projections: Pick<Projections, 'ageMs' | 'isLive'>;
+  readonly breaker: Pick<LogBreaker, 'isOpen' | 'isAway' | 'openSinceMs'>;
   readonly journal: Pick<Journal, 'obstacle'>;
   readonly shortages: Pick<MachineShortages, 'describe' | 'blocked'>;
   /** Where the views are fed from. */
@@ -49,7 +51,6 @@ export class Availability {
   #fault: string | null = null;
   #isEnding = false;
   #isFenced = false;
-  #appendsFailSinceMs: number | null = null;
   readonly #stuck = new Set<RequestId>();
 
   constructor(parts: AvailabilityParts) {
@@ -81,17 +82,6 @@ export class Availability {
     return this.#isFenced;
   }
 
-  /** Settlement has tried in vain for a while; views may still be fed. True where that is news. */
-  appendsFail(): boolean {
-    const isNews = this.#appendsFailSinceMs === null;
-    if (isNews) this.#appendsFailSinceMs = this.#parts.clock();
-    return isNews;
-  }
-
-  appendsSucceed(): void {
-    this.#appendsFailSinceMs = null;
-  }
-
   /** This program cannot settle a request: its credit stays held and the journal keeps it, and all others go on. */
   cannotSettle(requestId: RequestId): void {
     this.#stuck.add(requestId);
@@ -119,11 +109,6 @@ export class Availability {
 
   get isServing(): boolean {
     return this.#phase === 'serving';
-  }
-
-  /** Whether the event log is known to be out of reach. */
-  get isLogAway(): boolean {
-    return this.#appendsFailSinceMs !== null || (this.#parts.source === 'log' && !this.#parts.projections.isLive);
   }
 
   /** Whether new requests are admitted at the moment: neither refused nor shed. */
@@ -171,11 +156,10 @@ export class Availability {
     const nowMs = this.#parts.clock();
     const ageMs = this.#parts.projections.ageMs(nowMs) ?? 0;
     const isLive = this.#parts.projections.isLive;
-    if (isLive && this.#appendsFailSinceMs === null) return null;
-    const failMs = this.#appendsFailSinceMs === null ? 0 : nowMs - this.#appendsFailSinceMs;
+    if (isLive && !this.#parts.breaker.isOpen) return null;
     const what = isLive ? 'the event log' : this.#feed;
     const views = isLive ? '' : 'requests are admitted by the views of then, and ';
-    return `${what} has been away for ${seconds(Math.max(ageMs, failMs))}; ${views}usage waits in the journal`;
+    return `${what} has been away for ${seconds(Math.max(ageMs, this.#failMs(nowMs)))}; ${views}usage waits in the journal`;
   }
 
   /** One is named, the log names all. */
@@ -228,10 +212,15 @@ export class Availability {
   }
 
   #away(nowMs: number): string {
-    if (!this.isLogAway) return '';
+    if (!this.#parts.breaker.isAway) return '';
     const ageMs = this.#parts.projections.ageMs(nowMs) ?? 0;
-    const failMs = this.#appendsFailSinceMs === null ? 0 : nowMs - this.#appendsFailSinceMs;
-    return `: the event log has been away for ${seconds(Math.max(ageMs, failMs))}`;
+    return `: the event log has been away for ${seconds(Math.max(ageMs, this.#failMs(nowMs)))}`;
+  }
+
+  /** How long appends have failed. */
+  #failMs(nowMs: number): number {
+    const { openSinceMs } = this.#parts.breaker;
+    return openSinceMs === null ? 0 : nowMs - openSinceMs;
   }
 
   get #feed(): string {

@@ -1,8 +1,8 @@
 import { LIMITS } from '../contracts/limits.ts';
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
+import { within } from '../ledger/within.ts';
 import type { GatewayProcess } from './assemble-gateway.ts';
 import { UnusableError } from './unusable-error.ts';
-import { within } from './within.ts';
 
 type StartedParts = Pick<
   GatewayProcess,

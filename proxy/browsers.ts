@@ -24,7 +24,7 @@ const NOBODY: FastifyCorsOptions = { origin: false };
 
 /**
  * What browsers let pages of other origins do (Fetch, CORS protocol): read what is public; call everything else where the
- * configuration names their origin and the caller says that it is a browser's call on purpose.
+ * configuration names their origin and the caller says that it is a browser's call on purpose (interface, 6.3).
  *
  * @param origins `*` among them is every origin
  */

@@ -8,7 +8,7 @@ import { newCommandId } from '../ledger/new-command-id.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import type { Holds } from './admission/holds.ts';
 
-export interface SweeperOptions {
+interface SweeperOptions {
   readonly log: EventLog;
   readonly accounts: AccountViews;
   readonly holds: Pick<Holds, 'ofAccount'>;

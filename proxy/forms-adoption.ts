@@ -1,18 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { describeForms, type Forms, OWN_FORMS } from '../contracts/event-forms.ts';
 import { type EventLog, isLogAway } from '../contracts/event-log.ts';
 import type { Position } from '../contracts/ids.ts';
 import { adoptForms, formsToAdopt, typesBeyondBase } from '../ledger/forms/adopt-forms.ts';
-import { type FormsStanding, readClaims, type SeenClaim, standingOf } from '../ledger/forms/claims.ts';
+import { type FormsStanding, readClaims, readRelayClaim, type SeenClaim, standingOf } from '../ledger/forms/claims.ts';
 import { FORMS_LIMITS } from '../ledger/forms/limits.ts';
 import { readLedgerState } from '../ledger/identity/ledger-state.ts';
 import { newCommandId } from '../ledger/new-command-id.ts';
 
-export interface FormsAdoptionOptions {
+interface FormsAdoptionOptions {
   readonly log: EventLog;
   readonly clock: () => number;
   readonly logger: Logger;
+  /** Whose relay is asked as well; null where the configuration names none. */
+  readonly topic: string | null;
   /** For so long every live claim has to have read a form before it is adopted: meanwhile programs can be rolled back. */
   readonly afterMs: number;
   /** Whether the clock, the ledger and this process's claim are such that anything may be written for good. */
@@ -21,7 +24,7 @@ export interface FormsAdoptionOptions {
   readonly own?: Forms;
 }
 
-export type AdoptionLook = 'nothing to adopt' | 'waits' | 'adopted';
+type AdoptionLook = 'nothing to adopt' | 'waits' | 'adopted';
 
 /**
  * Has the ledger adopt the forms that this program would write, once everybody reads them. While there are such forms it
@@ -81,7 +84,18 @@ export class FormsAdoption {
     this.#claims.push(...claims);
     const last = claims.at(-1)?.position ?? null;
     this.#seenUpTo = last !== null && (head === null || last > head) ? last : head;
+    await this.#askRelay();
     return this.#claims;
+  }
+
+  /** It renews its claim every few seconds: kept is what has changed in what it says. */
+  async #askRelay(): Promise<void> {
+    const { log, topic, clock } = this.#options;
+    const claim = topic === null ? null : await readRelayClaim(log, topic, clock());
+    if (claim === null) return;
+    const before = this.#claims.findLast(({ proxy }) => proxy === claim.proxy);
+    const isNews = before === undefined ? !claim.hasEnded : !isDeepStrictEqual(saidBy(before), saidBy(claim));
+    if (isNews) this.#claims.push(claim);
   }
 
   async #follow(): Promise<void> {
@@ -109,3 +123,5 @@ export class FormsAdoption {
     this.#options.logger.info({ forms: describeForms(forms), waitsFor }, what);
   }
 }
+
+const saidBy = ({ reads, hasEnded }: SeenClaim): unknown => ({ reads, hasEnded });

@@ -4,51 +4,47 @@ import { formatUsd } from '../contracts/money.ts';
 import type { AccountBook } from '../ledger/account/account-book.ts';
 import { amountOfException, openException, reasonsOf } from '../ledger/account/exceptions.ts';
 import { Settlement } from '../ledger/settlement/settlement.ts';
-import type { Holds } from './admission/holds.ts';
 import type { Availability } from './availability.ts';
-import { JournalForgetting } from './journal-forgetting.ts';
 import type { OpenedGateway } from './open-gateway.ts';
 
-export interface GatewaySettlementParts {
+interface GatewaySettlementParts {
   readonly opened: OpenedGateway;
-  readonly holds: Holds;
   readonly availability: Availability;
   /** Whether a request is under way in this process, and not what an earlier one has left. */
   readonly isUnderWay: (requestId: RequestId) => boolean;
-  /** Told for each request that is settled: from its end to its usage in the ledger, in milliseconds. */
-  readonly onSettledAfter: (latencyMs: number) => void;
+  /** Told for each request that is settled, and how many milliseconds after its end. */
+  readonly onSettled: (requestId: RequestId, latencyMs: number) => void;
+  /** Told of requests that wait for an account that is set aside. */
+  readonly onAside: (requestIds: readonly RequestId[]) => void;
 }
 
-/** The settlement of a gateway, which frees what was held and lets the journal forget. */
+/** The settlement of a gateway, and what is told of it. */
 export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
-  const { opened, holds, availability, isUnderWay, onSettledAfter } = parts;
-  const { options, journal, projections, ledgerWatch } = opened;
+  const { opened, availability, isUnderWay, onSettled, onAside } = parts;
+  const { options, projections, ledgerWatch, breaker } = opened;
   const { log, logger, clock } = options;
-  const forgetting = new JournalForgetting({ journal, projections, logger });
-  const settlement: Settlement = new Settlement({
+  const settlement = new Settlement({
     log,
     book: projections.accounts,
     clock,
+    breaker,
     waitsForEarlier: ledgerWatch.left.settleable.length > 0,
     isUnderWay,
     onSettled: (accountId, { requestId, finishedAt }) => {
-      holds.release(requestId);
-      forgetting.add(requestId);
-      onSettledAfter(clock() - Date.parse(finishedAt));
+      onSettled(requestId, clock() - Date.parse(finishedAt));
       tellException(projections.accounts, accountId, requestId, logger);
     },
     onStuck: (requestId, error) => {
       availability.cannotSettle(requestId);
       logger.fatal({ err: error, requestId }, 'a request cannot be settled; the journal keeps it');
     },
-    onLogAway: (error) => {
-      if (availability.appendsFail())
-        logger.error({ err: error }, 'the event log does not answer; usage stays in the journal');
-    },
-    onLogBack: () => {
-      availability.appendsSucceed();
-      logger.info({ requests: settlement.pending }, 'the event log answers again; what waits is settled');
-    },
+    onAside,
+  });
+  breaker.onFailed((error, isNews) => {
+    if (isNews) logger.error({ err: error }, 'the event log does not answer; usage stays in the journal');
+  });
+  breaker.onAnswered((wasAway) => {
+    if (wasAway) logger.info({ requests: settlement.pending }, 'the event log answers again; what waits is settled');
   });
   return settlement;
 }

@@ -133,17 +133,17 @@ export class Gateway {
   /** Nothing more is settled, and whoever waits for the log would wait for ever. */
   logLost(error: Error): void {
     // The end waits for no settlement then: the journal has it.
-    this.#process.availability.appendsFail();
+    this.#process.breaker.giveUp();
     this.#unusable(new UnusableError(CANNOT.useLog, error));
   }
 
   /** The views follow their feed, or do so again. */
   logInSight(): void {
-    const { options, ledgerWatch, settlement } = this.#process;
+    const { options, ledgerWatch, breaker } = this.#process;
     if (this.#isInSight !== true) options.logger.info('the views follow the ledger');
     if (this.#isInSight === false) void ledgerWatch.lookAgain();
     this.#isInSight = true;
-    settlement.logIsBack();
+    breaker.answered();
   }
 
   /** Told again and again while it is looked for in vain. */

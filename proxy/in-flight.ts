@@ -1,5 +1,5 @@
 /** A request that can be cut when the gateway stops. */
-export interface Cuttable {
+interface Cuttable {
   cut(): void;
 }
 

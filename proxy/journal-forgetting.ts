@@ -3,7 +3,7 @@ import type { RequestId } from '../contracts/ids.ts';
 import type { Journal } from '../ledger/journal/journal.ts';
 import type { Projections } from '../projections/projections.ts';
 
-export interface JournalForgettingParts {
+interface JournalForgettingParts {
   readonly journal: Pick<Journal, 'settle'>;
   readonly projections: Pick<Projections, 'whenWritten'>;
   readonly logger: Logger;
@@ -39,7 +39,8 @@ export class JournalForgetting {
       }
     } catch (error) {
       // The next start finds them in the ledger.
-      logger.warn({ err: error }, 'the journal keeps settled requests for the next start');
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.warn({ reason }, 'the journal keeps settled requests for the next start');
     } finally {
       this.#isWaiting = false;
     }

@@ -2,7 +2,7 @@ import type { Shortage } from '../contracts/shortage.ts';
 import type { Journal } from '../ledger/journal/journal.ts';
 import type { Projections } from '../projections/projections.ts';
 
-export interface MachineShortagesParts {
+interface MachineShortagesParts {
   readonly journal: Pick<Journal, 'obstacle' | 'shortage'>;
   readonly projections: Pick<Projections, 'unwritten'>;
   /** By the clock of `performance.now()`. */

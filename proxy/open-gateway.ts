@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { noteProviders } from '../ledger/catalog/gateway-providers.ts';
 import { makeFolders } from '../ledger/folder-owner.ts';
 import { keepPrefix } from '../ledger/identity/stream-prefix.ts';
-import { type Journal, openJournal } from '../ledger/journal/journal.ts';
+import type { Journal } from '../ledger/journal/journal.ts';
+import { openJournal } from '../ledger/journal/open-journal.ts';
 import { journalFolder } from '../ledger/journal/segment-folder.ts';
+import { LogBreaker } from '../ledger/log-breaker.ts';
 import { damageOf, setDamagedViewsAside } from '../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../projections/known-views.ts';
 import { Projections, type ProjectionsOptions } from '../projections/projections.ts';
@@ -25,12 +27,14 @@ export interface OpenedGateway {
   readonly journal: Journal;
   readonly ledgerWatch: LedgerWatch;
   readonly projections: Projections;
+  /** Whether the event log is there: told by settlement and views, asked by all. */
+  readonly breaker: LogBreaker;
   /** Resolves when accounts are set aside of which the log hides events. */
   readonly hiddenAside: Promise<void>;
 }
 
 /** Who is told how the views fare; the views may have something to tell before `openGateway` has resolved. */
-export type ViewsFollower = Pick<ProjectionsOptions, 'onStopped' | 'onLive' | 'onDropped'>;
+type ViewsFollower = Pick<ProjectionsOptions, 'onStopped' | 'onLive' | 'onDropped'>;
 
 /**
  * Opens, in this order: the journal, with which the folder is locked, the clock's watch, the ledger (compared with what the folder knows), the views.
@@ -75,7 +79,9 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
     onLedgerEvent: (event) => ledgerWatch.heard(event),
   });
   noteProviders(configuration);
+  const readsLog = configuration.projections.source === 'log';
+  const breaker = new LogBreaker(options.clock, () => !readsLog || projections.isLive);
   tellSetAside(projections.accounts.setAside, logger);
   const hiddenAside = setHiddenAside(log, projections, logger);
-  return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections };
+  return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, breaker };
 }

@@ -6,7 +6,7 @@ const LENGTH_MAX = 64;
 
 /**
  * `anthropic-version`, which goes upstream as it came; null where it was not sent. What no version can be is refused here:
- * a provider that refuses a header line does not say which, and its caller would be told to try again.
+ * a provider that refuses a header line does not say which, and its caller would be told to try again (interface, 1.6).
  */
 export function protocolVersionOf(headers: IncomingHttpHeaders): { readonly version: string | null } | Refusal {
   const version = headerOf(headers, 'anthropic-version');

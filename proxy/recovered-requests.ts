@@ -1,14 +1,12 @@
 import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId, RequestId } from '../contracts/ids.ts';
-import type { MicroUsd } from '../contracts/money.ts';
 import type { AsideReason } from '../ledger/account/account-book.ts';
 import { mostDebitedWithinHold } from '../ledger/account/at-most-the-hold.ts';
-import { monthOf } from '../ledger/account/month.ts';
 import { rateCardOf } from '../ledger/catalog/catalog-state.ts';
-import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
+import type { RecoveredRequest } from '../ledger/journal/journal.ts';
 import type { EarlierRequest } from '../ledger/settlement/pending-request.ts';
-import { type ReadRequest, readRecovered } from '../ledger/settlement/read-recovered.ts';
+import { readRecovered } from '../ledger/settlement/read-recovered.ts';
 import {
   examineRecovered,
   type JournalFindings,
@@ -17,17 +15,16 @@ import {
 import type { Settlement } from '../ledger/settlement/settlement.ts';
 import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import type { Projections } from '../projections/projections.ts';
-import type { Holds } from './admission/holds.ts';
+import type { RequestAccounting } from './request-accounting.ts';
 
 /** The longest that a timer waits. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-export interface RecoveredRequestsParts {
+interface RecoveredRequestsParts {
   readonly recovered: readonly RecoveredRequest[];
   readonly ofEarlierGeneration: ReadonlySet<RequestId>;
   readonly log: EventLog;
-  readonly journal: Journal;
-  readonly holds: Holds;
+  readonly accounting: Pick<RequestAccounting, 'reopen' | 'forget' | 'keepAside'>;
   readonly settlement: Settlement;
   readonly projections: Pick<Projections, 'accounts' | 'catalog'>;
   /** Whether requests that were admitted under a claim's epoch are known to be under way no more. */
@@ -98,7 +95,7 @@ export class RecoveredRequests {
    * Idempotent. False where the catalog that is known does not have the price of one: then nobody can say what is left to spend.
    */
   hold(): boolean {
-    const { recovered, projections, clock, holds } = this.#parts;
+    const { recovered, projections, clock, accounting } = this.#parts;
     if (this.#isHeld) return true;
     const toHold: (() => void)[] = [];
     for (const request of recovered) {
@@ -107,7 +104,7 @@ export class RecoveredRequests {
       const card = rateCardOf(projections.catalog.state, read.usage.rateCard);
       if (card === null) return false;
       const amount = mostDebitedWithinHold(read.usage, card);
-      toHold.push(() => holds.place(request.requestId, holdOf(read, amount)));
+      toHold.push(() => accounting.reopen(request.requestId, read.started, amount));
     }
     for (const place of toHold) place();
     this.#isHeld = true;
@@ -123,10 +120,12 @@ export class RecoveredRequests {
     if (this.#waiting.size === 0) return;
     const { recovered, settlement, logger } = this.#parts;
     this.hold();
-    const { settled, inLedger } = await this.#handOver(recovered, (requests) => settlement.startAfter(requests));
-    // Idle means that none is pending: one that cannot be settled is told and holds up nobody.
+    const { handedOver, inLedger } = await this.#handOver(recovered, (requests) => settlement.startAfter(requests));
+    // Idle means that none is pending but those of accounts that are set aside: one that cannot be settled is told.
     await settlement.idle();
-    logger.info({ settled, wereSettled: inLedger }, 'requests of the last run are settled');
+    const { aside } = settlement;
+    const told = { settled: handedOver - aside, wereSettled: inLedger, wait: aside + this.count + this.deferred };
+    logger.info(told, 'requests of the last run are settled, but for those that wait');
   }
 
   /** By themselves, however long after the start. What cannot be handed over then is for the next start. */
@@ -140,8 +139,11 @@ export class RecoveredRequests {
         settlement.submit(accountId, usage, card, leaseId, isLate);
     };
     try {
-      const { settled, inLedger } = await this.#handOver(requests, submit);
-      logger.info({ accountId, settled, wereSettled: inLedger }, 'requests of the account are settled, as it is back');
+      const { handedOver, inLedger } = await this.#handOver(requests, submit);
+      logger.info(
+        { accountId, settled: handedOver, wereSettled: inLedger },
+        'requests of the account are settled, as it is back',
+      );
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       logger.error({ err: error, accountId }, 'requests of the account cannot be settled; the journal keeps them');
@@ -152,14 +154,12 @@ export class RecoveredRequests {
   async #handOver(
     requests: readonly RecoveredRequest[],
     submit: (requests: readonly EarlierRequest[]) => void,
-  ): Promise<{ readonly settled: number; readonly inLedger: number }> {
-    const { journal, holds } = this.#parts;
+  ): Promise<{ readonly handedOver: number; readonly inLedger: number }> {
     const { unsettled, recorded, untold } = await this.#examine(requests);
     // From here to the start of settlement in one turn of the event loop: no fold falls between the two watches.
     const isRecorded = new Set(recorded);
     const inLedger = recorded.concat([...this.#recordedSince].filter((requestId) => !isRecorded.has(requestId)));
-    for (const requestId of inLedger) holds.release(requestId);
-    journal.settle(inLedger);
+    this.#parts.accounting.forget(inLedger);
     const left = unsettled
       .filter(({ usage }) => !this.#recordedSince.has(usage.requestId))
       .map((request) => this.#priced(request));
@@ -170,7 +170,7 @@ export class RecoveredRequests {
     const deferred = left.filter((request) => this.#mayBeUnderWay(request));
     for (const request of deferred) this.#defer(request);
     submit(left.filter((request) => !deferred.includes(request)));
-    return { settled: left.length, inLedger: inLedger.length };
+    return { handedOver: left.length - deferred.length, inLedger: inLedger.length };
   }
 
   #priced(request: UnsettledRequest): UnsettledRequest & EarlierRequest {
@@ -183,9 +183,10 @@ export class RecoveredRequests {
 
   /** What stands in a stream that cannot be read cannot be told: it may be there already. */
   #keepAside(requests: readonly RecoveredRequest[], untold: ReadonlyMap<AccountId, AsideReason>): void {
-    const { projections, clock } = this.#parts;
-    for (const request of requests) {
-      if (!this.#waiting.has(request.requestId)) continue;
+    const { projections, clock, accounting } = this.#parts;
+    const left = requests.filter(({ requestId }) => this.#waiting.has(requestId));
+    accounting.keepAside(left.map(({ requestId }) => requestId));
+    for (const request of left) {
       const { accountId } = readRecovered(request, clock()).started;
       const ofAccount = this.#aside.get(accountId);
       if (ofAccount === undefined) this.#aside.set(accountId, [request]);
@@ -205,13 +206,10 @@ export class RecoveredRequests {
   }
 
   #defer({ accountId, usage, card, leaseId }: EarlierRequest): void {
-    const { settlement, clock, longestMs, holds } = this.#parts;
+    const { settlement, clock, longestMs, accounting } = this.#parts;
     // Under a lease the log has it set aside; without one nobody but this journal knows what it may cost.
-    if (leaseId === null && usage.hold !== null) {
-      const startedAtMs = Date.parse(usage.startedAt);
-      const { keyId, hold: amount, requestId } = usage;
-      holds.place(requestId, { accountId, keyId, month: monthOf(startedAtMs), amount, leaseId, startedAtMs });
-    }
+    if (leaseId === null && usage.hold !== null)
+      accounting.reopen(usage.requestId, { accountId, ...usage }, usage.hold);
     const untilMs = Date.parse(usage.startedAt) + longestMs - clock();
     const timer = setTimeout(
       () => {
@@ -227,8 +225,7 @@ export class RecoveredRequests {
   #endDeferral(requestId: RequestId): void {
     clearTimeout(this.#deferred.get(requestId));
     this.#deferred.delete(requestId);
-    this.#parts.holds.release(requestId);
-    this.#parts.journal.settle([requestId]);
+    this.#parts.accounting.forget([requestId]);
   }
 
   /** Ends the waiting for a log that is away. The journal keeps what is not settled. */
@@ -246,12 +243,3 @@ export class RecoveredRequests {
     });
   }
 }
-
-const holdOf = ({ started }: ReadRequest, amount: MicroUsd) => ({
-  accountId: started.accountId,
-  keyId: started.keyId,
-  month: monthOf(Date.parse(started.startedAt)),
-  amount,
-  leaseId: started.leaseId ?? null,
-  startedAtMs: Date.parse(started.startedAt),
-});

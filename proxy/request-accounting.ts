@@ -1,17 +1,19 @@
 import type { Logger } from 'pino';
 import type { AccountId, RequestId } from '../contracts/ids.ts';
-import { microUsd } from '../contracts/money.ts';
+import { type MicroUsd, microUsd } from '../contracts/money.ts';
 import type { RateCard } from '../contracts/rate-card.ts';
 import { mostDebitedWithinHold } from '../ledger/account/at-most-the-hold.ts';
+import { monthOf } from '../ledger/account/month.ts';
 import type { Journal } from '../ledger/journal/journal.ts';
 import { type Ending, type StartedRequest, startText, usageOf } from '../ledger/settlement/request-record.ts';
 import type { Settlement } from '../ledger/settlement/settlement.ts';
 import type { Holds } from './admission/holds.ts';
 import type { Moment, TimePassed } from './clock/time-passed.ts';
+import type { JournalForgetting } from './journal-forgetting.ts';
 import type { RequestCounts } from './metrics/request-counts.ts';
 
 /** A request between its hold and its settlement. */
-export interface AccountedRequest {
+export interface OpenRequest {
   readonly requestId: RequestId;
   readonly accountId: AccountId;
   readonly card: RateCard;
@@ -21,10 +23,14 @@ export interface AccountedRequest {
   readonly begun: Moment;
 }
 
+/** What of a request's start its hold counts by. */
+export type HeldStart = Pick<StartedRequest, 'accountId' | 'keyId' | 'startedAt' | 'leaseId'>;
+
 interface AccountingParts {
   /** Of the claim of this process; null where it has none. */
   readonly epoch: () => number | null;
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, 'begin' | 'finish' | 'settle' | 'durable' | 'keepAside'>;
+  readonly forgetting: Pick<JournalForgetting, 'add'>;
   readonly holds: Holds;
   readonly settlement: Pick<Settlement, 'submit'>;
   readonly counts: RequestCounts;
@@ -37,52 +43,57 @@ interface AccountingParts {
 }
 
 /**
- * The money side of a request's life: begin before it goes upstream, then finish (however it ended) or abandon (no
- * upstream has seen it). Journal, holds and settlement are moved together here and nowhere else.
+ * The one owner of a request's money: journal, holds and settlement are moved together here and nowhere else.
+ *
+ *   open ─┬─▶ finish ──▶ settled      held and in the journal before it goes upstream; however it ended, what it cost
+ *         └─▶ abandon                 follows into the ledger. Abandoned: no upstream has seen it.
+ *
+ *   reopen ─▶ settled | forget       what the journal has of an earlier run (recovered-requests.ts)
  */
 export class RequestAccounting {
-  readonly #epoch: () => number | null;
-  readonly #journal: Journal;
-  readonly #holds: Holds;
-  readonly #settlement: Pick<Settlement, 'submit'>;
-  readonly #counts: RequestCounts;
-  readonly #mayBeSpentElsewhere: () => boolean;
-  readonly #passed: TimePassed;
-  readonly #leasedMs: number;
-  readonly #logger: Logger;
+  readonly #parts: AccountingParts;
 
   constructor(parts: AccountingParts) {
-    this.#epoch = parts.epoch;
-    this.#journal = parts.journal;
-    this.#holds = parts.holds;
-    this.#settlement = parts.settlement;
-    this.#counts = parts.counts;
-    this.#mayBeSpentElsewhere = parts.mayBeSpentElsewhere;
-    this.#passed = parts.passed;
-    this.#leasedMs = parts.leasedMs;
-    this.#logger = parts.logger;
+    this.#parts = parts;
   }
 
-  /** @throws JournalError when the journal cannot take it: the request must not go upstream, and holds nothing more. */
-  begin(requestId: RequestId, accountId: AccountId, card: RateCard, begun: StartedRequest): AccountedRequest {
-    const epoch = this.#epoch();
-    const started = epoch === null ? begun : { ...begun, epoch };
-    const text = startText(started);
+  /**
+   * Holds `hold` for a request, and has the journal take its start down.
+   * @throws JournalError when the journal cannot take it: the request must not go upstream, and holds nothing.
+   */
+  open(
+    requestId: RequestId,
+    card: RateCard,
+    hold: MicroUsd,
+    begun: Omit<StartedRequest, 'hold' | 'epoch'>,
+  ): OpenRequest {
+    const { holds, journal, passed } = this.#parts;
+    const epoch = this.#parts.epoch();
+    const started: StartedRequest = { ...begun, ...(epoch === null ? {} : { epoch }), hold };
+    const startedText = startText(started);
+    this.reopen(requestId, started, hold);
     try {
-      this.#journal.begin(requestId, text);
+      journal.begin(requestId, startedText);
     } catch (error) {
-      this.#holds.release(requestId);
+      holds.release(requestId);
       throw error;
     }
-    return { requestId, accountId, card, started, startedText: text, begun: this.#passed.now() };
+    return { requestId, accountId: started.accountId, card, started, startedText, begun: passed.now() };
+  }
+
+  /** Holds again for a request that the journal has. */
+  reopen(requestId: RequestId, started: HeldStart, amount: MicroUsd): void {
+    const { accountId, keyId, leaseId = null } = started;
+    const startedAtMs = Date.parse(started.startedAt);
+    this.#parts.holds.place(requestId, { accountId, keyId, month: monthOf(startedAtMs), amount, leaseId, startedAtMs });
   }
 
   /**
    * The request's own time: its start, and how long it has taken since. Never before its start, whatever has become of
    * the wall clock meanwhile.
    */
-  nowOf({ started, begun }: AccountedRequest): number {
-    return Date.parse(started.startedAt) + Math.round(this.#passed.steadySince(begun));
+  nowOf({ started, begun }: OpenRequest): number {
+    return Date.parse(started.startedAt) + Math.round(this.#parts.passed.steadySince(begun));
   }
 
   /**
@@ -90,19 +101,20 @@ export class RequestAccounting {
    * which ends the process: a complete answer must not go out then, and stays open for the next start, which records it and
    * charges nothing. Whatever ended otherwise is settled from memory, as long as this process lasts.
    */
-  finish(request: AccountedRequest, ending: Ending): boolean {
+  finish(request: OpenRequest, ending: Ending): boolean {
+    const { journal, logger, counts, holds, settlement } = this.#parts;
     const { requestId, accountId, card, started, startedText } = this.#withWhatIsHeld(request);
     const usage = usageOf(requestId, started, ending);
     const most = mostDebitedWithinHold(usage, card);
     try {
-      this.#journal.finish(requestId, `{"started":${startedText},"ending":${JSON.stringify(ending)}}`);
+      journal.finish(requestId, `{"started":${startedText},"ending":${JSON.stringify(ending)}}`);
     } catch (error) {
-      this.#logger.error({ err: error, requestId }, 'the journal did not take a finished request');
+      logger.error({ err: error, requestId }, 'the journal did not take a finished request');
       if (ending.outcome === 'completed') return false;
     }
-    this.#counts.ended(ending.outcome);
-    this.#holds.lower(requestId, most);
-    this.#settlement.submit(accountId, usage, card, started.leaseId ?? null);
+    counts.ended(ending.outcome);
+    holds.lower(requestId, most);
+    settlement.submit(accountId, usage, card, started.leaseId ?? null);
     return true;
   }
 
@@ -112,35 +124,47 @@ export class RequestAccounting {
    * have spent it. What such a request costs is left out, and an operator decides. Said once, in the journal and in the
    * usage: however often its debit is decided, it is the same.
    */
-  #withWhatIsHeld(request: AccountedRequest): AccountedRequest {
+  #withWhatIsHeld(request: OpenRequest): OpenRequest {
     const { started, begun } = request;
-    const isLeaseOver = started.leaseId !== undefined && this.#passed.mostSince(begun) > this.#leasedMs;
-    if (!isLeaseOver && !this.#mayBeSpentElsewhere()) return request;
+    const isLeaseOver = started.leaseId !== undefined && this.#parts.passed.mostSince(begun) > this.#parts.leasedMs;
+    if (!isLeaseOver && !this.#parts.mayBeSpentElsewhere()) return request;
     const unheld = { ...started, hold: microUsd(0n) };
     return { ...request, started: unheld, startedText: startText(unheld) };
   }
 
   /** An answer came by priority capacity that its request had not asked for. */
   gavePriorityUnasked(): void {
-    this.#counts.gavePriorityUnasked();
+    this.#parts.counts.gavePriorityUnasked();
   }
 
-  /** It was admitted, and nobody waits for it before it has begun. */
-  neverBegun(requestId: RequestId): void {
-    this.#holds.release(requestId);
+  /** No upstream has seen it: it costs nothing. */
+  abandon({ requestId }: OpenRequest): void {
+    this.forget([requestId]);
   }
 
-  abandon({ requestId }: AccountedRequest): void {
-    this.#holds.release(requestId);
-    this.#journal.settle([requestId]);
+  /** Its usage and debit are in the ledger, and folded: nothing is held, and the journal forgets it once the views' file has them. */
+  settled(requestId: RequestId): void {
+    this.#parts.holds.release(requestId);
+    this.#parts.forgetting.add(requestId);
+  }
+
+  /** They cost nothing, or the ledger and the views have it already: nothing is held, and the journal forgets them at once. */
+  forget(requestIds: readonly RequestId[]): void {
+    for (const requestId of requestIds) this.#parts.holds.release(requestId);
+    this.#parts.journal.settle(requestIds);
+  }
+
+  /** They wait for an account that is set aside: however long, they fill no bound that others need. */
+  keepAside(requestIds: readonly RequestId[]): void {
+    this.#parts.journal.keepAside(requestIds);
   }
 
   /** Resolves when everything that was begun and finished so far is on disk. A failed sync is told, not thrown. */
   async durable(): Promise<void> {
     try {
-      await this.#journal.durable();
+      await this.#parts.journal.durable();
     } catch (error) {
-      this.#logger.error({ err: error }, 'the journal was not synced to disk');
+      this.#parts.logger.error({ err: error }, 'the journal was not synced to disk');
     }
   }
 }

@@ -1,8 +1,8 @@
 import { LIMITS } from '../contracts/limits.ts';
 import { forgetProviders } from '../ledger/catalog/gateway-providers.ts';
 import type { MetricsServer } from '../ledger/metrics-server.ts';
+import { within } from '../ledger/within.ts';
 import type { GatewayProcess } from './assemble-gateway.ts';
-import { within } from './within.ts';
 
 /**
  * No new requests → what has been accepted answered, streams drained, then cut → settlements flushed → all closed. Bounded by
@@ -46,12 +46,12 @@ export async function stopInOrder(
   } finally {
     await gateway.clock.close();
   }
-  await gateway.claim?.ended({ isLogAway: availability.isLogAway });
+  await gateway.claim?.ended({ isLogAway: gateway.breaker.isAway });
 }
 
-async function flush({ options, availability, settlement }: GatewayProcess): Promise<void> {
+async function flush({ options, breaker, settlement }: GatewayProcess): Promise<void> {
   // Without the log there is nothing to wait for.
-  if (!availability.isLogAway) await within(LIMITS.shutdownFlushMs, settlement.idle());
+  if (!breaker.isAway) await within(LIMITS.shutdownFlushMs, settlement.idle());
   if (settlement.pending > 0)
     options.logger.error(
       { requests: settlement.pending },

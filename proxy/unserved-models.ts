@@ -4,7 +4,7 @@ import type { CatalogState } from '../ledger/catalog/catalog-state.ts';
 import { callableModels } from './admission/model-lifecycle.ts';
 import type { UpstreamDirectory } from './upstream/upstream-directory.ts';
 
-export interface UnservedParts {
+interface UnservedParts {
   readonly catalog: { readonly state: CatalogState };
   readonly upstreams: Pick<UpstreamDirectory, 'deploymentsOf'>;
   readonly clock: () => number;

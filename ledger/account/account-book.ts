@@ -32,8 +32,18 @@ export type AsideReason = AccountUnreadableError | HiddenStreamError;
 export const isAsideReason = (error: unknown): error is AsideReason =>
   error instanceof AccountUnreadableError || error instanceof HiddenStreamError;
 
+/** What was read of an account, or why its events cannot be relied on. @throws as the reading otherwise */
+export async function readOrReason<T>(reading: Promise<T>): Promise<T | AsideReason> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isAsideReason(error)) return error;
+    throw error;
+  }
+}
+
 /** The account is set aside: nothing was decided on it, and nothing appended. */
-export class AccountAsideError extends Error {
+class AccountAsideError extends Error {
   override readonly name = 'AccountAsideError';
 
   constructor(accountId: AccountId, why: string, options?: ErrorOptions) {

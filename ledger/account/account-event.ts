@@ -2,6 +2,7 @@ import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.t
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type AccountEvent, isAccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Revision } from '../../contracts/ids.ts';
+import { brief } from '../../contracts/printable.ts';
 import type { AccountState, OpenAccount } from './account-state.ts';
 import { evolve } from './evolve.ts';
 
@@ -51,7 +52,7 @@ export function cannotFollow(
   { type }: AccountEvent,
   cause: unknown,
 ): AccountUnreadableError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = brief(cause instanceof Error ? cause.message : String(cause));
   const why = `${accountStream(accountId)} revision ${at} (${type}): it cannot follow what stands before it: ${reason}`;
   return new AccountUnreadableError(accountId, at, why, { cause });
 }

@@ -78,7 +78,7 @@ const spendOfMonth = z.strictObject({
 });
 export type SpendOfMonth = z.infer<typeof spendOfMonth>;
 
-export const spendStateSchema = z.strictObject({
+const spendStateSchema = z.strictObject({
   /** Monthly limits in micro-USD; an absent key or null account is without limit. */
   accountLimit: microUsdField.nullable(),
   keyLimits: z.record(z.string(), microUsdField),

@@ -3,7 +3,7 @@ import { debitWithCarry, type MicroUsd, microUsd, mostDebited, type PicoUsd } fr
 import type { RateCard } from '../../contracts/rate-card.ts';
 import { rateUsage } from '../rating.ts';
 
-export interface DebitWithinHold {
+interface DebitWithinHold {
   readonly amount: MicroUsd;
   /** What the hold left out: it becomes an exception. */
   readonly leftOut: MicroUsd;
@@ -11,8 +11,8 @@ export interface DebitWithinHold {
 }
 
 /**
- * What a request's exact cost takes from the balance: at most its hold, whatever an upstream reports. No bound where the
- * hold is null, as in records from before it was kept.
+ * What a request's exact cost takes from the balance: at most its hold, whatever an upstream reports (interface,
+ * 5.8). No bound where the hold is null, as in records from before it was kept.
  */
 export function debitWithinHold(hold: MicroUsd | null, carry: PicoUsd, cost: PicoUsd): DebitWithinHold {
   const { amount, carryAfter } = debitWithCarry(carry, cost);

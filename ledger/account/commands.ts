@@ -40,8 +40,13 @@ export type AccountCommand =
   | { readonly type: 'RevokeKey'; readonly keyId: KeyId; readonly nowMs: number }
   /** `keyId` null is the account's own limit; `limit` null is none. */
   | { readonly type: 'SetSpendLimit'; readonly keyId: KeyId | null; readonly limit: MicroUsd | null }
-  /** A finished request; the card is the one that the usage names. */
-  | { readonly type: 'RecordUsage'; readonly usage: UsageRecorded; readonly card: RateCard }
+  /** A finished request; the card is the one that the usage names, the lease what it was admitted under. */
+  | {
+      readonly type: 'RecordUsage';
+      readonly usage: UsageRecorded;
+      readonly card: RateCard;
+      readonly leaseId?: LeaseId | null;
+    }
   /** Usage that finds its request recorded as `recovered` already; the card is the one that the usage names. */
   | { readonly type: 'ReportLateUsage'; readonly usage: UsageRecorded; readonly card: RateCard }
   /** The account pays what an exception was about. */

@@ -31,7 +31,7 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
     case 'SetSpendLimit':
       return setSpendLimit(command, state);
     case 'RecordUsage':
-      return recordUsage(state, command.usage, command.card);
+      return recordUsage(state, command.usage, command.card, command.leaseId);
     case 'ReportLateUsage':
       return reportLateUsage(command, state);
     case 'ApproveException':

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Position, type Revision } from '../../contracts/ids.ts';
+import { TIMING, type Timing } from '../timing.ts';
 import { type AccountBook, catchUpBook, foldAppended, unlessAside } from './account-book.ts';
 import type { AccountState } from './account-state.ts';
 import type { AccountCommand, CommandRefusal } from './commands.ts';
@@ -45,8 +45,9 @@ export async function executeCommand(
   accountId: AccountId,
   command: AccountCommand,
   recording: Recording,
+  timing = TIMING,
 ): Promise<CommandResult> {
-  return executeFrom(log, await loadAccount(log, accountId), accountId, command, recording);
+  return executeFrom(log, await loadAccount(log, accountId), accountId, command, recording, timing);
 }
 
 /** The same on an account that was read before: of commands one after another, each on what the one before has left. */
@@ -56,6 +57,7 @@ export async function executeFrom(
   accountId: AccountId,
   command: AccountCommand,
   recording: Recording,
+  timing = TIMING,
 ): Promise<CommandResult> {
   let snapshot = from;
   return decideAndAppend(log, accountId, () => command, recording, {
@@ -63,6 +65,7 @@ export async function executeFrom(
     catchUp: async () => {
       snapshot = await loadAccount(log, accountId, snapshot);
     },
+    timing,
   });
 }
 
@@ -85,6 +88,7 @@ export async function executeOnBook(
     const result = await decideAndAppend(log, accountId, commandNow, recording, {
       read: () => book.read(accountId),
       catchUp: () => catchUpBook(log, book, accountId),
+      timing: TIMING,
     });
     if (result.type === 'done' && result.position !== null) {
       // An append whose first answer was lost may have others' events before it.
@@ -98,6 +102,7 @@ export async function executeOnBook(
 interface AccountSource {
   readonly read: () => AccountSnapshot;
   readonly catchUp: () => Promise<void>;
+  readonly timing: Timing;
 }
 
 async function decideAndAppend(
@@ -122,16 +127,17 @@ async function decideAndAppend(
       }
       if (attempt >= ATTEMPTS_MAX) throw new ConflictsError(accountId, attempt);
       if (outcome.type === 'conflict') break;
-      await pause(attempt);
+      await pause(attempt, source.timing);
     }
     // The first conflict only says that something is new.
-    if (attempt > 1) await pause(attempt);
+    if (attempt > 1) await pause(attempt, source.timing);
     attempt++;
     await source.catchUp();
   }
 }
 
-const pause = (attempt: number): Promise<void> => delay(BACKOFF_MS * attempt * (0.5 + Math.random() / 2));
+const pause = (attempt: number, { delay, random }: Timing): Promise<void> =>
+  delay(BACKOFF_MS * attempt * (0.5 + random() / 2));
 
 /** The same append again is safe after either kind of failure; anything else is the caller's to see. */
 function retryable(attempt: number) {

@@ -1,22 +1,17 @@
 import type { GrantId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { Grant } from './account-state.ts';
-import { SharesRoom } from './shares-room.ts';
-
-export interface GrantShare {
-  readonly grantId: GrantId;
-  readonly amount: MicroUsd;
-}
+import { type GrantShare, SharesRoom } from './shares-room.ts';
 
 /** A request's own instants, as its usage has them. */
-export interface RequestInstants {
+interface RequestInstants {
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
 }
 
 /**
  * Takes what a request costs from the grants; `uncovered` is what they do not hold, or what one event has no room to say
- * (shares-room.ts). Three times in burn order:
+ * (shares-room.ts). Three times in burn order (What holds, 17):
  *
  *   1. what was usable when the request started, also where it has expired since;
  *   2. what was usable when it ended: a grant that came meanwhile pays before anything is owed;
@@ -84,7 +79,7 @@ export function usableCredits(grants: readonly Grant[], atMs: number): MicroUsd 
 }
 
 /**
- * Burn order: priority, expiry (none last), zero cost basis first, effectiveAt, grantId.
+ * Burn order: priority, expiry (none last), zero cost basis first, effectiveAt, grantId (interface, 5.5).
  * A grant's place changes with its end alone (`withReinstated`), so the list is kept sorted.
  */
 export function withGrant(grants: readonly Grant[], added: Grant): Grant[] {
@@ -125,7 +120,7 @@ export const withExpired = (grants: readonly Grant[], share: GrantShare): Grant[
     grant.grantId === share.grantId ? { ...grant, expired: microUsd(grant.expired + share.amount) } : grant,
   );
 
-export interface Reinstatement extends GrantShare {
+interface Reinstatement extends GrantShare {
   /** The grant's end from here on. */
   readonly expiresAtMs: number;
   /** What of the amount fills what was uncovered, and can be spent no more. */

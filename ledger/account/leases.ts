@@ -7,7 +7,7 @@ import { monthOf } from './month.ts';
 import { paidByExpired, type StartedHold } from './paid-by-expired.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
 
-export type Leases = OpenAccount['leases'];
+type Leases = OpenAccount['leases'];
 
 /** A lease is for one key where that key has a monthly limit, and for all other keys together. */
 export const leaseScope = ({ spend }: OpenAccount, keyId: KeyId): KeyId | null =>
@@ -56,14 +56,14 @@ export function freeCredit(account: OpenAccount, terms: LeaseTerms, nowMs: numbe
 }
 
 /** Each below zero where a limit was set, or credit was lost, after the leases were given; null is no limit. */
-export interface CreditLeft {
+interface CreditLeft {
   readonly credit: MicroUsd;
   readonly ofAccountLimit: MicroUsd | null;
   readonly ofKeyLimit: MicroUsd | null;
 }
 
 /** Others' leases, and a process's own holds. */
-export interface Beside {
+interface Beside {
   readonly leases: readonly Lease[];
   readonly holds?: HeldOfAccount;
 }

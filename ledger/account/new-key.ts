@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** The form of a service key (specification, part Authentication). */
+/** The form of a service key (interface, 2.2). */
 const KEY_PREFIX = 'sk-svc-';
 
-export interface NewKey {
+interface NewKey {
   /** Shown once, stored nowhere. */
   readonly secret: string;
   readonly keyId: string;

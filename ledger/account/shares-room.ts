@@ -1,5 +1,6 @@
+import type { GrantId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import type { GrantShare } from './grants.ts';
+import type { MicroUsd } from '../../contracts/money.ts';
 
 /**
  * How many grants one debit can take from: an event has a bound, and a debit that is longer could never be written. An
@@ -16,6 +17,12 @@ export class SharesRoom {
     this.#left -= bytesOf(share);
     return this.#left >= 0;
   }
+}
+
+/** What a debit takes from a grant, or what is given back to it. */
+export interface GrantShare {
+  readonly grantId: GrantId;
+  readonly amount: MicroUsd;
 }
 
 /** Whether a debit that takes everything from these grants fits one event. */

@@ -47,7 +47,7 @@ export const monthOfSpend = (spend: SpendState, month: string): SpendOfMonth => 
 export const spentByKey = (month: SpendOfMonth, keyId: KeyId): MicroUsd => month.keys[keyId] ?? NOTHING;
 
 /** What a debit has brought a month to. */
-export type Spent = Pick<CreditsDebited, 'keyId' | 'month' | 'monthToDateAfter' | 'keyMonthToDateAfter'>;
+type Spent = Pick<CreditsDebited, 'keyId' | 'month' | 'monthToDateAfter' | 'keyMonthToDateAfter'>;
 
 /** The thresholds that a debit crosses, of the account's monthly limit and of its key's. */
 export function thresholdsCrossed(spend: SpendState, debit: Spent): AccountEvent[] {

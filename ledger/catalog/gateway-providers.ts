@@ -8,7 +8,7 @@ import { wantOfRightsOf } from '../want-of-rights.ts';
 /** Built into every gateway. */
 const BUILT_IN = 'mock';
 /** In the data folder of a gateway while it runs: the names of the providers that it was started with. */
-export const PROVIDERS_FILE = 'providers.json';
+const PROVIDERS_FILE = 'providers.json';
 
 const noteSchema = z.strictObject({ providers: z.array(z.string()) });
 

@@ -14,7 +14,7 @@ import { areSameUses, FAST_MULTIPLIER, type RateCard, type Rates, rateCard } fro
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
 import { type CatalogState, cardsOf, loadCatalog } from './catalog-state.ts';
 
-export type PublishResult =
+type PublishResult =
   | {
       readonly type: 'published';
       readonly catalog: EventData<'CatalogPublished'>;

@@ -55,7 +55,7 @@ export interface LogFollower {
 }
 
 /** Options that every command takes; commander puts those of the program and of the command together. */
-export interface GlobalOptions {
+interface GlobalOptions {
   readonly config?: string;
   readonly data?: string;
   readonly json?: boolean;

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import type { Configuration } from '../../contracts/configuration.ts';
 import { BASE_FORMS, describeForms, type Forms, formsBeyond, OWN_FORMS } from '../../contracts/event-forms.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { adoptForms, formsToAdopt } from '../forms/adopt-forms.ts';
-import { readClaims, type SeenClaim, standingOf } from '../forms/claims.ts';
+import { readClaims, readRelayClaim, type SeenClaim, standingOf } from '../forms/claims.ts';
 import { type LedgerState, readLedgerState } from '../identity/ledger-state.ts';
 import { nameArgument } from './command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from './command-context.ts';
@@ -28,10 +29,11 @@ export function addFormsCommand(ledger: Command, context: CommandContext): void 
     .command('forms')
     .description(
       'show in which forms events are written, who reads newer ones, and what is in the way of writing them. A gateway' +
-        ' adopts them by itself when every live proxy has read them for eventForms.adoptAfterMs; --adopt does so at once,' +
+        ' adopts them by itself when every live proxy, and the relay of kafka.topic, has read them for eventForms.adoptAfterMs;' +
+        ' --adopt does so at once,' +
         ' after which no proxy can be rolled back',
     )
-    .option('--adopt', 'adopt what this program reads, if every live proxy reads it')
+    .option('--adopt', 'adopt what this program reads, if every live proxy and the relay read it')
     .option(
       '--gone <proxy>',
       'a proxy whose machine is gone for good: it is not asked (again for more)',
@@ -44,25 +46,35 @@ export function addFormsCommand(ledger: Command, context: CommandContext): void 
     )
     .action(async ({ adopt, gone }: FormsOptions, command: Command) => {
       if (adopt !== true && gone.length > 0) throw new CommandError('--gone goes with --adopt', EXIT.usage);
-      const work = async (log: EventLog): Promise<void> => {
-        if (adopt === true) await adoptNow(context, log, gone);
-        const view = await viewOf(log);
+      const work = async (log: EventLog, { kafka }: Configuration): Promise<void> => {
+        const ask = { log, topic: kafka?.topic ?? null, nowMs: context.clock() };
+        if (adopt === true) await adoptNow(context, ask, gone);
+        const view = await viewOf(ask);
         show(context, command, { json: jsonOf(view), text: () => textOf(view) });
       };
       await (adopt === true ? withEventLog(context, command, work) : withReadLog(context, command, work));
     });
 }
 
-async function viewOf(log: EventLog): Promise<FormsView> {
+interface Asked {
+  readonly log: EventLog;
+  /** Whose relay is asked; null where the configuration names none. */
+  readonly topic: string | null;
+  readonly nowMs: number;
+}
+
+async function viewOf({ log, topic, nowMs }: Asked): Promise<FormsView> {
   const state = await readLedgerState(log);
   const toAdopt = formsToAdopt(state);
-  const { live, inTheWay } = standingOf(await readClaims(log), toAdopt ?? {});
+  const relay = topic === null ? null : await readRelayClaim(log, topic, nowMs);
+  const claims = [...(await readClaims(log)), ...(relay === null ? [] : [relay])];
+  const { live, inTheWay } = standingOf(claims, toAdopt ?? {});
   return { state, toAdopt, live, inTheWay };
 }
 
 /** @throws CommandError where a live claim does not read it, or there is no such proxy to leave out */
-async function adoptNow(context: CommandContext, log: EventLog, gone: readonly string[]): Promise<void> {
-  const { toAdopt, live, inTheWay } = await viewOf(log);
+async function adoptNow(context: CommandContext, ask: Asked, gone: readonly string[]): Promise<void> {
+  const { toAdopt, live, inTheWay } = await viewOf(ask);
   const unknown = gone.find((name) => live.every(({ proxy }) => proxy !== name));
   if (unknown !== undefined) throw new CommandError(`${unknown}: there is no live claim of such a proxy`, EXIT.refused);
   if (toAdopt === null) return;
@@ -78,7 +90,7 @@ async function adoptNow(context: CommandContext, log: EventLog, gone: readonly s
     );
   const reason =
     gone.length === 0 ? 'an operator: every live claim reads them' : 'an operator: those left out are gone';
-  await adoptForms(log, { forms: toAdopt, without: gone, reason, recording: recordingOf(context) });
+  await adoptForms(ask.log, { forms: toAdopt, without: gone, reason, recording: recordingOf(context) });
 }
 
 const beyondBase = (forms: Forms): Forms => formsBeyond(forms, BASE_FORMS);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { decodeMetadata } from '../../contracts/event-codec.ts';
+import { decodeMetadata, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type AccountId, accountStream, revision } from '../../contracts/ids.ts';
 import { onOneLine } from '../../contracts/printable.ts';
@@ -35,11 +35,33 @@ export function addLedgerCommands(ledger: Command, context: CommandContext): voi
     });
 }
 
-/** The stored JSON texts stand inside unchanged. */
+/** The stored JSON texts stand inside unchanged; what is none, because somebody else has written it, as a string. */
 const jsonOf = ({ stream, revision, position, id, type, data, metadata }: RecordedEvent): string =>
-  `${JSON.stringify({ stream, revision, position, id, type }).slice(0, -1)},"data":${data},"metadata":${metadata}}\n`;
+  `${JSON.stringify({ stream, revision, position, id, type }).slice(0, -1)},` +
+  `"data":${jsonTextOf(data)},"metadata":${jsonTextOf(metadata)}}\n`;
 
+function jsonTextOf(stored: string): string {
+  try {
+    JSON.parse(stored);
+  } catch {
+    return JSON.stringify(stored);
+  }
+  // Between its values, for in a string of it there is none.
+  return stored.replaceAll(/[\r\n]/g, ' ');
+}
+
+/** An event whose metadata cannot be read says so in its line: nothing else tells an operator what stands there. */
 function textOf(event: RecordedEvent): string {
-  const { recordedAt, actor } = decodeMetadata(event);
-  return `${String(event.revision).padStart(6)}  ${recordedAt}  ${onOneLine(`${event.type}  (${actor})`)}\n        ${event.data}\n`;
+  const data = onOneLine(event.data);
+  return `${String(event.revision).padStart(6)}  ${onOneLine(headOf(event))}\n        ${data}\n`;
+}
+
+function headOf(event: RecordedEvent): string {
+  try {
+    const { recordedAt, actor } = decodeMetadata(event);
+    return `${recordedAt}  ${event.type}  (${actor})`;
+  } catch (error) {
+    if (!(error instanceof UnreadableEventError)) throw error;
+    return `cannot be read: ${error.message}`;
+  }
 }

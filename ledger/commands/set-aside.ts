@@ -15,7 +15,7 @@ import { readRecovered } from '../settlement/read-recovered.ts';
 import type { Done } from './run-account-command.ts';
 
 /** Of the account, or of one of its keys. */
-export interface LimitScope {
+interface LimitScope {
   readonly accountId: AccountId;
   readonly keyId: KeyId | null;
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { onOneLine } from '../../contracts/printable.ts';
 import { type CommandContext, globalOptions } from './command-context.ts';
 
-export interface Shown {
+interface Shown {
   /** For machines (`--json`): one JSON value. */
   readonly json: unknown;
   /** For people; drawn only where it is shown. */
@@ -66,7 +66,7 @@ export function showWritten(
 const bigintAsText = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
 
 /** A cell may have several lines; each is kept to one. */
-export type Cell = string | readonly string[];
+type Cell = string | readonly string[];
 
 /** A long one in blocks, each with its head: drawing one takes the square of its rows. */
 export const table = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>

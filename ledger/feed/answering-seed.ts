@@ -4,7 +4,7 @@ import { FEED_LIMITS } from './limits.ts';
 /** Opens a connection; `onConnect` is called when it is there, TLS included. */
 export type OpenSocket = (host: string, port: number, onConnect: () => void) => Socket;
 
-export interface SeedOptions {
+interface SeedOptions {
   /** host:port */
   readonly brokers: readonly string[];
   readonly ssl: boolean;
@@ -12,7 +12,7 @@ export interface SeedOptions {
 }
 
 /** No seed answers, and what each of them does instead. */
-export class SeedsAwayError extends Error {
+class SeedsAwayError extends Error {
   override readonly name = 'SeedsAwayError';
 }
 

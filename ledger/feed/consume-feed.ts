@@ -33,7 +33,7 @@ export interface ConsumedBatch {
   readonly ledger: LedgerIdentity | null;
 }
 
-export interface ConsumeFeedOptions {
+interface ConsumeFeedOptions {
   readonly kafka: FeedKafka;
   readonly clientId: string;
   /** Members of one group share the partitions. */

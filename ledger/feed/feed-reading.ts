@@ -1,10 +1,12 @@
 import type { Subscription } from '../../contracts/event-log.ts';
-import { BackOff } from './back-off.ts';
+import { BackOff } from '../back-off.ts';
+import { tellStopped } from '../tell-stopped.ts';
 import { type FeedSession, HandlingError } from './feed-session.ts';
 import { pauseMsMaxAfter, reasonOf } from './kafka-fault.ts';
+import { FEED_LIMITS } from './limits.ts';
 import { whileItPasses } from './while-it-passes.ts';
 
-export interface ReadingOptions {
+interface ReadingOptions {
   /** Opens a session and resolves when it has its partitions; what it has opened by then it closes when it throws. */
   readonly open: (signal: AbortSignal) => Promise<FeedSession>;
   readonly onDropped?: ((error: Error) => void) | undefined;
@@ -29,11 +31,11 @@ export class FeedReading implements Subscription {
 
   async #run(): Promise<void> {
     const { signal } = this.#closed;
-    const backOff = new BackOff();
+    const backOff = new BackOff(FEED_LIMITS.backOff);
     while (!signal.aborted) {
       const error = await this.#session(backOff);
       if (error === null || signal.aborted) return;
-      if (error instanceof HandlingError) return this.#stop(error.cause);
+      if (error instanceof HandlingError) return tellStopped(error.cause, this.#options.onStopped);
       // A session that came about was dropped; tries that fail after it are the same loss.
       if (backOff.tries === 0) this.#options.onDropped?.(new Error(reasonOf(error), { cause: error }));
       await backOff.wait(signal, pauseMsMaxAfter(error));
@@ -57,17 +59,5 @@ export class FeedReading implements Subscription {
       signal.removeEventListener('abort', close);
       await session?.close();
     }
-  }
-
-  #stop(error: Error): void {
-    const { onStopped } = this.#options;
-    if (onStopped !== undefined) {
-      onStopped(error);
-      return;
-    }
-    queueMicrotask(() => {
-      // Nobody listens, and a reader that has silently stopped is worse than a process that has.
-      throw error;
-    });
   }
 }

@@ -4,7 +4,7 @@ import { closeWithin } from './close-within.ts';
 import type { KafkaClient } from './kafka-client.ts';
 import { FEED_LIMITS } from './limits.ts';
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly client: KafkaClient;
   readonly topic: string;
   readonly groupId: string;
@@ -44,7 +44,7 @@ export class HandlingError extends Error {
 }
 
 /** A message of the topic that is none of the feed's, and where it stands. */
-export class UnreadableMessageError extends Error {
+class UnreadableMessageError extends Error {
   override readonly name = 'UnreadableMessageError';
 
   constructor(place: { topic: string; partition: number; offset: string }, cause: FeedMessageError) {
@@ -81,7 +81,7 @@ export class FeedSession {
       maxWaitTimeInMs: FEED_LIMITS.fetchWaitMs,
       maxBytesPerPartition: FEED_LIMITS.partitionBytes,
       maxBytes: FEED_LIMITS.fetchBytes,
-      retry: { retries: 3, initialRetryTime: FEED_LIMITS.backOffMs, restartOnFailure: async () => false },
+      retry: { retries: 3, initialRetryTime: FEED_LIMITS.backOff.firstMs, restartOnFailure: async () => false },
     });
   }
 

@@ -37,7 +37,7 @@ const GONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EHOSTUNREACH']);
 export function pauseMsMaxAfter(error: unknown): number {
   const isChoosing =
     passesSoon(error) || causes(error).some((cause) => 'code' in cause && GONE.has(String(cause.code)));
-  return isChoosing ? FEED_LIMITS.backOffChoosingMs : FEED_LIMITS.backOffMaxMs;
+  return isChoosing ? FEED_LIMITS.backOffChoosingMs : FEED_LIMITS.backOff.maxMs;
 }
 
 /** What an operator has to look at, by Kafka's names for faults and by what the driver says. */

@@ -101,11 +101,11 @@ export interface Cluster {
   findBroker(broker: { readonly nodeId: string }): Promise<FetchingBroker>;
 }
 
-export interface FetchingBroker {
+interface FetchingBroker {
   fetch(request: FetchRequest): Promise<{ readonly responses: readonly FetchedTopic[] }>;
 }
 
-export interface FetchRequest {
+interface FetchRequest {
   /** -1: this is no replica. */
   readonly replicaId: -1;
   readonly isolationLevel: 0 | 1;
@@ -122,7 +122,7 @@ export interface FetchRequest {
   }[];
 }
 
-export interface FetchedTopic {
+interface FetchedTopic {
   readonly partitions: readonly { readonly partition: number; readonly messages: readonly FetchedMessage[] }[];
 }
 

@@ -18,8 +18,7 @@ export const FEED_LIMITS = Object.freeze({
   reauthenticateMs: 10_000,
   /** Silence after which the operating system asks whether the other side is still there. */
   keepAliveMs: 60_000,
-  backOffMs: 100,
-  backOffMaxMs: 10_000,
+  backOff: { firstMs: 100, maxMs: 10_000 },
   /** The same where a partition gets another leader, which takes a cluster a moment. */
   backOffChoosingMs: 1_000,
   /** A cluster that is busy with itself (a new leader, a new topic) is asked again after this, for so long in all. */
@@ -37,6 +36,9 @@ export const FEED_LIMITS = Object.freeze({
   heartbeatPart: 10,
   partitionBytes: 1_000_000,
   fetchBytes: 10_000_000,
+  /** Names of headers that are remembered, by their place in a record, and the bytes of one. */
+  headerNamesKept: 32,
+  headerNameBytesKept: 64,
   /**
    * Of each partition the last messages that are looked at: a relay that was killed sends again what it had sent since its
    * checkpoint, about a second's, and what was written last may be such.
@@ -53,4 +55,4 @@ export const FEED_LIMITS = Object.freeze({
 
 assert(FEED_LIMITS.fetchWaitMs * 4 < FEED_LIMITS.silenceMs, 'several fetches fit before silence means anything');
 assert(FEED_LIMITS.heartbeatPart >= 3, 'a lost heartbeat does not end a session');
-assert(FEED_LIMITS.backOffMs < FEED_LIMITS.backOffMaxMs, 'a back-off grows to its bound');
+assert(FEED_LIMITS.backOff.firstMs < FEED_LIMITS.backOff.maxMs, 'a back-off grows to its bound');

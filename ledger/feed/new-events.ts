@@ -17,7 +17,7 @@ export class FeedGapError extends Error {
   }
 }
 
-export interface NewEvents {
+interface NewEvents {
   /** In the same order, each of them once. */
   readonly events: readonly FeedEvent[];
   /** The last revision of each stream that has new events. */

@@ -18,7 +18,7 @@ export function saslOf(sasl: KafkaSasl, tokens: BearerTokens | null): SASLOption
 }
 
 /** A broker has refused the token. */
-export class TokenRefusedError extends Error {
+class TokenRefusedError extends Error {
   override readonly name = 'TokenRefusedError';
 }
 

@@ -1,4 +1,4 @@
-import { pause } from './back-off.ts';
+import { pause } from '../pause.ts';
 import { passesSoon } from './kafka-fault.ts';
 import { FEED_LIMITS } from './limits.ts';
 

@@ -23,7 +23,7 @@ export function formsToAdopt({ adopted, identity }: LedgerState, own: Forms = OW
   return Object.keys(beyond).some((type) => type !== 'FormsAdopted') ? beyond : null;
 }
 
-export interface Adoption {
+interface Adoption {
   readonly forms: Forms;
   /** Names that were not asked, by an operator's word. */
   readonly without: readonly string[];

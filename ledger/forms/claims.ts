@@ -1,10 +1,11 @@
 import { decodeClaimMetadata, decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
 import { BASE_FORMS, type Forms, formsBeyond, formsTogether } from '../../contracts/event-forms.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import type { Position } from '../../contracts/ids.ts';
+import { type Position, relayStream } from '../../contracts/ids.ts';
 
 /** What the log says of a process that reads it. */
 export interface SeenClaim {
+  /** A proxy's name, or `relay of <topic>`. */
   readonly proxy: string;
   readonly epoch: number;
   readonly atMs: number;
@@ -42,6 +43,26 @@ export async function readClaims(log: EventLog, after: Position | null = null): 
     claims.push({ proxy, epoch, atMs, reads: formsTogether(BASE_FORMS, reads), hasEnded: ended, position });
   }
   return claims;
+}
+
+/**
+ * What the relay of a topic has last said; null where there was none. It is over where it was released, or has run out: a
+ * relay that publishes renews it. A relay that stands by says nothing, and publishes nothing.
+ * @throws EventLogError, UnreadableEventError
+ */
+export async function readRelayClaim(log: EventLog, topic: string, nowMs: number): Promise<SeenClaim | null> {
+  for await (const recorded of log.readStream(relayStream(topic), { direction: 'backwards', limit: 1 })) {
+    const event = decodeEvent(recorded);
+    if (event.type !== 'RelayClaimed' && event.type !== 'RelayCheckpointed' && event.type !== 'RelayReleased')
+      throw new UnreadableEventError(`${recorded.stream}: ${event.type} does not belong there`);
+    const { recordedAt, reads } = decodeClaimMetadata(recorded);
+    return {
+      ...{ proxy: `relay of ${topic}`, epoch: event.data.epoch, atMs: Date.parse(recordedAt) },
+      ...{ reads: formsTogether(BASE_FORMS, reads), position: recorded.position },
+      hasEnded: event.type === 'RelayReleased' || Date.parse(event.data.until) <= nowMs,
+    };
+  }
+  return null;
 }
 
 /** @param claims in the log's order: a claim is over with the next one of its name, for a process takes over a name or ends */

@@ -7,7 +7,7 @@ import { readLedgerState } from '../identity/ledger-state.ts';
 import { typesBeyondBase } from './adopt-forms.ts';
 import { FORMS_LIMITS } from './limits.ts';
 
-export interface AdoptedFormsOptions {
+interface AdoptedFormsOptions {
   /** Milliseconds by a clock that nobody sets. */
   readonly passedMs: () => number;
   /** What this program reads, and by which steps it became so. */

@@ -9,7 +9,7 @@ import type { LedgerState } from './ledger-state.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
 import type { UnsettleableRequest } from './unsettleable.ts';
 
-export interface AcceptedLoss extends LostEvents {
+interface AcceptedLoss extends LostEvents {
   readonly state: LedgerState;
   /** What the folder knows of the ledger's identity; null where that is from before. */
   readonly known: LedgerIdentity | null;

@@ -10,7 +10,7 @@ import { knowledgeOfTopic, topicSource } from './topic-knowledge.ts';
 /** The ledger as an operator knows it, and how often something missing is looked for in it. */
 export type LedgerPlace = Pick<CompareOptions, 'where' | 'looks'>;
 
-export interface TopicOfLedger extends LedgerPlace {
+interface TopicOfLedger extends LedgerPlace {
   readonly topic: string;
 }
 

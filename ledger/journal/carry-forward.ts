@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import type { OpenRequests, Place } from './open-requests.ts';
-import { seal, sealedBytes } from './record-v1.ts';
+import { readWhole } from './read-open-request.ts';
+import { seal } from './record-v1.ts';
 import type { Segment } from './segment.ts';
 import { appendBytes, type SegmentWriter } from './segment-writer.ts';
 
@@ -34,10 +35,8 @@ function readPlaces(from: Segment, places: readonly Place[], buffer: Buffer): Mo
     const moves = places.map((place) => {
       const at = end;
       end += place.bytes;
-      readSync(fd, buffer, at, place.bytes, place.offset);
       // A record that has rotted on disk must not get a fresh checksum.
-      const isWhole = sealedBytes(buffer.subarray(at, end), 0, from.number, place.offset) === place.bytes;
-      if (!isWhole) throw new Error(`${from.path} has changed at offset ${place.offset} since it was written`);
+      readWhole(fd, place, buffer.subarray(at, end));
       return { place, at };
     });
     assert(end === buffer.length, 'a segment knows the bytes of its live records');

@@ -1,6 +1,6 @@
 import { closeSync, fdatasync } from 'node:fs';
 
-export interface GroupSyncOptions {
+interface GroupSyncOptions {
   readonly fd: number;
   /** Longest time that written bytes wait for a sync that nobody asked for. */
   readonly backgroundMs: number;

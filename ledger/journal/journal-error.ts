@@ -10,7 +10,7 @@ import type { Shortage } from '../../contracts/shortage.ts';
  *   input_output   a read, write or sync failed; `cause` has it. The journal is not writable any more
  *   closed         the journal was closed
  */
-export type JournalErrorKind = 'in_use' | 'foreign_file' | 'newer_version' | 'full' | 'input_output' | 'closed';
+type JournalErrorKind = 'in_use' | 'foreign_file' | 'newer_version' | 'full' | 'input_output' | 'closed';
 
 export class JournalError extends Error {
   override readonly name: string = 'JournalError';

@@ -1,18 +1,6 @@
-import { closeSync, fdatasyncSync, ftruncateSync, openSync, unlinkSync } from 'node:fs';
-import { join } from 'node:path';
 import type { RequestId } from '../../contracts/ids.ts';
-import { type Shortage, shortageOf } from '../../contracts/shortage.ts';
-import { syncFolder } from '../sync-folder.ts';
-import { wantOfRights, wantOfRightsOf } from '../want-of-rights.ts';
-import { type FolderLock, LOCK_FILE, lockFolder } from './folder-lock.ts';
-import { JournalError, type JournalFullBound } from './journal-error.ts';
-import { checkedBounds, JOURNAL_BOUNDS, type JournalBounds } from './limits.ts';
-import { type Recovery, readJournal } from './recovery.ts';
-import { emptyReserve } from './reserve.ts';
-import type { Segment } from './segment.ts';
-import { makeFolder, RESERVE_FILE, retireSegment } from './segment-folder.ts';
-import { createSegment, type SegmentWriter } from './segment-writer.ts';
-import { SegmentedJournal } from './segmented-journal.ts';
+import type { Shortage } from '../../contracts/shortage.ts';
+import type { JournalError, JournalFullBound } from './journal-error.ts';
 
 /**
  * The local, durable record of the requests in flight: that one went upstream, and what it used, survive a crash at
@@ -42,14 +30,24 @@ export interface Journal {
   settle(requestIds: readonly RequestId[]): void;
 
   /**
+   * What is kept of these requests does not count to `bytesMax` from soon on: they wait for an account that is set aside, for
+   * nobody knows how long. It moves to a folder beside, of which all that is promised here holds, too; at no instant it is in
+   * neither. For want of room it stays where it is, and is tried again `reserveLookMs` apart. Ids that are not open are
+   * ignored, and no end is taken of these any more.
+   */
+  keepAside(requestIds: readonly RequestId[]): void;
+
+  /**
    * Resolves when everything that was written before this call is on disk. Calls share their syncs.
    * @throws JournalError `input_output`, for ever once a sync has failed; `closed`.
    */
   durable(): Promise<void>;
 
-  /** Size of all segments that are still needed. */
+  /** Size of all segments that are still needed, but for what is kept aside. */
   readonly bytes: number;
-  /** Requests begun and not yet settled. */
+  /** The same of what is kept aside. */
+  readonly asideBytes: number;
+  /** Requests begun and not yet settled; one that is on its way aside counts twice meanwhile. */
   readonly open: number;
   /** Why no request may begin now; null where one may. Bounds and a full disk pass, by themselves or by settling. */
   readonly obstacle: JournalObstacle | null;
@@ -81,98 +79,4 @@ export interface DamagedStretch {
   readonly file: string;
   readonly offset: number;
   readonly bytes: number;
-}
-
-export interface JournalOptions extends Partial<JournalBounds> {
-  /** A folder of its own; made where it is missing. */
-  readonly directory: string;
-}
-
-export interface OpenedJournal {
-  readonly journal: Journal;
-  /** In the order in which they began. They stay open until they are settled, so a second crash loses nothing. */
-  readonly recovered: readonly RecoveredRequest[];
-  /**
-   * What cannot be read although there is more after it: not the mark of a crash of the process, but of the disk or of
-   * a hand. All else is kept and handed over; the operator must be told. The file stays in the folder as `.damaged`
-   * when the journal has no more use for it.
-   */
-  readonly damaged: readonly DamagedStretch[];
-  /** Bytes cut off the end of the last segment: the record that a crash interrupted. */
-  readonly cutBytes: number;
-}
-
-/**
- * Opens the journal in a folder, for this process alone, and recovers what a crash left in it.
- * @throws JournalError `in_use`; `foreign_file` or `newer_version`, before anything in the folder is changed.
- */
-export async function openJournal(options: JournalOptions): Promise<OpenedJournal> {
-  const { directory, ...given } = options;
-  const bounds = checkedBounds({ ...JOURNAL_BOUNDS, ...given });
-  try {
-    makeFolder(directory);
-    const lock = lockFolder(directory);
-    try {
-      return await recover(directory, bounds, lock);
-    } catch (error) {
-      lock.release();
-      throw error;
-    }
-  } catch (error) {
-    if (error instanceof JournalError) throw error;
-    throw cannotOpen(directory, error);
-  }
-}
-
-/** A fault of SQLite's names no file; the only one that it opens is the lock. */
-function cannotOpen(directory: string, cause: unknown): JournalError {
-  const why =
-    wantOfRightsOf(cause) ??
-    wantOfRights(join(directory, LOCK_FILE)) ??
-    (cause instanceof Error ? cause.message : String(cause));
-  return new JournalError('input_output', `cannot open the journal in ${directory}: ${why}`, { cause });
-}
-
-async function recover(directory: string, bounds: JournalBounds, lock: FolderLock): Promise<OpenedJournal> {
-  const recovery = readJournal(directory);
-  const { open, recovered, damaged, nextSequence } = recovery;
-  const cutBytes = recovery.isRoom ? 0 : recovery.tornBytes;
-  cutTorn(recovery);
-  const segments = await retireLeading(directory, recovery.segments);
-  const writer = firstSegment(directory, recovery.nextNumber);
-  const journal = new SegmentedJournal({ directory, bounds, lock, segments, writer, open, nextSequence });
-  return { journal, recovered, damaged, cutBytes };
-}
-
-/** What an earlier run left can be settled though the disk is full: the room kept for that is given free. */
-function firstSegment(directory: string, number: number): SegmentWriter {
-  try {
-    return createSegment(directory, number);
-  } catch (error) {
-    if (shortageOf(error) !== 'disk' || !emptyReserve(join(directory, RESERVE_FILE))) throw error;
-    return createSegment(directory, number);
-  }
-}
-
-/** Cuts the torn end off the last segment, on disk, before there is another after it. */
-function cutTorn(recovery: Recovery): void {
-  if (recovery.tornFile !== null) unlinkSync(recovery.tornFile);
-  const last = recovery.segments.at(-1);
-  if (recovery.tornBytes === 0 || recovery.tornFile !== null || last === undefined) return;
-  const fd = openSync(last.path, 'r+');
-  try {
-    ftruncateSync(fd, last.bytes);
-    fdatasyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Removes the oldest segments that hold nothing of an open request, and returns the rest. */
-async function retireLeading(directory: string, segments: readonly Segment[]): Promise<readonly Segment[]> {
-  const firstLive = segments.findIndex((segment) => segment.liveRecords > 0);
-  const settled = firstLive === -1 ? segments : segments.slice(0, firstLive);
-  for (const segment of settled) await retireSegment(directory, segment.number, segment.isDamaged);
-  if (settled.length > 0) syncFolder(directory);
-  return segments.slice(settled.length);
 }

@@ -15,7 +15,7 @@ export interface JournalBounds {
    * tried again `reserveLookMs` apart.
    */
   readonly stretchedBytesMax: number;
-  /** No request begins while the live segments have this many bytes or more. */
+  /** No request begins while the live segments have this many bytes or more; as much again may be kept aside. */
   readonly bytesMax: number;
   /** Requests begun and not yet finished or settled. */
   readonly unfinishedMax: number;
@@ -56,6 +56,10 @@ export const SETTLED_WAITING_MAX = 1_024;
 export const CARRY_BYTES_MAX = 2 * MIB;
 /** They take at most one part in so many of a fresh segment, so that carrying never fills what it frees. */
 export const CARRY_SHARE = 4;
+/** Room that is kept beside for the ends of requests that are kept aside: as long as three can be. */
+export const ASIDE_RESERVE_BYTES = 64 * KIB;
+/** Requests that are moved aside between two syncs: some milliseconds of work. */
+export const MOVED_ASIDE_MAX = 64;
 /** Offsets in a segment are 32-bit numbers. */
 export const SEGMENT_OFFSET_MAX = 0xffff_ffff;
 

@@ -69,6 +69,11 @@ export class OpenRequests {
     return true;
   }
 
+  /** Where the records of a request lie; null where it is not open. */
+  placesOf(id: RequestId): { readonly begin: Place | null; readonly finish: Place | null } | null {
+    return this.#requests.get(id) ?? null;
+  }
+
   /** The live records of one segment, oldest request first. */
   placesIn(segment: Segment): Place[] {
     const places: Place[] = [];

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { asideFolder, withKeptAside } from './aside-folder.ts';
 import type { RecoveredRequest } from './journal.ts';
 import { readJournal } from './recovery.ts';
 
@@ -8,7 +10,10 @@ const READS_MAX = 5;
 export function readBesideGateway(directory: string): readonly RecoveredRequest[] {
   for (let read = 1; ; read++) {
     try {
-      return readJournal(directory).recovered;
+      // What moves aside between the two is in both, never in neither.
+      const { recovered } = readJournal(directory);
+      const aside = asideFolder(directory);
+      return existsSync(aside) ? withKeptAside(recovered, readJournal(aside).recovered) : recovered;
     } catch (error) {
       const isGone = error instanceof Error && 'code' in error && error.code === 'ENOENT';
       if (!isGone || read >= READS_MAX) throw error;

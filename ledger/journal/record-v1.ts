@@ -20,8 +20,8 @@ export type JournalRecord =
   | { readonly kind: 'finish'; readonly requestId: RequestId; readonly text: string }
   | { readonly kind: 'settle'; readonly requestIds: readonly RequestId[] };
 
-export const FRAME_BYTES = 9;
-export const REQUEST_ID_BYTES = 16;
+const FRAME_BYTES = 9;
+const REQUEST_ID_BYTES = 16;
 const SEQUENCE_BYTES = 6;
 const KIND_BEGIN = 1;
 const KIND_FINISH = 2;

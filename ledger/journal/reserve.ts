@@ -23,7 +23,7 @@ const CHUNK_BYTES = 1024 * 1024;
 /** Of `stat`, whatever the file system's own are. */
 const BLOCK_BYTES = 512;
 
-export interface ReserveOptions {
+interface ReserveOptions {
   readonly directory: string;
   readonly bounds: JournalBounds;
   /** What the ends of all requests that have begun may take, with those of one more. */
@@ -33,7 +33,7 @@ export interface ReserveOptions {
 }
 
 /** A file full of zeros, open, whose blocks are its own: what is written over them takes no room from anybody. */
-export interface ReservedFile {
+interface ReservedFile {
   readonly fd: number;
   bytes: number;
 }

@@ -2,19 +2,19 @@ import { type JournalRecord, readRecord, sealedBytes } from './record-v1.ts';
 import { decodeHeader, HEADER_BYTES } from './segment-header.ts';
 
 /** A stretch of a file in which no valid record begins; both in bytes. */
-export interface Stretch {
+interface Stretch {
   readonly offset: number;
   readonly bytes: number;
 }
 
-export interface SegmentScan {
+interface SegmentScan {
   /** Stretches with valid records after them. */
   readonly damaged: readonly Stretch[];
   /** What follows the last valid record; null where nothing does. In the last segment the normal mark of a crash. */
   readonly tail: Stretch | null;
 }
 
-export type RecordVisitor = (record: JournalRecord, offset: number, bytes: number) => void;
+type RecordVisitor = (record: JournalRecord, offset: number, bytes: number) => void;
 
 /**
  * Hands every valid record of a segment to the visitor, in order, and says what lies between them.

@@ -8,7 +8,7 @@ import { JournalError } from './journal-error.ts';
  *     │ "GWJOURNL"  │ format version │ segment number │ CRC-32 │
  */
 export const HEADER_BYTES = 20;
-export const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 1;
 const MAGIC = Buffer.from('GWJOURNL', 'latin1');
 
 export function encodeHeader(segment: number): Buffer {

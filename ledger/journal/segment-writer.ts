@@ -72,7 +72,7 @@ export function appendBytes(writer: SegmentWriter, buffer: Buffer, bytes: number
 }
 
 /** The segment may end in a part of a record that could not be cut off: nothing must be written after it. */
-export class TornSegment extends Error {
+class TornSegment extends Error {
   override readonly name = 'TornSegment';
 }
 

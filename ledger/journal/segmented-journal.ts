@@ -5,11 +5,12 @@ import { shortageOf } from '../../contracts/shortage.ts';
 import { carryForward } from './carry-forward.ts';
 import type { FolderLock } from './folder-lock.ts';
 import { GroupSync } from './group-sync.ts';
-import type { Journal, JournalObstacle, JournalShortage } from './journal.ts';
+import type { Journal, JournalObstacle, JournalShortage, RecoveredRequest } from './journal.ts';
 import { JournalError, JournalFull, type JournalFullBound } from './journal-error.ts';
 import { CARRY_BYTES_MAX, CARRY_SHARE, endsBytes, type JournalBounds, SETTLED_WAITING_MAX } from './limits.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { PostponedRotation } from './postponed-rotation.ts';
+import { readOpenRequest } from './read-open-request.ts';
 import { Reserve } from './reserve.ts';
 import { RetiredSegments } from './retired-segments.ts';
 import type { Segment } from './segment.ts';
@@ -17,7 +18,7 @@ import { HEADER_BYTES } from './segment-header.ts';
 import { appendBytes, createSegment, cutRoom, type SegmentWriter, segmentInReserve } from './segment-writer.ts';
 import { WriteBatch } from './write-batch.ts';
 
-export interface SegmentedJournalOptions {
+interface SegmentedJournalOptions {
   readonly directory: string;
   readonly bounds: JournalBounds;
   readonly lock: FolderLock;
@@ -29,7 +30,7 @@ export interface SegmentedJournalOptions {
 }
 
 /** The journal over a folder of segments; what its calls promise stands at the interface. */
-export class SegmentedJournal implements Journal {
+export class SegmentedJournal implements Omit<Journal, 'keepAside' | 'asideBytes'> {
   readonly #directory: string;
   readonly #bounds: JournalBounds;
   readonly #lock: FolderLock;
@@ -100,6 +101,27 @@ export class SegmentedJournal implements Journal {
 
   get failed(): Promise<JournalError> {
     return this.#failed.promise;
+  }
+
+  has(id: RequestId): boolean {
+    return this.#open.has(id);
+  }
+
+  /** Whether it is open and has no end. */
+  canFinish(id: RequestId): boolean {
+    return this.#open.canFinish(id);
+  }
+
+  /** A request as it would be recovered; null where it is not open. @throws JournalError `input_output`; for want of descriptors what the system said */
+  read(id: RequestId): RecoveredRequest | null {
+    const places = this.#open.placesOf(id);
+    if (places === null) return null;
+    try {
+      return readOpenRequest(id, places);
+    } catch (error) {
+      if (shortageOf(error) !== null) throw error;
+      throw this.#fail('cannot read what was written', error);
+    }
   }
 
   begin(id: RequestId, start: string): void {

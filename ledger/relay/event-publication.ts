@@ -5,13 +5,14 @@ import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type FeedMessage, feedMessage } from '../../contracts/feed-message.ts';
 import { accountOfStream } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
-import { BackOff } from '../feed/back-off.ts';
+import { BackOff } from '../back-off.ts';
 import { pauseMsMaxAfter } from '../feed/kafka-fault.ts';
+import { FEED_LIMITS } from '../feed/limits.ts';
 import { PublishError, type Publisher, type TopicState } from './publisher.ts';
 import type { RelayClaim } from './relay-claim.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
 
-export interface PublicationOptions {
+interface PublicationOptions {
   readonly publisher: Publisher;
   readonly claim: RelayClaim;
   /** The CloudEvents source. */
@@ -57,7 +58,7 @@ export class UnpublishableEventError extends Error {
  */
 export class EventPublication {
   readonly #options: PublicationOptions;
-  readonly #backOff = new BackOff();
+  readonly #backOff = new BackOff(FEED_LIMITS.backOff);
   /** Resolves when the relay is told to stop: a connection is not waited for then, as a send is. */
   readonly #stopped: Promise<null>;
   #isConnected = false;

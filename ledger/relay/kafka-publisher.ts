@@ -14,7 +14,7 @@ import { changedCount } from './partition-count.ts';
 import { PublishError, type Publisher, type TopicState } from './publisher.ts';
 import { ensureTopic, judged } from './topic.ts';
 
-export interface KafkaPublisherOptions {
+interface KafkaPublisherOptions {
   readonly kafka: KafkaConfiguration;
   readonly clientId: string;
   readonly logger?: Logger | undefined;

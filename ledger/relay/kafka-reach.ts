@@ -1,15 +1,16 @@
-import { BackOff } from '../feed/back-off.ts';
+import { BackOff } from '../back-off.ts';
+import { FEED_LIMITS } from '../feed/limits.ts';
 import { RELAY_LIMITS } from './limits.ts';
 import { type OwnTopicOptions, refuseOther } from './own-topic.ts';
 import { PublishError } from './publisher.ts';
-import type { RelayOptions } from './relay.ts';
+import type { RelayOptions } from './relay-options.ts';
 
-export type ReachOptions = OwnTopicOptions & Pick<RelayOptions, 'publisher' | 'metrics'>;
+type ReachOptions = OwnTopicOptions & Pick<RelayOptions, 'publisher' | 'metrics'>;
 
 /** Whether a relay that is not active reaches Kafka: one that does not claims nothing. */
 export class KafkaReach {
   readonly #options: ReachOptions;
-  readonly #backOff = new BackOff(RELAY_LIMITS.lagCheckMs);
+  readonly #backOff = new BackOff({ ...FEED_LIMITS.backOff, maxMs: RELAY_LIMITS.lagCheckMs });
   #isThere = false;
   #hasFailed = false;
 

@@ -5,7 +5,7 @@ import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { LedgerLostError } from '../identity/ledger-lost.ts';
 
 /** What of some events a relay publishes as one generation's, and why it stops behind them; null where it does not. */
-export interface WithinGeneration {
+interface WithinGeneration {
   readonly events: readonly RecordedEvent[];
   readonly end: LedgerLostError | null;
 }

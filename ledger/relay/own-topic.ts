@@ -4,7 +4,7 @@ import { refuseOtherTopic } from '../identity/refuse-other-topic.ts';
 import { newCommandId } from '../new-command-id.ts';
 import { untilLogAnswers } from '../until-log-answers.ts';
 import type { TopicState } from './publisher.ts';
-import type { RelayOptions } from './relay.ts';
+import type { RelayOptions } from './relay-options.ts';
 
 export type OwnTopicOptions = Pick<RelayOptions, 'log' | 'feed' | 'place' | 'clock' | 'logger' | 'signal'>;
 

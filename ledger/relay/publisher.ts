@@ -31,7 +31,7 @@ export interface TopicState {
  * `away`: may work later. `too_large`: not with these messages together, or not with this one. `mismatch`: the topic is
  * not what the configuration says, and to go on would break the order within accounts.
  */
-export type PublishErrorKind = 'away' | 'too_large' | 'mismatch';
+type PublishErrorKind = 'away' | 'too_large' | 'mismatch';
 
 export class PublishError extends Error {
   override readonly name = 'PublishError';

@@ -1,8 +1,10 @@
 import { encodeEvents } from '../../contracts/event-codec.ts';
+import { BASE_FORMS, type Forms, formsBeyond, OWN_FORMS } from '../../contracts/event-forms.ts';
 import { type EventLog, isLogAway, type ProposedEvent } from '../../contracts/event-log.ts';
 import type { RelayEvent } from '../../contracts/events.ts';
 import { type Position, type Revision, relayStream, type StreamName } from '../../contracts/ids.ts';
-import { BackOff } from '../feed/back-off.ts';
+import { BackOff } from '../back-off.ts';
+import { FEED_LIMITS } from '../feed/limits.ts';
 import { newCommandId } from '../new-command-id.ts';
 import type { RelayState } from './relay-state.ts';
 
@@ -14,6 +16,8 @@ export interface ClaimOptions {
   readonly relay: string;
   readonly claimMs: number;
   readonly clock: () => number;
+  /** What this program reads: whoever writes new forms of events asks for it (ledger/forms/). */
+  readonly reads?: Forms;
   /** Ends waiting for a log that is away. */
   readonly signal: AbortSignal;
 }
@@ -24,7 +28,7 @@ export class RelayFencedError extends Error {
 }
 
 /** The relay was told to stop before the log answered. */
-export class RelayStoppedError extends Error {
+class RelayStoppedError extends Error {
   override readonly name = 'RelayStoppedError';
 }
 
@@ -108,13 +112,14 @@ export class RelayClaim {
   }
 
   async #appendNow(event: (until: string) => RelayEvent): Promise<void> {
-    const { clock, claimMs } = this.#options;
+    const { clock, claimMs, reads = OWN_FORMS } = this.#options;
     const nowMs = clock();
     const untilMs = nowMs + claimMs;
     const events = encodeEvents([event(new Date(untilMs).toISOString())], {
       commandId: newCommandId(nowMs),
       actor: 'relay',
       recordedAt: new Date(nowMs).toISOString(),
+      reads: formsBeyond(reads, BASE_FORMS),
     });
     this.#revision = await this.#appendWhenThere(events);
     this.#untilMs = untilMs;
@@ -123,7 +128,7 @@ export class RelayClaim {
   /** The same events at the same revision until the log answers, which finds out what became of an earlier try. */
   async #appendWhenThere(events: readonly ProposedEvent[]): Promise<Revision> {
     const { log, signal, feed, relay } = this.#options;
-    for (const backOff = new BackOff(); ; ) {
+    for (const backOff = new BackOff(FEED_LIMITS.backOff); ; ) {
       try {
         const result = await log.append(this.#stream, this.#revision, events);
         if (result.type === 'appended') return result.lastRevision;

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { EventLog, RecordedEvent, Subscription } from '../../contracts/event-log.ts';
+import type { RecordedEvent, Subscription } from '../../contracts/event-log.ts';
 import type { Position } from '../../contracts/ids.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
-import type { LedgerPlace } from '../identity/refuse-other-topic.ts';
 import { batches } from './batches.ts';
 import { EventPublication, KafkaAwayError, type PreparedBatch } from './event-publication.ts';
 import { KafkaReach } from './kafka-reach.ts';
@@ -13,33 +11,10 @@ import { withinGeneration } from './later-generation.ts';
 import { RELAY_LIMITS } from './limits.ts';
 import { ledgerOfTopic, refuseOther } from './own-topic.ts';
 import { isPublished } from './published.ts';
-import { PublishError, type Publisher } from './publisher.ts';
+import { PublishError } from './publisher.ts';
 import { type RelayClaim, RelayFencedError } from './relay-claim.ts';
-import type { RelayMetrics } from './relay-metrics.ts';
+import type { RelayOptions } from './relay-options.ts';
 import { standBy } from './stand-by.ts';
-
-export interface RelayOptions {
-  readonly log: EventLog;
-  readonly publisher: Publisher;
-  /** The topic. */
-  readonly feed: string;
-  /** This process's name among relays. */
-  readonly relay: string;
-  readonly claimMs: number;
-  readonly metrics: RelayMetrics;
-  readonly logger: Logger;
-  readonly clock: () => number;
-  /** The ledger as an operator knows it. */
-  readonly place: LedgerPlace;
-  /** Ends, as though it were told to stop, when all is published that the log held when it began. */
-  readonly endsCaughtUp?: boolean;
-  /** Between two looks at the topic while it is written to. */
-  readonly topicLookMs?: number;
-  /** Aborted: the send under way is finished, the checkpoint written, the claim released. */
-  readonly signal: AbortSignal;
-  /** What the relay is about to reject with, before it has closed what it has open. */
-  readonly onEnding?: (error: unknown) => void;
-}
 
 /**
  * The relay: stands by until the feed is free, then publishes the log from the checkpoint on, in order, until it is told

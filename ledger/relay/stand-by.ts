@@ -1,11 +1,13 @@
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import { relayStream } from '../../contracts/ids.ts';
-import { BackOff, pause } from '../feed/back-off.ts';
+import { BackOff } from '../back-off.ts';
+import { FEED_LIMITS } from '../feed/limits.ts';
+import { pause } from '../pause.ts';
 import { RELAY_LIMITS } from './limits.ts';
 import { type ClaimOptions, RelayClaim } from './relay-claim.ts';
 import { type RelayState, readRelayState } from './relay-state.ts';
 
-export interface StandByOptions extends ClaimOptions {
+interface StandByOptions extends ClaimOptions {
   /** Called with the state each time it has been looked at. */
   readonly onState: (state: RelayState) => void;
   /** Called when another relay is found to be the active one, once for each. */
@@ -21,7 +23,7 @@ export interface StandByOptions extends ClaimOptions {
  */
 export async function standBy(options: StandByOptions): Promise<RelayClaim | null> {
   const { log, signal, claimMs } = options;
-  const backOff = new BackOff(RELAY_LIMITS.lagCheckMs);
+  const backOff = new BackOff({ ...FEED_LIMITS.backOff, maxMs: RELAY_LIMITS.lagCheckMs });
   let other = '';
   while (!signal.aborted) {
     const state = await stateOr(log, options);

@@ -10,7 +10,7 @@ import { refuseOtherCount } from './partition-count.ts';
 import { PublishError } from './publisher.ts';
 
 /** As far as the topic's making and its judgement go by it. */
-export type TopicConfiguration = Pick<
+type TopicConfiguration = Pick<
   KafkaConfiguration,
   'topic' | 'partitions' | 'replicationFactor' | 'minInsyncReplicas' | 'doubtfulTopic'
 >;
@@ -76,13 +76,19 @@ async function createTopic(admin: Admin, configuration: TopicConfiguration): Pro
 
 /**
  * What the configuration names; else three replicas of which two have to have a message, or as many as the brokers that
- * there are allow. `minInsyncReplicas` null is the cluster's own default.
+ * there are allow. Of two replicas one has to have it, so that one broker can be away, which is a doubt that is told; where
+ * doubtful topics are refused, both. `minInsyncReplicas` null is the cluster's own default.
  */
 export function replicationFor(
-  { replicationFactor, minInsyncReplicas }: Pick<TopicConfiguration, 'replicationFactor' | 'minInsyncReplicas'>,
+  {
+    replicationFactor,
+    minInsyncReplicas,
+    doubtfulTopic,
+  }: Pick<TopicConfiguration, 'replicationFactor' | 'minInsyncReplicas' | 'doubtfulTopic'>,
   brokers: number,
 ): { replicationFactor: number; minInsyncReplicas: number | null } {
   const replicas = replicationFactor ?? Math.max(1, Math.min(REPLICAS, brokers));
-  const insync = replicas === -1 ? null : Math.min(INSYNC_REPLICAS, replicas);
+  const present = doubtfulTopic === 'refuse' ? replicas : Math.max(1, replicas - 1);
+  const insync = replicas === -1 ? null : Math.min(INSYNC_REPLICAS, present);
   return { replicationFactor: replicas, minInsyncReplicas: minInsyncReplicas ?? insync };
 }

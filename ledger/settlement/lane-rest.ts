@@ -1,12 +1,14 @@
 import { LIMITS } from '../../contracts/limits.ts';
+import { backOffMs as backOff } from '../back-off.ts';
+
+const BOUNDS = { firstMs: LIMITS.settlementBackoffMs, maxMs: LIMITS.settlementBackoffMaxMs };
 
 /** Other writers of the account were always first. */
 export class ContentionError extends Error {
   override readonly name = 'ContentionError';
 }
 
-/** How long a lane rests after so many failures in a row. With jitter, so that accounts that failed together do not try together. */
-export function backOffMs(failures: number): number {
-  const longest = Math.min(LIMITS.settlementBackoffMs * 2 ** (failures - 1), LIMITS.settlementBackoffMaxMs);
-  return longest * (0.5 + Math.random() / 2);
+/** How long a lane rests after so many failures in a row. @param random at least 0, less than 1 */
+export function backOffMs(failures: number, random: number): number {
+  return backOff(BOUNDS, failures, random);
 }

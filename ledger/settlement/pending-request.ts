@@ -1,6 +1,7 @@
 import type { UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId, LeaseId } from '../../contracts/ids.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
+import type { AccountCommand } from '../account/commands.ts';
 import { rateUsage } from '../rating.ts';
 
 /** A request that has ended and is not in the ledger yet. */
@@ -21,16 +22,9 @@ export interface PendingRequest {
 /** A request of an earlier run, with what it is priced by. */
 export interface EarlierRequest extends Pick<PendingRequest, 'accountId' | 'usage' | 'card' | 'leaseId' | 'isLate'> {}
 
-export interface AccountLane {
-  readonly waiting: PendingRequest[];
-  /**
-   * Idle, waiting for more to join, for a place among the appends, appending, waiting after a failure, or until the account
-   * is not set aside any more.
-   */
-  phase: 'idle' | 'lingering' | 'ready' | 'running' | 'resting' | 'aside';
-  /** Appends in a row that failed. */
-  failures: number;
-}
+/** What the account decides on. */
+export const commandOf = ({ usage, card, leaseId, isLate }: EarlierRequest): AccountCommand =>
+  isLate ? { type: 'ReportLateUsage', usage, card } : { type: 'RecordUsage', usage, card, leaseId };
 
 /** For a request that the ledger had before it was decided here. */
 export const hasDebit = ({ usage, card }: PendingRequest): boolean =>

@@ -8,7 +8,7 @@ import {
   type RequestId,
   revision,
 } from '../../contracts/ids.ts';
-import { type AsideReason, isAsideReason } from '../account/account-book.ts';
+import { type AsideReason, isAsideReason, readOrReason } from '../account/account-book.ts';
 import { accountEventOf } from '../account/account-event.ts';
 import type { RecoveredRequest } from '../journal/journal.ts';
 import { readRecovered } from './read-recovered.ts';
@@ -34,7 +34,7 @@ export interface JournalFindings {
 }
 
 /** The revision up to which settlement's book has folded an account: -1 where it has nothing. */
-export type FoldedUpTo = (accountId: AccountId) => number;
+type FoldedUpTo = (accountId: AccountId) => number;
 
 /**
  * What is to become of the requests that the journal still holds after a restart. A request's usage can only stand
@@ -62,11 +62,8 @@ export async function examineRecovered(
         ofEarlierGeneration.has(usage.requestId) ? NO_STREAM : started.accountRevision,
       ),
     );
-    const known = await recordedSince(log, accountId, since, foldedUpTo).catch((error: unknown) => {
-      if (!isAsideReason(error)) throw error;
-      return error;
-    });
-    if (!(known instanceof Map)) {
+    const known = await readOrReason(recordedSince(log, accountId, since, foldedUpTo));
+    if (isAsideReason(known)) {
       untold.set(accountId, known);
       continue;
     }

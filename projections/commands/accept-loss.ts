@@ -22,8 +22,8 @@ import { ledgerPlace } from '../../ledger/identity/ledger-place.ts';
 import type { LedgerState } from '../../ledger/identity/ledger-state.ts';
 import { findUnsettleable, type UnsettleableRequest } from '../../ledger/identity/unsettleable.ts';
 import { LOCK_FILE } from '../../ledger/journal/folder-lock.ts';
-import { type OpenedJournal, openJournal } from '../../ledger/journal/journal.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
+import { type OpenedJournal, openJournal } from '../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { type AllToDoAgain, type AllToDoAgainOptions, findAllToDoAgain } from '../all-to-do-again.ts';
@@ -203,14 +203,14 @@ const jsonOf = (
 });
 
 function textOf({ identity, lost, untold, requests, carried, toDoAgain, toDoAgainFile }: Accepted): string {
-  const { revokedKeys, suspended, hidden, viewsSetAside, requestsSetAside } = carried;
+  const { revokedKeys, suspended, setAside, viewsSetAside, requestsSetAside } = carried;
   return [
     `generation ${identity.generation} of ${identity.ledgerId} has begun`,
     ...saysGivenUp(lost),
     ...(untold === 0 ? [] : [`of ${untold} other streams it cannot be told whether they have lost events, too`]),
     ...revokedKeys.map(({ accountId, keyId }) => `revoked again: ${keyId} of ${accountId}`),
     ...suspended.map((accountId) => `suspended again: ${accountId}`),
-    ...hidden.map(saysNotRefused),
+    ...setAside.map(saysNotRefused),
     ...saysToDoAgain(toDoAgain, toDoAgainFile),
     ...requests.map(({ requestId, accountId, cause }) => `not billed: ${requestId} of ${accountId}, ${cause}`),
     ...(requestsSetAside === null
@@ -256,10 +256,10 @@ function saysToDoAgain(toDoAgain: AllToDoAgain | null, file: string | null): str
   ];
 }
 
-function saysNotRefused({ accountId, revokedKeys, suspended }: CarriedOver['hidden'][number]): string {
+function saysNotRefused({ accountId, whyAside, revokedKeys, suspended }: CarriedOver['setAside'][number]): string {
   const refused = [
     ...revokedKeys.map((key) => `key ${key} was revoked`),
     ...(suspended === null ? [] : [`the account was suspended (${onOneLine(suspended)})`]),
   ];
-  return `to be seen to when the log shows the events of ${accountId} again: ${refused.join(', ')}`;
+  return `to be seen to once ${accountId} is not set aside any more (${onOneLine(whyAside)}): ${refused.join(', ')}`;
 }

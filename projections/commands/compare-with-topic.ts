@@ -8,7 +8,7 @@ import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
 import { knowledgeOfTopic, topicSource } from '../../ledger/identity/topic-knowledge.ts';
 import type { FolderKnowledge } from '../read-folder.ts';
 
-export interface FolderAndTopic {
+interface FolderAndTopic {
   readonly comparison: LedgerComparison;
   /** The newest identity that the folder or the topic knows. */
   readonly known: LedgerIdentity | null;

@@ -21,7 +21,7 @@ import { type Done, refusedAs } from '../../ledger/commands/run-account-command.
 import { show, showWritten } from '../../ledger/commands/show.ts';
 import { type Asked, ENDINGS, type Ending } from './endings.ts';
 
-export interface EndAllOptions {
+interface EndAllOptions {
   readonly account: AccountId;
   /** Those of requests that started before it, in milliseconds; undefined is all. */
   readonly before: number | undefined;

@@ -10,7 +10,7 @@ import { show, table } from '../../ledger/commands/show.ts';
 import { exceptionsByAccount } from './exceptions-by-account.ts';
 import { withViews } from './with-views.ts';
 
-export interface Listing {
+interface Listing {
   /** Null for all accounts. */
   readonly only: AccountId | null;
   readonly withEnded: boolean;

@@ -1,11 +1,9 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
-import type { LeaseId } from '../../contracts/ids.ts';
-import type { MicroUsd } from '../../contracts/money.ts';
 import { rateOfUse } from '../../contracts/rate-card.ts';
-import { monthOf } from '../../ledger/account/month.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
+import type { OpenRequest } from '../request-accounting.ts';
 import { readFacts } from '../request-body/read-facts.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
@@ -14,17 +12,15 @@ import { type Candidate, candidateOf, type IncomingRequest } from './candidate.t
 import type { NoLease } from './lease-queue.ts';
 import { refusedFor, widestWindow } from './model-lifecycle.ts';
 import { type MoneyRequest, type Remedies, refuseByMoney, takenByHolds } from './money-gate.ts';
+import { openRequest } from './open-request.ts';
 import type { AskedUse } from './request-size.ts';
 import { refuseByKeyNow, refuseByStanding, refuseSetAside } from './standing.ts';
 import { costOfUses, dearestInputClass, inputTokensBound, inputTokensByCount, worstCase } from './worst-case.ts';
 
-/** A request that may go upstream: its worst case is held. */
+/** A request that may go upstream: its worst case is held, and the journal has its start. */
 export interface Admitted extends Candidate {
   readonly type: 'admitted';
-  /** What it is held under; null where one proxy has all of an account's credit. */
-  readonly leaseId: LeaseId | null;
-  /** The most that it may be debited. */
-  readonly hold: MicroUsd;
+  readonly money: OpenRequest;
   readonly admittedAtMs: number;
 }
 
@@ -124,7 +120,7 @@ function refuseNow({ caller, model }: Candidate, parts: GatewayParts): Refusal |
  * log it is held under a lease; `null` where that has no room for it yet.
  */
 function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): Admitted | Refusal | null {
-  const { requestId, model } = candidate;
+  const { model } = candidate;
   const refusedNow = refuseNow(candidate, parts);
   if (refusedNow !== null) return refusedNow;
   const request = moneyRequest(candidate, inputTokens, parts);
@@ -135,16 +131,8 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
   if (refused !== null) return refusedFor(model, nowMs, refused);
   const lease = worst.hold === 0n ? null : (parts.fleet?.leases.scopeOf(account, keyId, nowMs) ?? null);
   if (lease !== null && parts.fleet?.takeRoom(accountId, account, lease, worst.hold) === false) return null;
-  const leaseId = lease?.leaseId ?? null;
-  parts.holds.place(requestId, {
-    accountId,
-    keyId,
-    month: monthOf(nowMs),
-    amount: worst.hold,
-    leaseId,
-    startedAtMs: nowMs,
-  });
-  return { type: 'admitted', ...candidate, leaseId, hold: worst.hold, admittedAtMs: nowMs };
+  const money = openRequest(candidate, request, lease?.leaseId ?? null, parts);
+  return 'code' in money ? money : { type: 'admitted', ...candidate, money, admittedAtMs: nowMs };
 }
 
 /** What costs nothing needs no claim, and goes on. */

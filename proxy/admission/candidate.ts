@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
-import type { Caller } from '../authenticate.ts';
+import type { Caller } from '../caller.ts';
 import type { CallingClient } from '../calling-client.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';

@@ -3,15 +3,15 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { activeLeases, setAsideForKey, sumOfLeases, takenOfCredits } from '../../ledger/account/leases.ts';
+import type { LogBreaker } from '../../ledger/log-breaker.ts';
 import { CreditLeases, type CreditLeasesOptions, type LeaseScope } from './credit-leases.ts';
 import type { Holds } from './holds.ts';
 import { LeaseQueue } from './lease-queue.ts';
 import { LeaseUpkeep } from './lease-upkeep.ts';
 import { type MoneyRequest, type Taken, takenByHolds } from './money-gate.ts';
 
-export interface CreditFleetOptions extends CreditLeasesOptions {
-  /** Whether the event log is known to be out of reach. */
-  readonly isLogAway: () => boolean;
+interface CreditFleetOptions extends CreditLeasesOptions {
+  readonly breaker: LogBreaker;
   /** How long requests wait for their leases: for what others give back, and in all. Default: LIMITS. */
   readonly reclaimMs?: number;
   readonly waitMs?: number;
@@ -25,11 +25,11 @@ export class CreditFleet {
   readonly #holds: Holds;
 
   constructor(options: CreditFleetOptions) {
-    const { accounts, holds, clock, logger, isLogAway } = options;
+    const { accounts, holds, clock, logger, breaker } = options;
     const { reclaimMs = LIMITS.leaseReclaimMs, waitMs = LIMITS.leaseWaitMs } = options;
     this.#holds = holds;
     this.leases = new CreditLeases(options);
-    this.queue = new LeaseQueue({ leases: this.leases, accounts, clock, logger, isLogAway, reclaimMs, waitMs });
+    this.queue = new LeaseQueue({ leases: this.leases, accounts, clock, logger, breaker, reclaimMs, waitMs });
     this.upkeep = new LeaseUpkeep({ leases: this.leases, queue: this.queue, accounts, holds, clock, logger });
   }
 

@@ -1,9 +1,12 @@
 import type { Logger } from 'pino';
+import { EventLogError, isLogAway } from '../../contracts/event-log.ts';
 import type { AccountId, KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { ConflictsError } from '../../ledger/account/execute-command.ts';
 import { activeLeases, freeCredit, sumOfLeases } from '../../ledger/account/leases.ts';
+import type { LogBreaker } from '../../ledger/log-breaker.ts';
+import { within } from '../../ledger/within.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { CallingClient } from '../calling-client.ts';
 import type { CreditLeases, LeaseScope } from './credit-leases.ts';
@@ -45,13 +48,13 @@ interface Waiting extends LeaseWait {
   readonly resolve: (outcome: 'held' | NoLease) => void;
 }
 
-export interface LeaseQueueOptions {
+interface LeaseQueueOptions {
   readonly leases: CreditLeases;
   readonly accounts: AccountViews;
   readonly clock: () => number;
   readonly logger: Logger;
-  /** Whether the event log is known to be out of reach: then nobody need wait to learn it. */
-  readonly isLogAway: () => boolean;
+  /** Where the event log is known to be out of reach nobody waits to learn it, but for whoever tries whether it is back. */
+  readonly breaker: Pick<LogBreaker, 'isAway' | 'isOpen' | 'mayTry' | 'answered' | 'failed'>;
   /** How long a request waits for what others give back. */
   readonly reclaimMs: number;
   /** How long it waits in all, before it is refused because the log is slow. */
@@ -83,8 +86,8 @@ export class LeaseQueue {
   /** Resolves `held` once `tryHold` has said true; otherwise why not. */
   whenHeld(accountId: AccountId, wait: LeaseWait): Promise<'held' | NoLease> {
     if (this.#count >= WAITING_MAX) return Promise.resolve('too_many_waiting');
-    if (this.#options.isLogAway()) return Promise.resolve('log_away');
     if (wait.client.hasLeft) return Promise.resolve('client_left');
+    if (!this.#options.breaker.mayTry(accountId)) return Promise.resolve('log_away');
     this.#count++;
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(accountId) ?? [];
@@ -111,7 +114,7 @@ export class LeaseQueue {
 
   /** Leases a fresh share before the last is used up, so that requests need not wait. Failures cost only the wait. */
   refill(accountId: AccountId, scope: LeaseScope): void {
-    if (this.#running.has(accountId) || this.#options.isLogAway()) return;
+    if (this.#running.has(accountId) || this.#options.breaker.isAway) return;
     this.#running.add(accountId);
     this.#extend(accountId, scope, 0n)
       .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'a lease was not refilled'))
@@ -148,6 +151,7 @@ export class LeaseQueue {
       }
     } catch (error) {
       this.#options.logger.warn({ err: error }, 'no credit could be leased');
+      if (isLogAway(error)) this.#options.breaker.failed(error);
       this.#resolveAll(accountId, () => 'log_away');
     } finally {
       this.#running.delete(accountId);
@@ -204,11 +208,13 @@ export class LeaseQueue {
 
   /** The account's other writers may come between again and again: that is no log that is away. */
   async #extendDespiteOthers(accountId: AccountId, scope: LeaseScope, need: bigint): Promise<void> {
-    const { leases, accounts, waitMs } = this.#options;
+    const { leases, accounts, breaker, waitMs } = this.#options;
     const untilMs = performance.now() + waitMs;
     for (;;) {
       try {
-        return await leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need));
+        const hasAnswered = await leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need));
+        if (hasAnswered && breaker.isOpen) breaker.answered();
+        return;
       } catch (error) {
         if (!(error instanceof ConflictsError) || performance.now() >= untilMs) throw error;
       }
@@ -262,11 +268,10 @@ export class LeaseQueue {
   }
 
   /** The log may still do it later; who waits is told. @throws Error after the time that a request waits in all */
-  #withinWait(done: Promise<void>): Promise<void> {
+  async #withinWait(done: Promise<void>): Promise<void> {
     const { waitMs } = this.#options;
-    const timeOut = Promise.withResolvers<never>();
-    const timer = setTimeout(() => timeOut.reject(new Error(`the event log did not answer for ${waitMs} ms`)), waitMs);
-    return Promise.race([done, timeOut.promise]).finally(() => clearTimeout(timer));
+    if ((await within(waitMs, done)) === null)
+      throw new EventLogError('unavailable', `the event log did not answer for ${waitMs} ms`);
   }
 }
 

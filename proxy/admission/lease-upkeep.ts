@@ -16,7 +16,7 @@ const SETTLE_MS = 5;
 /** Appends of upkeep under way at once. */
 const AT_ONCE = 16;
 
-export interface LeaseUpkeepOptions {
+interface LeaseUpkeepOptions {
   readonly leases: CreditLeases;
   readonly queue: LeaseQueue;
   readonly accounts: AccountViews;

@@ -4,7 +4,7 @@ import type { CountFacts } from '../request-body/request-facts.ts';
 
 /**
  * Some agents send role `system` between the other messages, and send the request again without it where the provider
- * says, in these words, that the model does not know it.
+ * says, in these words, that the model does not know it (interface, 1.5).
  */
 export function refuseByRoles({ systemRoleAt }: Pick<CountFacts, 'systemRoleAt'>, model: CatalogModel): Refusal | null {
   return model.systemRole || systemRoleAt === null

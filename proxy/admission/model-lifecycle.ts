@@ -2,7 +2,7 @@ import type { CatalogModel } from '../../contracts/catalog.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { CatalogState } from '../../ledger/catalog/catalog-state.ts';
 
-export type LifecycleState = 'active' | 'deprecated' | 'retired';
+type LifecycleState = 'active' | 'deprecated' | 'retired';
 
 /** A model's state at an instant: a deprecated model is retired from the moment that it announced. */
 export function lifecycleOf({ status, retiresAt }: CatalogModel, nowMs: number): LifecycleState {
@@ -10,7 +10,7 @@ export function lifecycleOf({ status, retiresAt }: CatalogModel, nowMs: number):
   return status;
 }
 
-/** The model that a request names, if it can be called (specification, part States). */
+/** The model that a request names, if it can be called (interface, 3.1). */
 export function findModel(catalog: CatalogState, id: string, nowMs: number): CatalogModel | Refusal {
   const model = catalog.models.get(id);
   if (model === undefined)
@@ -19,7 +19,7 @@ export function findModel(catalog: CatalogState, id: string, nowMs: number): Cat
   return refusal('model_retired', `model ${id} is retired: use ${model.replacement}; the request shape is unchanged`);
 }
 
-/** The value of `x-svc-deprecation` (specification, part Versioning); null for a model that is not deprecated. */
+/** The value of `x-svc-deprecation` (interface, 3.2); null for a model that is not deprecated. */
 export function deprecationHeader(model: CatalogModel, nowMs: number): string | null {
   if (lifecycleOf(model, nowMs) !== 'deprecated' || model.retiresAt === null) return null;
   return `sunset=${model.retiresAt.slice(0, 10)}; replacement=${model.replacement}`;

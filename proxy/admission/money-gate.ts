@@ -7,7 +7,7 @@ import { isExpired } from '../../ledger/account/grants.ts';
 import { type HeldOfAccount, spendable, takenOfCredits } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
-import type { SpendAgainstLimit } from '../../projections/spend-limit-view.ts';
+import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
 import type { Holds } from './holds.ts';
 import { maxTokensThatFit, type WorstCase } from './worst-case.ts';
 
@@ -69,7 +69,10 @@ interface Room {
   readonly held: MicroUsd;
 }
 
-/** Whether a request's worst case fits credits, the account's monthly limit and the key's; says what it does not fit. */
+/**
+ * Whether a request's worst case fits credits, the account's monthly limit and the key's (What holds, 7); says what it does
+ * not fit.
+ */
 export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, taken: Taken): Refusal | null {
   const { accountId, account, keyId, worst, nowMs } = request;
   if (worst.hold === 0n) return null;

@@ -2,7 +2,7 @@ import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import type { ApiKey } from '../../ledger/account/account-state.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
-import type { Caller } from '../authenticate.ts';
+import type { Caller } from '../caller.ts';
 
 /**
  * Why a caller may call nothing now: 401 for a key that is revoked or has expired, 529 for an account that is set aside,

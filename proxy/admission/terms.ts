@@ -15,7 +15,7 @@ export interface Terms {
   readonly rateCard: RateCard;
 }
 
-export interface BetaRequest {
+interface BetaRequest {
   /** As the client sent it; null where it did not. */
   readonly header: string | null;
   /** The request goes upstream with a `speed`: fast where it may run so, or standard by its own words. */

@@ -78,7 +78,7 @@ export interface WorstCase {
   readonly hold: MicroUsd;
 }
 
-export interface MostUsed {
+interface MostUsed {
   readonly inputTokens: number;
   readonly inputClass: TokenClass;
   readonly maxTokens: number;

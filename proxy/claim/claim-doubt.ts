@@ -6,7 +6,7 @@ import type { ProxyClaim } from './proxy-claim.ts';
 /** Between two looks at the clock: a timer does not count the time in which the machine is suspended. */
 const LOOK_MS = 500;
 
-export interface ClaimDoubtParts {
+interface ClaimDoubtParts {
   readonly claim: Pick<ProxyClaim, 'current' | 'seenAt'>;
   /** Whether this proxy has all credit to itself: then no lease keeps two processes of its name apart. */
   readonly isOnly: boolean;

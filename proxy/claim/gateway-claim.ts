@@ -5,15 +5,15 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { catchUpOrPutAside } from '../../ledger/account/account-book.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
+import { within } from '../../ledger/within.ts';
 import type { Projections } from '../../projections/projections.ts';
 import { longestSettledMs } from '../admission/longest-request.ts';
 import type { TimePassed } from '../clock/time-passed.ts';
-import { within } from '../within.ts';
 import { ClaimDoubt } from './claim-doubt.ts';
 import { folderIdentity } from './folder-identity.ts';
 import { type Claim, ProxyClaim } from './proxy-claim.ts';
 
-export interface GatewayClaimOptions {
+interface GatewayClaimOptions {
   readonly configuration: Configuration;
   readonly log: EventLog;
   readonly projections: Pick<Projections, 'accounts'>;

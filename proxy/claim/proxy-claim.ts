@@ -17,7 +17,7 @@ import { type RecordedClaim, readClaim } from './read-claim.ts';
 const WATCH_MS = 400;
 const INSTANCE_BYTES = 16;
 
-export interface ProxyClaimOptions {
+interface ProxyClaimOptions {
   readonly log: EventLog;
   readonly dataFolder: string;
   /** Of folder-identity.ts. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-export interface ClockWatchOptions {
+interface ClockWatchOptions {
   /** The machine's wall clock: milliseconds since 1970. Anybody can set it. */
   readonly wall: () => number;
   /**

@@ -5,7 +5,7 @@ import { behindWhatIsKnown } from './clock-watch.ts';
 import { newestEvent } from './newest-event.ts';
 import { ServerSkew } from './server-skew.ts';
 
-export interface CommandClock {
+interface CommandClock {
   readonly wall: () => number;
   readonly monotonic: () => number;
   readonly bounds: Configuration['clock'];

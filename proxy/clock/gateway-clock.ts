@@ -8,7 +8,7 @@ import { newestEvent } from './newest-event.ts';
 import { ServerSkew } from './server-skew.ts';
 import { TimePassed } from './time-passed.ts';
 
-export interface GatewayClockOptions {
+interface GatewayClockOptions {
   readonly wall: () => number;
   readonly monotonic: () => number;
   readonly bounds: Configuration['clock'];

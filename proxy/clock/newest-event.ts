@@ -2,7 +2,7 @@ import { eventMetadataSchema } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { position } from '../../contracts/ids.ts';
 
-export interface NewestEvent {
+interface NewestEvent {
   /** When it was written: by the stamp of the log's server, else by the word of who wrote it. Null where neither is there. */
   readonly atMs: number | null;
   /** Whether the log's server stamps what it takes. */

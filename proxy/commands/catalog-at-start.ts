@@ -10,7 +10,7 @@ import { type CommandContext, recordingOf } from '../../ledger/commands/command-
 import { publishCommand, type StartedWith } from './publish-command.ts';
 
 /** What the configuration says of the catalog, as its file is at this start. */
-export type ConfiguredCatalog =
+type ConfiguredCatalog =
   | { readonly type: 'read'; readonly file: string; readonly content: CatalogFile }
   | { readonly type: 'unusable'; readonly file: string; readonly error: ConfigurationError }
   /** A configuration file names none. */
@@ -18,7 +18,7 @@ export type ConfiguredCatalog =
   /** There is no configuration file: the example is sold, to the demo account. */
   | { readonly type: 'example'; readonly content: CatalogFile };
 
-export interface CatalogStart {
+interface CatalogStart {
   readonly configured: ConfiguredCatalog;
   readonly startedWith: StartedWith;
 }

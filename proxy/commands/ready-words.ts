@@ -3,7 +3,7 @@ import { formatUsd } from '../../contracts/money.ts';
 import type { CatalogNotice } from './catalog-at-start.ts';
 import type { DemoAccount } from './first-run.ts';
 
-export interface FirstWords {
+interface FirstWords {
   /** Where the ledger is that this start has begun; null where there was one. */
   readonly begun: string | null;
   readonly demo: DemoAccount | null;

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 export const ON_BODY = 3;
 /** The same with the head of each request. */
 export const ON_HEAD = 2;
-export type OnBody = (this: NodeParser, piece: Buffer) => void;
+type OnBody = (this: NodeParser, piece: Buffer) => void;
 
 /** The HTTP parser that Node has at a connection. Bodies go through these callbacks alone; there is no public way to leave one unmade. */
 export interface NodeParser {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { dropUnparsed } from './drop-unparsed.ts';
 import { type NodeParser, ON_BODY, parserOf } from './node-parser.ts';
 
-export interface UnwantedBody {
+interface UnwantedBody {
   /** Whether no more of its connection is to be parsed, after a piece of so many bytes. */
   readonly isTooMuch: (bytes: number) => boolean;
   /** Nothing more is parsed. */

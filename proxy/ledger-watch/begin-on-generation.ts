@@ -7,7 +7,7 @@ import { carryOver } from '../../projections/carry-over.ts';
 import type { KeptNote } from './kept-note.ts';
 import type { LeftRequests } from './left-requests.ts';
 
-export interface BeginOnGenerationParts {
+interface BeginOnGenerationParts {
   readonly log: EventLog;
   readonly dataFolder: string;
   readonly journal: Journal;

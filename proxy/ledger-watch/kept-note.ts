@@ -9,7 +9,7 @@ import type { LeftRequests } from './left-requests.ts';
 const NOTE_MS = 1_000;
 const LEASES_NOTED_MAX = 1_000;
 
-export interface KeptNoteParts {
+interface KeptNoteParts {
   readonly dataFolder: string;
   /** What was in the folder; null where nothing was. */
   readonly found: FolderNote | null;

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Forms, OWN_FORMS, refuseUnreadForms } from '../../contracts/event-forms.ts';
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
@@ -13,6 +12,7 @@ import { LedgerLostError, laterGeneration } from '../../ledger/identity/ledger-l
 import type { Journal, RecoveredRequest } from '../../ledger/journal/journal.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
+import { within } from '../../ledger/within.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
 import type { Projections } from '../../projections/projections.ts';
 import { type FolderKnowledge, readFolder } from '../../projections/read-folder.ts';
@@ -23,7 +23,7 @@ import { LeftRequests } from './left-requests.ts';
 /** A log that does not answer for so long is away: the gateway starts without it. */
 const FIRST_ANSWER_MS = 10_000;
 
-export interface LedgerWatchOptions {
+interface LedgerWatchOptions {
   readonly log: EventLog;
   readonly dataFolder: string;
   /** The ledger as an operator knows it. */
@@ -42,7 +42,7 @@ export interface LedgerWatchOptions {
 }
 
 /** Who is told what becomes of the ledger's question while the gateway serves; after either nothing may be served. */
-export interface LedgerWatchFollower {
+interface LedgerWatchFollower {
   /** The ledger is another, or lacks what is known of it. */
   readonly onLost: (error: LedgerLostError) => void;
   /** It cannot be told whether it does: what is asked cannot be read, or the answer not be noted. */
@@ -216,7 +216,6 @@ export class LedgerWatch {
 
 /** Whether what asks the log comes to an end while an answer may be near; not where the log is away. Throws what else it throws. */
 async function isAnsweredSoon(asking: Promise<void>): Promise<boolean> {
-  const waiting = new AbortController();
   const answered = asking.then(
     () => true,
     (error: unknown) => {
@@ -224,7 +223,5 @@ async function isAnsweredSoon(asking: Promise<void>): Promise<boolean> {
       throw error;
     },
   );
-  const isTooLate = delay(FIRST_ANSWER_MS, false, { signal: waiting.signal }).catch(() => false);
-  // Ended in any case: a start that is refused would wait for it.
-  return Promise.race([answered, isTooLate]).finally(() => waiting.abort());
+  return (await within(FIRST_ANSWER_MS, answered)) ?? false;
 }

@@ -1,5 +1,5 @@
 import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
-import type { OpenedJournal } from '../../ledger/journal/journal.ts';
+import type { OpenedJournal } from '../../ledger/journal/open-journal.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import { LedgerWatch } from './ledger-watch.ts';
 

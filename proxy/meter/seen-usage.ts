@@ -75,7 +75,7 @@ export function takeUsage(seen: SeenUsage, usage: unknown, path: string, words: 
 /**
  * Tokens by class. `input_tokens` excludes cache tokens in the Messages protocol. Cache writes are split by
  * `cache_creation`; what of the total is not in the split, or all of it without one, is 5-minute. Where the split is
- * more than the total, the split stands: prices hang on it, and it is the finer of the two statements.
+ * more than the total, the split stands: prices hang on it, and it is the finer of the two statements (interface, 5.2).
  */
 export function tokenCounts(seen: SeenUsage): TokenCounts {
   const in1h = seen.cacheCreation1hTokens ?? 0;

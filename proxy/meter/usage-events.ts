@@ -1,6 +1,6 @@
 /** The events that say something about usage or about the stream's end. */
-export const USAGE_EVENTS = ['message_start', 'message_delta', 'message_stop', 'error'] as const;
-export type UsageEvent = (typeof USAGE_EVENTS)[number];
+const USAGE_EVENTS = ['message_start', 'message_delta', 'message_stop', 'error'] as const;
+type UsageEvent = (typeof USAGE_EVENTS)[number];
 
 export const isUsageEvent = (name: unknown): name is UsageEvent => USAGE_EVENTS.some((known) => known === name);
 

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Journal } from '../../ledger/journal/journal.ts';
+import type { LogBreaker } from '../../ledger/log-breaker.ts';
 import type { Projections } from '../../projections/projections.ts';
 import type { Holds } from '../admission/holds.ts';
 import type { Availability } from '../availability.ts';
@@ -12,13 +13,14 @@ import { type LimitedParts, measureLimits } from './limit-metrics.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 /** Where the figures are; each is read when somebody asks for the metrics. */
-export interface MeasuredParts extends LimitedParts {
+interface MeasuredParts extends LimitedParts {
   readonly clock: () => number;
   readonly watch: Pick<GatewayClock, 'doubt' | 'jumps' | 'skewMs'>;
   readonly availability: Availability;
+  readonly breaker: Pick<LogBreaker, 'isAway'>;
   readonly unserved: Pick<UnservedModels, 'count'>;
   readonly projections: Pick<Projections, 'ageMs' | 'accounts'>;
-  readonly journal: Pick<Journal, 'bytes' | 'open' | 'obstacle'>;
+  readonly journal: Pick<Journal, 'bytes' | 'asideBytes' | 'open' | 'obstacle'>;
   /** Requests that have ended, in this run or an earlier one, and are not in the ledger yet. */
   readonly pending: () => number;
   readonly inFlight: InFlight;
@@ -64,10 +66,8 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
     () => parts.watch.skewMs / 1_000,
   );
   gauge('clock_jumps', 'Jumps of the clock since the start', () => parts.watch.jumps);
-  const { availability, projections, journal, pending, inFlight, bodies, holds, clock } = parts;
-  gauge('event_log_up', '1 while the event log is in sight, 0 while it is away', () =>
-    availability.isLogAway ? 0 : 1,
-  );
+  const { availability, breaker, projections, journal, pending, inFlight, bodies, holds, clock } = parts;
+  gauge('event_log_up', '1 while the event log is in sight, 0 while it is away', () => (breaker.isAway ? 0 : 1));
   gauge('admitting', '1 while requests are admitted, 0 while every new one is refused, or shed', () =>
     availability.isAdmitting ? 1 : 0,
   );
@@ -93,6 +93,11 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
     () => parts.unserved.count,
   );
   gauge('journal_bytes', 'Bytes of the journal that are still needed', () => journal.bytes);
+  gauge(
+    'journal_aside_bytes',
+    'Bytes of what waits for accounts that are set aside; journal.maxBytes does not count it',
+    () => journal.asideBytes,
+  );
   gauge('journal_open_requests', 'Requests in the journal that are not settled', () => journal.open);
   gauge('settlements_pending', 'Requests that have ended and are not in the ledger yet', pending);
   gauge(

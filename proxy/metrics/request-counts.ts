@@ -2,7 +2,7 @@ import type { Outcome } from '../../contracts/events.ts';
 import { Tally } from '../tally.ts';
 
 /** What one account's bodies may take, how many of its long ones may wait to be read, and what may come from one address at once. */
-export type Bound = 'bodyBytes' | 'bodiesWaiting' | 'requestsOfAddress';
+type Bound = 'bodyBytes' | 'bodiesWaiting' | 'requestsOfAddress';
 
 const STATUS_MAX = 599;
 /** A client that left before its answer began, in the words of other proxies. */

@@ -103,7 +103,7 @@ export class CallerUse {
 }
 
 /** What was taken, and when. */
-export interface Taken {
+interface Taken {
   readonly taken: number;
   readonly takenAtMs: number;
 }

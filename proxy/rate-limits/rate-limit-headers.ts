@@ -26,7 +26,7 @@ export function rateLimitHeaders(key: CallerUse, account: CallerUse, { atMs, now
   return headers;
 }
 
-export interface HeadersAt {
+interface HeadersAt {
   /** By the clock of the limits. */
   readonly atMs: number;
   /** By the wall's. */

@@ -1,7 +1,7 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { RateLimitSet, RateLimitsConfiguration } from '../../contracts/rate-limits.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
-import type { Caller } from '../authenticate.ts';
+import type { Caller } from '../caller.ts';
 import { type ApplyingLimits, LimitsByAccount } from './applying-limits.ts';
 import type { AskedMessage, CallKind, EnteringKind } from './asked-call.ts';
 import { CallerUse, type Obstacle } from './caller-use.ts';
@@ -10,7 +10,7 @@ import { refuseByRate, type Whose } from './rate-refusal.ts';
 import { RateTicket } from './rate-ticket.ts';
 import { RememberedUses } from './remembered-uses.ts';
 
-export interface RateLimitsParts {
+interface RateLimitsParts {
   readonly configuration: RateLimitsConfiguration;
   readonly accounts: AccountViews;
   /** How many proxies are known to serve an account, this one among them. */
@@ -21,7 +21,7 @@ export interface RateLimitsParts {
 }
 
 /** A limit that was in a call's way. */
-export interface RefusedBy {
+interface RefusedBy {
   readonly whose: Whose;
   readonly limit: keyof RateLimitSet;
 }

@@ -1,9 +1,9 @@
 import { NO_TOKENS, type TokenCounts } from '../../contracts/usage.ts';
-import type { Caller } from '../authenticate.ts';
+import type { Caller } from '../caller.ts';
 import type { AskedMessage, CallKind, EnteringKind } from './asked-call.ts';
 import type { CallerUse } from './caller-use.ts';
 
-export interface RateTicketParts {
+interface RateTicketParts {
   readonly caller: Caller;
   /** Of its key and its account. */
   readonly uses: readonly [key: CallerUse, account: CallerUse];

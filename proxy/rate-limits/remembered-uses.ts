@@ -3,7 +3,7 @@ import { CallerUse } from './caller-use.ts';
 import { LOOKED_AT, REMEMBERED_MAX } from './limits.ts';
 
 /** An account or a key, and the limits that it has now. */
-export interface Subject {
+interface Subject {
   readonly id: string;
   readonly limits: RateLimitSet;
 }

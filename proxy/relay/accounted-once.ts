@@ -9,7 +9,7 @@ import type { RelayParts } from './relay-parts.ts';
 import type { RelayedRequest } from './relayed-request.ts';
 
 /** What is known of a request's answer when it ends. */
-export interface EndedAnswer {
+interface EndedAnswer {
   readonly deployment: Deployment;
   /** The upstream's own id of the request, from the answer's head. */
   readonly upstreamRequestId: string | null;
@@ -40,7 +40,7 @@ export class AccountedOnce {
   abandon(): void {
     if (this.#isAccounted) return;
     this.#isAccounted = true;
-    this.#parts.accounting.abandon(this.#request.accounted);
+    this.#parts.accounting.abandon(this.#request.money);
   }
 
   /** No fault of the money side reaches the answer's bytes; a request that it leaves open is recovered at the start. */
@@ -56,18 +56,18 @@ export class AccountedOnce {
 
   /** Metering only looks: its faults are told and go no further. */
   readonly tellFault = (error: unknown): void => {
-    const { requestId } = this.#request.accounted;
+    const { requestId } = this.#request.money;
     this.#parts.logger.error({ err: error, requestId }, 'an answer could not be metered; its bytes pass all the same');
   };
 
   #finish(outcome: Exclude<Outcome, 'recovered'>, answer: EndedAnswer): void {
-    const { accounted, maxTokens, mayRunFast } = this.#request;
+    const { money, maxTokens, mayRunFast } = this.#request;
     const { meter, deployment } = answer;
     const seen = meter?.usage ?? null;
     if (isPriorityUnasked(seen, mayRunFast)) this.#parts.accounting.gavePriorityUnasked();
     if (seen !== null && seen.malformed.length > 0)
       this.#parts.logger.error(
-        { requestId: accounted.requestId, malformed: seen.malformed },
+        { requestId: money.requestId, malformed: seen.malformed },
         'an upstream reported usage that cannot be read',
       );
     const ended: EndedRequest = {
@@ -81,20 +81,20 @@ export class AccountedOnce {
       isFinal: meter?.isFinal ?? false,
       maxTokens,
       estimateInput: () => estimateInput(this.#request),
-      card: accounted.card,
-      hold: accounted.started.hold ?? null,
+      card: money.card,
+      hold: money.started.hold ?? null,
       mayRunFast,
       chargeInterrupted: answer.isWithheld ? 'none' : this.#parts.chargeInterrupted,
-      nowMs: this.#parts.accounting.nowOf(accounted),
+      nowMs: this.#parts.accounting.nowOf(money),
     };
     const ending = this.#endingOf(ended);
     this.#request.ticket.metered(atMostAsked(ending.tokens, this.#request));
     if (ending.source === 'estimated')
       this.#parts.logger.warn(
-        { requestId: accounted.requestId, outcome },
+        { requestId: money.requestId, outcome },
         'usage is estimated: the upstream did not report it',
       );
-    this.#isUnbilled = !this.#parts.accounting.finish(accounted, ending);
+    this.#isUnbilled = !this.#parts.accounting.finish(money, ending);
   }
 
   /** An ending that cannot be judged is one of which nothing is known but how it came. */

@@ -9,7 +9,7 @@ import type { RelayedRequest } from './relayed-request.ts';
 const UNBUFFERED = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
 
 /** What an answer's head says of its request. */
-export type AnsweredRequest = Pick<RelayedRequest, 'deprecation' | 'rateLimitHeaders'>;
+type AnsweredRequest = Pick<RelayedRequest, 'deprecation' | 'rateLimitHeaders'>;
 
 /**
  * The client's end of a relayed request: writes bytes as they are given, tells of back-pressure, and is destroyed,

@@ -43,7 +43,7 @@ export class Drains {
   }
 }
 
-export interface DrainBounds {
+interface DrainBounds {
   readonly max: number;
   readonly maxOfAccount: number;
   readonly ms: number;

@@ -30,7 +30,8 @@ export interface EndedRequest {
 /**
  * How a request ended, as it is settled. Reported usage is taken as it is. Where the upstream's last word is missing in
  * an answer that the client got, or that it left, what was reported up to then stands and the rest is estimated: output
- * from the text that was seen, never above max_tokens; input by count or text; both together never above the hold.
+ * from the text that was seen, never above max_tokens; input by count or text; both together never above the hold
+ * (What holds, 15).
  */
 export function endingOf(request: EndedRequest): Ending {
   const { outcome, upstream, seen, nowMs } = request;
@@ -128,8 +129,8 @@ export const isPriorityUnasked = (seen: SeenUsage | null, mayRunFast: boolean): 
   !mayRunFast && seen?.serviceTier === 'priority';
 
 /**
- * The fast lane is billed only when the answer says so. A priority that nobody asked for costs standard prices: the
- * specification doubles requests with `speed: fast`, and only for those does the hold cover it.
+ * The fast lane is billed only when the answer says so (interface, 5.3). A priority that nobody asked for costs standard
+ * prices: only of requests with `speed: fast` does the hold cover the double.
  */
 function laneOf(seen: SeenUsage | null, mayRunFast: boolean): Lane {
   return mayRunFast && seen?.serviceTier === 'priority' ? 'fast' : 'standard';

@@ -7,7 +7,7 @@ import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 import { type InputWeight, weighInput } from './input-weight.ts';
 
-export interface RequestToEstimate {
+interface RequestToEstimate {
   /** The client's request, which was valid when it was admitted. */
   readonly bytes: Pick<RequestBytes, 'whole'>;
   readonly facts: Pick<MessageFacts, 'inputWeight'>;

@@ -7,28 +7,20 @@ import { createStreamMeter } from '../meter/stream-meter.ts';
 import {
   isEncoded,
   isOverTime,
-  type UpstreamControl,
   type UpstreamError,
   type UpstreamErrorKind,
   type UpstreamHeaders,
 } from '../upstream/upstream.ts';
-import type { Deployment } from '../upstream/upstream-directory.ts';
 import { AccountedOnce } from './accounted-once.ts';
 import type { ClientAnswer } from './client-answer.ts';
+import { Failover } from './failover.ts';
 import { HeldBack } from './held-back.ts';
 import { isEventStream } from './media-type.ts';
 import { RefusedBody } from './refused-body.ts';
 import type { RelayParts } from './relay-parts.ts';
 import type { RelayedRequest } from './relayed-request.ts';
-import { UpstreamAttempt } from './upstream-attempt.ts';
-import {
-  isGatewaysFault,
-  isPassedOn,
-  refusalForFailure,
-  refusalForStatus,
-  UNREADABLE,
-  worthTelling,
-} from './upstream-refusal.ts';
+import { type AttemptReceiver, UpstreamAttempt } from './upstream-attempt.ts';
+import { isPassedOn, refusalForFailure, refusalForStatus, UNREADABLE } from './upstream-refusal.ts';
 import { WholeAnswer } from './whole-answer.ts';
 
 const TOO_LONG = { error: `the answer is longer than ${LIMITS.answerBytesMax} bytes` };
@@ -36,40 +28,38 @@ const TOO_LONG = { error: `the answer is longer than ${LIMITS.answerBytesMax} by
 /**
  *            ┌── next deployment ◀─┐
  *   waiting ─┴─▶ head 200 ─▶ relaying ─▶ ended
- *      │                        │
- *      └─▶ head 4xx ─▶ passing  └─▶ (client left) draining ─▶ ended
+ *      │ │                      │
+ *      │ └─▶ head 4xx ─▶ passing ─▶ ended
+ *      └──────▶ (client left) draining ─▶ ended
  */
-type Phase = 'waiting' | 'relaying' | 'passing' | 'ended';
+type Phase =
+  /** For the head of this attempt's answer. */
+  | { readonly type: 'waiting' }
+  /** The answer's bytes go to the client, or are kept in `whole` until they are known to be readable. */
+  | { readonly type: 'relaying'; readonly meter: GuardedMeter; whole: WholeAnswer | null }
+  /** The upstream has refused the request; the client is told once it has said why. */
+  | { readonly type: 'passing'; readonly refused: RefusedBody }
+  /** The client has left. What still comes is read for its usage alone; no meter before a head with status 200. */
+  | { readonly type: 'draining'; meter: GuardedMeter | null; readonly stop: () => void }
+  | { readonly type: 'ended' };
 
 /**
  * Takes one admitted request to its upstream and the answer's bytes back to the client, with the meter looking on.
  * Whatever way it ends, it is accounted for exactly once.
  */
-export class MessageRelay {
+export class MessageRelay implements AttemptReceiver {
   readonly #request: RelayedRequest;
   readonly #client: ClientAnswer;
   readonly #parts: RelayParts;
   readonly #onEnded: () => void;
-  #phase: Phase = 'waiting';
+  readonly #failover: Failover;
+  readonly #heldBack: HeldBack;
+  readonly #accounted: AccountedOnce;
+  #phase: Phase = { type: 'waiting' };
   #attempt: UpstreamAttempt;
-  #control: UpstreamControl | null = null;
-  #meter: GuardedMeter | null = null;
-  #upstreamRequestId: string | null = null;
   #pieces: Buffer[] = [];
-  /** Of an answer that is no stream, until it goes out. */
-  #whole: WholeAnswer | null = null;
-  /** Of all deployments that have failed. */
-  #told: Refusal | null = null;
-  /** Of a head that is passed on. */
-  #refused: RefusedBody | null = null;
   /** Some upstream may have seen the request. */
   #hasReached = false;
-  /** The upstream of this attempt may have seen it. */
-  #isSent = false;
-  readonly #heldBack: HeldBack;
-  #isClientGone = false;
-  readonly #accounted: AccountedOnce;
-  #stopDrain: (() => void) | null = null;
 
   constructor(request: RelayedRequest, client: ClientAnswer, parts: RelayParts, onEnded: () => void) {
     this.#request = request;
@@ -78,29 +68,32 @@ export class MessageRelay {
     this.#onEnded = onEnded;
     this.#heldBack = new HeldBack(parts.clientStallMs, parts.monotonic);
     this.#accounted = new AccountedOnce(request, parts);
-    this.#attempt = new UpstreamAttempt(this, request, 0);
+    const { requestId } = request.money;
+    const told = { requestId, failedAs: 'an upstream did not answer', logger: parts.logger };
+    this.#failover = new Failover(request.deployments, told);
+    this.#attempt = new UpstreamAttempt(this, request, this.#failover.deployment);
   }
 
   start(): void {
     this.#attempt.send();
   }
 
-  onStart(control: UpstreamControl): void {
-    this.#control = control;
-    // The connection has been waited for, or an earlier place of the model: meanwhile the key may have been revoked, or the
-    // account suspended. Nothing has been written yet, and nothing is.
+  /**
+   * The connection has been waited for, or an earlier place of the model: meanwhile the key may have been revoked, or the
+   * account suspended. Nothing has been written yet, and nothing is.
+   */
+  onStart(): void {
     const refusedNow = this.#request.refuseByStanding();
     if (refusedNow !== null) {
       this.#refuse(refusedNow);
       return;
     }
     this.#hasReached = true;
-    this.#isSent = true;
+    this.#attempt.isSent = true;
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
-    this.#upstreamRequestId = headers.requestId;
-    if (status === 200) this.#beginRelaying(headers);
+    if (status === 200) this.#beginAnswer(headers);
     else if (isPassedOn(status)) this.#beginPassing(status, headers);
     else this.#attemptFailed(refusalForStatus(status, headers.retryAfterS), { status });
   }
@@ -113,88 +106,135 @@ export class MessageRelay {
 
   onEnd(): void {
     this.#passPieces();
-    if (this.#phase === 'passing') this.#passRefusal();
-    if (this.#phase !== 'relaying' || this.#meter === null) return;
-    this.#meter.end();
+    const phase = this.#phase;
+    if (phase.type === 'passing') this.#passRefusal(phase.refused);
+    const meter = this.#meter;
+    if (meter === null) return;
+    meter.end();
     // Its own error event has said it; only one that the client can read, with its blank line, ends the answer.
-    const isWhole = this.#meter.complete || this.#meter.isFaulty;
-    if (isWhole || (this.#hasErrorEvent() && this.#isAtBoundary())) this.#conclude();
+    const isWhole = meter.complete || meter.isFaulty;
+    if (isWhole || (meter.errorEvent !== null && meter.atBoundary)) this.#conclude();
     else if (this.#whole !== null) this.#attemptFailed(UNREADABLE, { error: 'the answer is no whole Message' });
     else this.#breakOff('the upstream ended the answer before it was complete');
   }
 
-  onError(error: UpstreamError): void {
+  onError({ kind, message }: UpstreamError): void {
     this.#passPieces();
-    if (this.#phase === 'ended') return;
-    if (this.#phase === 'waiting' && this.#isClientGone && isOverTime(error.kind)) {
-      this.#endAbandoned();
-      return;
-    }
-    if (this.#phase === 'waiting') {
-      this.#attemptFailed(refusalForFailure(error.kind), { error: error.message });
-      return;
-    }
+    const phase = this.#phase;
     this.#meter?.end();
-    if (this.#refused !== null) this.#refuse(refusalForFailure(error.kind));
+    if (phase.type === 'ended') return;
+    if (phase.type === 'passing') this.#refuse(refusalForFailure(kind));
     else if (this.#meter?.complete === true) this.#conclude();
-    else if (this.#whole !== null) this.#attemptFailed(refusalForFailure(error.kind), { error: error.message });
-    else if (this.#isClients(error.kind)) this.#dropClient();
-    else this.#breakOff(`the upstream broke off: ${error.kind}`);
+    else if (phase.type === 'draining' && isClients(phase, kind)) this.#endWithoutClient();
+    else if (this.#meter === null || this.#whole !== null)
+      this.#attemptFailed(refusalForFailure(kind), { error: message });
+    else if (phase.type === 'relaying' && this.#isHeldBack(kind)) this.#dropClient();
+    else this.#breakOff(`the upstream broke off: ${kind}`);
   }
 
-  /** Whether an answer that broke off did so because its client had left, or held it back. */
-  #isClients(kind: UpstreamErrorKind): boolean {
-    if (this.#isClientGone) return kind === 'overdue';
+  /** Whether an answer that broke off did so because its client held it back. */
+  #isHeldBack(kind: UpstreamErrorKind): boolean {
     const { isNow, isForLong, isForLongLately } = this.#heldBack;
     return isNow || (kind === 'overdue' ? isForLong : isForLongLately);
   }
 
   /** The client's connection is gone before its answer was complete. */
   clientLeft(): void {
-    if (this.#phase === 'ended' || this.#isClientGone) return;
-    this.#isClientGone = true;
-    this.#whole = null;
-    this.#leaveUpstream();
+    const { type } = this.#phase;
+    if (type === 'ended' || type === 'draining') return;
+    const { accountId } = this.#request.money;
+    const isDrained = type !== 'passing' && this.#attempt.deployment.upstream.onClientDisconnect === 'drain';
+    // What still waits for a connection may do so as long as the answers of others take.
+    const stop =
+      isDrained && this.#attempt.hasStarted ? this.#parts.drains.begin(accountId, () => this.#stopReading()) : null;
+    this.#clientGone(stop);
+    if (stop === null) this.#stopReading();
+    else this.#attempt.resume();
   }
 
   /** The gateway stops: what has not ended by now is cut. */
   cut(): void {
-    if (this.#phase === 'ended') return;
-    if (this.#isClientGone) {
-      this.#abort();
+    if (this.#hasEnded) return;
+    if (this.#phase.type === 'draining') {
+      this.#stopReading();
       return;
     }
     this.#passPieces();
+    if (this.#hasEnded) return;
     this.#meter?.end();
     if (this.#meter?.complete === true) this.#conclude();
     else if (this.#heldBack.isForLongLately) this.#dropClient();
     else this.#breakOff('the gateway is shutting down');
-    this.#control?.abort();
+    this.#attempt.abort();
   }
 
-  get #deployment(): Deployment {
-    return this.#attempt.deployment;
+  get #hasEnded(): boolean {
+    return this.#phase.type === 'ended';
   }
 
-  #beginRelaying(headers: UpstreamHeaders): void {
+  get #meter(): GuardedMeter | null {
+    return 'meter' in this.#phase ? this.#phase.meter : null;
+  }
+
+  /** Of an answer that is no stream, until it goes out. */
+  get #whole(): WholeAnswer | null {
+    return 'whole' in this.#phase ? this.#phase.whole : null;
+  }
+
+  #beginAnswer(headers: UpstreamHeaders): void {
     if (isEncoded(headers)) {
       // Only what can be read can be metered; it was asked for unencoded.
-      this.#attemptFailed(UNREADABLE, {
-        contentEncoding: headers.contentEncoding,
-      });
+      this.#attemptFailed(UNREADABLE, { contentEncoding: headers.contentEncoding });
       return;
     }
-    const { words } = this.#deployment.upstream;
+    const { words } = this.#attempt.deployment.upstream;
     const isStream = isEventStream(headers.contentType, this.#request.isStream);
-    this.#phase = 'relaying';
-    this.#meter = new GuardedMeter(
+    const meter = new GuardedMeter(
       isStream ? createStreamMeter(words) : createAnswerMeter(headers.contentLength, words),
       this.#accounted.tellFault,
     );
-    if (this.#isClientGone) return;
+    if (this.#phase.type === 'draining') {
+      this.#phase.meter = meter;
+      return;
+    }
+    const whole = isStream ? null : new WholeAnswer(headers, this.#request.room);
+    this.#phase = { type: 'relaying', meter, whole };
     if (isStream) this.#client.begin(headers, true);
-    else this.#whole = new WholeAnswer(headers, this.#request.room);
-    if (this.#whole?.isTooLong === true) this.#attemptFailed(UNREADABLE, TOO_LONG);
+    if (whole?.isTooLong === true) this.#attemptFailed(UNREADABLE, TOO_LONG);
+  }
+
+  #beginPassing(status: number, headers: UpstreamHeaders): void {
+    this.#account('upstream_refused');
+    if (this.#phase.type === 'draining') this.#finish();
+    else this.#phase = { type: 'passing', refused: new RefusedBody(status, headers) };
+  }
+
+  #passRefusal(refused: RefusedBody): void {
+    this.#refuse(refused.end(this.#attempt.deployment.upstream.words));
+  }
+
+  #passPieces(): void {
+    const pieces = this.#pieces;
+    if (pieces.length === 0) return;
+    this.#pieces = [];
+    const phase = this.#phase;
+    const [first] = pieces;
+    const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+    if (phase.type === 'passing') {
+      phase.refused.add(bytes);
+      if (phase.refused.isTooLong) this.#passRefusal(phase.refused);
+      return;
+    }
+    const meter = this.#meter;
+    if (meter === null) return;
+    meter.push(bytes);
+    // What a complete answer costs is in the journal before its last bytes go out. An answer that the client gets as an
+    // error costs nothing, though the client leaves when it reads that.
+    if (meter.complete || meter.errorEvent !== null) this.#account(this.#outcome(meter));
+    if (this.#accounted.isUnbilled) this.#cutUnbilled();
+    if (this.#phase.type !== 'relaying') return;
+    if (this.#phase.whole === null) this.#write(bytes);
+    else this.#keep(bytes, this.#phase.whole);
   }
 
   #keep(bytes: Buffer, whole: WholeAnswer): void {
@@ -205,157 +245,95 @@ export class MessageRelay {
 
   /** What there is of it; where that is not all, the rest goes out as it comes. */
   #passWhole(whole: WholeAnswer): void {
-    this.#whole = null;
+    if (this.#phase.type === 'relaying') this.#phase.whole = null;
     this.#client.begin(whole.headers, false);
     for (const piece of whole.take()) this.#write(piece);
   }
 
-  #beginPassing(status: number, headers: UpstreamHeaders): void {
-    this.#phase = 'passing';
-    this.#refused = new RefusedBody(status, headers);
-    this.#account('upstream_refused');
-  }
-
-  #passRefusal(): void {
-    if (this.#refused !== null) this.#refuse(this.#refused.end(this.#deployment.upstream.words));
-  }
-
-  #passPieces(): void {
-    const pieces = this.#pieces;
-    if (pieces.length === 0) return;
-    this.#pieces = [];
-    if (this.#phase !== 'relaying' && this.#refused === null) return;
-    const [first] = pieces;
-    const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
-    if (this.#refused !== null) {
-      this.#refused.add(bytes);
-      if (this.#refused.isTooLong) this.#passRefusal();
-      return;
-    }
-    this.#meter?.push(bytes);
-    // What a complete answer costs is in the journal before its last bytes go out. An answer that the client gets as an
-    // error costs nothing, though the client leaves when it reads that.
-    if (this.#meter?.complete === true || this.#hasErrorEvent()) this.#account(this.#outcome());
-    if (this.#accounted.isUnbilled) this.#cutUnbilled();
-    if (this.#isClientGone || this.#phase === 'ended') return;
-    if (this.#whole === null) this.#write(bytes);
-    else this.#keep(bytes, this.#whole);
-  }
-
   #write(bytes: Buffer): void {
     // Of a call that is over nothing more is to be held back.
-    if (this.#client.write(bytes) || this.#heldBack.isNow || this.#phase === 'ended') return;
-    this.#control?.pause();
+    if (this.#client.write(bytes) || this.#heldBack.isNow || this.#phase.type === 'ended') return;
+    this.#attempt.pause();
     this.#heldBack.begin();
     this.#client.onceDrained(() => {
       this.#heldBack.end();
-      this.#control?.resume();
+      this.#attempt.resume();
     });
   }
 
   /** Of an answer that is complete, ended by the upstream's error event, or left by its client. */
-  #outcome(): 'completed' | 'client_disconnected' | 'upstream_interrupted' {
-    if (this.#hasErrorEvent()) return 'upstream_interrupted';
-    return this.#isClientGone ? 'client_disconnected' : 'completed';
+  #outcome(meter: GuardedMeter | null): 'completed' | 'client_disconnected' | 'upstream_interrupted' {
+    if (meter !== null && meter.errorEvent !== null) return 'upstream_interrupted';
+    return this.#phase.type === 'draining' ? 'client_disconnected' : 'completed';
   }
 
-  #hasErrorEvent(): boolean {
-    return this.#meter !== null && this.#meter.errorEvent !== null;
-  }
-
-  #isAtBoundary(): boolean {
-    return this.#meter?.atBoundary ?? true;
-  }
-
-  #attemptFailed(refused: Refusal, cause: { readonly [name: string]: unknown }): void {
-    const { provider, status } = { provider: this.#deployment.upstream.name, status: cause.status };
-    const { requestId } = this.#request.accounted;
-    const level = typeof status === 'number' && isGatewaysFault(status) ? 'error' : 'warn';
-    this.#parts.logger[level]({ requestId, provider, ...cause }, 'an upstream did not answer');
+  #attemptFailed(refused: Refusal, cause: { readonly status?: number; readonly [name: string]: unknown }): void {
+    const hasNext = this.#failover.failed(refused, cause);
     this.#attempt.leave();
-    this.#control = null;
-    this.#told = worthTelling(this.#told, refused);
-    const next = this.#attempt.index + 1;
-    const hasNext = next < this.#request.deployments.length && !this.#isClientGone;
-    if (hasNext) {
-      this.#phase = 'waiting';
-      this.#isSent = false;
-      this.#upstreamRequestId = null;
-      this.#meter = null;
-      this.#whole = null;
-      this.#attempt = new UpstreamAttempt(this, this.#request, next);
-      this.#attempt.send();
+    if (!hasNext || this.#phase.type === 'draining') {
+      this.#refuse(this.#failover.told ?? refused);
       return;
     }
-    this.#refuse(this.#told);
+    this.#phase = { type: 'waiting' };
+    this.#attempt = new UpstreamAttempt(this, this.#request, this.#failover.deployment);
+    this.#attempt.send();
   }
 
   #refuse(refused: Refusal): void {
     if (this.#meter !== null) this.#account('upstream_interrupted');
-    else if (this.#hasReached) this.#account('upstream_refused');
-    else this.#accounted.abandon();
-    if (!this.#isClientGone) this.#client.refuse(refused);
+    else this.#accountUnanswered();
+    if (this.#phase.type !== 'draining') this.#client.refuse(refused);
     this.#finish();
   }
 
   #breakOff(message: string): void {
-    if (this.#phase === 'waiting' && !this.#hasReached) this.#accounted.abandon();
+    if (this.#phase.type === 'waiting' && !this.#hasReached) this.#accounted.abandon();
     else this.#account('upstream_interrupted');
-    if (!this.#isClientGone) this.#client.cut(message, this.#isAtBoundary());
+    if (this.#phase.type !== 'draining') this.#client.cut(message, this.#meter?.atBoundary ?? true);
     this.#finish();
   }
 
   /** What a client gets as complete is billed, and this cannot be. Where its bytes stand is not known: the last are kept back. */
   #cutUnbilled(): void {
-    if (this.#phase === 'ended') return;
+    if (this.#hasEnded) return;
     this.#client.cut('the gateway could not take down the end of the answer', false);
-    this.#control?.abort();
     this.#finish();
   }
 
-  /** Past the bound of a drain, or where the provider's calls are cancelled: what was sent and seen is charged. */
-  #endAbandoned(): void {
-    this.#meter?.end();
-    if (this.#isSent) this.#account(this.#outcome());
-    else if (this.#hasReached) this.#account('upstream_refused');
-    else this.#accounted.abandon();
-    this.#finish();
+  /** From here on what still comes is for the meter alone. `stop` gives the place among the drains back. */
+  #clientGone(stop: (() => void) | null): void {
+    this.#phase = { type: 'draining', meter: this.#meter, stop: stop ?? (() => undefined) };
   }
 
   /** The client has not gone, but it did not take its answer: that is as good as leaving. */
   #dropClient(): void {
-    this.#isClientGone = true;
+    this.#clientGone(null);
     this.#client.drop();
-    this.#endAbandoned();
+    this.#endWithoutClient();
   }
 
-  #leaveUpstream(): void {
-    if (this.#control === null) {
-      // It still waits for a connection, which may take as long as the answers of others.
-      this.#endAbandoned();
-      return;
-    }
-    const { accountId } = this.#request.accounted;
-    const isDrained = this.#deployment.upstream.onClientDisconnect === 'drain';
-    const stop = isDrained ? this.#parts.drains.begin(accountId, () => this.#abort()) : null;
-    if (stop === null) this.#abort();
-    else {
-      this.#stopDrain = stop;
-      this.#control.resume();
-    }
-  }
-
-  #abort(): void {
-    if (this.#phase === 'ended') return;
+  #stopReading(): void {
     this.#passPieces();
-    this.#endAbandoned();
-    this.#control?.abort();
+    if (!this.#hasEnded) this.#endWithoutClient();
+  }
+
+  /** Past the bound of a drain, or where the provider's calls are cancelled: what was sent and seen is charged. */
+  #endWithoutClient(): void {
+    this.#meter?.end();
+    if (this.#attempt.isSent) this.#account(this.#outcome(this.#meter));
+    else this.#accountUnanswered();
+    this.#finish();
+  }
+
+  #accountUnanswered(): void {
+    if (this.#hasReached) this.#account('upstream_refused');
+    else this.#accounted.abandon();
   }
 
   #account(outcome: Exclude<Outcome, 'recovered'>): void {
     this.#accounted.finish(outcome, {
-      deployment: this.#deployment,
-      upstreamRequestId: this.#upstreamRequestId,
+      deployment: this.#attempt.deployment,
+      upstreamRequestId: this.#attempt.upstreamRequestId,
       meter: this.#meter,
       isWithheld: this.#whole !== null,
     });
@@ -363,34 +341,39 @@ export class MessageRelay {
 
   /** The upstream has ended the answer, and the client's ends as it did. */
   #conclude(): void {
-    this.#account(this.#outcome());
+    this.#account(this.#outcome(this.#meter));
     if (this.#accounted.isUnbilled) {
       this.#cutUnbilled();
       return;
     }
-    this.#phase = 'ended';
-    if (this.#whole !== null) this.#passWhole(this.#whole);
-    this.#endDurably();
+    const whole = this.#whole;
+    const isClientHere = this.#phase.type !== 'draining';
+    this.#leaveDrains();
+    this.#phase = { type: 'ended' };
+    if (whole !== null) this.#passWhole(whole);
+    // The end of a stream waits until the request's usage is on disk; its bytes have not waited.
+    if (this.#client.isLengthKnown) this.#end(isClientHere);
+    else void this.#parts.accounting.durable().then(() => this.#end(isClientHere));
   }
 
-  /** The end of a stream waits until the request's usage is on disk; its bytes have not waited. */
-  #endDurably(): void {
-    if (this.#client.isLengthKnown) this.#end();
-    else void this.#parts.accounting.durable().then(() => this.#end());
-  }
-
-  #end(): void {
-    if (!this.#isClientGone) this.#client.end();
+  #end(isClientHere: boolean): void {
+    if (isClientHere) this.#client.end();
     this.#finish();
   }
 
+  #leaveDrains(): void {
+    if (this.#phase.type === 'draining') this.#phase.stop();
+  }
+
   #finish(): void {
-    this.#phase = 'ended';
-    this.#whole = null;
+    this.#leaveDrains();
+    this.#phase = { type: 'ended' };
     this.#attempt.leave();
-    this.#stopDrain?.();
-    this.#stopDrain = null;
     this.#request.ticket.end();
     this.#onEnded();
   }
 }
+
+/** A drain that runs out of the time that a call may have, or that never began, ends by its client. */
+const isClients = ({ meter }: Extract<Phase, { type: 'draining' }>, kind: UpstreamErrorKind): boolean =>
+  meter === null ? isOverTime(kind) : kind === 'overdue';

@@ -2,7 +2,7 @@ import type { CatalogModel } from '../../contracts/catalog.ts';
 import type { Refusal } from '../../contracts/errors.ts';
 import type { Terms } from '../admission/terms.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
-import type { AccountedRequest } from '../request-accounting.ts';
+import type { OpenRequest } from '../request-accounting.ts';
 import type { BodyShare } from '../request-body/body-share.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
@@ -10,7 +10,7 @@ import type { Deployment } from '../upstream/upstream-directory.ts';
 
 /** An admitted request on its way upstream: what the relay needs to know of it. */
 export interface RelayedRequest {
-  readonly accounted: AccountedRequest;
+  readonly money: OpenRequest;
   readonly model: CatalogModel;
   /** The window and the prices that it was held by, and the betas that go upstream. */
   readonly terms: Terms;

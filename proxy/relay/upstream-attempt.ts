@@ -1,28 +1,41 @@
 import type { UpstreamControl, UpstreamError, UpstreamHeaders, UpstreamReceiver } from '../upstream/upstream.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
-import type { MessageRelay } from './message-relay.ts';
 import type { RelayedRequest } from './relayed-request.ts';
 import { bodyForUpstream } from './upstream-body.ts';
 
-/** One call of one deployment. Once it is left, nothing that it still says reaches the relay. */
+/** What the relay hears of an attempt: as an upstream tells it, but for the control, which the attempt keeps. */
+export interface AttemptReceiver extends Omit<UpstreamReceiver, 'onStart'> {
+  onStart(): void;
+}
+
+/** One call of one deployment, and the one handle on it. Once it is left, nothing that it still says reaches the relay. */
 export class UpstreamAttempt implements UpstreamReceiver {
-  readonly index: number;
   readonly deployment: Deployment;
-  readonly #relay: MessageRelay;
+  readonly #relay: AttemptReceiver;
   readonly #request: RelayedRequest;
   #timer: NodeJS.Timeout | null = null;
+  /** The request has been handed to it, and it may have seen it. */
+  isSent = false;
+  #upstreamRequestId: string | null = null;
   #control: UpstreamControl | null = null;
   #leaveQueue: () => void = () => undefined;
   #isOver = false;
   #isLeft = false;
 
-  constructor(relay: MessageRelay, request: RelayedRequest, index: number) {
-    const deployment = request.deployments[index];
-    if (deployment === undefined) throw new Error(`the model has no deployment ${index}`);
-    this.index = index;
+  constructor(relay: AttemptReceiver, request: RelayedRequest, deployment: Deployment) {
     this.deployment = deployment;
     this.#relay = relay;
     this.#request = request;
+  }
+
+  /** It no longer waits for its connection. */
+  get hasStarted(): boolean {
+    return this.#control !== null;
+  }
+
+  /** The upstream's own id of the request, from the answer's head. */
+  get upstreamRequestId(): string | null {
+    return this.#upstreamRequestId;
   }
 
   send(): void {
@@ -43,14 +56,28 @@ export class UpstreamAttempt implements UpstreamReceiver {
     if (!this.#isOver) this.#control?.abort();
   }
 
+  pause(): void {
+    this.#control?.pause();
+  }
+
+  resume(): void {
+    this.#control?.resume();
+  }
+
+  abort(): void {
+    this.#control?.abort();
+  }
+
   onStart(control: UpstreamControl): void {
     this.#control = control;
     if (this.#isLeft) control.abort();
-    else this.#relay.onStart(control);
+    else this.#relay.onStart();
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
-    if (!this.#isLeft) this.#relay.onHead(status, headers);
+    if (this.#isLeft) return;
+    this.#upstreamRequestId = headers.requestId;
+    this.#relay.onHead(status, headers);
   }
 
   onData(chunk: Buffer): void {

@@ -2,7 +2,7 @@ import { editTopLevel } from '../request-body/edit-top-level.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 
-export interface BodyForUpstream {
+interface BodyForUpstream {
   readonly bytes: RequestBytes;
   readonly facts: Pick<MessageFacts, 'model' | 'hasSpeed' | 'topLevel'>;
   /** The model's name there. */

@@ -1,7 +1,7 @@
 import { type ErrorCode, type Refusal, refusal, retryAfterOf } from '../../contracts/errors.ts';
 import type { UpstreamErrorKind } from '../upstream/upstream.ts';
 
-/** Statuses that are the caller's matter and are passed on, with their message. */
+/** Statuses that are the caller's matter and are passed on, with their message (interface, 4.4). */
 const PASSED_ON = new Set([400, 404, 413, 422]);
 const OVERLOADED = new Set([429, 503, 529]);
 const CREDENTIAL = new Set([401, 403]);

@@ -4,7 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { Tally } from '../tally.ts';
 import type { BodyOwner } from './body-owner.ts';
 
-export interface BodyBudgetOptions {
+interface BodyBudgetOptions {
   readonly maxBytes: number;
   readonly maxBytesPerAccount: number;
 }

@@ -1,6 +1,6 @@
 import type { AccountId } from '../../contracts/ids.ts';
 import { hasPaid } from '../../ledger/account/has-paid.ts';
-import type { Caller } from '../authenticate.ts';
+import type { Caller } from '../caller.ts';
 
 /** Whose a body is. */
 export interface BodyOwner {

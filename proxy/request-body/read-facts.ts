@@ -5,14 +5,14 @@ import { type Asker, BodyNotReadError, type BodyThreads } from './body-threads.t
 import type { RequestBytes } from './request-bytes.ts';
 import { type FactsByKind, type FactsKind, factsOf } from './request-facts.ts';
 
-export interface BodyToRead extends Asker {
+interface BodyToRead extends Asker {
   readonly bytes: RequestBytes;
   readonly headers: IncomingHttpHeaders;
   /** Tokens of the widest context window that it may be for. */
   readonly windowMax: () => number;
 }
 
-export interface ReadingParts {
+interface ReadingParts {
   readonly threads: BodyThreads;
   readonly counts: Pick<RequestCounts, 'refusedByBound'>;
 }

@@ -2,7 +2,7 @@ import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
 import type { TopLevelScan } from './json-scan.ts';
 
 /** Where a member of the object on top stands: its key from `from` on, its value from `valueFrom` up to `to` (exclusive). */
-export interface Member {
+interface Member {
   /** Null where it is a run of members that are edited together: none of them has a name that matters. */
   readonly name: string | null;
   readonly from: number;

@@ -11,8 +11,9 @@ import { CallingClient } from '../calling-client.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
 import { protocolVersionOf } from '../protocol-version.ts';
+import { Failover } from '../relay/failover.ts';
 import { saidRefusal } from '../relay/said-refusal.ts';
-import { isGatewaysFault, refusalForStatus, worthTelling } from '../relay/upstream-refusal.ts';
+import { refusalForStatus } from '../relay/upstream-refusal.ts';
 import { readFacts } from '../request-body/read-facts.ts';
 import { type CountRequest, type CountResult, countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
@@ -119,21 +120,26 @@ async function countAtFirstThatAnswers(
   { id }: FastifyRequest,
   parts: GatewayParts,
 ): Promise<Count | Refusal | null> {
-  let told: Refusal | null = null;
-  for (const deployment of deployments) {
+  if (deployments.length === 0) return null;
+  const failover = new Failover(deployments, {
+    requestId: id,
+    failedAs: 'an upstream did not count',
+    logger: parts.logger,
+  });
+  for (let hasNext = true; hasNext; ) {
+    const { deployment } = failover;
     const result = await countUpstream(deployment, count);
     if (result.type === 'counted') return result;
     if (count.client.hasLeft) return null;
-    if (result.type === 'answered' && CALLERS_FAULTS.has(result.status))
-      return saidRefusal(result.status, result.body, deployment.upstream.words);
-    const isOurs = result.type === 'answered' && isGatewaysFault(result.status);
-    const cause = result.type === 'answered' ? { status: result.status } : { error: result.error.message };
-    const provider = deployment.upstream.name;
-    parts.logger[isOurs ? 'error' : 'warn']({ requestId: id, provider, ...cause }, 'an upstream did not count');
-    const isBusy = result.type === 'answered' && result.status === TOO_MANY_REQUESTS;
-    if (isBusy) told = worthTelling(told, refusalForStatus(result.status, result.headers.retryAfterS));
+    if (result.type === 'failed') hasNext = failover.failed(null, { error: result.error.message });
+    else {
+      const { status, headers, body } = result;
+      if (CALLERS_FAULTS.has(status)) return saidRefusal(status, body, deployment.upstream.words);
+      const isBusy = status === TOO_MANY_REQUESTS;
+      hasNext = failover.failed(isBusy ? refusalForStatus(status, headers.retryAfterS) : null, { status });
+    }
   }
-  return told;
+  return failover.told;
 }
 
 /** An estimate says that it is one. */

@@ -4,9 +4,9 @@ import { callableModels } from '../admission/model-lifecycle.ts';
 import { answer } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 
-export const SERVICE_NAME = 'model-gateway';
-/** The version of the interface (specification, part Versioning). */
-export const INTERFACE_VERSION = '1.0.0';
+const SERVICE_NAME = 'model-gateway';
+/** The version of the interface (interface, 6.2). */
+const INTERFACE_VERSION = '1.0.0';
 
 /**
  * GET /status (public), /healthz (the process is alive, and can take down usage or soon may; 503 where it cannot) and /readyz (it can take requests; with what is amiss where it

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuseByKeyNow } from '../admission/standing.ts';
 import { refuse } from '../answer.ts';
-import { authenticate, type Caller, UNKNOWN_KEY } from '../authenticate.ts';
+import { authenticate, UNKNOWN_KEY } from '../authenticate.ts';
+import type { Caller } from '../caller.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 
 declare module 'fastify' {

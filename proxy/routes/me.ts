@@ -3,9 +3,10 @@ import type { MeAnswer } from '../../contracts/answers.ts';
 import { exactNumber } from '../../contracts/exact-number.ts';
 import { spendable } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
-import type { SpendAgainstLimit } from '../../projections/spend-limit-view.ts';
+import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
 import { answer, refuse } from '../answer.ts';
-import { authenticate, type Caller } from '../authenticate.ts';
+import { authenticate } from '../authenticate.ts';
+import type { Caller } from '../caller.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 
 /** GET /me: what the calling key is, and what it can spend. */

@@ -10,10 +10,10 @@ const pageQuerySchema = z.object({
   after_id: z.string().min(1).optional(),
   before_id: z.string().min(1).optional(),
 });
-export type PageQuery = z.infer<typeof pageQuerySchema>;
+type PageQuery = z.infer<typeof pageQuerySchema>;
 
 /** The part of a list that SDKs ask for with `limit`, `after_id` and `before_id`. */
-export interface Page<T> {
+interface Page<T> {
   readonly entries: readonly T[];
   /** There are more in the direction that was asked for: after the page, or before it where `before_id` was given. */
   readonly hasMore: boolean;

@@ -1,6 +1,6 @@
 import { Tally } from '../tally.ts';
 
-export interface TurnsOptions {
+interface TurnsOptions {
   readonly connections: number;
   /** What one account may have of them at once. */
   readonly ofOneMax: number;

@@ -6,7 +6,7 @@ import type { Message } from '../../contracts/messages.ts';
  * The canned reply of the mock: the same for the same request, long enough to be seen streaming. A request with tools
  * is answered with a call of one, and the call's result with text, so that tool loops end.
  */
-export interface MockRequest {
+interface MockRequest {
   readonly model: string;
   readonly max_tokens: number;
   readonly stream?: boolean | null | undefined;
@@ -29,7 +29,7 @@ export function mockMessage(body: Buffer): { readonly message: Message; readonly
   return { message: mockReply(request, body), isStream: request.stream === true };
 }
 
-export function mockReply(request: MockRequest, body: Buffer): Message {
+function mockReply(request: MockRequest, body: Buffer): Message {
   const digest = createHash('sha256').update(body).digest('hex');
   const tool = toolToCall(request);
   const words = WORDS.split(/(?<= )/).slice(0, request.max_tokens);

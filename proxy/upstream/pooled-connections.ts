@@ -3,7 +3,7 @@ import type { AccountId } from '../../contracts/ids.ts';
 import { ConnectionTurns } from './connection-turns.ts';
 import { upstreamConnector } from './upstream-connector.ts';
 
-export interface PooledConnectionsOptions {
+interface PooledConnectionsOptions {
   readonly connections: number;
   /** Of them, the most that calls of one account may have at once, in percent. */
   readonly accountPercent: number;

@@ -3,13 +3,13 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
 /** Where to, and with which key that has no credits. */
-export interface Target {
+interface Target {
   readonly url: string;
   readonly key: string;
 }
 
 /** Resolves when all that it has opened is closed, with the statuses that it was answered with. */
-export interface Attack {
+interface Attack {
   readonly run: (target: Target) => Promise<string[]>;
   /** What it may be answered; beside that, a connection may be closed under a body that is still being sent. */
   readonly statuses: readonly string[];

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { AttackSite } from './attack-site.ts';
 
 /** What a client that pays, and a probe, got while something else went on. */
-export interface Watched {
+interface Watched {
   /** Statuses of the paying client's requests. */
   readonly statuses: readonly number[];
   readonly probes: readonly number[];

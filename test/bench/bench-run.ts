@@ -13,6 +13,8 @@ import { type FeedSample, feedFigures, feedReport } from './feed/feed-figures.ts
 import { type Figure, figureFor, figureOf } from './figures.ts';
 import { measureFleet } from './fleet/fleet-bench.ts';
 import { type FleetFigure, fleetFigures, fleetReport } from './fleet/fleet-figures.ts';
+import { measureFleetCost } from './fleet-cost/fleet-cost-bench.ts';
+import { type FleetCostSample, fleetCostFigures, fleetCostReport } from './fleet-cost/fleet-cost-figures.ts';
 import { judge } from './goals.ts';
 import { measureHostile } from './hostile/hostile-bench.ts';
 import { type HostileFigure, hostileFigures, hostileReport } from './hostile/hostile-figures.ts';
@@ -39,14 +41,16 @@ export async function runBench(options: Options, processes: Processes): Promise<
   // First, while none of the contenders takes memory or time.
   const settlements = options.settlements ? await runSettlements(options, processes) : [];
   const fleet = options.fleet ? await runFleet(processes) : [];
+  const fleetCost = options.fleetCost ? await runFleetCost(options, processes) : [];
   const hostile = options.hostile ? await runHostile(options, processes) : [];
   const feed = options.feed ? await runFeed(options, processes) : [];
   const feedFigured = feedFigures(feed);
   const { figures, samples } = await runWorkloads(options, processes);
   const settlementFigured = settlementFigures(settlements);
-  const judgements = judge(figures, settlementFigured, fleet, hostile, feedFigured);
+  const fleetCostFigured = fleetCostFigures(fleetCost);
+  const judgements = judge(figures, settlementFigured, fleet, hostile, feedFigured, fleetCostFigured);
   say(goalsReport(judgements));
-  for (const doubt of doubtsOf(figures, [...samples, ...settlements])) say(`doubtful: ${doubt}`);
+  for (const doubt of doubtsOf(figures, [...samples, ...settlements, ...fleetCost])) say(`doubtful: ${doubt}`);
   say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
   if (options.jsonFile === null) return;
   const all = {
@@ -54,6 +58,7 @@ export async function runBench(options: Options, processes: Processes): Promise<
     figures,
     settlements: settlementFigured,
     fleet,
+    fleetCost: fleetCostFigured,
     hostile,
     feed: feedFigured,
     judgements,
@@ -66,6 +71,12 @@ async function runFleet(processes: Processes): Promise<FleetFigure[]> {
   const figures = fleetFigures(await measureFleet(processes));
   say(fleetReport(figures));
   return figures;
+}
+
+async function runFleetCost(options: Options, processes: Processes): Promise<FleetCostSample[]> {
+  const samples = await measureFleetCost(processes, options);
+  say(fleetCostReport(fleetCostFigures(samples)));
+  return samples;
 }
 
 async function runHostile(options: Options, processes: Processes): Promise<HostileFigure[]> {
@@ -160,7 +171,7 @@ function figuresOf(samples: readonly Sample[]): Figure[] {
 const order = ({ contender }: Figure): number => CONTENDERS.indexOf(contender);
 
 /** What the reader should know before believing the figures. */
-function doubtsOf(figures: readonly Figure[], all: readonly (Sample | SettlementSample)[]): string[] {
+function doubtsOf(figures: readonly Figure[], all: readonly (Sample | SettlementSample | FleetCostSample)[]): string[] {
   const samples = all.filter((sample) => 'workload' in sample);
   const doubts: string[] = [];
   const ours = figureFor(figures, 'json', 'ours');

@@ -18,7 +18,7 @@ const profileSchema = z.object({
 });
 type Profile = z.infer<typeof profileSchema>;
 
-export interface SelfTime {
+interface SelfTime {
   /** The function with its file and line. */
   readonly where: string;
   readonly us: number;

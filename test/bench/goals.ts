@@ -3,6 +3,7 @@ import type { FeedFigures } from './feed/feed-figures.ts';
 import { FEED_CODECS } from './feed/feed-protocol.ts';
 import { addedP50Us, type Figure, type Figures, figureFor } from './figures.ts';
 import { FLEET_NEWS, type FleetFigure } from './fleet/fleet-figures.ts';
+import { costRatio, type FleetCostFigure } from './fleet-cost/fleet-cost-figures.ts';
 import type { HostileFigure } from './hostile/hostile-figures.ts';
 import { type SettlementFigures, settlementFigureFor } from './settlements/settlement-figures.ts';
 import type { SettlementLog, SettlementSpread } from './settlements/settlement-protocol.ts';
@@ -108,7 +109,7 @@ const SETTLEMENT_GOALS: readonly Goal<SettlementFigures>[] = [
   },
 ];
 
-/** Within a second, as README and the proxies' documentation promise it while the log is in reach. */
+/** Within a second while the log is in reach (What holds, 16). */
 const FLEET_GOALS: readonly Goal<readonly FleetFigure[]>[] = FLEET_NEWS.map((news) => ({
   title: `fleet: refused after ${news}`,
   bound: 'most',
@@ -116,6 +117,16 @@ const FLEET_GOALS: readonly Goal<readonly FleetFigure[]>[] = FLEET_NEWS.map((new
   unit: ' ms',
   value: (figures) => figures.find((figure) => figure.news === news)?.worstMs ?? null,
 }));
+
+const FLEET_COST_GOALS: readonly Goal<readonly FleetCostFigure[]>[] = [
+  {
+    title: 'CPU of a request, three proxies to one, eventstoredb',
+    bound: 'most',
+    limit: 1.3,
+    unit: 'x',
+    value: (figures) => costRatio(figures, 'eventstoredb, three proxies', 'eventstoredb, one proxy'),
+  },
+];
 
 /** Of the worst kind of body. */
 const HOSTILE_GOALS: readonly Goal<readonly HostileFigure[]>[] = [
@@ -164,10 +175,12 @@ export const judge = (
   fleet: readonly FleetFigure[] = [],
   hostile: readonly HostileFigure[] = [],
   feed: FeedFigures | null = null,
+  fleetCost: readonly FleetCostFigure[] = [],
 ): Judgement[] => [
   ...GOALS.map((goal) => judgementOf(goal, figures)),
   ...SETTLEMENT_GOALS.map((goal) => judgementOf(goal, settlements)),
   ...FLEET_GOALS.map((goal) => judgementOf(goal, fleet)),
+  ...FLEET_COST_GOALS.map((goal) => judgementOf(goal, fleetCost)),
   ...HOSTILE_GOALS.map((goal) => judgementOf(goal, hostile)),
   ...FEED_GOALS.map((goal) => judgementOf(goal, feed ?? { figures: [], relayToDriver: {}, topicToLog: null })),
 ];

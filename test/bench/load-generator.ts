@@ -10,8 +10,8 @@ const REPLY_MS_MAX = 10_000;
 export class LoadGenerator {
   readonly #child: ChildProcess;
 
-  constructor(processes: Processes) {
-    this.#child = processes.fork('load', new URL('load/main.ts', import.meta.url));
+  constructor(processes: Processes, name = 'load') {
+    this.#child = processes.fork(name, new URL('load/main.ts', import.meta.url));
   }
 
   get pid(): number {

@@ -29,7 +29,7 @@ export interface Sample {
   readonly ledger: LedgerSample | null;
 }
 
-export interface LedgerSample {
+interface LedgerSample {
   readonly eventsPerS: number;
   readonly delay: EventLoopDelay;
 }

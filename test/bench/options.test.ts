@@ -7,6 +7,7 @@ test('without options everything is measured in three rounds', () => {
     contenders: ['direct', 'nginx', 'portkey', 'ours'],
     settlements: true,
     fleet: true,
+    fleetCost: true,
     hostile: true,
     rounds: 3,
     body: 'small',
@@ -22,6 +23,7 @@ test('lists are taken in the order of all, and rounds stand above those of --qui
 
 test('settlements and the fleet can be measured alone, and left out', () => {
   expect(readOptions(['--only', 'fleet'])).toMatchObject({ workloads: [], settlements: false, fleet: true });
+  expect(readOptions(['--only', 'fleet-cost'])).toMatchObject({ workloads: [], fleet: false, fleetCost: true });
   expect(readOptions(['--only', 'settlements'])).toMatchObject({ workloads: [], settlements: true, fleet: false });
   expect(readOptions(['--only', 'json'])).toMatchObject({ workloads: ['json'], settlements: false });
 });

@@ -10,7 +10,9 @@ const FLEET = 'fleet';
 const HOSTILE = 'hostile';
 /** Likewise: the relay beside the driver alone, and views from the topic. */
 const FEED = 'feed';
-const APART = [SETTLEMENTS, FLEET, HOSTILE, FEED] as const;
+/** Likewise: what a request costs three proxies, to one. */
+const FLEET_COST = 'fleet-cost';
+const APART = [SETTLEMENTS, FLEET, FLEET_COST, HOSTILE, FEED] as const;
 type Apart = (typeof APART)[number];
 type Choice = WorkloadName | Apart;
 const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), ...APART];
@@ -22,6 +24,8 @@ export interface Options {
   readonly settlements: boolean;
   /** Whether it is measured how soon proxies act on what is in the log (fleet/). */
   readonly fleet: boolean;
+  /** Whether it is measured what a request costs a fleet (fleet-cost/). */
+  readonly fleetCost: boolean;
   /** Whether a paying client is measured beside hostile bodies (hostile/). */
   readonly hostile: boolean;
   /** Whether the relay and views from a topic are measured (feed/). */
@@ -38,7 +42,7 @@ export interface Options {
   readonly jsonFile: string | null;
 }
 
-export const USAGE = `npm run bench -- [options]
+const USAGE = `npm run bench -- [options]
   --quick              one short round (about a minute): a smoke test, its figures are rough
   --only LIST          ${CHOICES.join(',')}
   --contenders LIST    ${CONTENDERS.join(',')}
@@ -76,6 +80,7 @@ export function readOptions(args: readonly string[]): Options {
     workloads: choices.filter((choice) => !isApart(choice)),
     settlements: choices.includes(SETTLEMENTS),
     fleet: choices.includes(FLEET),
+    fleetCost: choices.includes(FLEET_COST),
     hostile: choices.includes(HOSTILE),
     feed: choices.includes(FEED),
     contenders: chosen('--contenders', values.contenders, CONTENDERS),

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** /proc counts in ticks of 1/100 s on every Linux that Node runs on (USER_HZ). */
 const TICKS_PER_S = 100;
 
-export interface Usage {
+interface Usage {
   /** CPU time since the processes began, user and system, all threads, in microseconds. */
   readonly cpuUs: number;
   readonly rssBytes: number;

@@ -11,7 +11,7 @@ const STOP_MS_MAX = 15_000;
 const LOG_TAIL_BYTES = 2_000;
 const EXIT_INTERRUPTED = 130;
 
-export interface SpawnOptions {
+interface SpawnOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Where the process's standard output goes: to its log, or to us. */
   readonly stdout?: 'log' | 'pipe';

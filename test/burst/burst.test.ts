@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { EventData } from '../../contracts/events.ts';
 import { microUsd } from '../../contracts/money.ts';
-import { SeededRandom } from '../crash/seeded-random.ts';
 import { type PostOptions, postMessage, recorded } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
+import { SeededRandom } from '../seeded-random.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';

@@ -9,10 +9,10 @@ export const PATIENT_LEASES = { reclaimMs: 3_000, waitMs: 60_000 };
 export const MAX_TOKENS = 1_000;
 /** Of TEST_CATALOG's opal-medium, in micro-USD per million tokens. */
 export const RATES = { input: 3_000_000n, output: 15_000_000n };
-/** What the design lets a provider add to a request's own bytes, in tokens. */
+/** What a provider may add (interface, 5.7) to a request's own bytes, in tokens. */
 const FRAME_TOKENS = 2_048;
 
-/** The most that one of these requests can cost, in micro-USD, by the design's rule and nothing of the product. */
+/** The most that one of these requests can cost, in micro-USD, by that statement and nothing of the product. */
 export const WORST_MICRO_USD = worstCaseOf({ maxTokens: MAX_TOKENS });
 
 export interface Refused {

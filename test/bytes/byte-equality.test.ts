@@ -10,7 +10,7 @@ import { byteByByte, cutAtRandom, oneChunk } from '../upstream/rechunk.ts';
 import { comment, event, streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
-/** Rule 1: what the upstream sends with status 200 reaches the client byte for byte, as soon as it arrives. */
+/** What holds, 1: what the upstream sends with status 200 reaches the client byte for byte, as soon as it arrives. */
 let upstream: Upstream;
 let gateway: TestGateway;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,8 @@ import { CATALOG_STREAM, NO_STREAM, type StreamName } from '../../contracts/ids.
 import { LIMITS } from '../../contracts/limits.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
+import { openJournal } from '../../ledger/journal/open-journal.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { runGatewayProgram } from '../../proxy/commands/run-gateway-program.ts';
 import { gatewayCommand } from '../crash/gateway-command.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
@@ -101,6 +103,7 @@ it('a gateway that meets an event that it cannot read ends in one line, with str
 describe('an end is bounded where the log never closes', () => {
   it.each([
     ['of a command', ['account', 'show', 'acct_ada'], EXIT_REFUSED, /^gateway: acct_ada: the account is set aside: /],
+    ['of a start of the gateway', ['serve', '--port', '0'], EXIT_UNAVAILABLE, /^gateway: another gateway is using /],
     ['of the relay', ['relay'], EXIT_REFUSED, /^gateway: the ledger is another one\n$/],
   ])('%s', async (_whose, args, exitCode, said) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -109,6 +112,8 @@ describe('an end is bounded where the log never closes', () => {
     onTestFinished(() => program.close());
     const recorded = { id: '019a5b3c-0000-7000-8000-00000000000b' as never, type: 'Surprise', data: '{}' };
     await program.log.append('account-acct_ada' as StreamName, NO_STREAM, [{ ...recorded, metadata: '{}' }]);
+    const { journal } = await openJournal({ directory: journalFolder(dirname(program.file)) });
+    onTestFinished(() => journal.close());
     const closing = Promise.withResolvers<void>();
     const left: number[] = [];
     let warned = '';

@@ -58,7 +58,7 @@ describe('what a gateway and commands write', () => {
 describe('what an earlier program has left open to others', () => {
   it('is closed where it is the program’s own; a folder that others use, too, is only told of', () => {
     const data = temporaryFolder();
-    mkdirSync(join(data, 'journal'));
+    for (const folder of ['journal', 'journal-aside']) mkdirSync(join(data, folder));
     const own = [
       'ledger.db',
       'ledger.db-wal',
@@ -71,13 +71,16 @@ describe('what an earlier program has left open to others', () => {
       'to-do-again.2.jsonl',
       'lost-requests.2.jsonl',
       'journal/0000000001.journal',
+      'journal-aside/0000000001.journal',
     ];
     for (const file of [...own, 'catalog.yaml']) writeFileSync(join(data, file), 'x');
     for (const file of [...own, 'catalog.yaml']) chmodSync(join(data, file), 0o644);
-    for (const folder of ['journal', '.']) chmodSync(join(data, folder), 0o755);
+    for (const folder of ['journal', 'journal-aside', '.']) chmodSync(join(data, folder), 0o755);
     const { tightened, loose } = tightenFolder(data);
     expect(tightened).toEqual(
-      [...own.slice(0, -1).sort(), 'journal', own.at(-1)].map((file) => join(data, file ?? '')),
+      [...own.slice(0, -2).sort(), 'journal', own.at(-2), 'journal-aside', own.at(-1)].map((file) =>
+        join(data, file ?? ''),
+      ),
     );
     expect(loose).toEqual([`${data}: others can look into this folder; chmod 700 closes it`]);
     expect(listing(data)).toEqual(expect.arrayContaining(['0755 ', '0644 catalog.yaml', '0700 journal']));

@@ -1,7 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { commandId, NO_STREAM, proxyId, proxyStream } from '../../contracts/ids.ts';
+import { commandId, NO_STREAM, proxyId, proxyStream, relayStream } from '../../contracts/ids.ts';
 import { EXIT } from '../../ledger/commands/command-error.ts';
+import { RelayClaim } from '../../ledger/relay/relay-claim.ts';
+import { readRelayState } from '../../ledger/relay/relay-state.ts';
 import { programInProcess } from './program-in-process.ts';
 
 const FORMS = ['ledger', 'forms'] as const;
@@ -27,6 +29,25 @@ it('gateway ledger forms shows who reads what, and adopts nothing where nothing 
   });
   expect(await program.run(...FORMS, '--adopt')).toMatch(/^to be adopted: nothing$/m);
   expect((await Array.fromAsync(program.log.readAll())).map(({ type }) => type)).toEqual(['ProxyClaimed']);
+});
+
+it('gateway ledger forms shows the relay of the configured topic, while its claim lasts', async () => {
+  const program = await programInProcess();
+  onTestFinished(() => program.close());
+  const feed = {
+    log: program.log,
+    feed: 'ledger',
+    relay: 'one',
+    claimMs: 60_000,
+    signal: new AbortController().signal,
+  };
+  const state = await readRelayState(program.log, relayStream('ledger'));
+  const claim = await RelayClaim.take({ ...feed, clock: () => program.clock() }, state);
+  expect(await program.json(...FORMS)).toMatchObject({
+    claims: [{ proxy: 'relay of ledger', epoch: 1, reads: { FormsAdopted: 1 }, lacks: {} }],
+  });
+  await claim?.release();
+  expect(await program.json(...FORMS)).toMatchObject({ claims: [] });
 });
 
 it('gateway ledger forms leaves out only proxies that there are, and only to adopt', async () => {

@@ -48,6 +48,7 @@ it.each([
     const lines = (await stderr).trim().split('\n');
     expect(lines.filter((line) => line.includes(said) && line.includes('out of memory, say'))).not.toEqual([]);
     // One line, and no stack.
+    expect(lines.filter((line) => line.includes('"stack"'))).toEqual([]);
     expect(lines.at(-1)).toMatch(/^gateway: .* cannot /);
   },
   60_000,

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, it, onTestFinished } from 'vitest';
 import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { READMES, ROOT } from '../source-files.ts';
 import { programInProcess } from './program-in-process.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-/** A command of the program as the README has it: in a line of its own, or in the middle of a sentence. */
-const COMMANDS = /(?:npm run (?:-s )?gateway --|`gateway) ([a-z]+(?: [a-z-]+)?)/g;
+/** A command of the program as a README has it: in a line of its own, or in the middle of a sentence. */
+const COMMANDS = /(?:npm run (?:-s )?gateway --|`gateway)\s([a-z]+(?:\s[a-z-]+)?)/g;
 /** What starts a program by the name `gateway` from npm's registry, where this one is not installed. */
 const FROM_REGISTRY = /(?:npx|npm exec|npm x|pnpm dlx|bunx) (?:-\S+ )*gateway\b/;
 
@@ -31,12 +30,14 @@ it('no page, message or comment tells anybody to run a package of the name `gate
   });
 });
 
-it('each command of the README is one that the program has', async () => {
+it('each command of a README is one that the program has', async () => {
   const program = await programInProcess();
   onTestFinished(() => program.close());
-  const commands = [...README.matchAll(COMMANDS)].map(([, words = '']) => words);
-  expect(commands.length).toBeGreaterThan(15);
-  expect(commands.filter((words) => !isCommand(gatewayProgram(program.context), words.split(' ')))).toEqual([]);
+  const commands = [...READMES].flatMap(([file, text]) =>
+    [...text.matchAll(COMMANDS)].map(([, words = '']) => ({ file, words: words.split(/\s/) })),
+  );
+  expect(commands.length).toBeGreaterThan(25);
+  expect(commands.filter(({ words }) => !isCommand(gatewayProgram(program.context), words))).toEqual([]);
 });
 
 function isCommand(above: Command, [word, ...rest]: readonly string[]): boolean {

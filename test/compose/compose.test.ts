@@ -8,7 +8,7 @@ import { readConfiguration } from '../../contracts/configuration.ts';
 import { RelayMetrics } from '../../ledger/relay/relay-metrics.ts';
 import { startTestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
 import { POM } from '../kafka/fetched-kafka.ts';
-import { IMAGE } from '../kafka/kafka-container.ts';
+import { composeImage } from './compose-image.ts';
 
 interface Service {
   readonly image?: string;
@@ -58,8 +58,7 @@ describe('compose.yaml', () => {
   it('runs the Kafka that the tests run, fetched and in a container', () => {
     const pom = readFileSync(POM, 'utf8');
     const [, version] = /<artifactId>kafka_2\.13<\/artifactId><version>([\d.]+)</.exec(pom) ?? [];
-    expect(compose.services.kafka?.image).toBe(`apache/kafka:${version}`);
-    expect(IMAGE).toBe(`apache/kafka:${version}`);
+    expect(composeImage('kafka')).toBe(`apache/kafka:${version}`);
   });
 
   it('runs the gateway as a user who is not root', () => {

@@ -17,7 +17,7 @@ describe('an entry of the model list', () => {
     note: 'x',
   };
 
-  test('has the fields of the specification', () => {
+  test('has the fields of an entry, and those that SDKs read', () => {
     expect(modelSchema.parse(model)).toEqual(model);
   });
 

@@ -8,7 +8,7 @@ import {
   retryHeaders,
 } from '../../contracts/errors.ts';
 
-/** The specification's table (part Errors), and 410, whose type the design decides (section 5). */
+/** Which types there are, each with its statuses (interface, 4.2), written down a second time on purpose. */
 const TYPE_OF_STATUS: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -28,7 +28,7 @@ describe('the error table', () => {
     expect(type).toBe(TYPE_OF_STATUS[status]);
   });
 
-  test('has a code for each status of the specification', () => {
+  test('has a code for each status, and no other', () => {
     const statuses = new Set(entries.map(([, { status }]) => String(status)));
     expect([...statuses].sort()).toEqual(Object.keys(TYPE_OF_STATUS));
   });
@@ -62,7 +62,7 @@ describe('the error table', () => {
 });
 
 describe('the envelope', () => {
-  test.each(entries)('of %s is the specification’s', (code, { type }) => {
+  test.each(entries)('of %s has the type of its entry, and the message', (code, { type }) => {
     const { error, ...envelope } = errorEnvelope(code, 'why');
     expect(envelope).toEqual({ type: 'error' });
     expect({ type: error.type, message: error.message }).toEqual({ type, message: 'why' });

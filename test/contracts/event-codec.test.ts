@@ -25,6 +25,30 @@ function encodeOne(event: DomainEvent): ProposedEvent {
   return proposed;
 }
 
+test('what is amiss with an event is said in a few words, with nothing raw in them, whatever somebody else has put into it', () => {
+  const foreign = [
+    recorded(encodeOne(exampleOf('CreditsGranted')), { type: `Conjured\u001b[2J\u202e${'x'.repeat(1_000_000)}` }),
+    recorded(encodeOne(exampleOf('CreditsGranted')), {
+      data: JSON.stringify(Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`f${at}`, at]))),
+    }),
+  ];
+  for (const event of foreign) {
+    const said = saidOf(() => decodeEvent(event));
+    expect(said.length).toBeLessThan(1_000);
+    expect(said).toContain(event.stream);
+    expect(said).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  }
+});
+
+function saidOf(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof UnreadableEventError) return error.message;
+  }
+  throw new Error('it was read');
+}
+
 describe('an event', () => {
   test('of each type has an example here', () => {
     expect([...new Set(EXAMPLE_EVENTS.map(({ type }) => type))].sort()).toEqual(Object.keys(EVENT_SCHEMAS).sort());

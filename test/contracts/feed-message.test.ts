@@ -107,6 +107,21 @@ describe('a message of the feed', () => {
   });
 });
 
+it('is asked for its headers once, which are made for whoever asks', () => {
+  const { key, value, headers } = feedMessage(event, origin);
+  let asked = 0;
+  const message = {
+    key,
+    value,
+    get headers() {
+      asked++;
+      return headers;
+    },
+  };
+  expect(readFeedMessage(message)).toMatchObject({ id: event.id, ledger });
+  expect(asked).toBe(1);
+});
+
 it('is read without a word of its ledger, where it is from before messages had one', () => {
   const { key, value, headers } = feedMessage(event, origin);
   const { ce_ledger: _, ...before } = headers;

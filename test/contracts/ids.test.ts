@@ -17,7 +17,7 @@ const times = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 const randoms = fc.uint8Array({ minLength: 10, maxLength: 10 });
 const COMMAND = commandId('019a5b3c-0000-7000-8000-0000000000fe');
 
-describe('uuidV7', () => {
+describe('a UUIDv7', () => {
   test('has the form of RFC 9562 and holds its time', () => {
     fc.assert(
       fc.property(times, randoms, (nowMs, random) => {
@@ -57,7 +57,7 @@ describe('a request id', () => {
   });
 });
 
-describe('eventIdOf', () => {
+describe('the id of an event', () => {
   test('is the same for the same command and index, and differs for each index', () => {
     const ids = Array.from({ length: 64 }, (_, index) => eventIdOf(COMMAND, index));
     expect(ids).toEqual(Array.from({ length: 64 }, (_, index) => eventIdOf(COMMAND, index)));
@@ -87,7 +87,7 @@ describe('eventIdOf', () => {
     expect(eventIdOf(last, 1)).toBe('019a5b3c-0000-7000-8000-000000000000');
   });
 
-  test.each([-1, 0x1_0000])('refuses index %d', (index) => {
+  test.each([-1, 0x1_0000])('is none of index %d', (index) => {
     expect(() => eventIdOf(COMMAND, index)).toThrow(RangeError);
   });
 });

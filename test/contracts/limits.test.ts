@@ -15,7 +15,7 @@ describe('the limits', () => {
     expect(Object.isFrozen(LIMITS)).toBe(true);
   });
 
-  test('have the values that the specification and the design name', () => {
+  test('have the values that callers are told (interface, 1.4; interface, 5.4)', () => {
     expect(LIMITS.trialMs).toBe(30 * 24 * HOUR_MS);
     expect(LIMITS.requestBodyBytesMax).toBe(32 * 1024 * 1024);
   });

@@ -22,7 +22,7 @@ const messageFaults = (body: unknown): string[] => faultsOf(messageRequestSchema
 const without = (field: keyof typeof request): object =>
   Object.fromEntries(Object.entries(request).filter(([name]) => name !== field));
 
-describe('MessageRequest', () => {
+describe('a message request', () => {
   test('passes with no more than the required fields', () => {
     expect(messageFaults(request)).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('MessageRequest', () => {
   });
 });
 
-describe('InputMessage', () => {
+describe('a message in it', () => {
   test.each([
     [{ content: 'x' }, 'messages.1.role: expected one of "user", "assistant", "system"'],
     [{ role: 'tool', content: 'x' }, 'messages.1.role: expected one of "user", "assistant", "system"'],
@@ -154,7 +154,7 @@ describe('InputMessage', () => {
   );
 });
 
-describe('Tool', () => {
+describe('a tool in it', () => {
   test.each([
     [{ input_schema: {} }, 'tools.1.name: required, expected a string'],
     [{ name: 7, input_schema: {} }, 'tools.1.name: expected a string'],
@@ -194,7 +194,7 @@ describe('many faults', () => {
   });
 });
 
-describe('CountTokensRequest', () => {
+describe('a request to count', () => {
   const body = { model: 'svc-mock', messages: [message] };
 
   test('passes without max_tokens, with null for what is optional, and with unknown fields', () => {
@@ -228,7 +228,7 @@ describe('CountTokensRequest', () => {
   );
 });
 
-describe('Message', () => {
+describe('an answer', () => {
   const answer = {
     id: 'msg_1',
     type: 'message',
@@ -240,7 +240,7 @@ describe('Message', () => {
     usage: { input_tokens: 1, output_tokens: 2 },
   };
 
-  test('passes as the specification has it', () => {
+  test('passes with the fields that every answer has', () => {
     expect(messageSchema.parse(answer)).toEqual(answer);
   });
 

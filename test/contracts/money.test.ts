@@ -14,7 +14,7 @@ import {
 
 const costs = fc.bigInt({ min: 0n, max: 10n ** 15n }).map(picoUsd);
 
-describe('parseUsd', () => {
+describe('an amount of USD in a text', () => {
   test.each([
     ['0', 0n],
     ['5', 5_000_000n],
@@ -49,7 +49,7 @@ describe('parseUsd', () => {
   });
 });
 
-describe('formatUsd', () => {
+describe('an amount that is shown', () => {
   test.each([
     [0n, '0.00'],
     [1n, '0.000001'],
@@ -87,22 +87,22 @@ describe('a rate', () => {
   });
 });
 
-describe('debitWithCarry', () => {
-  test('takes whole micro-USD and carries the rest', () => {
+describe('a debit and its carry', () => {
+  test('are whole micro-USD, and the rest', () => {
     expect(debitWithCarry(picoUsd(999_999n), picoUsd(1n))).toEqual({ amount: 1n, carryAfter: 0n });
     expect(debitWithCarry(picoUsd(1n), picoUsd(2_999_998n))).toEqual({ amount: 2n, carryAfter: 999_999n });
     expect(debitWithCarry(picoUsd(5n), picoUsd(6n))).toEqual({ amount: 0n, carryAfter: 11n });
   });
 
-  test.each([-1n, PICO_PER_MICRO])('refuses a carry of %d', (carry) => {
+  test.each([-1n, PICO_PER_MICRO])('begin from no carry of %d', (carry) => {
     expect(() => debitWithCarry(picoUsd(carry), picoUsd(0n))).toThrow(RangeError);
   });
 
-  test('refuses a negative cost', () => {
+  test('are of no cost below zero', () => {
     expect(() => debitWithCarry(picoUsd(0n), picoUsd(-1n))).toThrow(RangeError);
   });
 
-  test('keeps the sum of all debits within one micro-USD of the exact sum, after every debit of any sequence', () => {
+  test('keep the sum of all debits within one micro-USD of the exact sum, after every debit of any sequence', () => {
     fc.assert(
       fc.property(fc.array(costs, { maxLength: 200, size: 'max' }), (sequence) => {
         let carry = picoUsd(0n);
@@ -121,7 +121,7 @@ describe('debitWithCarry', () => {
     );
   });
 
-  test('never takes more than mostDebited, and no less than that for some carry', () => {
+  test('never take more than what is held for the cost, and no less than that for some carry', () => {
     fc.assert(
       fc.property(costs, fc.bigInt({ min: 0n, max: 999_999n }), (cost, carry) => {
         expect(debitWithCarry(picoUsd(carry), cost).amount).toBeLessThanOrEqual(mostDebited(cost));

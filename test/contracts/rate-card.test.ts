@@ -23,8 +23,8 @@ function ratesOf(input: bigint, output: bigint): Rates {
 const RATES = ratesOf(3_000_000n, 15_000_000n);
 const CARD = rateCard('opal-medium', 2, RATES, 2);
 
-describe('ratesFrom', () => {
-  test('bills cache reads at 10 %, writes at 125 % and 200 % of the input price', () => {
+describe('the rates of a model that has two prices', () => {
+  test('are 10 % of the input price for cache reads, 125 % and 200 % for writes', () => {
     expect(RATES).toEqual({
       input: 3_000_000n,
       output: 15_000_000n,
@@ -34,7 +34,7 @@ describe('ratesFrom', () => {
     });
   });
 
-  test('is exact for every price: each rate times 100 is its percentage of the input price', () => {
+  test('are exact for every price: each rate times 100 is its percentage of the input price', () => {
     fc.assert(
       fc.property(inputs, outputs, (input, output) => {
         const rates = ratesOf(input, output);
@@ -46,7 +46,7 @@ describe('ratesFrom', () => {
     );
   });
 
-  test('refuses every price whose cache rates would not be whole', () => {
+  test('are none where a cache rate would not be whole', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 11n }), (input) => {
         expect(ratesFrom(rate(input), rate(0n)) === null).toBe(input % 20n !== 0n);
@@ -93,7 +93,7 @@ describe('a rate card', () => {
   });
 });
 
-describe('rateInLane', () => {
+describe('a lane', () => {
   test('doubles each rate once in the fast lane', () => {
     for (const name of TOKEN_CLASSES) expect(rateInLane(CARD, name, 'fast')).toBe(RATES[name] * 2n);
   });

@@ -1,11 +1,11 @@
-import { REQUEST_CASES, type RequestCase } from './planned-cases.ts';
+import { REQUEST_CASES, type RequestCase } from './request-cases.ts';
 
 /** What is done to a gateway's world beside its requests; each is a run of its own. */
-export const SCENES = ['copied-folder', 'moved-clock', 'rolled-back', 'full-disk', 'few-descriptors'] as const;
+const SCENES = ['copied-folder', 'moved-clock', 'rolled-back', 'full-disk', 'few-descriptors'] as const;
 export type SceneName = (typeof SCENES)[number];
 
 /** Everything that `--cases` can name. `meanwhile`: operators grant credits that end and move limits beside the load. */
-export const CRASH_CASES = [...REQUEST_CASES, 'meanwhile', ...SCENES] as const;
+const CRASH_CASES = [...REQUEST_CASES, 'meanwhile', ...SCENES] as const;
 export type CrashCase = (typeof CRASH_CASES)[number];
 
 /** Reads `all`, `none`, or names with commas between them. @throws RangeError where a name is none of the cases */

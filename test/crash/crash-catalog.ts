@@ -57,7 +57,7 @@ export function crashCatalog(modelCount: number): CrashCatalog {
 }
 
 /** Names of the providers that a run configures: both are its one upstream. */
-export const PROVIDERS = { drained: 'crash', cancelled: 'hasty' } as const;
+const PROVIDERS = { drained: 'crash', cancelled: 'hasty' } as const;
 
 const catalogEntry = (id: string, card: ModelPrices): object => ({
   id,

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
+import { SeededRandom } from '../seeded-random.ts';
 import { CrashClients } from './crash-clients.ts';
 import type { ClientKey } from './post-planned.ts';
-import { SeededRandom } from './seeded-random.ts';
 
 const ACCOUNT = 'acct_ada';
 const MODELS = ['opal-000', 'opal-001'];

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RequestCase } from './planned-cases.ts';
-import { planRequest } from './planned-request.ts';
+import type { SeededRandom } from '../seeded-random.ts';
+import { planRequest } from './plan-request.ts';
 import { type ClientKey, postPlanned, type SentRequest } from './post-planned.ts';
+import type { RequestCase } from './request-cases.ts';
 import { RequestSlots } from './request-slots.ts';
-import type { SeededRandom } from './seeded-random.ts';
 
-export interface CrashClientsOptions {
+interface CrashClientsOptions {
   readonly random: SeededRandom;
   /** To begin with; each is used by CLIENTS_PER_KEY clients at once. */
   readonly keys: readonly ClientKey[];

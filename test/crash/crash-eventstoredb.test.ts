@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import { removeFolder } from './audit-run.ts';
 import { killStarted } from './child-process.ts';
 import { crashRun } from './crash-run.ts';
-import { REQUEST_CASES } from './planned-cases.ts';
+import { REQUEST_CASES } from './request-cases.ts';
 
 const KILLS = 3;
 // What operators do meanwhile is in the run over the embedded log, and in the long runs: over this store it takes minutes.

@@ -1,17 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
+import { SeededRandom } from '../seeded-random.ts';
 import { auditRun, type RunAudit } from './audit-run.ts';
 import { killAtOnce, type StartedProcess } from './child-process.ts';
+import { CAPPED_ACCOUNT, EARNS_REFUSALS, PLAIN_ACCOUNTS, THIN_ACCOUNT } from './crash-accounts.ts';
 import { type CrashCase, requestCases } from './crash-cases.ts';
 import { CrashClients } from './crash-clients.ts';
-import { CAPPED_ACCOUNT, CrashOperators, EARNS_REFUSALS, PLAIN_ACCOUNTS, THIN_ACCOUNT } from './crash-operators.ts';
+import { CrashOperators } from './crash-operators.ts';
 import { type CrashSite, layOutSite } from './crash-site.ts';
+import type { CrashStore } from './crash-store.ts';
 import { FaultyEventStore } from './faulty-event-store.ts';
+import { GivenStore } from './given-store.ts';
 import { MeWatch } from './me-watch.ts';
 import type { ClientKey, SentRequest } from './post-planned.ts';
-import { SeededRandom } from './seeded-random.ts';
 import { SupervisedStart } from './supervised-start.ts';
 
-export interface CrashRunOptions {
+interface CrashRunOptions {
   /** A folder of its own; what is in it afterwards is the caller's. */
   readonly folder: string;
   readonly seed: number;
@@ -22,8 +26,10 @@ export interface CrashRunOptions {
   readonly servedMin?: number;
   /** What some of the requests are, and what operators do meanwhile. None where it is left out. */
   readonly cases?: readonly CrashCase[];
-  /** `eventstoredb`: over the fake server, which loses acknowledgements and connections meanwhile. */
+  /** `eventstoredb`: over the fake server, which loses acknowledgements and connections meanwhile, or over the given one. */
   readonly log: 'sqlite' | 'eventstoredb';
+  /** An event store that is there already; the fake is started where it is left out. */
+  readonly given?: GivenEventStore | null;
   /** Told of each kill. */
   readonly onKill?: (kill: number, requests: number) => void;
 }
@@ -62,7 +68,7 @@ export async function crashRun(options: CrashRunOptions): Promise<CrashAudit> {
   const random = new SeededRandom(options.seed);
   const { cases = [] } = options;
   const isMeanwhile = cases.includes('meanwhile');
-  const store = options.log === 'eventstoredb' ? await FaultyEventStore.start(random.fork()) : null;
+  const store = options.log === 'eventstoredb' ? await startStore(options.given ?? null, random.fork()) : null;
   const site = await layOutSite({
     folder: options.folder,
     accountIds: isMeanwhile ? [...PLAIN_ACCOUNTS, CAPPED_ACCOUNT, THIN_ACCOUNT] : PLAIN_ACCOUNTS,
@@ -121,6 +127,9 @@ export async function crashRun(options: CrashRunOptions): Promise<CrashAudit> {
     await store?.close();
   }
 }
+
+const startStore = (given: GivenEventStore | null, random: SeededRandom): Promise<CrashStore> =>
+  given === null ? FaultyEventStore.start(random) : GivenStore.start(given, random);
 
 const mayRefuse = ({ accountId, errorType }: SentRequest): boolean =>
   errorType === 'billing_error' && EARNS_REFUSALS.has(accountId);

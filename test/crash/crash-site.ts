@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { HIGH_LIMITS } from '../gateway/high-limits.ts';
 import { readStoredEvents, type StoredEvent } from './audit/stored-event.ts';
 import { type StartedProcess, startProcess, stopInOrder } from './child-process.ts';
+import { THIN_ACCOUNT } from './crash-accounts.ts';
 import { type CrashCatalog, crashCatalog, crashProviders } from './crash-catalog.ts';
-import { THIN_ACCOUNT } from './crash-operators.ts';
-import type { FaultyEventStore } from './faulty-event-store.ts';
+import type { CrashStore } from './crash-store.ts';
 import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from './gateway-command.ts';
 import type { ClientKey } from './post-planned.ts';
 import { RUN_DRAIN_MS } from './run-drain.ts';
 import { tryWhileAway } from './try-while-away.ts';
 
-export interface GatewayStart {
+interface GatewayStart {
   /** Another data folder than the site's own. */
   readonly data?: string;
   /** A module that is loaded before the gateway's own. */
@@ -57,7 +57,7 @@ export interface SiteOptions {
   /** An upstream that is there already; otherwise one is started as a process of its own. */
   readonly upstreamUrl?: string;
   /** An event store to write to instead of the embedded log. Its trouble begins with `troubleLog`. */
-  readonly store?: FaultyEventStore;
+  readonly store?: CrashStore;
 }
 
 /** Lays a site out in a folder: starts the upstream, writes configuration and catalog, opens the accounts. */
@@ -89,7 +89,7 @@ export async function layOutSite({ folder, accountIds, upstreamUrl: given, store
       startGateway: (how) => startGateway(configPath, stderrFd, how),
       command,
       accountEvents: async (accountId) =>
-        store?.accountEvents(accountId) ?? readStoredEvents(await command('ledger', 'events', accountId)),
+        (await store?.accountEvents(accountId)) ?? readStoredEvents(await command('ledger', 'events', accountId)),
       troubleLog: () => store?.begin(),
       calmLog: async () => store?.calm(),
       get struck() {
@@ -113,7 +113,7 @@ interface ConfigurationParts {
   readonly data: string;
   readonly upstreamUrl: string;
   readonly catalog: CrashCatalog;
-  readonly store: FaultyEventStore | undefined;
+  readonly store: CrashStore | undefined;
 }
 
 function writeConfiguration({ folder, data, upstreamUrl, catalog, store }: ConfigurationParts): string {
@@ -126,7 +126,7 @@ function writeConfiguration({ folder, data, upstreamUrl, catalog, store }: Confi
     catalog: catalogPath,
     // A request to count carries no script, so that this upstream could not say what it will report.
     providers: crashProviders(upstreamUrl, 'CRASH_UPSTREAM_KEY', { countTokens: false }),
-    ...(store === undefined ? {} : { eventLog: { kind: 'eventstoredb', connectionString: store.connectionString } }),
+    ...(store === undefined ? {} : { eventLog: store.eventLog }),
     rateLimits: HIGH_LIMITS,
     drainMs: RUN_DRAIN_MS,
     clientStallMs: CLIENT_STALL_MS,

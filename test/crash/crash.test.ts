@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import { removeFolder } from './audit-run.ts';
 import { killStarted } from './child-process.ts';
 import { crashRun } from './crash-run.ts';
-import { REQUEST_CASES } from './planned-cases.ts';
+import { REQUEST_CASES } from './request-cases.ts';
 
 const KILLS = 5;
 const CASES = [...REQUEST_CASES, 'meanwhile'] as const;

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import type { SeededRandom } from '../seeded-random.ts';
 import type { StoredEvent } from './audit/stored-event.ts';
-import type { SeededRandom } from './seeded-random.ts';
+import type { CrashStore } from './crash-store.ts';
 import { storedEventsOf } from './stored-events-of.ts';
 
 /** Chances of an append: more than one in three meets a fault, and most of those were stored all the same. */
@@ -34,7 +35,7 @@ const AWAY_MS_MAX = 500;
  * An event store in this process that loses acknowledgements, cuts connections, breaks reads and goes away for moments,
  * all drawn from a seed, between `begin` and `calm`.
  */
-export class FaultyEventStore {
+export class FaultyEventStore implements CrashStore {
   readonly #store: FakeEventStore;
   readonly #random: SeededRandom;
   #trouble: Promise<void> | null = null;
@@ -51,8 +52,8 @@ export class FaultyEventStore {
     return new FaultyEventStore(await startFakeEventStore(), random);
   }
 
-  get connectionString(): string {
-    return this.#store.connectionString;
+  get eventLog(): CrashStore['eventLog'] {
+    return { kind: 'eventstoredb', connectionString: this.#store.connectionString };
   }
 
   /** How often each kind of trouble has struck. */
@@ -84,7 +85,7 @@ export class FaultyEventStore {
   }
 
   /** What the store holds of an account: no gateway is asked. */
-  accountEvents(accountId: string): StoredEvent[] {
+  async accountEvents(accountId: string): Promise<StoredEvent[]> {
     return storedEventsOf(this.#store.events(), `account-${accountId}`);
   }
 

@@ -5,7 +5,7 @@ export const GATEWAY_PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', impo
 export const UPSTREAM_PROGRAM = fileURLToPath(new URL('../upstream/main.ts', import.meta.url));
 
 /** A command that did not end with 0. */
-export class GatewayCommandError extends Error {
+class GatewayCommandError extends Error {
   /** Its exit code. */
   readonly code: number;
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientKey } from './post-planned.ts';
 
-export interface MeWatchOptions {
+interface MeWatchOptions {
   /** One key for each account is enough. */
   readonly keys: readonly ClientKey[];
   /** Where the gateways are at this moment. */

@@ -1,33 +1,13 @@
+import type { SeededRandom } from '../seeded-random.ts';
 import type { PlannedRequest } from './planned-request.ts';
-import type { SeededRandom } from './seeded-random.ts';
-
-/** Kinds of requests in which an adversary, or a provider at its worst, would get more than is paid for. */
-export const REQUEST_CASES = [
-  /** Input that only the provider sees: a search of its own, a document behind a URL. */
-  'server-tools',
-  /** Betas in and outside of the allow-list, with answers that are billed as though all had passed. */
-  'betas',
-  /** Clients that stop reading in the middle of an answer that no buffer holds. */
-  'slow-readers',
-  /** Clients that leave before the head, in the middle, and past the bound of the drain. */
-  'leaving-early',
-  /** Usage that cannot be. */
-  'absurd-usage',
-  /** A service tier that nobody knows a price for. */
-  'unknown-tiers',
-  /** Whole streams without message_stop, or without their last blank line. */
-  'odd-ends',
-  /** A whole answer without usage. */
-  'no-usage',
-] as const;
-export type RequestCase = (typeof REQUEST_CASES)[number];
+import type { RequestCase } from './request-cases.ts';
 
 /** The beta that some models of the catalog have with a window of its own, and the others not at all. */
 export const LONG_WINDOW_BETA = 'context-1m-2025-08-07';
 export const LONG_WINDOW = 1_000_000;
 /** On the list that the gateway ships, and on no list. */
 export const LISTED_BETA = 'interleaved-thinking-2025-05-14';
-export const UNLISTED_BETA = 'bigger-everything-2031-01-01';
+const UNLISTED_BETA = 'bigger-everything-2031-01-01';
 
 /** So many of a run's requests are one of its cases. */
 const CASE_SHARE = 0.4;

@@ -1,12 +1,13 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { bodyOf, type PlannedRequest } from './planned-request.ts';
+import { bodyOf } from './plan-request.ts';
+import type { PlannedRequest } from './planned-request.ts';
 
 /**
  * What a client heard of its request:
  * `complete` every byte of a whole answer; `interrupted` the stream's error event; `refused` a whole error answer;
  * `nothing` anything less, from which it cannot tell what became of the request.
  */
-export type Heard = 'complete' | 'interrupted' | 'refused' | 'nothing';
+type Heard = 'complete' | 'interrupted' | 'refused' | 'nothing';
 
 export interface SentRequest {
   readonly planned: PlannedRequest;

@@ -1,7 +1,7 @@
 import type { ClientKey } from './post-planned.ts';
 
 /** A key and a model that go together for one request and never again. */
-export interface RequestSlot {
+interface RequestSlot {
   readonly key: ClientKey;
   readonly model: string;
 }

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { givenEventStore } from '../eventstoredb/given-event-store.ts';
 import { casesFrom, requestCases, type SceneName, scenesOf } from './crash-cases.ts';
 import { type CrashAudit, crashRun } from './crash-run.ts';
 import { notPlayable, playScene } from './scenes/play-scene.ts';
@@ -16,7 +17,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '50' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     'seconds-between': { type: 'string', default: '1' },
-    log: { type: 'string', default: 'sqlite' },
+    log: { type: 'string' },
     cases: { type: 'string', default: 'all' },
     data: { type: 'string' },
   },
@@ -28,7 +29,8 @@ const kills = wholeNumber('kills', values.kills, KILLS_MAX);
 const seed = wholeNumber('seed', values.seed, 2 ** 32 - 1);
 const secondsBetween = Number(values['seconds-between']);
 if (!(secondsBetween > 0 && secondsBetween <= 60)) throw new RangeError('--seconds-between: expected 0 to 60');
-const { log } = values;
+const given = givenEventStore();
+const log = values.log ?? (given === null ? 'sqlite' : 'eventstoredb');
 if (log !== 'sqlite' && log !== 'eventstoredb') throw new RangeError('--log: expected sqlite or eventstoredb');
 const cases = casesFrom(values.cases);
 const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-crash-')) : resolve(values.data);
@@ -44,6 +46,7 @@ try {
     kills,
     secondsBetween,
     log,
+    given,
     cases,
     onKill: (kill, requests) => process.stdout.write(`kill ${kill}: ${requests} requests so far\n`),
   });

@@ -1,7 +1,7 @@
 import { dumpViews } from '../gateway/dump-views.ts';
 
 /**
- * The rows of all views in a stopped gateway's views.db. Not how far it has come: its last own events are in the rows
+ * The rows of all views in a gateway's views.db; of one that runs, those that it has written so far. Not how far it has come: its last own events are in the rows
  * before its feed brings them, and a proxy that reads the topic counts otherwise.
  */
 export const viewRows = (data: string, options: { readonly remove: boolean }): string[] =>

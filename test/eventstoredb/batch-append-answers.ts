@@ -5,7 +5,7 @@ import { status } from '@grpc/grpc-js';
 import any from 'google-protobuf/google/protobuf/any_pb.js';
 import empty from 'google-protobuf/google/protobuf/empty_pb.js';
 import type { AppendOutcome, Expected } from './append-outcome.ts';
-import type { AppendFault } from './faults.ts';
+import type { AppendFault } from './fault-kinds.ts';
 
 const TYPES = 'event_store.client';
 

@@ -3,10 +3,10 @@ import type { RecentEvents } from './recent-events.ts';
 import type { ProposedRecord } from './stored-event.ts';
 import type { StoredStream } from './stored-stream.ts';
 
-export type Verdict = 'write' | 'wrong-expected-version' | 'stream-deleted' | AlreadyWritten;
+type Verdict = 'write' | 'wrong-expected-version' | 'stream-deleted' | AlreadyWritten;
 
 /** The append was done before; the revision is that of its last event then. */
-export interface AlreadyWritten {
+interface AlreadyWritten {
   readonly lastRevision: number;
 }
 

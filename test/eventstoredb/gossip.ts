@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import type { handleUnaryCall } from '@grpc/grpc-js';
-import type { ServerNode } from './server-node.ts';
+import type { Endpoint } from './faults.ts';
+import type { SeenCalls } from './seen-calls.ts';
 
 /** The states of a node that a client meets. Their numbers on the wire are not in the order one would guess. */
 const STATES = {
@@ -16,7 +17,7 @@ const STATES = {
   resigningLeader: 15,
 } as const;
 
-export interface Member {
+interface Member {
   readonly host: string;
   readonly port: number;
   readonly state: keyof typeof STATES;
@@ -29,8 +30,14 @@ export class Gossip {
   members: readonly Member[] | null = null;
 }
 
+interface AskedNode {
+  readonly gossip: Gossip;
+  readonly seen: SeenCalls;
+  readonly endpoint: Endpoint;
+}
+
 /** Gossip.Read, which clients ask with `esdb+discover://` or with several hosts. */
-export function gossipCall(node: ServerNode): handleUnaryCall<shared.Empty, gossip.ClusterInfo> {
+export function gossipCall(node: AskedNode): handleUnaryCall<shared.Empty, gossip.ClusterInfo> {
   return (call, callback) => {
     node.seen.record('Gossip', call.metadata);
     const members = node.gossip.members ?? [{ ...node.endpoint, state: 'leader', alive: true } satisfies Member];

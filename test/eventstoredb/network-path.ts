@@ -20,17 +20,18 @@ export class NetworkPath {
     this.#pairs = pairs;
   }
 
-  static async open(serverPort: number): Promise<NetworkPath> {
+  /** To a server on this machine, or on another; it listens on a free port, or on one that it had before. */
+  static async open(serverPort: number, { host = HOST, port = 0 } = {}): Promise<NetworkPath> {
     const pairs = new Set<Pair>();
     let path: NetworkPath | null = null;
     const server = createServer({ noDelay: true }, (client) => {
-      const pair = new Pair(client, connect({ host: HOST, port: serverPort, noDelay: true }), () => pairs.delete(pair));
+      const pair = new Pair(client, connect({ host, port: serverPort, noDelay: true }), () => pairs.delete(pair));
       pairs.add(pair);
       if (path?.isFrozen) pair.freeze();
     });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(0, HOST, resolve);
+      server.listen(port, HOST, resolve);
     });
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('the path has no TCP address');

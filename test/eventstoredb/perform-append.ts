@@ -1,9 +1,10 @@
 import type { AppendOutcome } from './append-outcome.ts';
-import type { AppendFault, SeenAppend } from './faults.ts';
+import type { AppendFault } from './fault-kinds.ts';
+import type { SeenAppend } from './faults.ts';
 import * as errors from './rpc-errors.ts';
 import type { ServerNode } from './server-node.ts';
 
-export type AppendEnd =
+type AppendEnd =
   | { readonly type: 'answered'; readonly outcome: AppendOutcome }
   | { readonly type: 'failed'; readonly fault: AppendFault; readonly error: errors.RpcError };
 

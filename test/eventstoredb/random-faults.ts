@@ -1,4 +1,5 @@
-import type { AppendFault, ReadFault } from './faults.ts';
+import { SeededRandom } from '../seeded-random.ts';
+import type { AppendFault, ReadFault } from './fault-kinds.ts';
 
 export interface RandomFaultsOptions {
   readonly seed: number;
@@ -9,7 +10,7 @@ export interface RandomFaultsOptions {
   readonly subscription?: StreamChances;
 }
 
-export interface StreamChances {
+interface StreamChances {
   readonly refuse?: number;
   readonly break?: number;
   readonly silent?: number;
@@ -23,11 +24,11 @@ const WITHIN_EVENTS = 100;
 /** Faults drawn from a seed: the same calls in the same order meet the same faults. */
 export class RandomFaults {
   readonly #options: RandomFaultsOptions;
-  #state: number;
+  readonly #random: SeededRandom;
 
   constructor(options: RandomFaultsOptions) {
     this.#options = options;
-    this.#state = options.seed >>> 0;
+    this.#random = new SeededRandom(options.seed);
   }
 
   ofAppend(): AppendFault {
@@ -52,26 +53,17 @@ export class RandomFaults {
       ['cut', cut],
     ]);
     if (kind === null || kind === 'refuse') return kind ?? 'ok';
-    const events = Math.floor(this.#next() * (withinEvents + 1));
+    const events = this.#random.whole(0, withinEvents);
     if (kind === 'break') return { breakAfterEvents: events };
     return kind === 'silent' ? { silentAfterEvents: events } : { cutAfterEvents: events };
   }
 
   #draw<K extends string>(chances: readonly (readonly [K, number])[]): K | null {
-    let point = this.#next();
+    let point = this.#random.next();
     for (const [kind, chance] of chances) {
       if (point < chance) return kind;
       point -= chance;
     }
     return null;
-  }
-
-  /** mulberry32: small, fast, and good enough to choose faults with. From 0 inclusive to 1 exclusive. */
-  #next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 }

@@ -1,4 +1,4 @@
-import { BACKWARDS, END, FORWARDS, START } from '@eventstore/db-client';
+import { BACKWARDS, binaryEvent, END, FORWARDS, START } from '@eventstore/db-client';
 import { expect, test } from 'vitest';
 import { StoredLog } from './stored-log.ts';
 import { appendCounted, appendPadded, collect, counted, idOf, rejectionOf, startWithClient } from './with-client.ts';
@@ -30,6 +30,20 @@ test('a stream is read whole, with what was appended', async () => {
     position: { commit: BigInt(stored?.position ?? -1), prepare: BigInt(stored?.position ?? -1) },
     created: new Date(stored?.createdMs ?? 0),
   });
+});
+
+test('what another application has written to a stream is handed over as it is, in reads of the stream and of all', async () => {
+  const { client } = await startWithClient();
+  await appendCounted(client, STREAM, 1);
+  await client.appendToStream(STREAM, binaryEvent({ type: 'order placed!', data: Buffer.from([0, 255, 123]) }));
+  const foreign = { streamId: STREAM, revision: 1n, type: 'order placed!', isJson: false };
+  const inStream = await collect(client.readStream(STREAM));
+  const inAll = (await collect(client.readAll())).filter(({ event }) => event?.streamId === STREAM);
+  for (const [own, last] of [inStream, inAll]) {
+    expect(own?.event?.isJson).toBe(true);
+    expect(last?.event).toMatchObject(foreign);
+    expect(Buffer.from(last?.event?.data as Uint8Array)).toEqual(Buffer.from([0, 255, 123]));
+  }
 });
 
 test.each([

@@ -2,7 +2,7 @@ import type streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { handleServerStreamingCall } from '@grpc/grpc-js';
 import { refuseAccess } from './access.ts';
 import { AllBackwards, AllForwards, type EventSource, StreamBackwards, StreamForwards } from './event-source.ts';
-import type { ReadFault } from './faults.ts';
+import type { ReadFault } from './fault-kinds.ts';
 import { strikeOf } from './read-fault.ts';
 import { type ReadCall, streamOf } from './read-options.ts';
 import { eventResponse, streamNotFound } from './read-responses.ts';

@@ -1,10 +1,10 @@
-import type { ReadFault } from './faults.ts';
+import type { ReadFault } from './fault-kinds.ts';
 import { leaderOf } from './perform-append.ts';
 import * as errors from './rpc-errors.ts';
 import type { ServerNode } from './server-node.ts';
 
 /** What the fault does once it strikes: fails the call, sends nothing more, or resets the connection. */
-export type Strike =
+type Strike =
   | { readonly type: 'fail'; readonly error: errors.RpcError }
   | { readonly type: 'silence' }
   | { readonly type: 'cut' };

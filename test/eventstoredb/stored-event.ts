@@ -27,8 +27,5 @@ export function sizeOf(event: ProposedRecord): number {
 /** An event's data as text, for assertions. */
 export const textOf = (event: ProposedRecord): string => Buffer.from(event.data).toString('utf8');
 
-/** Streams under `$` belong to the server. */
-export const isSystemStream = (stream: string): boolean => stream.startsWith('$');
-
 /** The stream that holds a stream's metadata ($maxAge, $maxCount, $tb). */
 export const metastreamOf = (stream: string): string => `$$${stream}`;

@@ -7,7 +7,7 @@ import { metastreamOf, type ProposedRecord, type StoredEvent, sizeOf, TOMBSTONE_
 import { DELETED_SOFTLY, parseStreamMetadata, StoredStream } from './stored-stream.ts';
 import { systemRecords } from './system-records.ts';
 
-export interface StoredLogOptions {
+interface StoredLogOptions {
   /** Keeps what is stored in this file, and begins with what it holds. */
   readonly file?: string;
   /** MaxAppendSize; default 1 MiB, as in servers before 25.1. */

@@ -4,7 +4,7 @@ import type { StoredEvent } from './stored-event.ts';
 export const DELETED_SOFTLY = 9_223_372_036_854_775_807n;
 
 /** The part of a stream's metadata that hides events from reads of the stream. */
-export interface StreamMetadata {
+interface StreamMetadata {
   readonly truncateBefore: number;
   readonly maxCount: number;
   readonly maxAgeSeconds: number;

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export interface TlsCertificate {
+interface TlsCertificate {
   /** PEM. */
   readonly key: string;
   /** PEM; its own authority. */

@@ -1,9 +1,9 @@
-import type { SeededRandom } from '../crash/seeded-random.ts';
+import type { SeededRandom } from '../seeded-random.ts';
 import { message } from '../upstream/message.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { mutated, oddValue } from './mutated.ts';
 
-export const FUZZ_KINDS = ['framing', 'body', 'answer'] as const;
+const FUZZ_KINDS = ['framing', 'body', 'answer'] as const;
 export type FuzzKind = (typeof FUZZ_KINDS)[number];
 
 /** One request, and what the upstream answers it with where it gets that far. */

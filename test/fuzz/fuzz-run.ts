@@ -1,22 +1,22 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { SeededRandom } from '../crash/seeded-random.ts';
 import { postMessage } from '../gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { SeededRandom } from '../seeded-random.ts';
 import { message } from '../upstream/message.ts';
 import { type FuzzCase, type FuzzKind, fuzzCase } from './fuzz-cases.ts';
 import { judge } from './judge.ts';
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
 
-export interface FuzzOptions {
+interface FuzzOptions {
   readonly seed: number;
   readonly casesMax: number;
   /** No case begins after so long. */
   readonly msMax: number;
 }
 
-export interface FuzzReport {
+interface FuzzReport {
   readonly cases: Readonly<Record<FuzzKind, number>>;
   /** How many answers were of each status; 0 where there was none. */
   readonly faults: readonly { readonly seed: number; readonly kind: FuzzKind; readonly fault: string }[];

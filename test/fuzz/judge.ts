@@ -1,7 +1,7 @@
 import type { FuzzCase } from './fuzz-cases.ts';
 import { type ReadAnswer, readAnswers } from './read-answers.ts';
 
-/** Statuses of the specification's table with their `error.type`, written down a second time on purpose. */
+/** Statuses of the error table with their `error.type` (interface, 4.2), written down a second time on purpose. */
 const TYPE_OF_STATUS: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',

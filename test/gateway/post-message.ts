@@ -78,7 +78,7 @@ function posted(response: IncomingMessage): PostedMessage {
   };
 }
 
-export interface Recorded {
+interface Recorded {
   readonly usages: readonly EventData<'UsageRecorded'>[];
   readonly debits: readonly EventData<'CreditsDebited'>[];
 }

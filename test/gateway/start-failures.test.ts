@@ -7,7 +7,7 @@ import { readConfiguration } from '../../contracts/configuration.ts';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { CATALOG_STREAM, type EventId, revision } from '../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { openJournal } from '../../ledger/journal/journal.ts';
+import { openJournal } from '../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { Gateway } from '../../proxy/gateway.ts';
 import { requestOf, usageOf } from '../ledger/account/example-account.ts';

@@ -1,12 +1,18 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { accountId, accountStream, eventId, grantId, revision } from '../../contracts/ids.ts';
+import { accountId, accountStream, commandId, eventId, grantId, revision } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { asideFolder } from '../../ledger/journal/aside-folder.ts';
+import { readJournal } from '../../ledger/journal/recovery.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { programInProcess } from '../commands/program-in-process.ts';
+import { exampleOf } from '../contracts/example-events.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { newId } from '../ledger/event-log/contract/shared-log.ts';
 import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import { LogWithOutages } from '../projections/log-with-outages.ts';
 import { asking, call, get, post } from '../proxy/fixtures/call.ts';
 import { startTestGateway, type TestGateway, temporaryFolder } from './start-gateway.ts';
 
@@ -89,4 +95,42 @@ describe.each([
     expect((await ask({ url: again.url, key: gateway.key })).text).toContain(said);
     expect((await ask({ url: again.url, key })).status).toBe(200);
   });
+});
+
+it('what its requests have used waits beside the journal, over a restart, too, and is settled by itself once it can be read', async () => {
+  const log = new LogWithOutages();
+  const data = temporaryFolder();
+  const journal = journalFolder(data);
+  const waiting = (folder: string): number => readJournal(folder).recovered.length;
+  const gateway = await start(log, data);
+  await log.goAway();
+  for (const _ of [1, 2]) expect((await ask(gateway)).status).toBe(200);
+  expect(waiting(journal)).toBe(2);
+  const at = gateway.gateway.projections.accounts.read(gateway.accountId).revision;
+  log.inner.write(accountStream(gateway.accountId), [{ ...BAD, id: eventId(newId()) }]);
+  log.comeBack();
+  await expect.poll(() => waiting(journal)).toBe(0);
+  expect(waiting(asideFolder(journal))).toBe(2);
+  const { text } = await call(gateway.gateway.metricsUrl ?? '', '/metrics');
+  expect(text).toMatch(/^gateway_journal_open_requests 2$/m);
+  expect(text).toMatch(/^gateway_journal_aside_bytes [1-9]/m);
+
+  await gateway.stop();
+  stops.pop();
+  const second = await start(log, data);
+  expect(second.gateway.projections.accounts.setAside.count).toBe(1);
+  expect([waiting(journal), waiting(asideFolder(journal))]).toEqual([0, 2]);
+  await second.stop();
+  stops.pop();
+
+  // A program that can read it: here the event has become one that can be.
+  const recording = { commandId: commandId(newId()), actor: 'test', recordedAt: new Date().toISOString() };
+  const [readable] = encodeEvents([exampleOf('MemberAdded')], recording);
+  const spoilt = log.inner.events.find(({ type }) => type === BAD.type);
+  Object.assign(spoilt ?? {}, { ...readable, id: spoilt?.id });
+  const third = await start(log, data);
+  const settled = (await third.events()).filter(({ type }) => type === 'UsageRecorded');
+  expect([settled.length, third.gateway.projections.accounts.read(third.accountId).revision]).toEqual([2, at + 3]);
+  await expect.poll(() => waiting(asideFolder(journal))).toBe(0);
+  expect((await ask(third)).status).toBe(200);
 });

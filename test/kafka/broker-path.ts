@@ -4,7 +4,7 @@ import { frames } from './frames.ts';
 import { type ProducedPartition, producedPartitions, refusal } from './produce-wire.ts';
 
 /** What becomes of a produce request on its way. */
-export type ProduceFate =
+type ProduceFate =
   | 'pass'
   /** It does not arrive, and nobody says so. */
   | 'swallow'

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
 /** A certificate and its private key, both in PEM. */
-export interface Certified {
+interface Certified {
   readonly certificate: string;
   readonly key: string;
   readonly privateKey: KeyObject;

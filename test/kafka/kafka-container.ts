@@ -1,15 +1,14 @@
 import { GenericContainer, Wait } from 'testcontainers';
+import { composeImage } from '../compose/compose-image.ts';
 import { freePorts } from './free-ports.ts';
-import type { StartedBrokers } from './start-broker.ts';
+import type { StartedBrokers } from './started-brokers.ts';
 
-/** The one of compose.yaml. */
-export const IMAGE = 'apache/kafka:4.3.0';
 const PORT = 9092;
 
-/** One real broker in KRaft mode. It tells clients its address, so the port outside is chosen before it starts. */
+/** One real broker in KRaft mode, of the image of compose.yaml. It tells clients its address, so the port outside is chosen before it starts. */
 export async function startContainer(): Promise<StartedBrokers> {
   const [port = 0] = await freePorts(1);
-  const container = await new GenericContainer(IMAGE)
+  const container = await new GenericContainer(composeImage('kafka'))
     .withExposedPorts({ container: PORT, host: port })
     .withEnvironment({
       KAFKA_NODE_ID: '1',

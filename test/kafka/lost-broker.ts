@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 /** Ways in which a broker is lost: nobody listens there, or connections are accepted and nothing is ever said. */
 export const WAYS_TO_BE_LOST = ['dead', 'silent'] as const;
 
-export interface LostBroker {
+interface LostBroker {
   /** host:port */
   readonly address: string;
   close(): void;

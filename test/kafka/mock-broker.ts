@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { StartedBrokers } from './start-broker.ts';
+import type { StartedBrokers } from './started-brokers.ts';
 
 const START_MS = 60_000;
 const ARGUMENTS = ['-P', '-b', 'mock', '-t', 'unused', '-X', 'test.mock.num.brokers=1', '-X', 'debug=mock'];

@@ -24,7 +24,7 @@ export interface RealBrokers {
 }
 
 /** Beside the one without TLS and credentials. */
-export interface FurtherListeners {
+interface FurtherListeners {
   /** Of each listener, by a name in capitals. */
   readonly protocols: Readonly<Record<string, 'SSL' | 'SASL_SSL'>>;
   readonly properties: Readonly<Record<string, string | number>>;
@@ -32,8 +32,9 @@ export interface FurtherListeners {
 
 const NONE: FurtherListeners = { protocols: {}, properties: {} };
 
-const START_MS = 120_000;
-/** Another program may take a port between its choice and the broker's start. */
+/** A broker takes five seconds of CPU, which a machine that is far too busy was seen to give it in two minutes. */
+const START_MS = 300_000;
+/** Another program may take a port between its choice and the broker's start; and see `startAgain`. */
 const TRIES_MAX = 3;
 
 /** Null where Kafka was not fetched. @throws Error with what the brokers have said, where they do not start */
@@ -83,10 +84,22 @@ class Cluster implements RealBrokers {
   }
 
   async start(): Promise<void> {
-    await Promise.all(this.#processes.keys().map((number) => this.startAgain(number)));
+    await Promise.all(this.#processes.keys().map((number) => this.#startOne(number)));
   }
 
   async startAgain(broker: number): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#startOne(broker);
+      } catch (error) {
+        // On a machine that is far too busy a broker and its controller can miss each other's times for good.
+        await this.#processes[broker]?.kill();
+        if (attempt === TRIES_MAX) throw error;
+      }
+    }
+  }
+
+  async #startOne(broker: number): Promise<void> {
     const started = new BrokerProcess(this.#jars, this.#propertiesOf(broker));
     this.#processes[broker] = started;
     await started.serves;
@@ -145,8 +158,8 @@ function propertiesOf({ number, data, listeners, further }: Layout): Record<stri
     // A first member is not to wait for others, and one with a short session is let in.
     'group.initial.rebalance.delay.ms': 0,
     'group.min.session.timeout.ms': 1_000,
-    // A broker that is stopped or dead loses its partitions soon.
-    'broker.session.timeout.ms': 4_000,
+    // A broker that is stopped or dead loses its partitions soon; one that is alone, and busy, has nobody to lose them to.
+    'broker.session.timeout.ms': controllers.length > 1 ? 4_000 : 60_000,
     'broker.heartbeat.interval.ms': 1_000,
     // A broker with nothing to do does next to nothing.
     'metadata.max.idle.interval.ms': 0,

@@ -8,10 +8,11 @@ import { startRealBrokers } from './real-brokers.ts';
 export interface SecuredBroker {
   /** host:port */
   readonly open: string;
-  /** TLS; TLS with certificates of clients; TLS with credentials (PLAIN) or tokens (OAUTHBEARER). */
+  /** TLS; TLS with certificates of clients; TLS with credentials (PLAIN) or tokens (OAUTHBEARER); TLS with SCRAM. */
   readonly tls: string;
   readonly mutual: string;
   readonly credentials: string;
+  readonly scram: string;
   /** The files of its authority. */
   readonly authority: Authority;
   readonly folder: string;
@@ -30,7 +31,7 @@ export async function startSecuredBroker(): Promise<SecuredBroker | null> {
   writeFileSync(keyStore, broker.key + broker.certificate);
   writeFileSync(trustStore, authority.certificate);
   const started = await startRealBrokers(1, {
-    protocols: { TLS: 'SSL', MUTUAL: 'SSL', CREDENTIALS: 'SASL_SSL' },
+    protocols: { TLS: 'SSL', MUTUAL: 'SSL', CREDENTIALS: 'SASL_SSL', SCRAM: 'SASL_SSL' },
     properties: {
       'ssl.keystore.type': 'PEM',
       'ssl.keystore.location': keyStore,
@@ -44,6 +45,9 @@ export async function startSecuredBroker(): Promise<SecuredBroker | null> {
       'listener.name.credentials.oauthbearer.sasl.jaas.config': jaas('oauthbearer.OAuthBearerLoginModule', {
         unsecuredLoginStringClaim_sub: 'broker',
       }),
+      'listener.name.scram.sasl.enabled.mechanisms': 'SCRAM-SHA-256,SCRAM-SHA-512',
+      'listener.name.scram.scram-sha-256.sasl.jaas.config': jaas('scram.ScramLoginModule', {}),
+      'listener.name.scram.scram-sha-512.sasl.jaas.config': jaas('scram.ScramLoginModule', {}),
       // A session ends with its token, or after an hour.
       'listener.name.credentials.connections.max.reauth.ms': 3_600_000,
     },
@@ -59,6 +63,7 @@ export async function startSecuredBroker(): Promise<SecuredBroker | null> {
     tls: at('TLS'),
     mutual: at('MUTUAL'),
     credentials: at('CREDENTIALS'),
+    scram: at('SCRAM'),
     authority,
     folder,
     stop: async () => {
@@ -69,9 +74,10 @@ export async function startSecuredBroker(): Promise<SecuredBroker | null> {
 }
 
 const jaas = (module: string, options: Record<string, string>): string =>
-  `org.apache.kafka.common.security.${module} required ${Object.entries(options)
-    .map(([name, value]) => `${name}="${value}"`)
-    .join(' ')};`;
+  `${[
+    `org.apache.kafka.common.security.${module} required`,
+    ...Object.entries(options).map(([name, value]) => `${name}="${value}"`),
+  ].join(' ')};`;
 
 /** A JWT that nobody has signed, which the broker takes for what it says. */
 export function unsignedToken(seconds: number, nowMs = Date.now()): string {

@@ -5,21 +5,18 @@ import { ensureTopic } from '../../ledger/relay/topic.ts';
 import { eventually } from './eventually.ts';
 import { startContainer } from './kafka-container.ts';
 import { startMockBroker } from './mock-broker.ts';
-import { startRealBrokers } from './real-brokers.ts';
+import { type RealBrokers, startRealBrokers } from './real-brokers.ts';
 import { sharedBroker } from './shared-broker.ts';
+import type { StartedBrokers } from './started-brokers.ts';
 
 /** Partitions of the topics that `createTopic` makes: the mock broker knows no other number. */
 export const TOPIC_PARTITIONS = 4;
 
-export interface StartedBrokers {
-  /** host:port */
-  readonly brokers: readonly string[];
-  stop(): Promise<void>;
-}
-
 export interface Broker extends StartedBrokers {
   readonly brokers: string[];
   readonly kind: 'given' | 'container' | 'real' | 'mock';
+  /** Where they are this caller's alone, who may kill and pause them; else null. */
+  readonly cluster: RealBrokers | null;
   /** With TOPIC_PARTITIONS partitions. */
   createTopic(topic: string): Promise<void>;
   /** Not on the mock, which knows no configuration. */
@@ -52,13 +49,27 @@ export async function startBroker(environment: NodeJS.ProcessEnv = process.env):
   return null;
 }
 
+/**
+ * The same for a run that takes brokers away: where Apache Kafka was fetched, so many of its own. What `KAFKA_BROKERS`
+ * names, and the mock, it leaves alone.
+ */
+export async function startBrokersToTake(
+  count: number,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<Broker | null> {
+  const own = (environment.KAFKA_BROKERS ?? '') === '' ? await startRealBrokers(count) : null;
+  return own === null ? startBroker(environment) : brokerOf('real', own, own);
+}
+
 const notOurs = (brokers: readonly string[]): StartedBrokers => ({ brokers, stop: async () => undefined });
 
-function brokerOf(kind: Broker['kind'], { brokers, stop }: StartedBrokers): Broker {
+function brokerOf(kind: Broker['kind'], started: StartedBrokers, cluster: RealBrokers | null = null): Broker {
+  const { brokers } = started;
   const createTopic = (topic: string): Promise<void> => createTopicOn(brokers, topic);
   const broker: Broker = {
     brokers: [...brokers],
     kind,
+    cluster,
     createTopic,
     setTopic: (topic, settings) =>
       withAdmin(brokers, async (admin) => {
@@ -88,7 +99,7 @@ function brokerOf(kind: Broker['kind'], { brokers, stop }: StartedBrokers): Brok
       await createTopic(topic);
       return { ...broker, stop: async () => undefined };
     },
-    stop,
+    stop: () => started.stop(),
   };
   return broker;
 }
@@ -105,6 +116,7 @@ function mockOf({ brokers, stop }: StartedBrokers): Broker {
   return {
     brokers: [...brokers],
     kind: 'mock',
+    cluster: null,
     createTopic: (topic) =>
       withAdmin(brokers, async (admin) => {
         await admin.fetchTopicMetadata({ topics: [topic] });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -108,6 +109,19 @@ export class LedgerSite {
   /** Deletes a stream of the event store for ever, while it runs. */
   tombstone(stream: string): void {
     this.#store?.log.tombstone(stream, 'any');
+  }
+
+  /** Another application writes to a stream of the event store, while it runs. */
+  spoil(stream: string): void {
+    const json = Buffer.from('{}');
+    const event = {
+      id: randomUUID(),
+      type: 'OrderPlaced',
+      contentType: 'application/json',
+      data: json,
+      metadata: json,
+    };
+    this.#store?.log.append(stream, 'any', [event]);
   }
 
   deleteLedger(): void {

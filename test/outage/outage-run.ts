@@ -7,13 +7,22 @@ import { readUpstreamRecord } from '../crash/audit/upstream-record.ts';
 import { meOnceSettled } from '../crash/audit-run.ts';
 import { CrashClients } from '../crash/crash-clients.ts';
 import type { ClientKey, SentRequest } from '../crash/post-planned.ts';
-import { SeededRandom } from '../crash/seeded-random.ts';
-import { readEventFile } from '../soak/event-file.ts';
+import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
+import type { Broker } from '../kafka/start-broker.ts';
+import { SeededRandom } from '../seeded-random.ts';
+import { auditTopic, type TopicAudit } from '../soak/audit/audit-topic.ts';
+import { isPublished, type LoggedStream } from '../soak/logged-stream.ts';
+import { untilPublished } from '../soak/quiet-time.ts';
+import { OutageFeed } from './outage-feed.ts';
 import { layOutOutage, type OutageSite, readMetric } from './outage-site.ts';
 
-export interface OutageRunOptions {
+interface OutageRunOptions {
   /** A folder of its own; what is in it afterwards is the caller's. */
   readonly folder: string;
+  /** An event store that is there already; one is started where it is left out. */
+  readonly given?: GivenEventStore | null;
+  /** Where there is one, a relay publishes to it; it is taken away with the log where it is this run's alone. */
+  readonly broker?: Broker | null;
   readonly seed: number;
   /** How long the event log is away, at least. */
   readonly seconds: number;
@@ -36,12 +45,14 @@ export interface OutageResult {
   /** From the log's coming back until no more requests wait than before the outage. */
   readonly drainMs: number;
   readonly recorded: number;
+  /** The topic against the log; null where there is no broker. */
+  readonly published: TopicAudit | null;
   /** What /readyz and /status said near the end of the outage, and /readyz after it. */
   readonly told: { readonly ready: ToldHealth; readonly status: ToldHealth; readonly logUp: number | null };
   readonly toldAfter: ToldHealth;
 }
 
-export interface ToldHealth {
+interface ToldHealth {
   readonly httpStatus: number;
   readonly body: { readonly ok?: boolean; readonly degraded?: string };
 }
@@ -65,12 +76,20 @@ export async function outageRun(options: OutageRunOptions): Promise<OutageResult
   const random = new SeededRandom(options.seed);
   let clients: CrashClients | null = null;
   const gatewayUrls: string[] = [];
-  const site = await layOutOutage(options.folder, (url) => {
-    if (url !== null) gatewayUrls.push(url);
-    clients?.useGateways(url === null ? [] : [url]);
+  const { folder, given = null, broker = null } = options;
+  const feed = broker === null ? null : await OutageFeed.start(broker);
+  const site = await layOutOutage({
+    folder,
+    given,
+    kafka: feed?.kafka ?? null,
+    onGateway: (url) => {
+      if (url !== null) gatewayUrls.push(url);
+      clients?.useGateways(url === null ? [] : [url]);
+    },
   });
   try {
     const keys = await openAccounts(site, options.seconds);
+    site.relay?.start();
     site.gateway.start();
     await site.gateway.whenReady();
     const [url = ''] = gatewayUrls;
@@ -81,17 +100,21 @@ export async function outageRun(options: OutageRunOptions): Promise<OutageResult
     clients.useGateways([url]);
     await delay(BEFORE_MS);
     await untilServed(clients);
-    const during = await outage(site, clients, options, () => gatewayUrls.at(-1) ?? '');
+    const during = await outage({ site, clients, feed }, options, () => gatewayUrls.at(-1) ?? '');
     const toldAfter = await health(gatewayUrls.at(-1) ?? '', '/readyz');
     await delay(AFTER_MS);
     await clients.stop();
     const mes = await mesOnceSettled(gatewayUrls.at(-1) ?? '', lists);
     await site.gateway.stop();
-    await site.store.stop();
-    const { faults, recorded, seen } = audit(site, clients.sent, during.killsMs, mes);
+    if (feed !== null) await untilPublished(site.store, feed.topic);
+    await site.relay?.stop();
+    const logged = await site.store.streams();
+    const published = feed === null ? null : auditTopic(feed.topic.messages, logged.filter(isPublished));
+    const { faults, recorded, seen } = audit(site, logged, clients.sent, during.killsMs, mes);
     const whileAway = clients.sent.filter(({ sentAtMs }) => sentAtMs >= during.fromMs && sentAtMs < during.toMs);
     return {
-      faults,
+      faults: [...faults, ...(published?.faults ?? []), ...(feed?.topic.unread ?? [])],
+      published,
       recorded,
       sent: clients.sent.length,
       servedDuring: whileAway.filter(({ heard, status }) => heard === 'complete' && status === 200).length,
@@ -101,7 +124,8 @@ export async function outageRun(options: OutageRunOptions): Promise<OutageResult
     };
   } finally {
     await site.gateway.kill();
-    await site.store.kill();
+    await site.relay?.kill();
+    await feed?.close();
     await site.close();
   }
 }
@@ -129,16 +153,17 @@ function addKeys(clients: CrashClients, keys: readonly (readonly ClientKey[])[])
 }
 
 async function outage(
-  site: OutageSite,
-  clients: CrashClients,
+  { site, clients, feed }: { site: OutageSite; clients: CrashClients; feed: OutageFeed | null },
   { seconds, requestsMin = 0, restart }: OutageRunOptions,
   url: () => string,
 ) {
   const { metricsUrl } = site;
-  const fromMs = await site.store.kill();
+  const fromMs = await site.taken.kill();
+  await feed?.pause();
   const killsMs: number[] = [];
   await delay((seconds * 1_000) / 2);
   await clients.untilSent(clients.sent.length + requestsMin);
+  await feed?.kill();
   if (restart) {
     killsMs.push(await site.gateway.kill());
     site.gateway.start();
@@ -153,8 +178,9 @@ async function outage(
   };
   const journalBytes = (await readMetric(metricsUrl, 'gateway_journal_bytes')) ?? 0;
   const pendingAtEnd = (await readMetric(metricsUrl, 'gateway_settlements_pending')) ?? 0;
-  site.store.start();
-  await site.store.whenReady();
+  site.taken.start();
+  await site.taken.whenReady();
+  await feed?.startAgain();
   const toMs = Date.now();
   while ((await readMetric(metricsUrl, 'gateway_settlements_pending')) !== null) {
     const pending = (await readMetric(metricsUrl, 'gateway_settlements_pending')) ?? 0;
@@ -180,11 +206,12 @@ async function mesOnceSettled(url: string, keys: readonly ClientKey[]): Promise<
 /** The upstream's record, the clients' and the ledger's, compared by the auditor of the crash run. */
 function audit(
   site: OutageSite,
+  logged: readonly LoggedStream[],
   sent: readonly SentRequest[],
   killsMs: readonly number[],
   mes: ReadonlyMap<ClientKey, MeSeen>,
 ): { faults: string[]; recorded: number; seen: ReadonlySet<string> } {
-  const streams = new Map(readEventFile(site.eventsPath).map(({ stream, events }) => [stream, events]));
+  const streams = new Map(logged.map(({ stream, events }) => [stream, events]));
   const { prices } = site.catalog;
   const books = ACCOUNTS.map((id) => accountBooks(id, streams.get(`account-${id}`) ?? [], prices));
   const usages = books.flatMap((own) => own.usages);

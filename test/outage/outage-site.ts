@@ -1,6 +1,5 @@
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountId, grantId, keyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
@@ -15,10 +14,11 @@ import { type CrashCatalog, crashCatalog, crashProviders } from '../crash/crash-
 import { GATEWAY_PROGRAM, UPSTREAM_PROGRAM } from '../crash/gateway-command.ts';
 import type { ClientKey } from '../crash/post-planned.ts';
 import { RUN_DRAIN_MS } from '../crash/run-drain.ts';
+import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
 import { HIGH_LIMITS } from '../gateway/high-limits.ts';
 import { RestartedProcess } from '../soak/restarted-process.ts';
+import { type StoreOfRun, startStoreOfRun, type TakenAway } from '../soak/store-of-run.ts';
 
-const EVENT_STORE_PROGRAM = fileURLToPath(new URL('../eventstoredb/main.ts', import.meta.url));
 const MODELS = 200;
 const CREDITS = microUsd(100_000_000_000n);
 
@@ -28,65 +28,89 @@ export interface OutageSite {
   readonly data: string;
   /** What the upstream saw, one JSON line each. */
   readonly recordPath: string;
-  /** What the event store holds. */
-  readonly eventsPath: string;
   readonly metricsUrl: string;
-  readonly store: RestartedProcess;
+  readonly store: StoreOfRun;
+  /** The store's process, or the way to it. */
+  readonly taken: TakenAway;
   readonly gateway: RestartedProcess;
+  /** Null where there is no Kafka. */
+  readonly relay: RestartedProcess | null;
   /** An account with more credits than the run can spend, with so many keys. */
   openAccount(id: string, keys: number): Promise<ClientKey[]>;
   close(): Promise<void>;
 }
 
-/** Starts upstream and store; the gateway is the caller's to start. `onGateway` is told its address whenever it changes. */
-export async function layOutOutage(folder: string, onGateway: (url: string | null) => void): Promise<OutageSite> {
+/** `kafka` of a configuration. */
+export interface OutageKafka {
+  readonly brokers: readonly string[];
+  readonly topic: string;
+  readonly partitions: number;
+}
+
+export interface OutagePlaces {
+  readonly folder: string;
+  /** An event store that is there already; null: one is started. */
+  readonly given: GivenEventStore | null;
+  /** Where a relay publishes to; null: there is none. */
+  readonly kafka: OutageKafka | null;
+  /** Told the gateway's address whenever it changes. */
+  readonly onGateway: (url: string | null) => void;
+}
+
+/** Starts upstream and store; the gateway is the caller's to start. @throws Error where the store cannot be taken away */
+export async function layOutOutage({ folder, given, kafka, onGateway }: OutagePlaces): Promise<OutageSite> {
   mkdirSync(folder, { recursive: true });
   const stderrFd = openSync(join(folder, 'stderr.log'), 'a');
   const recordPath = join(folder, 'upstream.jsonl');
-  const eventsPath = join(folder, 'events.jsonl');
   writeFileSync(recordPath, '');
   const upstream = startProcess([UPSTREAM_PROGRAM, '--port', '0', '--record', recordPath], { stderrFd });
-  const port = await freePort();
   const metricsPort = await freePort();
-  const storeArguments = [EVENT_STORE_PROGRAM, '--port', String(port), '--file', eventsPath];
-  const store = new RestartedProcess(
-    'event store',
-    () => startProcess(storeArguments, { stderrFd }),
-    () => undefined,
-  );
-  store.start();
-  await store.whenReady();
+  const store = await startStoreOfRun(folder, stderrFd, given);
+  const { taken, eventLog } = store;
+  if (taken === null)
+    throw new Error('EVENTSTOREDB_URL: an outage leads connections through a path of its own: one host, and tls=false');
   const catalog = crashCatalog(MODELS);
-  const connectionString = `esdb://127.0.0.1:${port}?tls=false`;
   const { url: upstreamUrl } = await upstream.firstLine;
-  const configuration = { folder, catalog, upstreamUrl, connectionString, metricsPort };
-  const configPath = writeConfiguration(configuration);
+  const configuration = { folder, catalog, upstreamUrl, eventLog, metricsPort, kafka };
+  const configPath = writeConfiguration('gateway', configuration);
+  const relayConfigPath = writeConfiguration('relay', configuration);
   return {
     catalog,
     data: join(folder, 'data'),
     recordPath,
-    eventsPath,
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
     store,
+    taken,
     gateway: new RestartedProcess(
       'gateway',
-      () => startGateway(configPath, stderrFd),
+      () => startProgram(stderrFd, 'serve', '--config', configPath),
       (line) => onGateway(line?.url ?? null),
     ),
+    relay:
+      kafka === null
+        ? null
+        : new RestartedProcess(
+            'relay',
+            () => startProgram(stderrFd, 'relay', '--config', relayConfigPath),
+            () => undefined,
+          ),
     openAccount: async (id, keys) => {
-      const log = await openEventStoreDbEventLog({ connectionString });
+      const log = await openEventStoreDbEventLog(eventLog);
       try {
         return await openAccount(log, accountId(id), keys);
       } finally {
         await log.close();
       }
     },
-    close: () => stopInOrder(upstream),
+    close: async () => {
+      await store.stop();
+      await stopInOrder(upstream);
+    },
   };
 }
 
-const startGateway = (configPath: string, stderrFd: number): StartedProcess =>
-  startProcess(['--max-semi-space-size=64', GATEWAY_PROGRAM, 'serve', '--config', configPath, '--json'], {
+const startProgram = (stderrFd: number, ...command: readonly string[]): StartedProcess =>
+  startProcess(['--max-semi-space-size=64', GATEWAY_PROGRAM, ...command, '--json'], {
     stderrFd,
     environment: { OUTAGE_UPSTREAM_KEY: 'upstream-secret' },
   });
@@ -95,20 +119,23 @@ interface ConfigurationParts {
   readonly folder: string;
   readonly catalog: CrashCatalog;
   readonly upstreamUrl: string;
-  readonly connectionString: string;
+  readonly eventLog: StoreOfRun['eventLog'];
   readonly metricsPort: number;
+  readonly kafka: OutageKafka | null;
 }
 
-function writeConfiguration(parts: ConfigurationParts): string {
-  const { folder, catalog, upstreamUrl, connectionString, metricsPort } = parts;
+/** Of a program with a data folder of its own; the gateway's is `data`. */
+function writeConfiguration(program: 'gateway' | 'relay', parts: ConfigurationParts): string {
+  const { folder, catalog, upstreamUrl, eventLog, metricsPort, kafka } = parts;
   const catalogPath = join(folder, 'catalog.json');
   writeFileSync(catalogPath, JSON.stringify(catalog.file));
-  const configPath = join(folder, 'gateway.json');
+  const configPath = join(folder, `${program}.json`);
   const configuration = {
     listen: { host: '127.0.0.1', port: 0 },
-    data: join(folder, 'data'),
+    data: join(folder, program === 'gateway' ? 'data' : 'relay-data'),
     catalog: catalogPath,
-    eventLog: { kind: 'eventstoredb', connectionString },
+    eventLog,
+    ...(kafka === null ? {} : { kafka }),
     metrics: { serve: { port: metricsPort } },
     // A request to count carries no script, so that this upstream could not say what it will report.
     providers: crashProviders(upstreamUrl, 'OUTAGE_UPSTREAM_KEY', { countTokens: false }),

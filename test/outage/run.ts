@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { givenEventStore } from '../eventstoredb/given-event-store.ts';
+import { startBrokersToTake } from '../kafka/start-broker.ts';
 import { type OutageResult, outageRun } from './outage-run.ts';
 
 /**
@@ -32,14 +34,25 @@ const again = `npm run outage -- --seconds ${seconds} --seed ${seed}${values.res
 // Ended from outside, it takes its processes along (child-process.ts).
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
 process.stdout.write(`${again}\n`);
+const broker = await startBrokersToTake(1);
 try {
-  report(await outageRun({ folder, seed, seconds, restart: values.restart }));
+  report(await outageRun({ folder, given: givenEventStore(), broker, seed, seconds, restart: values.restart }));
 } catch (error) {
   process.exitCode = 1;
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+} finally {
+  await broker?.stop();
 }
 if (process.exitCode === 1) process.stderr.write(`\nthe folder stays: ${folder}\nagain: ${again}\n`);
 else if (values.data === undefined) rmSync(folder, { recursive: true, force: true });
+
+/** Nothing where no relay ran. */
+function publishedText({ published }: OutageResult): string {
+  if (published === null) return '';
+  const { lost, outOfOrder, duplicates } = published;
+  const away = broker?.cluster === null ? '' : ', the broker paused and killed meanwhile';
+  return `on the topic${away}: ${lost} events lost, ${outOfOrder} out of order, ${duplicates} duplicated\n`;
+}
 
 function report(result: OutageResult): void {
   const { faults, sent, servedDuring, refusedDuring, journalBytes, pendingAtEnd, drainMs, recorded } = result;
@@ -49,7 +62,7 @@ requests: ${sent} sent in all; while the log was away ${servedDuring} served to 
 journal at its end: ${journalBytes} bytes, ${pendingAtEnd} requests waiting for the ledger
 time to drain: ${drainMs} ms
 recorded in the ledger: ${recorded}
-`);
+${publishedText(result)}`);
   if (faults.length === 0) {
     process.stdout.write('every request billed once, every amount recomputed\n');
     return;

@@ -65,7 +65,7 @@ describe('the views of all accounts', () => {
     views.balance.apply(ACCOUNT, revision(0), opened);
     expect(views.hasFolded(ACCOUNT, revision(0))).toBe(false);
     foldFrom(views, ACCOUNT, LIFE, 0);
-    expect(views.all.map((view) => view.revisionOf(ACCOUNT))).toEqual([2, 2, 2]);
+    expect(views.all.map((view) => view.revisionOf(ACCOUNT))).toEqual([2, 2]);
   });
 
   test('keep accounts apart', () => {

@@ -145,7 +145,7 @@ describe('with the log away, projections', () => {
     const before = log.streamReads;
     const { projections, stopped } = await start(log, path);
     const waiting = projections.whenCaughtUp();
-    await turns(4 * FEED_LIMITS.backOffMs);
+    await turns(4 * FEED_LIMITS.backOff.firstMs);
     // Pauses of at least 50, 100 and 200 ms, and perhaps a little of the next.
     expect(log.streamReads - before).toBeGreaterThan(1);
     expect(log.streamReads - before).toBeLessThan(6);

@@ -6,7 +6,7 @@ import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
-/** Rule 4: deleting every view and rebuilding gives the same answers, byte for byte. */
+/** What holds, 4: deleting every view and rebuilding gives the same answers, byte for byte. */
 let upstream: Upstream;
 beforeAll(async () => {
   upstream = await startUpstream();

@@ -10,7 +10,7 @@ export const LIVES = exampleLives(4);
 export const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
 export const A = accountId('a0');
 
-export interface Started {
+interface Started {
   readonly projections: Projections;
   readonly stopped: Error[];
   /** As often as one likes; the end of the test closes, too. */

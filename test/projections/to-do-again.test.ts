@@ -145,7 +145,7 @@ async function ledgerWithLostDay() {
 }
 
 const NOTHING_LOST = {
-  isHidden: false,
+  whyAside: null,
   suspended: null,
   isReinstatementLost: false,
   limits: [],

@@ -9,6 +9,7 @@ import { Projections } from '../../projections/projections.ts';
 import { TopicViewFeed } from '../../projections/topic-view-feed.ts';
 import { exampleOf } from '../contracts/example-events.ts';
 import { passing, turns, until } from '../ledger/settlement/turns.ts';
+import { SeededRandom } from '../seeded-random.ts';
 import { currentAtMsOf, dump, rowsOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { exampleLog, LEDGER, LIVES, published, TOPIC, writeClaim, writeEvent } from './example-log.ts';
 import { LogWithOutages } from './log-with-outages.ts';
@@ -68,15 +69,6 @@ const others = new LogWithOutages();
 for (const name of ['b', 'c', 'd', 'e'])
   writeLives(others.inner, new Map([...LIVES].map(([id, events]) => [accountId(`${name}${id}`), events])), 0, 60);
 
-/** Numbers that look random and are the same in every run. */
-function drawnFrom(seed: number): (below: number) => number {
-  let drawn = seed;
-  return (below) => {
-    drawn = (drawn * 1_103_515_245 + 12_345) % 2 ** 31;
-    return (drawn >> 8) % below;
-  };
-}
-
 describe('views that are fed from a topic', () => {
   test('are those that are fed from the log, byte for byte', async () => {
     const log = exampleLog();
@@ -113,7 +105,8 @@ describe('views that are fed from a topic', () => {
   });
 
   test.each([3, 5, 8, 13])('go on after a crash from offsets that are never ahead of their rows (%i)', async (seed) => {
-    const topic = new MemoryTopic(3, drawnFrom(seed));
+    const random = new SeededRandom(seed);
+    const topic = new MemoryTopic(3, (below) => random.whole(0, below - 1));
     const [path, crashed, fromLog] = [viewsFile(), viewsFile(), viewsFile()];
     topic.send(published(others));
     const { projections } = await start(others, path, topic);

@@ -124,10 +124,18 @@ describe('views start from the beginning', () => {
   test('where a view is missing', async () => {
     const path = viewsFile();
     await stored(path);
-    execute(path, `DELETE FROM stored_view WHERE name = 'spend_limit'`);
+    execute(path, `DELETE FROM stored_view WHERE name = 'monthly'`);
     const views = new AccountViews();
     expect(restoreViews(path, views.all, FEED)).toBeNull();
     expect(restoredNothing(views)).toBe(true);
+  });
+
+  test('where a view of before is none any more: a program that has it, come back, makes it anew', async () => {
+    const path = viewsFile();
+    await stored(path);
+    execute(path, `INSERT INTO stored_view VALUES ('spend_limit', 1)`);
+    await openStore(path, new AccountViews().all, { keep: true }).close();
+    expect(dump(path).filter((row) => row.startsWith('stored_view'))).toHaveLength(new AccountViews().all.length);
   });
 
   test('where the rows are of another version', async () => {

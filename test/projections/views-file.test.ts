@@ -1,7 +1,11 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { CATALOG_STREAM, revision } from '../../contracts/ids.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { accountId, CATALOG_STREAM, revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
+import { VIEW_LIMITS } from '../../projections/limits.ts';
+import { opened } from '../ledger/account/example-account.ts';
+import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
 import { passing, turns, until } from '../ledger/settlement/turns.ts';
 import { dump, execute, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { A, ALL, checkpointAt, head, LIVES, logOf, start } from './started-projections.ts';
@@ -74,6 +78,23 @@ describe('the file of the views', () => {
     await passing(projections.whenAt(head(log)));
     await close();
     expect(dump(path)).toContain(checkpointAt(log));
+  });
+
+  test('is written less often where a write has many rows', async () => {
+    const log = new MemoryEventLog();
+    for (let number = 0; number < 200; number++) {
+      const id = accountId(`a${number}`);
+      writeTo(log, id, [{ ...opened, data: { ...opened.data, accountId: id } } as AccountEvent]);
+    }
+    const waits = vi.spyOn(globalThis, 'setTimeout');
+    const { projections } = await start(log, viewsFile());
+    await passing(projections.whenCaughtUp());
+    for (let writes = 0; writes < 3; writes++) await passing(projections.whenWritten());
+    const pauses = waits.mock.calls.map(([, ms]) => ms);
+    const { flushPauseMaxMs } = VIEW_LIMITS;
+    const flushes = pauses.filter((ms) => ms === flushPauseMaxMs || ms === LIMITS.viewFlushMs);
+    // What follows the three depends on whether something has changed since, the time of the log's head for one.
+    expect(flushes.slice(0, 3)).toEqual([LIMITS.viewFlushMs, flushPauseMaxMs, LIMITS.viewFlushMs]);
   });
 
   test('spares a restart the events that it holds already', async () => {

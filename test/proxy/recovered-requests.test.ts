@@ -5,7 +5,8 @@ import { type EventLog, EventLogError, HiddenStreamError } from '../../contracts
 import { type RequestId, revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
-import { type Journal, openJournal, type RecoveredRequest } from '../../ledger/journal/journal.ts';
+import type { Journal, RecoveredRequest } from '../../ledger/journal/journal.ts';
+import { openJournal } from '../../ledger/journal/open-journal.ts';
 import { rateUsage } from '../../ledger/rating.ts';
 import { CatalogView } from '../../projections/catalog-view.ts';
 import { Holds } from '../../proxy/admission/holds.ts';
@@ -25,6 +26,7 @@ import {
   settledElsewhere,
   settlementScene,
 } from '../ledger/settlement/settlement-scene.ts';
+import { accountingWith } from './fixtures/request-accounting.ts';
 
 const A = account(0);
 const KNOWN = revision(2);
@@ -73,12 +75,14 @@ function recoveredOf(
   const { log, book, settlement } = scene;
   const projections = { accounts: book, catalog: catalogWith(change.knowsCard ?? true) };
   const isOver = change.isOver ?? (() => true);
-  const parts = { recovered, log: change.log ?? log, journal, holds, settlement, projections, isOver };
+  const parts = { recovered, log: change.log ?? log, settlement, projections, isOver };
+  const accounting = accountingWith({ journal, holds, settlement, logger: silent });
   const longestMs = change.longestMs ?? 60_000;
   return {
     holds,
     requests: new RecoveredRequests({
       ...parts,
+      accounting,
       longestMs,
       ofEarlierGeneration: change.ofEarlierGeneration ?? new Set(),
       cannotSettle: change.cannotSettle ?? (() => undefined),
@@ -164,6 +168,8 @@ describe('requests that the journal has kept', () => {
     await requests.settle();
     expect(scene.book.whyAside(A)).toBe('account-a0 was deleted');
     expect([scene.settled, requests.count, holds.count, journal.open]).toEqual([[], 2, 2, 2]);
+    // There what waits fills no bound.
+    await expect.poll(() => journal.asideBytes).toBeGreaterThan(0);
     isHidden = false;
     scene.book.setAside.takeBack(A, 'hidden');
     await expect.poll(() => scene.settled).toEqual([requestOf(1), requestOf(2)]);

@@ -3,7 +3,7 @@ import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts'
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 import { asking, post, refusalOf } from './fixtures/call.ts';
 
-/** What the specification constrains (MessageRequest, InputMessage, Tool, CountTokensRequest), asked of a listening gateway. */
+/** The fields that are looked at (interface, 1.2), asked of a listening gateway. */
 let upstream: Upstream;
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -157,7 +157,7 @@ const PASSING: readonly (readonly [title: string, more: object])[] = [
     { messages: [{ role: 'assistant', content: [{ type: 'thinking', thinking: 'x' }, { type: 'next_kind' }] }] },
   ],
   [
-    'the four block kinds of the specification',
+    'blocks of text, images, tools and their results',
     {
       messages: [
         { role: 'user', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] },

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { LogFile } from '../eventstoredb/log-file.ts';
-import { isPublished, readEventFile } from './event-file.ts';
+import { readEventFile } from './event-file.ts';
+import { isPublished } from './logged-stream.ts';
 
 const event = (id: string, data: object) => ({
   id,

@@ -1,14 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { StoredEvent } from '../crash/audit/stored-event.ts';
-
-export interface LoggedEvent extends StoredEvent {
-  readonly createdMs: number;
-}
-
-export interface LoggedStream {
-  readonly stream: string;
-  readonly events: readonly LoggedEvent[];
-}
+import type { LoggedEvent, LoggedStream } from './logged-stream.ts';
 
 type Line = readonly [stream: string, createdMs: number, events: readonly LineEvent[] | null];
 type LineEvent = readonly [id: string, type: string, contentType: string, data: string, metadata: string];
@@ -45,8 +36,3 @@ export function readEventFile(path: string): LoggedStream[] {
 }
 
 const jsonIn = (base64: string): unknown => JSON.parse(Buffer.from(base64, 'base64').toString('utf8'));
-
-const PUBLISHED = ['account', 'catalog', 'ledger', 'seals'];
-
-/** What is for the topic: neither what relays, proxies and clocks keep to themselves, nor what is the server's own. */
-export const isPublished = ({ stream }: LoggedStream): boolean => PUBLISHED.includes(stream.split('-', 1)[0] ?? '');

@@ -2,8 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { MeSeen } from '../crash/audit/audit-views.ts';
 import { meOnceSettled } from '../crash/audit-run.ts';
 import type { ClientKey } from '../crash/post-planned.ts';
-import { isPublished, readEventFile } from './event-file.ts';
+import { viewRows } from '../crash/view-rows.ts';
+import { isPublished } from './logged-stream.ts';
 import type { SoakFleet } from './soak-fleet.ts';
+import type { StoreOfRun } from './store-of-run.ts';
 import type { TopicRecord } from './topic-record.ts';
 
 /** What a proxy tells one account. */
@@ -15,6 +17,7 @@ export interface Answer {
 
 const PUBLISHED_MS_MAX = 180_000;
 const POLL_MS = 500;
+const ACCOUNT = 'account-';
 
 /**
  * Waits until every proxy knows the keys. Where a relay was killed just before, whoever reads the topic waits for the
@@ -40,12 +43,28 @@ export async function answersOnceSettled(fleet: SoakFleet, keys: readonly Client
 }
 
 /** Waits until the topic has every event of the log and has been read to its end; goes on without after three minutes. */
-export async function untilPublished(fleet: SoakFleet, topic: TopicRecord): Promise<void> {
+export async function untilPublished(store: Pick<StoreOfRun, 'streams'>, topic: TopicRecord): Promise<void> {
   const untilMs = Date.now() + PUBLISHED_MS_MAX;
   while (Date.now() < untilMs) {
-    const streams = readEventFile(fleet.eventsPath).filter(isPublished);
+    const streams = (await store.streams()).filter(isPublished);
     const lasts = topic.lastRevisions();
     if (streams.every(({ stream, events }) => (lasts.get(stream) ?? -1) === events.length - 1)) return;
     await delay(POLL_MS);
   }
+}
+
+/**
+ * Waits until the views of every proxy know the end of every account's stream: one that has just started, with its views
+ * from a topic, may answer from what it had kept before. Goes on without after three minutes.
+ */
+export async function untilViewed(fleet: SoakFleet): Promise<void> {
+  const untilMs = Date.now() + PUBLISHED_MS_MAX;
+  const accounts = (await fleet.store.streams()).filter(({ stream }) => stream.startsWith(ACCOUNT));
+  const isViewed = ({ data }: { readonly data: string }): boolean => {
+    const rows = viewRows(data, { remove: false }).map((row) => JSON.parse(row));
+    return accounts.every(({ stream, events }) =>
+      rows.some(({ account_id, revision }) => `${ACCOUNT}${account_id}` === stream && revision >= events.length - 1),
+    );
+  };
+  while (Date.now() < untilMs && !fleet.kept.every(isViewed)) await delay(POLL_MS);
 }

@@ -5,14 +5,24 @@ export class RestartedProcess {
   readonly name: string;
   readonly #start: () => StartedProcess;
   readonly #onReady: (line: { readonly url?: string } | null) => void;
+  readonly #supervisedCode: number | null;
   #life: StartedProcess | null = null;
   kills = 0;
 
-  /** @param onReady told the first line of each life that comes so far, and null when the life is over */
-  constructor(name: string, start: () => StartedProcess, onReady: (line: { readonly url?: string } | null) => void) {
+  /**
+   * @param onReady told the first line of each life that comes so far, and null when the life is over
+   * @param supervisedCode the exit code upon which a supervisor starts it again; null where it never ends by itself
+   */
+  constructor(
+    name: string,
+    start: () => StartedProcess,
+    onReady: (line: { readonly url?: string } | null) => void,
+    supervisedCode: number | null = null,
+  ) {
     this.name = name;
     this.#start = start;
     this.#onReady = onReady;
+    this.#supervisedCode = supervisedCode;
   }
 
   get isUp(): boolean {
@@ -35,6 +45,11 @@ export class RestartedProcess {
       // Killed before it was ready, or told by `whenReady`.
       () => undefined,
     );
+    void life.ended.then((code) => {
+      if (this.#life !== life || code === null || code !== this.#supervisedCode) return;
+      this.#onReady(null);
+      this.start();
+    });
   }
 
   /** @throws Error when the process ends before it is ready, or is too slow */
@@ -53,6 +68,15 @@ export class RestartedProcess {
     return atMs;
   }
 
+  /** SIGSTOP: what is connected stays so, and hears nothing until `resume`. */
+  pause(): void {
+    this.#life?.child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#life?.child.kill('SIGCONT');
+  }
+
   /** @throws Error when it does not end in order */
   async stop(): Promise<void> {
     const life = this.#life;
@@ -61,8 +85,9 @@ export class RestartedProcess {
     if (life !== null) await stopInOrder(life);
   }
 
-  /** Whether it has ended by itself, which none of them should. */
+  /** Whether it has ended by itself, and nobody starts it again. */
   get hasEnded(): boolean {
-    return this.#life !== null && this.#life.child.exitCode !== null;
+    const exitCode = this.#life?.child.exitCode ?? null;
+    return exitCode !== null && exitCode !== this.#supervisedCode;
   }
 }

@@ -3,35 +3,45 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { casesFrom, requestCases } from '../crash/crash-cases.ts';
-import { startBroker } from '../kafka/start-broker.ts';
+import { givenEventStore } from '../eventstoredb/given-event-store.ts';
+import { startBrokersToTake } from '../kafka/start-broker.ts';
 import { soakReport } from './soak-report.ts';
 import { soakRun } from './soak-run.ts';
+import { stormCells, stormTable } from './storm-table.ts';
+import { ALL_TROUBLES, STORMS, type StormName } from './troubles.ts';
 
 /**
- * `npm run soak -- --minutes 10 --seed 7 --cases all --data DIR`. It prints a table and ends with 1 when anything is not as it
- * should be; then the folder stays. The seed draws the requests, the operators' deeds and the kills; what the machine
+ * `npm run soak -- --minutes 10 --seed 7 --cases all --data DIR`, and `npm run storm -- kafka --minutes 2`, or `eventstore`, where
+ * trouble is of one kind alone. It prints tables and ends with 1 when anything is not as it should be; then the folder stays. The seed draws the requests, the operators' deeds and the kills; what the machine
  * makes of them is its own.
  */
 const { values } = parseArgs({
   options: {
-    minutes: { type: 'string', default: '10' },
+    storm: { type: 'string' },
+    minutes: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     cases: { type: 'string', default: 'all' },
     data: { type: 'string' },
   },
 });
+const STORM_NAMES = Object.keys(STORMS) as StormName[];
 const MINUTES_MAX = 120;
 /** What starting, the quiet time and the audit may take on top: past it the run has failed, and ends. */
 const REST_MS_MAX = 8 * 60_000;
 
-const minutes = Number(values.minutes);
+const STORM_MINUTES = '2';
+const SOAK_MINUTES = '10';
+
+const storm = values.storm === undefined ? null : stormNamed(values.storm);
+const minutes = Number(values.minutes ?? (storm === null ? SOAK_MINUTES : STORM_MINUTES));
 if (!(minutes > 0 && minutes <= MINUTES_MAX))
   throw new RangeError(`--minutes: expected more than 0, up to ${MINUTES_MAX}`);
 const seed = Number(values.seed);
 if (!Number.isInteger(seed) || seed < 0 || seed > 2 ** 32 - 1) throw new RangeError('--seed: expected a whole number');
 const cases = requestCases(casesFrom(values.cases));
 const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-soak-')) : resolve(values.data);
-const replay = `npm run soak -- --minutes ${minutes} --seed ${seed} --cases ${values.cases}`;
+const program = storm === null ? 'npm run soak --' : `npm run storm -- ${storm}`;
+const replay = `${program} --minutes ${minutes} --seed ${seed} --cases ${values.cases}`;
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
@@ -46,12 +56,19 @@ const tooLong = setTimeout(
   minutes * 60_000 + REST_MS_MAX,
 );
 say(replay);
-const broker = await startBroker();
-if (broker === null) throw new Error('the soak needs a broker: install kcat, or name one in KAFKA_BROKERS');
+const { troubles, brokers } = storm === null ? { troubles: ALL_TROUBLES, brokers: 3 } : STORMS[storm];
+const broker = await startBrokersToTake(brokers);
+if (broker === null)
+  throw new Error('the soak needs a broker: npm run kafka, or install kcat, or name one in KAFKA_BROKERS');
+const given = givenEventStore();
+if (broker.cluster === null)
+  say('brokers are not killed: they are not of this run (npm run kafka fetches some that are)');
 try {
-  const result = await soakRun({ folder, seed, seconds: minutes * 60, broker, cases, say });
+  const result = await soakRun({ folder, seed, seconds: minutes * 60, broker, given, cases, troubles, say });
   say(soakReport(result));
-  if (result.audit.faults.length > 0) process.exitCode = 1;
+  const cells = (storm === null ? STORM_NAMES : [storm]).map((name) => stormCells(name, result));
+  for (const one of cells) say(stormTable(one));
+  if (result.audit.faults.length > 0 || cells.flat().some(({ isRight }) => !isRight)) process.exitCode = 1;
 } catch (error) {
   process.exitCode = 1;
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
@@ -63,3 +80,9 @@ if (process.exitCode === 1) process.stderr.write(`\nthe folder stays: ${folder}\
 else if (values.data === undefined) rmSync(folder, { recursive: true, force: true });
 // Whatever client library is still reconnecting somewhere does not keep the run.
 process.exit();
+
+function stormNamed(name: string): StormName {
+  const found = STORM_NAMES.find((one) => one === name);
+  if (found === undefined) throw new RangeError(`npm run storm -- NAME: expected ${STORM_NAMES.join(' or ')}`);
+  return found;
+}

@@ -4,12 +4,13 @@ import { crashProviders } from '../crash/crash-catalog.ts';
 import { RUN_DRAIN_MS } from '../crash/run-drain.ts';
 import { HIGH_LIMITS } from '../gateway/high-limits.ts';
 import { TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
+import type { StoreOfRun } from './store-of-run.ts';
 
 export interface SoakConfigurationParts {
   readonly folder: string;
   readonly catalogPath: string;
   readonly upstreamUrl: string;
-  readonly connectionString: string;
+  readonly eventLog: StoreOfRun['eventLog'];
   readonly brokers: readonly string[];
   readonly topic: string;
 }
@@ -29,14 +30,14 @@ export function writeSoakConfiguration(
   name: string,
   viewsFrom: 'log' | 'kafka',
 ): { readonly configPath: string; readonly data: string } {
-  const { folder, catalogPath, upstreamUrl, connectionString, brokers, topic } = parts;
+  const { folder, catalogPath, upstreamUrl, eventLog, brokers, topic } = parts;
   const data = join(folder, name);
   const configPath = join(folder, `${name}.json`);
   const configuration = {
     listen: { host: '127.0.0.1', port: 0 },
     data,
     catalog: catalogPath,
-    eventLog: { kind: 'eventstoredb', connectionString },
+    eventLog,
     kafka: { brokers, topic, partitions: TOPIC_PARTITIONS },
     projections: { source: viewsFrom },
     leases: { slackMs: LEASE_SLACK_MS },

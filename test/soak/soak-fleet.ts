@@ -1,15 +1,16 @@
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { freePort } from '../bench/processes.ts';
+import { EXIT } from '../../ledger/commands/command-error.ts';
 import { type StartedProcess, startProcess, stopInOrder } from '../crash/child-process.ts';
 import { type CrashCatalog, crashCatalog } from '../crash/crash-catalog.ts';
 import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from '../crash/gateway-command.ts';
+import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
 import { canMount, type MountedDisk, mountDisk } from '../shortages/mounted-disk.ts';
 import { RestartedProcess } from './restarted-process.ts';
 import { SOAK_ENVIRONMENT, type SoakConfigurationParts, writeSoakConfiguration } from './soak-configuration.ts';
+import { type StoreOfRun, startStoreOfRun } from './store-of-run.ts';
 
-export interface SoakProxy {
+interface SoakProxy {
   readonly process: RestartedProcess;
   readonly viewsFrom: 'log' | 'kafka';
   readonly data: string;
@@ -23,22 +24,28 @@ export interface SoakProxy {
   isLost: boolean;
 }
 
-const EVENT_STORE_PROGRAM = fileURLToPath(new URL('../eventstoredb/main.ts', import.meta.url));
+/** Where a soak happens. */
+export interface SoakPlaces {
+  readonly folder: string;
+  readonly brokers: readonly string[];
+  readonly topic: string;
+  /** An event store that is there already; null: one is started. */
+  readonly given: GivenEventStore | null;
+}
+
 const MODELS = 200;
 /** Of the first proxy: its journal with a reserve and its views, and as much again. */
 const DISK_KIB = 64 * 1_024;
 const RELAYS = ['relay-a', 'relay-b'];
 /** Relays are killed far more often than any should be: the other one need not wait as long as it usually would. */
-const CLAIM_SECONDS = 15;
+export const CLAIM_SECONDS = 15;
 
 /** The processes of the soak, each with its own configuration and folder, around one event store and one broker. */
 export class SoakFleet {
   readonly catalog: CrashCatalog = crashCatalog(MODELS);
   /** What the upstream saw, one JSON line each. */
   readonly recordPath: string;
-  /** What the event store holds. */
-  readonly eventsPath: string;
-  readonly store: RestartedProcess;
+  readonly store: StoreOfRun;
   readonly relays: readonly RestartedProcess[];
   readonly proxies: SoakProxy[] = [];
   readonly #parts: SoakConfigurationParts;
@@ -46,40 +53,30 @@ export class SoakFleet {
   readonly #upstream: StartedProcess;
   readonly #commandConfig: string;
 
-  private constructor(parts: SoakConfigurationParts, storePort: number, upstream: StartedProcess, stderrFd: number) {
+  private constructor(parts: SoakConfigurationParts, store: StoreOfRun, upstream: StartedProcess, stderrFd: number) {
     const { folder } = parts;
     this.#parts = parts;
     this.#stderrFd = stderrFd;
     this.#upstream = upstream;
     this.recordPath = recordPathOf(folder);
-    this.eventsPath = join(folder, 'events.jsonl');
-    const storeArguments = [EVENT_STORE_PROGRAM, '--port', String(storePort), '--file', this.eventsPath];
-    this.store = new RestartedProcess(
-      'event store',
-      () => startProcess(storeArguments, { stderrFd }),
-      () => undefined,
-    );
+    this.store = store;
     writeFileSync(parts.catalogPath, JSON.stringify(this.catalog.file));
     this.relays = RELAYS.map((name) => this.#relay(name));
     this.#commandConfig = writeSoakConfiguration(parts, 'commands', 'log').configPath;
   }
 
-  /** Starts the upstream and the event store, and nothing else yet. */
-  static async layOut(folder: string, brokers: readonly string[], topic: string): Promise<SoakFleet> {
+  /** Starts the upstream and the event store, where none is given, and nothing else yet. */
+  static async layOut({ folder, brokers, topic, given }: SoakPlaces): Promise<SoakFleet> {
     mkdirSync(folder, { recursive: true });
     const stderrFd = openSync(join(folder, 'stderr.log'), 'a');
     const recordPath = recordPathOf(folder);
     writeFileSync(recordPath, '');
     const upstream = startProcess([UPSTREAM_PROGRAM, '--port', '0', '--record', recordPath], { stderrFd });
     const { url: upstreamUrl } = await upstream.firstLine;
-    const storePort = await freePort();
-    const connectionString = `esdb://127.0.0.1:${storePort}?tls=false`;
+    const store = await startStoreOfRun(folder, stderrFd, given);
     const catalogPath = join(folder, 'catalog.json');
-    const parts = { folder, catalogPath, upstreamUrl, connectionString, brokers, topic };
-    const fleet = new SoakFleet(parts, storePort, upstream, stderrFd);
-    fleet.store.start();
-    await fleet.store.whenReady();
-    return fleet;
+    const parts = { folder, catalogPath, upstreamUrl, eventLog: store.eventLog, brokers, topic };
+    return new SoakFleet(parts, store, upstream, stderrFd);
   }
 
   /** Those that are ready, for clients. */
@@ -132,6 +129,8 @@ export class SoakFleet {
       name,
       () => this.#startGateway(configPath, 'relay', '--claim-seconds', String(CLAIM_SECONDS)),
       () => undefined,
+      // Its claim ran out on a busy machine, and the other relay has taken it.
+      EXIT.refused,
     );
   }
 

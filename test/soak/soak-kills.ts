@@ -1,89 +1,127 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SeededRandom } from '../crash/seeded-random.ts';
+import type { SeededRandom } from '../seeded-random.ts';
 import { canLimit, leaveDescriptors } from '../shortages/descriptor-limit.ts';
+import type { BrokerTrouble } from './broker-trouble.ts';
 import type { SoakFleet } from './soak-fleet.ts';
+import type { TakenAway } from './store-of-run.ts';
+import type { Trouble, Troubles } from './troubles.ts';
 
-export interface SoakKillsOptions {
+interface SoakKillsOptions {
   readonly fleet: SoakFleet;
   readonly random: SeededRandom;
+  readonly troubles: Troubles;
+  /** Between one and the next. */
+  readonly restMs?: readonly [from: number, to: number] | undefined;
+  /** Null where nobody may take the brokers away. */
+  readonly brokers: BrokerTrouble | null;
   /** How many proxies may be lost for good. */
   readonly lostMax: number;
   /** Told whenever a proxy is ready, or no longer. */
   readonly onChange: () => void;
 }
 
-const KINDS = [
-  ['proxy', 6],
-  ['relay', 3],
-  ['event store', 2],
-  ['lost proxy', 1],
-  ['full disk', 2],
-  ['few descriptors', 2],
-] as const;
-const PAUSE_MS = [1_500, 6_000] as const;
+const REST_MS = [1_500, 6_000] as const;
 const AWAY_MS = [50, 1_500] as const;
+/** From less than any timeout to more than what a broker's controller waits for it. */
+const PAUSED_MS = [500, 6_000] as const;
 /** Descriptors that are left to a proxy that has few. */
 const FEW = 2;
 
 /**
- * `kill -9` to proxies, relays and the event store, at instants and for times that a seed draws; disks that are full, and
- * descriptors that are few, for such times, where the machine lets that be done.
+ * Processes killed and paused, one at a time, at instants and for times that a seed draws: each kind once in an order of
+ * the seed's, then each as often as its weight says. Disks that are full, and descriptors that are few, for such times, where
+ * the machine lets that be done.
  */
 export class SoakKills {
   /** When a proxy was killed, in ms since 1970. */
   readonly proxiesMs: number[] = [];
-  relays = 0;
-  stores = 0;
+  /** The same of relays. */
+  readonly relaysMs: number[] = [];
   lost = 0;
-  fullDisks = 0;
-  fewDescriptors = 0;
   readonly #options: SoakKillsOptions;
+  readonly #done = new Map<Trouble, number>();
+  readonly #firsts: Trouble[];
 
   constructor(options: SoakKillsOptions) {
     this.#options = options;
+    this.#firsts = inAnyOrder(
+      options.troubles.map(([kind]) => kind),
+      options.random,
+    );
   }
 
-  /** Of any kind. */
-  get count(): number {
-    return this.proxiesMs.length + this.relays + this.stores;
+  /** Whether there was each kind of trouble that can be made here. */
+  get hasDoneEach(): boolean {
+    return this.#firsts.length === 0;
+  }
+
+  /** How often this was done; 0 where it cannot be done here. */
+  count(kind: Trouble): number {
+    return this.#done.get(kind) ?? 0;
   }
 
   get summary(): string {
-    return `kills: ${this.proxiesMs.length} proxies (${this.lost} for good), ${this.relays} relays, ${this.stores} event store; ${this.fullDisks} full disks, ${this.fewDescriptors} times few descriptors`;
+    const counts = [...this.#done].map(([kind, count]) => `${count} ${kind}`);
+    const brokers = [...Map.groupBy(this.#options.brokers?.taken ?? [], (taken) => taken)];
+    const parts = brokers.map(([taken, same]) => `${same.length} ${taken}`);
+    return `${counts.join(', ')}${parts.length === 0 ? '' : ` (brokers: ${parts.join(', ')})`}`;
   }
 
-  /** Kills until the signal; whatever it has killed by then is up again when it returns. */
+  /** Makes trouble until the signal; whatever was taken by then is up again when it returns. */
   async rage(signal: AbortSignal): Promise<void> {
-    const { random } = this.#options;
+    const { random, troubles, restMs = REST_MS } = this.#options;
     while (!signal.aborted) {
-      await delay(random.whole(...PAUSE_MS), undefined, { signal }).catch(() => undefined);
+      await delay(random.whole(...restMs), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
-      await this.#killOne(random.weighted(KINDS), random.next(), random.whole(...AWAY_MS));
+      const kind = this.#firsts.at(-1) ?? random.weighted(troubles);
+      const isDone = await this.#make(kind, random.fork());
+      if (isDone) this.#done.set(kind, this.count(kind) + 1);
+      if (this.#firsts.at(-1) === kind) this.#firsts.pop();
     }
   }
 
-  async #killOne(kind: (typeof KINDS)[number][0], which: number, awayMs: number): Promise<void> {
+  /** Whether it could be done. */
+  async #make(kind: Trouble, random: SeededRandom): Promise<boolean> {
+    const { fleet, brokers } = this.#options;
+    const which = random.next();
+    const awayMs = random.whole(...AWAY_MS);
+    const pausedMs = random.whole(...PAUSED_MS);
+    switch (kind) {
+      case 'proxy':
+      case 'lost proxy':
+        return this.#killProxy(kind === 'lost proxy', which, awayMs);
+      case 'paused proxy':
+        return paused(pick(fleet.kept, which).process, pausedMs);
+      case 'relay':
+        this.relaysMs.push(Date.now());
+        return killed(pick(fleet.relays, which), awayMs);
+      case 'paused relay':
+        return paused(pick(fleet.relays, which), pausedMs);
+      case 'event store':
+        if (!(await killed(fleet.store.taken, awayMs))) return false;
+        await fleet.store.taken?.whenReady();
+        return true;
+      case 'paused event store':
+        return paused(fleet.store.taken, pausedMs);
+      case 'broker':
+        await brokers?.kill(random, awayMs);
+        return brokers !== null;
+      case 'paused broker':
+        await brokers?.pause(random, pausedMs);
+        return brokers !== null;
+      case 'full disk':
+        return this.#fillDisk(awayMs);
+      case 'few descriptors':
+        return this.#takeDescriptors(which, awayMs);
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  /** A lost one is replaced by one with an empty folder, whose views only the log can fill from the beginning. */
+  async #killProxy(isWanted: boolean, which: number, awayMs: number): Promise<boolean> {
     const { fleet, lostMax, onChange } = this.#options;
-    if (kind === 'event store') {
-      this.stores++;
-      await fleet.store.kill();
-      await delay(awayMs);
-      fleet.store.start();
-      await fleet.store.whenReady();
-      return;
-    }
-    if (kind === 'relay') {
-      this.relays++;
-      const relay = pick(fleet.relays, which);
-      await relay.kill();
-      await delay(awayMs);
-      relay.start();
-      return;
-    }
-    if (kind === 'full disk') return this.#fillDisk(awayMs);
-    if (kind === 'few descriptors') return this.#takeDescriptors(which, awayMs);
-    // A lost one is replaced by one with an empty folder, whose views only the log can fill from the beginning.
-    const isLost = kind === 'lost proxy' && this.lost < lostMax;
+    const isLost = isWanted && this.lost < lostMax;
     const proxy = pick(isLost ? fleet.kept.filter(({ viewsFrom }) => viewsFrom === 'log') : fleet.kept, which);
     this.proxiesMs.push(await proxy.process.kill());
     await delay(awayMs);
@@ -94,28 +132,54 @@ export class SoakKills {
     } else {
       proxy.process.start();
     }
+    return true;
   }
 
   /** Of a proxy that serves; it goes on by itself when there is room. */
-  async #fillDisk(fullMs: number): Promise<void> {
+  async #fillDisk(fullMs: number): Promise<boolean> {
     const disk = this.#options.fleet.kept.find(({ disk: own, url }) => own !== null && url !== null)?.disk ?? null;
-    if (disk === null) return;
-    this.fullDisks++;
+    if (disk === null) return false;
     disk.leaveFree(0);
     await delay(fullMs);
     disk.clear();
+    return true;
   }
 
   /** From a proxy that serves: one that starts cannot, and says so. */
-  async #takeDescriptors(which: number, fewMs: number): Promise<void> {
+  async #takeDescriptors(which: number, fewMs: number): Promise<boolean> {
     const serving = this.#options.fleet.kept.filter(({ url }) => url !== null);
     const pid = serving.length === 0 ? null : pick(serving, which).process.pid;
-    if (pid === null || !canLimit) return;
-    this.fewDescriptors++;
+    if (pid === null || !canLimit) return false;
     const end = leaveDescriptors(pid, FEW);
     await delay(fewMs);
     end();
+    return true;
   }
+}
+
+async function killed(process: TakenAway | null, awayMs: number): Promise<boolean> {
+  if (process === null) return false;
+  await process.kill();
+  await delay(awayMs);
+  process.start();
+  return true;
+}
+
+async function paused(process: TakenAway | null, pausedMs: number): Promise<boolean> {
+  if (process === null) return false;
+  process.pause();
+  try {
+    await delay(pausedMs);
+  } finally {
+    process.resume();
+  }
+  return true;
+}
+
+/** Each once, in an order that the source of chance draws. */
+function inAnyOrder<T>(values: readonly T[], random: SeededRandom): T[] {
+  const drawn = values.map((value) => [random.next(), value] as const);
+  return drawn.sort(([a], [b]) => a - b).map(([, value]) => value);
 }
 
 function pick<T>(from: readonly T[], which: number): T {

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CrashClients } from '../crash/crash-clients.ts';
 import { type LimitSet, moveLimit, onlyEndedAlready } from '../crash/move-limit.ts';
 import type { ClientKey } from '../crash/post-planned.ts';
-import type { SeededRandom } from '../crash/seeded-random.ts';
 import { tryWhileAway } from '../crash/try-while-away.ts';
+import type { SeededRandom } from '../seeded-random.ts';
 import { MOVED_ACCOUNT, SOAK_ACCOUNTS, type SoakAccount } from './soak-accounts.ts';
 
 type Command = (...args: readonly string[]) => Promise<string>;

@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import { percentile } from '../bench/load/latencies.ts';
+import type { Wait } from './audit/audit-topic.ts';
 import type { SoakResult } from './soak-run.ts';
 
 const FAULTS_SHOWN_MAX = 60;
@@ -17,7 +18,7 @@ export function soakReport({ audit, sent, kills, operators, messages, quietMs, w
     ['recorded', countsOf(usages.map(({ outcome }) => outcome))],
     ['debited', `${audit.books.reduce((sum, own) => sum + own.debits.length, 0)} debits, ${debited} micro-USD`],
     ['gone with a lost machine', `${audit.gone} requests`],
-    ['kills', kills.summary.replace('kills: ', '')],
+    ['trouble', kills.summary],
     [
       'operators',
       `${operators.grants} grants, ${operators.limits.length} limits moved, ${operators.issuedMs.size} keys, ${operators.revoked.length} revoked, ${operators.triedAgain} tried again while the log was away`,
@@ -28,8 +29,8 @@ export function soakReport({ audit, sent, kills, operators, messages, quietMs, w
       `${watch.looks} looks, never below ${[...watch.lowest.values()].sort(ascending)[0] ?? 'anything'} micro-USD`,
     ],
     ['events in the log', `${audit.events}, ${audit.leases} leases`],
-    ['messages on the topic', `${messages}, ${audit.duplicates} duplicates`],
-    ['lag of the topic', lagText(audit.lagsMs)],
+    ['messages on the topic', `${messages}, ${audit.topic.duplicates} duplicates`],
+    ['lag of the topic', lagText(audit.topic.waits)],
     ['quiet time', `${(quietMs / 1000).toFixed(1)} s until all was settled, published and seen everywhere`],
   );
   const { faults } = audit;
@@ -42,8 +43,8 @@ export function soakReport({ audit, sent, kills, operators, messages, quietMs, w
 
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function lagText(lagsMs: readonly number[]): string {
-  const sorted = lagsMs.toSorted((a, b) => a - b);
+function lagText(waits: readonly Wait[]): string {
+  const sorted = waits.map(({ fromMs, untilMs }) => untilMs - fromMs).sort((a, b) => a - b);
   const seconds = (share: number) => `${(percentile(sorted, share) / 1000).toFixed(2)} s`;
   return `p50 ${seconds(0.5)}, p99 ${seconds(0.99)}, longest ${seconds(1)} (a killed relay keeps the other waiting)`;
 }

@@ -2,28 +2,38 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { auditMe } from '../crash/audit/audit-views.ts';
 import { CrashClients } from '../crash/crash-clients.ts';
 import { MeWatch } from '../crash/me-watch.ts';
-import type { RequestCase } from '../crash/planned-cases.ts';
 import type { ClientKey, SentRequest } from '../crash/post-planned.ts';
-import { SeededRandom } from '../crash/seeded-random.ts';
+import type { RequestCase } from '../crash/request-cases.ts';
+import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
 import { newTopicName } from '../kafka/new-topic-name.ts';
 import type { Broker } from '../kafka/start-broker.ts';
+import { SeededRandom } from '../seeded-random.ts';
 import { auditSoak, type SoakAudit } from './audit/audit-soak.ts';
-import { type Answer, answersOnceSettled, untilKnown, untilPublished } from './quiet-time.ts';
+import { BrokerTrouble } from './broker-trouble.ts';
+import type { LoggedStream } from './logged-stream.ts';
+import { type Answer, answersOnceSettled, untilKnown, untilPublished, untilViewed } from './quiet-time.ts';
 import { SOAK_ACCOUNTS } from './soak-accounts.ts';
 import { SoakFleet } from './soak-fleet.ts';
 import { SoakKills } from './soak-kills.ts';
 import { SoakOperators } from './soak-operators.ts';
 import { TopicRecord } from './topic-record.ts';
+import { ALL_TROUBLES, type Troubles } from './troubles.ts';
 
-export interface SoakOptions {
+interface SoakOptions {
   /** A folder of its own; what is in it afterwards is the caller's. */
   readonly folder: string;
   readonly seed: number;
-  /** How long traffic and kills go on, at least. The quiet time and the audit come on top. */
+  /** How long traffic and trouble go on, at least, and until there was each kind of it. The quiet time and the audit come on top. */
   readonly seconds: number;
   readonly broker: Broker;
+  /** An event store that is there already; one is started where it is left out. */
+  readonly given?: GivenEventStore | null;
   /** What some of the requests are. */
   readonly cases: readonly RequestCase[];
+  /** What is done to the processes; everything where it is left out. */
+  readonly troubles?: Troubles;
+  /** Between one trouble and the next. */
+  readonly restMs?: readonly [from: number, to: number];
   readonly say: (text: string) => void;
 }
 
@@ -36,13 +46,14 @@ export interface SoakResult {
   /** From the last request's end until ledger, views and topic were complete, in ms. */
   readonly quietMs: number;
   readonly watch: MeWatch;
+  /** How many were ready in the end, and what each of them told every account. */
+  readonly proxies: number;
+  readonly answers: readonly Answer[];
 }
 
 const KEYS_PER_ACCOUNT = 1;
 const REST_MS_MAX = 400;
 const TELL_MS = 10_000;
-/** A run has met what it is for with so many kills. */
-const KILLS_MIN = 2;
 const ENOUGH_LOOK_MS = 250;
 /** A key is known everywhere within a second; while a log or a relay is away it takes as long as that. */
 const KEY_KNOWN_MS = 60_000;
@@ -54,10 +65,10 @@ const LOST_EVERY_S = 150;
  * operators and `kill -9` at random; then everything is compared with everything. Stops by itself; leaves no process.
  */
 export async function soakRun(options: SoakOptions): Promise<SoakResult> {
-  const { folder, broker } = options;
+  const { folder, broker, given = null } = options;
   const topic = newTopicName('soak');
   await broker.createTopic(topic);
-  const fleet = await SoakFleet.layOut(folder, broker.brokers, topic);
+  const fleet = await SoakFleet.layOut({ folder, brokers: broker.brokers, topic, given });
   try {
     return await soak(fleet, topic, options);
   } finally {
@@ -68,7 +79,7 @@ export async function soakRun(options: SoakOptions): Promise<SoakResult> {
 async function soak(
   fleet: SoakFleet,
   topicName: string,
-  { seed, seconds, broker, cases, say }: SoakOptions,
+  { seed, seconds, broker, cases, troubles = ALL_TROUBLES, restMs, say }: SoakOptions,
 ): Promise<SoakResult> {
   const random = new SeededRandom(seed);
   const operators = new SoakOperators((...args) => fleet.command(...args));
@@ -86,13 +97,14 @@ async function soak(
   const onChange = (): void => clients.useGateways(fleet.urls);
   for (const viewsFrom of ['log', 'log', 'kafka'] as const) fleet.addProxy(viewsFrom, onChange).process.start();
   await Promise.all(fleet.proxies.map(({ process }) => process.whenReady()));
-  const topic = await TopicRecord.start(broker.brokers, topicName);
+  const topic = TopicRecord.start(broker.brokers, topicName);
   say(`three proxies are ready; ${seconds} s of traffic`);
   const lostMax = Math.floor(seconds / LOST_EVERY_S);
-  const kills = new SoakKills({ fleet, random: random.fork(), lostMax, onChange });
+  const brokers = broker.cluster === null ? null : new BrokerTrouble(broker.cluster, topicName);
+  const kills = new SoakKills({ fleet, random: random.fork(), troubles, restMs, brokers, lostMax, onChange });
   const ending = new AbortController();
   const over = ending.signal;
-  void endAfter(seconds, ending, () => kills.count >= KILLS_MIN && everyAccountIsServed(clients));
+  void endAfter(seconds, ending, () => kills.hasDoneEach && everyAccountIsServed(clients));
   const telling = setInterval(() => say(`${clients.sent.length} requests, ${kills.summary}`), TELL_MS);
   try {
     await Promise.all([
@@ -111,16 +123,23 @@ async function soak(
   const answers = await quietTime(fleet, topic, operators);
   const quietMs = Date.now() - quietSinceMs;
   const refusedEverywhere = await auditRevoked(fleet, operators);
-  await stopAll(fleet, topic);
+  const logged = await stopAll(fleet, topic);
   const audit = auditSoak({
     fleet,
+    logged,
     sent: clients.sent,
     killsMs: kills.proxiesMs,
     messages: topic.messages,
     limits: operators.limits,
     mayRefuse: (request) => mayRefuse(request, operators),
   });
-  const faults = [...audit.faults, ...watch.faults, ...refusedEverywhere, ...auditAnswers(answers, audit)];
+  const faults = [
+    ...audit.faults,
+    ...topic.unread,
+    ...watch.faults,
+    ...refusedEverywhere,
+    ...auditAnswers(answers, audit),
+  ];
   return {
     audit: { ...audit, faults },
     sent: clients.sent,
@@ -129,6 +148,8 @@ async function soak(
     messages: topic.messages.length,
     quietMs,
     watch,
+    proxies: fleet.kept.length,
+    answers,
   };
 }
 
@@ -158,10 +179,10 @@ const usableKeys = (operators: SoakOperators): Promise<ClientKey[]> =>
 /** Nobody but us ends a process. @throws Error when one has ended by itself */
 async function untilEnded(fleet: SoakFleet, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
-    const ended = [fleet.store, ...fleet.relays, ...fleet.proxies.map(({ process }) => process)].find(
-      ({ hasEnded }) => hasEnded,
+    const ended = [fleet.store.taken, ...fleet.relays, ...fleet.proxies.map(({ process }) => process)].find(
+      (process) => process?.hasEnded === true,
     );
-    if (ended !== undefined) throw new Error(`${ended.name} has ended by itself: see stderr.log`);
+    if (ended) throw new Error(`${ended.name} has ended by itself: see stderr.log`);
     await delay(500, undefined, { signal: over }).catch(() => undefined);
   }
 }
@@ -201,16 +222,20 @@ async function quietTime(fleet: SoakFleet, topic: TopicRecord, operators: SoakOp
   await untilKnown(fleet, keys);
   await answersOnceSettled(fleet, keys);
   await Promise.all(fleet.kept.map(({ process }) => process.stop()));
-  await untilPublished(fleet, topic);
+  await untilPublished(fleet.store, topic);
   for (const { process } of fleet.kept) process.start();
   await Promise.all(fleet.kept.map(({ process }) => process.whenReady()));
+  await untilViewed(fleet);
   return answersOnceSettled(fleet, keys);
 }
 
-async function stopAll(fleet: SoakFleet, topic: TopicRecord): Promise<void> {
+/** Returns what the event store holds in the end. */
+async function stopAll(fleet: SoakFleet, topic: TopicRecord): Promise<LoggedStream[]> {
   await Promise.all(fleet.kept.map(({ process }) => process.stop()));
-  await untilPublished(fleet, topic);
+  await untilPublished(fleet.store, topic);
   await Promise.all(fleet.relays.map((relay) => relay.stop()));
   await topic.close();
+  const logged = await fleet.store.streams();
   await fleet.stopRest();
+  return logged;
 }

@@ -1,4 +1,8 @@
-import { type EachBatchPayload, Kafka, logLevel } from 'kafkajs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { closeWithin } from '../../ledger/feed/close-within.ts';
+import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
+import { type Cluster, clusterOf, type FetchedMessage } from '../../ledger/feed/kafkajs-internals.ts';
+import { TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 
 /** A message of the topic as the auditor reads it: by the headers that the feed promises, and by nothing of ours. */
 export interface TopicMessage {
@@ -14,76 +18,125 @@ export interface TopicMessage {
   readonly atMs: number;
 }
 
-const CONNECT_MS = 5_000;
+/** A broker that stands still is given up for whoever leads its partitions then. */
+const REQUEST_MS = 5_000;
 const WAIT_MS = 250;
+const AGAIN_MS = 200;
+const CLOSE_MS = 1_000;
+const PARTITION_BYTES = 1_000_000;
 
 /**
  * Everything that comes onto the topic, read while the run lasts: a broker for tests keeps only the newest few megabytes
- * of a partition.
+ * of a partition. Each partition is read for itself and in no group: a group's coordinator may be the broker that is
+ * killed, and how long the driver then takes to come back would be told as the topic's lag.
  */
 export class TopicRecord {
   readonly messages: TopicMessage[] = [];
-  readonly #next = new Map<number, bigint>();
   readonly #last = new Map<string, number>();
-  readonly #stop: () => Promise<void>;
+  readonly #unread = new Map<number, string>();
+  readonly #closing = new AbortController();
+  #reading: Promise<unknown> = Promise.resolve();
 
-  private constructor(stop: () => Promise<void>) {
-    this.#stop = stop;
-  }
-
-  /** The topic must be there. */
-  static async start(brokers: readonly string[], topic: string): Promise<TopicRecord> {
-    const kafka = new Kafka({
-      clientId: 'soak-auditor',
-      brokers: [...brokers],
-      connectionTimeout: CONNECT_MS,
-      logLevel: logLevel.NOTHING,
-    });
-    const consumer = kafka.consumer({ groupId: `soak-auditor-${topic}`, maxWaitTimeInMs: WAIT_MS });
-    const record = new TopicRecord(() => consumer.disconnect());
-    await consumer.connect();
-    await consumer.subscribe({ topic, fromBeginning: true });
-    await consumer.run({
-      autoCommit: false,
-      eachBatch: async (payload) => record.#take(payload),
-    });
+  /** The topic must be there, with TOPIC_PARTITIONS partitions. */
+  static start(brokers: readonly string[], topic: string): TopicRecord {
+    const record = new TopicRecord();
+    const partitions = Array.from({ length: TOPIC_PARTITIONS }, (_, partition) => partition);
+    record.#reading = Promise.all(partitions.map((partition) => record.#read({ brokers, topic, partition })));
     return record;
   }
+
+  private constructor() {}
 
   /** The highest revision of each stream that has come. */
   lastRevisions(): ReadonlyMap<string, number> {
     return this.#last;
   }
 
+  /** What keeps partitions from being read, as far as the last try of each tells. */
+  get unread(): readonly string[] {
+    return [...this.#unread].map(([partition, reason]) => `topic: partition ${partition} is not read: ${reason}`);
+  }
+
   async close(): Promise<void> {
-    await this.#stop();
+    this.#closing.abort();
+    await this.#reading;
   }
 
-  #nextOf(partition: number): bigint {
-    return this.#next.get(partition) ?? 0n;
+  /** Until it is closed, with another connection after whatever goes wrong. */
+  async #read({ brokers, topic, partition }: { brokers: readonly string[]; topic: string; partition: number }) {
+    const { signal } = this.#closing;
+    let next = 0n;
+    while (!signal.aborted) {
+      const kafka = { brokers: [...brokers], topic, ssl: false, sasl: null };
+      const client = kafkaClient({ kafka, clientId: 'soak-auditor', requestMs: REQUEST_MS });
+      const cut = (): void => client.cut();
+      signal.addEventListener('abort', cut);
+      const cluster = clusterOf(client);
+      try {
+        await cluster.connect();
+        await cluster.addTargetTopic(topic);
+        await cluster.refreshMetadata();
+        while (!signal.aborted) {
+          const fetched = await fetchOnce(cluster, { topic, partition, next });
+          this.#unread.delete(partition);
+          next = this.#take(partition, next, fetched);
+        }
+      } catch (error) {
+        if (!signal.aborted) this.#unread.set(partition, error instanceof Error ? error.message : String(error));
+      } finally {
+        signal.removeEventListener('abort', cut);
+        await closeWithin(CLOSE_MS, () => cluster.disconnect());
+        client.cut();
+      }
+      await delay(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    }
   }
 
-  #take({ batch }: EachBatchPayload): void {
+  /** Returns the offset of the next message. */
+  #take(partition: number, from: bigint, fetched: readonly FetchedMessage[]): bigint {
     const atMs = Date.now();
-    for (const { offset, key, value, headers } of batch.messages) {
-      // A group that was rebalanced may be given the same offsets again.
-      if (BigInt(offset) < this.#nextOf(batch.partition)) continue;
-      this.#next.set(batch.partition, BigInt(offset) + 1n);
+    let next = from;
+    for (const { offset, key, value, headers } of fetched) {
+      // A batch comes whole, also with what stands before the offset that was asked for.
+      if (BigInt(offset) < next) continue;
+      next = BigInt(offset) + 1n;
       const header = (name: string): string => String(headers?.[name] ?? '');
       const stream = header('ce_stream');
       const revision = Number(header('ce_revision'));
       this.#last.set(stream, Math.max(this.#last.get(stream) ?? -1, revision));
       this.messages.push({
-        partition: batch.partition,
+        partition,
         offset: BigInt(offset),
-        key: key?.toString('utf8') ?? '',
+        key: key === null ? '' : key.toString(),
         stream,
         revision,
         position: Number(header('ce_position')),
         type: header('ce_type'),
-        data: value?.toString('utf8') ?? '',
+        data: value === null ? '' : value.toString(),
         atMs,
       });
     }
+    return next;
   }
+}
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly next: bigint;
+}
+
+async function fetchOnce(cluster: Cluster, { topic, partition, next }: Place): Promise<readonly FetchedMessage[]> {
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+  if (nodeId === undefined) throw new Error(`partition ${partition} has no leader`);
+  const broker = await cluster.findBroker({ nodeId });
+  const { responses } = await broker.fetch({
+    replicaId: -1,
+    isolationLevel: 1,
+    maxWaitTime: WAIT_MS,
+    minBytes: 1,
+    maxBytes: PARTITION_BYTES,
+    topics: [{ topic, partitions: [{ partition, fetchOffset: String(next), maxBytes: PARTITION_BYTES }] }],
+  });
+  return responses.flatMap(({ partitions }) => partitions.flatMap(({ messages }) => messages));
 }

@@ -34,7 +34,7 @@ const tokensSchema = z
   .partial();
 
 /** How to answer, in the request's own `metadata.script`: a load driver decides how each of its requests ends. */
-export const instructionsSchema = z.strictObject({
+const instructionsSchema = z.strictObject({
   /** Names the request in the record, in the Message's id (`msg_ID`) and in the header `request-id` (`req_ID`). */
   id: z
     .string()
@@ -67,7 +67,7 @@ export const instructionsSchema = z.strictObject({
   /** What `usage.service_tier` says. */
   serviceTier: z.string().default('standard'),
 });
-export type Instructions = z.infer<typeof instructionsSchema>;
+type Instructions = z.infer<typeof instructionsSchema>;
 
 const bodySchema = z.looseObject({
   model: z.string(),
@@ -75,7 +75,7 @@ const bodySchema = z.looseObject({
   metadata: z.looseObject({ script: instructionsSchema.prefault({}) }).prefault({}),
 });
 
-export interface Instructed {
+interface Instructed {
   readonly id: string;
   readonly model: string;
   readonly isStream: boolean;

@@ -1,3 +1,5 @@
+import { SeededRandom } from '../seeded-random.ts';
+
 /** The same bytes in other chunks. None of these makes an empty chunk, which HTTP could not carry. */
 
 /** Everything in one chunk. */
@@ -28,23 +30,12 @@ export function cutAt(chunks: readonly Uint8Array[], offsets: readonly number[])
 /** Chunks of 1 to `bytesMax` bytes; the same seed cuts the same way. */
 export function cutAtRandom(chunks: readonly Uint8Array[], seed: number, bytesMax = 200): Buffer[] {
   const whole = Buffer.concat(chunks);
-  const random = randomOf(seed);
+  const random = new SeededRandom(seed);
   const pieces: Buffer[] = [];
   for (let at = 0; at < whole.length; ) {
-    const next = at + 1 + Math.floor(random() * bytesMax);
+    const next = at + random.whole(1, bytesMax);
     pieces.push(whole.subarray(at, next));
     at = next;
   }
   return pieces;
-}
-
-/** mulberry32: small, and good enough to cut streams with. */
-function randomOf(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

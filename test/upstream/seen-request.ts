@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 
-export interface Write {
+interface Write {
   /** The upstream's clock (performance.now), just before the write. */
   readonly atMs: number;
   readonly bytes: number;

@@ -8,9 +8,9 @@ import {
   fullUsage,
 } from './content.ts';
 
-export type LineEnd = '\n' | '\r\n';
+type LineEnd = '\n' | '\r\n';
 
-export interface StreamForm {
+interface StreamForm {
   readonly lineEnd?: LineEnd;
   /** A ping after the first `content_block_start`, as providers send it. True where it is left out. */
   readonly ping?: boolean;

@@ -9,7 +9,7 @@ import { type Recording, recordRequest, type SeenRequest } from './seen-request.
 /** An answer for every request, or a function that makes one for each. */
 export type Script = Answer | ((request: SeenRequest) => Answer | Promise<Answer>);
 
-export interface UpstreamOptions {
+interface UpstreamOptions {
   /** A well-formed answer with the request's model, where it is left out. */
   readonly script?: Script;
   /** 0, the default, takes any free one. */

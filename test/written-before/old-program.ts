@@ -17,7 +17,7 @@ export interface OldProgram {
 // biome-ignore lint/suspicious/noExplicitAny: answers of a program of another time, kept as they are
 type Answered = any;
 
-export interface OldProgramOptions {
+interface OldProgramOptions {
   readonly configPath: string;
   readonly stderrFd: number;
   readonly clockOffsetMs: number;

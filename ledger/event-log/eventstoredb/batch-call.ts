@@ -27,7 +27,7 @@ interface Sent {
 
 type Call = ClientDuplexStream<Buffer, Buffer>;
 
-export interface BatchCallOptions {
+interface BatchCallOptions {
   readonly connection: Connection;
   readonly deadlines: EventStoreDbDeadlines;
   /** How long it waits before it begins. */

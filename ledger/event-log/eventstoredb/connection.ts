@@ -1,10 +1,10 @@
 import type { CallOptions as GrpcOptions, Metadata } from '@grpc/grpc-js';
 import { EventLogError } from '../../../contracts/event-log.ts';
+import { within } from '../../within.ts';
 import { clientOf } from './client-of.ts';
 import { faultOf } from './fault.ts';
 import { EVENTSTOREDB_LIMITS } from './limits.ts';
 import { StreamsClient } from './streams-wire.ts';
-import { within } from './within.ts';
 
 export interface Logger {
   warn(fields: object, message: string): void;
@@ -29,7 +29,7 @@ export interface CallOptions {
   /** Null: the call has no end of its own. */
   readonly deadlineMs: number | null;
   readonly requiresLeader: boolean;
-  /** How often it is sent on to another node that is said to lead; by default as often as any. */
+  /** How often it is sent on to another node that is said to lead; by default EVENTSTOREDB_LIMITS.leaderHopsMax. */
   readonly leaderHopsMax?: number;
 }
 

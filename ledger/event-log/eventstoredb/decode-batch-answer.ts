@@ -1,6 +1,7 @@
+import protobuf, { type Reader } from 'protobufjs/minimal.js';
 import type { Position } from '../../../contracts/ids.ts';
 import { positionOf } from './log-position.ts';
-import { ProtobufReader } from './protobuf-reader.ts';
+import { endOf, exactNumber, lengthTag, numberTag, skip } from './wire-fields.ts';
 
 /** What a server says of one append among many. */
 export interface BatchAnswer {
@@ -13,7 +14,7 @@ export interface BatchAnswer {
 }
 
 /** A server's refusal of one append, in the terms of fault.ts: the client's name for it, and a status of gRPC. */
-export class AppendRefusedError extends Error {
+class AppendRefusedError extends Error {
   override readonly name = 'AppendRefusedError';
   readonly type: string | null;
   readonly code: number | null;
@@ -29,94 +30,111 @@ export class AppendRefusedError extends Error {
  *   BatchAppendResp { 1 correlation_id, 2 error | 3 success, 4 stream_identifier, … }
  *   Success { 1 current_revision, 3 position { 1 commit, 2 prepare } | 4 no_position {} }
  *
- * @throws AssertionError for bytes that are no answer
+ * @throws Error for bytes that are no answer
  */
 export function decodeBatchAnswer(bytes: Buffer): BatchAnswer {
-  const reader = new ProtobufReader(bytes);
+  const reader = protobuf.Reader.create(bytes);
+  const end = reader.len;
   let correlation = 0;
   let verdict: BatchAnswer['verdict'] | null = null;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) correlation = correlationOf(reader.message());
-    else if (field === 2) verdict = errorOf(reader.message());
-    else if (field === 3) verdict = successOf(reader.message());
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === lengthTag(1)) correlation = correlationOf(reader, endOf(reader));
+    else if (tag === lengthTag(2)) verdict = errorOf(reader, endOf(reader));
+    else if (tag === lengthTag(3)) verdict = successOf(reader, endOf(reader));
+    else skip(reader, tag);
+  }
   return { correlation, verdict: verdict ?? refused(null, null, 'EventStoreDB answered an append with nothing') };
 }
 
 /** UUID { 1 structured { 1 most, 2 least significant bits } | 2 text }: servers answer in either form. */
-function correlationOf(reader: ProtobufReader): number {
+function correlationOf(reader: Reader, end: number): number {
   let correlation = 0;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) correlation = leastBitsOf(reader.message());
-    else if (field === 2) correlation = Number.parseInt(reader.text().slice(-LEAST_HEX_CHARS), 16);
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === lengthTag(1)) correlation = leastBitsOf(reader, endOf(reader));
+    else if (tag === lengthTag(2)) correlation = Number.parseInt(reader.string().slice(-LEAST_HEX_CHARS), 16);
+    else skip(reader, tag);
+  }
   return correlation;
 }
 
 /** Of a UUID's text: as many as a number of ours can hold, behind the last hyphen. */
 const LEAST_HEX_CHARS = 12;
 
-function leastBitsOf(reader: ProtobufReader): number {
+function leastBitsOf(reader: Reader, end: number): number {
   let least = 0;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 2) least = reader.number();
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === numberTag(2)) least = exactNumber(reader);
+    else skip(reader, tag);
+  }
   return least;
 }
 
-function successOf(reader: ProtobufReader): BatchAnswer['verdict'] {
+function successOf(reader: Reader, end: number): BatchAnswer['verdict'] {
   // The first revision of a stream is 0, which the wire leaves out of numbers that may be left out.
   let lastRevision = 0;
   let position: Position | null = null;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) lastRevision = reader.number();
-    else if (field === 3) position = placeOf(reader.message());
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === numberTag(1)) lastRevision = exactNumber(reader);
+    else if (tag === lengthTag(3)) position = placeOf(reader, endOf(reader));
+    else skip(reader, tag);
+  }
   return { type: 'success', lastRevision, position };
 }
 
-function placeOf(reader: ProtobufReader): Position {
+function placeOf(reader: Reader, end: number): Position {
   let commit = 0;
   let prepare = 0;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) commit = reader.number();
-    else if (field === 2) prepare = reader.number();
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === numberTag(1)) commit = exactNumber(reader);
+    else if (tag === numberTag(2)) prepare = exactNumber(reader);
+    else skip(reader, tag);
+  }
   return positionOf(commit, prepare);
 }
 
 /** google.rpc.Status { 1 code, 2 message, 3 details { 1 type's URL, 2 value } } */
-function errorOf(reader: ProtobufReader): BatchAnswer['verdict'] {
+function errorOf(reader: Reader, end: number): BatchAnswer['verdict'] {
   let message = '';
   let type = '';
-  let value: ProtobufReader | null = null;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 2) message = reader.text();
-    else if (field === 3) [type, value] = detailsOf(reader.message());
-    else reader.skip();
+  let value: Reader | null = null;
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === lengthTag(2)) message = reader.string();
+    else if (tag === lengthTag(3)) [type, value] = detailsOf(reader, endOf(reader));
+    else skip(reader, tag);
+  }
   const name = type.slice(type.lastIndexOf('.') + 1);
   if (name === 'WrongExpectedVersion' && value !== null)
-    return { type: 'wrong-expected-version', actualRevision: currentOf(value) };
+    return { type: 'wrong-expected-version', actualRevision: currentOf(value, value.len) };
   const [known, code] = REFUSALS[name] ?? [null, null];
   return refused(known, code, message === '' ? name : message);
 }
 
-function detailsOf(reader: ProtobufReader): [type: string, value: ProtobufReader | null] {
+function detailsOf(reader: Reader, end: number): [type: string, value: Reader | null] {
   let type = '';
-  let value: ProtobufReader | null = null;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) type = reader.text();
-    else if (field === 2) value = reader.message();
-    else reader.skip();
+  let value: Reader | null = null;
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === lengthTag(1)) type = reader.string();
+    else if (tag === lengthTag(2)) value = protobuf.Reader.create(reader.bytes());
+    else skip(reader, tag);
+  }
   return [type, value];
 }
 
 /** WrongExpectedVersion { 1 current_stream_revision | 2 current_no_stream {}, … } */
-function currentOf(reader: ProtobufReader): number {
+function currentOf(reader: Reader, end: number): number {
   let current = -1;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) current = reader.number();
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === numberTag(1)) current = exactNumber(reader);
+    else skip(reader, tag);
+  }
   return current;
 }
 

@@ -1,4 +1,5 @@
-import { ProtobufReader } from './protobuf-reader.ts';
+import protobuf, { type Reader } from 'protobufjs/minimal.js';
+import { endOf, lengthTag, numberTag, roughNumber, skip } from './wire-fields.ts';
 
 /** An event as the server sends it, with what of it is asked for. Numbers are not exact above 2^53. */
 export interface WireEvent {
@@ -39,28 +40,32 @@ const CAUGHT_UP: ReadResponse = { ...NOTHING, isCaughtUp: true };
  *
  *   ReadResp { 1 event { 1 event | 2 link } | 2 confirmation | 3 checkpoint { 1 commit } | 8 caught_up | … }
  *
- * @throws AssertionError for bytes that are none
+ * @throws Error for bytes that are none
  */
 export function decodeReadResponse(bytes: Buffer): ReadResponse {
-  const reader = new ProtobufReader(bytes);
+  const reader = protobuf.Reader.create(bytes);
   let response = NOTHING;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) response = { ...NOTHING, event: readEventOf(reader.message()) };
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag === lengthTag(1)) response = { ...NOTHING, event: readEventOf(reader, endOf(reader)) };
+    else if (tag === lengthTag(3)) response = { ...NOTHING, checkpoint: firstNumberOf(reader, endOf(reader)) };
     else {
-      if (field === 3) response = { ...NOTHING, checkpoint: firstNumberOf(reader.message()) };
-      else reader.skip();
-      if (field === 2) response = CONFIRMATION;
-      if (field === 8) response = CAUGHT_UP;
+      skip(reader, tag);
+      if (tag === lengthTag(2)) response = CONFIRMATION;
+      if (tag === lengthTag(8)) response = CAUGHT_UP;
     }
+  }
   return response;
 }
 
 /** Null where the event of a link is gone: links are not followed, and nobody of ours writes any. */
-function readEventOf(reader: ProtobufReader): WireEvent | null {
+function readEventOf(reader: Reader, end: number): WireEvent | null {
   let event: WireEvent | null = null;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) event = eventOf(reader.message());
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === lengthTag(1)) event = eventOf(reader, endOf(reader));
+    else skip(reader, tag);
+  }
   return event;
 }
 
@@ -68,7 +73,7 @@ function readEventOf(reader: ProtobufReader): WireEvent | null {
  *   RecordedEvent { 1 id, 2 stream_identifier, 3 stream_revision, 4 prepare_position, 5 commit_position,
  *                   6 metadata { 1 key, 2 value }…, 7 custom_metadata, 8 data }
  */
-function eventOf(reader: ProtobufReader): WireEvent {
+function eventOf(reader: Reader, end: number): WireEvent {
   const of: Mutable<WireEvent> = {
     id: '',
     stream: '',
@@ -81,46 +86,57 @@ function eventOf(reader: ProtobufReader): WireEvent {
     data: NO_BYTES,
     metadata: NO_BYTES,
   };
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) of.id = textOf(reader.message(), 2);
-    else if (field === 2) of.stream = textOf(reader.message(), 3);
-    else if (field === 3) of.revision = reader.roughNumber();
-    else if (field === 4) of.prepare = reader.roughNumber();
-    else if (field === 5) of.commit = reader.roughNumber();
-    else if (field === 6) takeEntry(reader.message(), of);
-    else if (field === 7) of.metadata = reader.bytes();
-    else if (field === 8) of.data = reader.bytes();
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === lengthTag(1)) of.id = textOf(reader, endOf(reader), lengthTag(2));
+    else if (tag === lengthTag(2)) of.stream = textOf(reader, endOf(reader), lengthTag(3));
+    else if (tag === numberTag(3)) of.revision = roughNumber(reader);
+    else if (tag === numberTag(4)) of.prepare = roughNumber(reader);
+    else if (tag === numberTag(5)) of.commit = roughNumber(reader);
+    else if (tag === lengthTag(6)) takeEntry(reader, endOf(reader), of);
+    else if (tag === lengthTag(7)) of.metadata = bytesOf(reader);
+    else if (tag === lengthTag(8)) of.data = bytesOf(reader);
+    else skip(reader, tag);
+  }
   return of;
 }
 
-function takeEntry(reader: ProtobufReader, of: Mutable<WireEvent>): void {
+function takeEntry(reader: Reader, end: number, of: Mutable<WireEvent>): void {
   let key = '';
   let value = '';
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) key = reader.text();
-    else if (field === 2) value = reader.text();
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === lengthTag(1)) key = reader.string();
+    else if (tag === lengthTag(2)) value = reader.string();
+    else skip(reader, tag);
+  }
   if (key === 'type') of.type = value;
   else if (key === 'content-type') of.contentType = value;
   else if (key === 'created') of.created = value;
 }
 
-function textOf(reader: ProtobufReader, wanted: number): string {
+function textOf(reader: Reader, end: number, wanted: number): string {
   let text = '';
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === wanted) text = reader.text();
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === wanted) text = reader.string();
+    else skip(reader, tag);
+  }
   return text;
 }
 
-function firstNumberOf(reader: ProtobufReader): number {
+function firstNumberOf(reader: Reader, end: number): number {
   let value = 0;
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) value = reader.roughNumber();
-    else reader.skip();
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === numberTag(1)) value = roughNumber(reader);
+    else skip(reader, tag);
+  }
   return value;
 }
+
+/** A view of them, no copy: what is read from a Buffer is one. */
+const bytesOf = (reader: Reader): Buffer => reader.bytes() as Buffer;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 

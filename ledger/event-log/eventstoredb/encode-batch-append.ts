@@ -1,6 +1,7 @@
+import protobuf, { type Writer } from 'protobufjs/minimal.js';
 import type { ProposedEvent } from '../../../contracts/event-log.ts';
 import type { AppendOnServer } from './append-answer.ts';
-import { fieldSize, ProtobufWriter, varintSize } from './protobuf-writer.ts';
+import { lengthTag, numberTag } from './wire-fields.ts';
 
 /**
  * One append as a message of its own, so that it is written whole or not at all.
@@ -12,81 +13,41 @@ import { fieldSize, ProtobufWriter, varintSize } from './protobuf-writer.ts';
  * @param correlation a number by which the answer is known, above 0
  */
 export function encodeBatchAppend(correlation: number, { onServer, expected, events }: AppendOnServer): Buffer {
-  const structured = 1 + varintSize(correlation);
-  const name = Buffer.byteLength(onServer);
-  const place = expected === -1 ? fieldSize(0) : 1 + varintSize(expected);
-  const options = fieldSize(fieldSize(name)) + place + DEADLINE.length;
-  const messages = events.map(sizesOf);
-  let size = fieldSize(fieldSize(structured)) + fieldSize(options) + IS_FINAL_SIZE;
-  for (const message of messages) size += fieldSize(message.whole);
-
-  const writer = new ProtobufWriter(size);
-  writer.begin(1, fieldSize(structured));
-  writer.begin(1, structured);
-  writer.number(2, correlation);
-  writer.begin(2, options);
-  writer.begin(1, fieldSize(name));
-  writer.text(3, onServer, name);
-  if (expected === -1) writer.begin(3, 0);
-  else writer.number(2, expected);
-  writer.written(DEADLINE);
-  for (const [index, event] of events.entries()) writeEvent(writer, event, messages[index] ?? sizesOf(event));
-  writer.number(4, 1);
-  return writer.done();
+  const writer = new protobuf.BufferWriter();
+  begin(begin(writer, 1), 1);
+  writer.uint32(numberTag(2)).uint64(correlation).ldelim().ldelim();
+  begin(begin(writer, 2), 1);
+  text(writer, 3, onServer).ldelim();
+  if (expected === -1) begin(writer, 3).ldelim();
+  else writer.uint32(numberTag(2)).uint64(expected);
+  begin(writer, 6).uint32(numberTag(1)).uint64(NEVER_SECONDS).ldelim().ldelim();
+  for (const event of events) writeEvent(writer, event);
+  writer.uint32(numberTag(4)).bool(true);
+  // A Buffer, of which the library has a type of its own.
+  return writer.finish() as Uint8Array as Buffer;
 }
 
-interface EventSizes {
-  readonly type: number;
-  readonly data: number;
-  readonly metadata: number;
-  readonly whole: number;
+function writeEvent(writer: Writer, { id, type, data, metadata }: ProposedEvent): void {
+  begin(writer, 3);
+  text(begin(writer, 1), 2, id).ldelim();
+  writeEntry(writer, 'type', type);
+  writeEntry(writer, 'content-type', 'application/json');
+  text(writer, 3, metadata);
+  text(writer, 4, data).ldelim();
 }
 
-function sizesOf({ type, data, metadata }: ProposedEvent): EventSizes {
-  const sizes = { type: Buffer.byteLength(type), data: Buffer.byteLength(data), metadata: Buffer.byteLength(metadata) };
-  const fixed = fieldSize(fieldSize(UUID_CHARS)) + IS_JSON.length;
-  const typeEntry = fieldSize(TYPE_KEY.length + fieldSize(sizes.type));
-  return { ...sizes, whole: fixed + typeEntry + fieldSize(sizes.metadata) + fieldSize(sizes.data) };
+/** Of the map that is the message's field 2. */
+function writeEntry(writer: Writer, key: string, value: string): void {
+  text(text(begin(writer, 2), 1, key), 2, value).ldelim();
 }
 
-function writeEvent(writer: ProtobufWriter, { id, type, data, metadata }: ProposedEvent, sizes: EventSizes): void {
-  writer.begin(3, sizes.whole);
-  writer.begin(1, fieldSize(UUID_CHARS));
-  writer.text(2, id, UUID_CHARS);
-  writer.begin(2, TYPE_KEY.length + fieldSize(sizes.type));
-  writer.written(TYPE_KEY);
-  writer.text(2, type, sizes.type);
-  writer.written(IS_JSON);
-  writer.text(3, metadata, sizes.metadata);
-  writer.text(4, data, sizes.data);
-}
+/** A message within the one that is written, up to its `ldelim`. */
+const begin = (writer: Writer, field: number): Writer => writer.uint32(lengthTag(field)).fork();
 
-const UUID_CHARS = 36;
-const IS_FINAL_SIZE = 2;
-/** A key of a map's entry. */
-const TYPE_KEY = written(fieldSize(4), (writer) => writer.text(1, 'type', 4));
-const IS_JSON = contentType('content-type', 'application/json');
+const text = (writer: Writer, field: number, value: string): Writer => writer.uint32(lengthTag(field)).string(value);
+
 /**
  * The last second of the year 9999: a deadline is a time of the client's clock, and one that is late would have every append
  * refused. The server gives an append up after its own 2 s, the adapter after `appendMs`. Servers of 21.10 ask for one.
  */
 const NEVER_SECONDS = 253_402_300_799;
-const DEADLINE = written(fieldSize(1 + varintSize(NEVER_SECONDS)), (writer) => {
-  writer.begin(6, 1 + varintSize(NEVER_SECONDS));
-  writer.number(1, NEVER_SECONDS);
-});
-
-function contentType(key: string, value: string): Buffer {
-  const entry = fieldSize(key.length) + fieldSize(value.length);
-  return written(fieldSize(entry), (writer) => {
-    writer.begin(2, entry);
-    writer.text(1, key, key.length);
-    writer.text(2, value, value.length);
-  });
-}
-
-function written(size: number, write: (writer: ProtobufWriter) => void): Buffer {
-  const writer = new ProtobufWriter(size);
-  write(writer);
-  return writer.done();
-}

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   type AppendResult,
   type EventLog,
@@ -12,6 +11,7 @@ import {
   type Subscription,
 } from '../../../contracts/event-log.ts';
 import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
+import { BackOff } from '../../back-off.ts';
 import { charsOf, refuseAppend } from '../append-bounds.ts';
 import type { Append, AppendAnswer } from './append-answer.ts';
 import { append } from './append-call.ts';
@@ -36,7 +36,7 @@ export interface EventStoreDbOptions {
   /** Categories of the streams that are the ledger's: names up to the first hyphen. */
   readonly categories?: readonly string[];
   readonly deadlines?: Partial<EventStoreDbDeadlines>;
-  /** False: each append is a call of its own, at three times the cost. By default only where the server knows no other. */
+  /** False: each append is a call of its own, at more than twice the cost. By default only where the server knows no other. */
   readonly batchAppend?: boolean;
   /** Whether opening waits for a start check without faults; else it is made as soon as the server is there. */
   readonly waitForServer?: boolean;
@@ -205,7 +205,8 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   async #checkUntilAnswered(): Promise<readonly string[]> {
     const { backoffMs, backoffMaxMs } = this.#deadlines;
     const { signal } = this.#closed;
-    for (let waitMs = backoffMs; !signal.aborted; waitMs = Math.min(backoffMaxMs, waitMs * 2)) {
+    const backOff = new BackOff({ firstMs: backoffMs, maxMs: backoffMaxMs });
+    while (!signal.aborted) {
       try {
         const faults = await this.check();
         for (const fault of faults) this.#logger?.error({ check: 'eventstoredb' }, fault);
@@ -218,9 +219,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
         }
         if (!signal.aborted) this.#logger?.warn({ reason: message }, 'EventStoreDB could not be checked yet');
       }
-      await pause(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch((cause: unknown) => {
-        if (!signal.aborted) throw cause;
-      });
+      await backOff.wait(signal);
     }
     return [];
   }

@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { OnHidden } from '../../../contracts/event-log.ts';
 import type { Position, StreamName } from '../../../contracts/ids.ts';
+import { BackOff } from '../../back-off.ts';
 import type { Connection, Logger } from './connection.ts';
 import type { ReadResponse, WireEvent } from './decode-read-response.ts';
 import { readError } from './fault.ts';
@@ -10,7 +10,7 @@ import { ReadCall } from './read-call.ts';
 import { hidingRequest } from './read-request.ts';
 import { METADATA_TYPE, TOMBSTONE_TYPE, whyHidden } from './why-hidden.ts';
 
-export interface HiddenStreamsParts {
+interface HiddenStreamsParts {
   readonly connection: Connection;
   readonly streams: OwnStreams;
   readonly deadlines: EventStoreDbDeadlines;
@@ -64,21 +64,20 @@ export class HiddenStreams {
   async #run(): Promise<void> {
     const { signal } = this.#closing;
     const { deadlines, logger } = this.#parts;
-    for (let waitMs = deadlines.backoffMs; !signal.aborted; waitMs = Math.min(deadlines.backoffMaxMs, waitMs * 2)) {
+    const backOff = new BackOff({ firstMs: deadlines.backoffMs, maxMs: deadlines.backoffMaxMs });
+    while (!signal.aborted) {
       try {
-        await this.#follow();
+        await this.#follow(backOff);
         return;
       } catch (error) {
         if (signal.aborted) return;
         logger?.warn({ reason: readError(error).message }, 'the metadata of streams is out of sight; resuming');
       }
-      await pause(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch((cause: unknown) => {
-        if (!signal.aborted) throw cause;
-      });
+      await backOff.wait(signal);
     }
   }
 
-  async #follow(): Promise<void> {
+  async #follow(backOff: BackOff): Promise<void> {
     const { connection, deadlines, readHead } = this.#parts;
     const request = hidingRequest(this.#after, [METADATA_TYPE, TOMBSTONE_TYPE]);
     const call = new ReadCall(connection, request, { connectMs: deadlines.connectMs, requiresLeader: false });
@@ -94,6 +93,7 @@ export class HiddenStreams {
         for (const response of taken) if (this.#take(response, head)) isBehind = false;
         if (isBehind) continue;
         await this.#lookAtSuspected();
+        backOff.reset();
         this.#looked.resolve();
       }
     } finally {

@@ -6,6 +6,7 @@ import {
   type RecordedEvent,
 } from '../../../contracts/event-log.ts';
 import type { Position, StreamName } from '../../../contracts/ids.ts';
+import { within } from '../../within.ts';
 import type { Connection } from './connection.ts';
 import { isStreamDeleted } from './fault.ts';
 import type { EventStoreDbDeadlines } from './limits.ts';
@@ -14,7 +15,6 @@ import { type ReadEventsOptions, readEvents } from './read-events.ts';
 import { allRequest, streamRequest } from './read-request.ts';
 import { ledgersStream } from './recorded-event.ts';
 import { metadataStream, whyHidden, whyTombstoned } from './why-hidden.ts';
-import { within } from './within.ts';
 
 /**
  * Reads that end. The leader is asked, so that what an append has answered is there; only subscriptions follow the node

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   EventLogError,
   type RecordedEvent,
@@ -6,6 +5,9 @@ import {
   type Subscription,
 } from '../../../contracts/event-log.ts';
 import type { Position } from '../../../contracts/ids.ts';
+import { backOffMs } from '../../back-off.ts';
+import { pause } from '../../pause.ts';
+import { tellStopped } from '../../tell-stopped.ts';
 import type { Connection } from './connection.ts';
 import type { ReadResponse } from './decode-read-response.ts';
 import { faultOf, readError } from './fault.ts';
@@ -15,7 +17,7 @@ import { ReadCall, type Taken } from './read-call.ts';
 import { subscribeRequest } from './read-request.ts';
 import { ledgersStream, recordedEventOf } from './recorded-event.ts';
 
-export interface SubscriptionFeed {
+interface SubscriptionFeed {
   readonly connection: Connection;
   readonly streams: OwnStreams;
   readonly deadlines: EventStoreDbDeadlines;
@@ -188,27 +190,18 @@ export class LogSubscription implements Subscription {
     if (signal.aborted) return;
     const { backoffMs, backoffMaxMs } = this.#feed.deadlines;
     const hasBegun = this.#isConfirmed && (this.#hasApplied || this.#failures === 0);
-    const longest = Math.min(backoffMaxMs, backoffMs * 2 ** Math.min(this.#failures++, DOUBLINGS_MAX));
+    this.#failures++;
     if (hasBegun && !(error instanceof EventLogError)) return;
     this.#options.onDropped?.(readError(error));
-    await pause(longest * (0.5 + Math.random() / 2), undefined, { signal }).catch((cause: unknown) => {
-      // Closed while it waits: the loop sees it.
-      if (!signal.aborted) throw cause;
-    });
+    const bounds = { firstMs: backoffMs, maxMs: backoffMaxMs };
+    await pause(backOffMs(bounds, this.#failures, Math.random()), signal);
   }
 
   #stop(cause: unknown): void {
     const error = cause instanceof Error ? cause : new Error(String(cause));
-    if (this.#options.onStopped !== undefined) this.#options.onStopped(error);
-    else
-      queueMicrotask(() => {
-        // Nobody listens, and a subscriber that has silently stopped is worse than a process that has.
-        throw error;
-      });
+    tellStopped(error, this.#options.onStopped);
   }
 }
-
-const DOUBLINGS_MAX = 20;
 
 /**
  * Events in batches of what came together. What lies at or before the last event applied is a repeat.

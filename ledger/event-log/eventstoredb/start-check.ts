@@ -13,7 +13,7 @@ import { type Fault, faultOf } from './fault.ts';
 import { whyHidden } from './why-hidden.ts';
 
 /** What the check asks of the log, beyond the port. */
-export interface CheckedLog {
+interface CheckedLog {
   append(one: Append): Promise<AppendAnswer>;
   readHead(): Promise<Position | null>;
   /** A stream's name on the server. */

@@ -11,7 +11,7 @@ export const { StreamsClient } = streamsService;
 export const { AppendReq, AppendResp, ReadReq } = messages;
 export const { Empty, StreamIdentifier, UUID } = shared;
 
-/** `rpc BatchAppend (stream BatchAppendReq) returns (stream BatchAppendResp)`, written and read by hand: see protobuf-writer.ts. */
+/** `rpc BatchAppend (stream BatchAppendReq) returns (stream BatchAppendResp)`, written and read without the generated code, which builds an object for each message, map and number. */
 export const BATCH_APPEND = '/event_store.client.streams.Streams/BatchAppend';
 
 export type StreamsClient = streamsService.StreamsClient;

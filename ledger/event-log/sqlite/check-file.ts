@@ -4,7 +4,7 @@ import { lookAt } from './file-identity.ts';
 import { asLogError } from './open-database.ts';
 import { walOwnerOf } from './wal-record.ts';
 
-export interface CheckedFile {
+interface CheckedFile {
   readonly path: string;
   readonly busyMs: number;
   /** Its events are counted in any case; otherwise where a -wal lies there that has not proved to be its own. */

@@ -7,7 +7,7 @@ import { FileNotInPlaceError } from './while-in-place.ts';
 
 export type ReaderThread = LogThread<ReadMessage, ReadAnswer>;
 
-export interface EventPage {
+interface EventPage {
   readonly events: readonly RecordedEvent[];
   /** Nothing more was in the log in this direction when the page was read. */
   readonly isEnd: boolean;

@@ -1,5 +1,6 @@
 import type { RecordedEvent, SubscribeAllOptions, Subscription } from '../../../contracts/event-log.ts';
 import { replacedLedger } from '../../identity/ledger-lost.ts';
+import { tellStopped } from '../../tell-stopped.ts';
 import type { LogReader } from './log-reader.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { FileNotInPlaceError } from './while-in-place.ts';
@@ -145,11 +146,6 @@ export class LogSubscription implements Subscription {
   }
 
   #stop(error: Error): void {
-    if (this.#options.onStopped !== undefined) this.#options.onStopped(error);
-    else
-      queueMicrotask(() => {
-        // Nobody listens, and a subscriber that has silently stopped is worse than a process that has.
-        throw error;
-      });
+    tellStopped(error, this.#options.onStopped);
   }
 }

@@ -5,7 +5,7 @@ import { messageOf } from './database-fault.ts';
 import { CLOSE, OPEN, type ThreadData, type ThreadOpened } from './messages.ts';
 import type { OpenedFile } from './opened-file.ts';
 
-export interface ThreadWork<Message, Answer> {
+interface ThreadWork<Message, Answer> {
   readonly answer: (message: Message) => Answer;
   readonly file: OpenedFile;
   readonly close: () => void;

@@ -8,7 +8,7 @@ import { identityForEver, lookAt } from './file-identity.ts';
 export const RECORD_END = '-pair';
 
 /** `own`: the -wal that lies there is the file's. `foreign`: it is another file's. `unknown`: the record does not say. */
-export type WalOwner = 'own' | 'foreign' | 'unknown';
+type WalOwner = 'own' | 'foreign' | 'unknown';
 
 /** To whom the -wal beside a file belongs. Some microseconds. @throws Error of the file system */
 export function walOwnerOf(path: string): WalOwner {

@@ -1,21 +1,18 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { HIGH_LIMITS } from '../../gateway/high-limits.ts';
 import { MODELS } from '../fast-upstream/answers.ts';
 import type { Processes } from '../processes.ts';
+import { READY_MS_MAX, readyLine } from '../ready-line.ts';
 import type { Contender } from './contender.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PROBE = fileURLToPath(new URL('../event-loop-probe.ts', import.meta.url));
 /** Callers that pay, so that not every request is a line of one account's stream. */
 const ACCOUNTS = 4;
-const READY_MS_MAX = 30_000;
 
 export interface Ours extends Contender {
   readonly process: ChildProcess;
@@ -66,7 +63,7 @@ export async function startOurs(
     ],
     { environment: { BENCH_KEY: 'bench', EVENT_LOOP_PROBE_FILE: probeFile, NODE_ENV: 'production' }, stdout: 'pipe' },
   );
-  const url = await readyUrl(child, processes, name);
+  const { url } = await readyLine<{ url: string }>(child, processes, name);
   return {
     name: 'ours',
     port: Number(new URL(url).port),
@@ -81,7 +78,7 @@ export async function startOurs(
   };
 }
 
-const configurationOf = (data: string, catalog: string, upstreamPort: number) => ({
+export const configurationOf = (data: string, catalog: string, upstreamPort: number) => ({
   listen: { host: '127.0.0.1', port: 0 },
   trialUsd: '0.00',
   data,
@@ -92,7 +89,7 @@ const configurationOf = (data: string, catalog: string, upstreamPort: number) =>
   rateLimits: HIGH_LIMITS,
 });
 
-const modelOf = (id: string) => ({
+export const modelOf = (id: string) => ({
   id,
   display_name: id,
   family: 'opal',
@@ -133,19 +130,6 @@ function openBrokeAccount(data: string, configuration: string): string {
 function gateway(data: string, ...command: string[]): string {
   const program = [join(ROOT, 'proxy/main.ts'), ...command, '--data', data, '--json'];
   return execFileSync(process.execPath, program, { encoding: 'utf8', timeout: READY_MS_MAX, stdio: 'pipe' });
-}
-
-/** @throws Error with the end of the log when the gateway ends, or is not ready within 30 s. */
-async function readyUrl(child: ChildProcess, processes: Processes, name: string): Promise<string> {
-  if (child.stdout === null) throw new Error('the gateway was started with a pipe for its output');
-  const lines = createInterface(child.stdout);
-  const first = await Promise.race([
-    once(lines, 'line').then(([line]) => String(line)),
-    once(child, 'exit').then(() => null),
-    setTimeout(READY_MS_MAX, null, { ref: false }),
-  ]);
-  if (first === null) throw new Error(`the gateway did not start:\n${processes.logTail(name)}`);
-  return String(JSON.parse(first).url);
 }
 
 function countEvents(file: string): number {

@@ -16,7 +16,7 @@ import { FEED_CODECS, FEED_WRITERS, type FeedJob, type FeedResult, VIEW_SOURCES 
 const EVENTS = 30_000;
 const WARM_UP_PART = 3;
 
-export type FeedOptions = Pick<Options, 'rounds' | 'profile'>;
+type FeedOptions = Pick<Options, 'rounds' | 'profile'>;
 
 /**
  * A topic filled by the relay and by the driver alone, for each codec, and views from nothing, from the log and from the

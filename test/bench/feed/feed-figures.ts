@@ -10,7 +10,7 @@ export interface FeedSample extends FeedResult {
   readonly othersShare: number;
 }
 
-export interface FeedFigure {
+interface FeedFigure {
   readonly what: string;
   readonly eventsPerS: number;
   readonly cpuUsPerEvent: number;

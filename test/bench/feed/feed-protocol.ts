@@ -9,7 +9,7 @@ export type FeedWriter = (typeof FEED_WRITERS)[number];
 
 /** Where views that begin with nothing are fed from. */
 export const VIEW_SOURCES = ['log', 'topic'] as const;
-export type ViewSource = (typeof VIEW_SOURCES)[number];
+type ViewSource = (typeof VIEW_SOURCES)[number];
 
 /** What a process of its own does, once, and ends. */
 export type FeedJob = {

@@ -8,7 +8,7 @@ export interface Answered {
   readonly firstByteUs: number;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly port: number;
   readonly request: Buffer;
   readonly countsEvents: boolean;

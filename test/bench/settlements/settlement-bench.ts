@@ -6,7 +6,7 @@ import type { SettlementSample } from './settlement-figures.ts';
 import { SETTLEMENT_LOGS, SETTLEMENT_SPREADS, type SettlementSpread } from './settlement-protocol.ts';
 import { Settler } from './settler.ts';
 
-export type SettlementTimes = Pick<Options, 'rounds' | 'settleMs' | 'windowMs' | 'profile'>;
+type SettlementTimes = Pick<Options, 'rounds' | 'settleMs' | 'windowMs' | 'profile'>;
 
 /** Enough for Node to compile what runs; the code is the same for every spread. */
 const WARM_UP_MS = 2_500;

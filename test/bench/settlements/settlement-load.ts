@@ -5,6 +5,7 @@ import { type AccountId, keyId, type RequestId, requestIdFromUuid, uuidV7 } from
 import { rate } from '../../../contracts/money.ts';
 import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
 import type { AccountBook } from '../../../ledger/account/account-book.ts';
+import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { Settlement } from '../../../ledger/settlement/settlement.ts';
 import { Latencies } from '../load/latencies.ts';
 import type { SettlementWindow } from './settlement-protocol.ts';
@@ -33,13 +34,15 @@ export class SettlementLoad {
 
   constructor(log: EventLog, book: AccountBook, onFailure: (reason: string) => void) {
     this.#log = countAppends(log);
+    const breaker = new LogBreaker(Date.now);
+    breaker.onFailed((error) => onFailure(`the log is away: ${String(error)}`));
     this.#settlement = new Settlement({
       log: this.#log,
       book,
       clock: Date.now,
       onSettled: (_accountId, { requestId }) => this.#onSettled(requestId),
       onStuck: (requestId, error) => onFailure(`${requestId} is stuck: ${String(error)}`),
-      onLogAway: (error) => onFailure(`the log is away: ${String(error)}`),
+      breaker,
     });
   }
 

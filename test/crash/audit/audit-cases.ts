@@ -4,7 +4,7 @@ import type { SentRequest } from '../post-planned.ts';
 import type { DebitData, UsageData } from './stored-event.ts';
 import type { RecordedRequest } from './upstream-record.ts';
 
-export interface CaseEvidence {
+interface CaseEvidence {
   readonly sent: SentRequest;
   readonly seen: RecordedRequest;
   readonly usage: UsageData;

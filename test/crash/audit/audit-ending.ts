@@ -4,7 +4,7 @@ import { RUN_DRAIN_MS } from '../run-drain.ts';
 import { TOKEN_CLASSES, type Tokens, type UsageData } from './stored-event.ts';
 import type { RecordedRequest } from './upstream-record.ts';
 
-export interface EndingEvidence {
+interface EndingEvidence {
   /** The upstream's word on what it was asked and what it answered. */
   readonly seen: RecordedRequest;
   /** The client's word on what it heard. */

@@ -7,7 +7,7 @@ const PICO_PER_MICRO = 1_000_000n;
  * What could not be debited as it came, by request, as it follows from what was recorded: what a hold left out, usage
  * without a price, usage that came late.
  */
-export const exceptionsOf = ({ exceptions }: AccountBooks): readonly OwnException[] => [...exceptions.values()];
+const exceptionsOf = ({ exceptions }: AccountBooks): readonly OwnException[] => [...exceptions.values()];
 
 export const openExceptionsOf = (books: AccountBooks): readonly OwnException[] =>
   exceptionsOf(books).filter(({ ended }) => ended === null);

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { planRequest } from '../planned-request.ts';
+import { SeededRandom } from '../../seeded-random.ts';
+import { planRequest } from '../plan-request.ts';
 import type { SentRequest } from '../post-planned.ts';
 import { RUN_DRAIN_MS } from '../run-drain.ts';
-import { SeededRandom } from '../seeded-random.ts';
 import { auditEnding } from './audit-ending.ts';
 import { auditRequests, type RequestEvidence } from './audit-requests.ts';
 

@@ -13,7 +13,7 @@ export interface OwnGrant {
   expiresAtMs: number | null;
 }
 
-export interface OwnShare {
+interface OwnShare {
   readonly grantId: string;
   readonly amount: string;
 }

@@ -1,7 +1,7 @@
 import type { DebitData, LeasedData, ReleasedData } from './stored-event.ts';
 
 /** What a proxy has set aside and has neither given back nor debited; its end is exclusive. */
-export interface OwnLease {
+interface OwnLease {
   left: bigint;
   readonly untilMs: number;
 }

@@ -1,14 +1,14 @@
 import type { ModelPrices } from '../crash-catalog.ts';
 import { type OwnUse, TOKEN_CLASSES, type UsageData } from './stored-event.ts';
 
-export interface OwnLine {
+interface OwnLine {
   readonly tokenClass: string;
   readonly tokens: number;
   readonly rate: bigint;
   readonly cost: bigint;
 }
 
-export interface OwnPrice {
+interface OwnPrice {
   readonly cost: bigint;
   readonly lines: readonly OwnLine[];
   readonly uses: readonly OwnUse[];

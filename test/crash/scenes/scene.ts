@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { SeededRandom } from '../../seeded-random.ts';
 import { killAtOnce, type StartedProcess } from '../child-process.ts';
 import { CrashClients } from '../crash-clients.ts';
 import { type CrashSite, layOutSite, type SiteOptions } from '../crash-site.ts';
 import { MeWatch } from '../me-watch.ts';
-import type { RequestCase } from '../planned-cases.ts';
 import type { ClientKey } from '../post-planned.ts';
-import { SeededRandom } from '../seeded-random.ts';
+import type { RequestCase } from '../request-cases.ts';
 
 export interface SceneOptions {
   /** A folder of its own; what is in it afterwards is the caller's. */

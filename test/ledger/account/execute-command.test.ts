@@ -5,18 +5,19 @@ import { microUsd } from '../../../contracts/money.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
+import { TIMING } from '../../../ledger/timing.ts';
 import { type AppendFault, MemoryEventLog } from '../settlement/memory-event-log.ts';
-import { waitedMs } from '../settlement/prompt-delays.ts';
+import { promptDelay, waitedMs } from '../settlement/prompt-delays.ts';
 import { foreignGrant } from '../settlement/settlement-scene.ts';
 import { fold } from './decider-specification.ts';
 import { ACCOUNT, granted, ms, OPENED_AT, opened } from './example-account.ts';
 
-vi.mock('node:timers/promises', () => import('../settlement/prompt-delays.ts'));
 beforeEach(() => {
   waitedMs.length = 0;
 });
 afterEach(() => vi.restoreAllMocks());
 
+const TIME = { ...TIMING, delay: promptDelay };
 const STREAM = accountStream(ACCOUNT);
 const RECORDING = {
   commandId: commandId('019a5b3c-3333-7000-8000-00000000000a'),
@@ -48,7 +49,7 @@ function openedLog(...faults: readonly AppendFault[]): MemoryEventLog {
 describe('a command', () => {
   test('is decided on the account as it stands, and appended', async () => {
     const log = openedLog();
-    const result = await executeCommand(log, ACCOUNT, grant, RECORDING);
+    const result = await executeCommand(log, ACCOUNT, grant, RECORDING, TIME);
     expect(result).toEqual({
       type: 'done',
       events: [granted('g1', 7)],
@@ -62,7 +63,7 @@ describe('a command', () => {
 
   test('that is refused writes nothing', async () => {
     const log = openedLog();
-    expect(await executeCommand(log, ACCOUNT, { ...grant, amount: microUsd(0n) }, RECORDING)).toMatchObject({
+    expect(await executeCommand(log, ACCOUNT, { ...grant, amount: microUsd(0n) }, RECORDING, TIME)).toMatchObject({
       type: 'refused',
       code: 'invalid_amount',
     });
@@ -72,7 +73,7 @@ describe('a command', () => {
   test('that changes nothing writes nothing', async () => {
     const log = openedLog();
     const limit: AccountCommand = { type: 'SetSpendLimit', keyId: null, limit: null };
-    expect(await executeCommand(log, ACCOUNT, limit, RECORDING)).toMatchObject({
+    expect(await executeCommand(log, ACCOUNT, limit, RECORDING, TIME)).toMatchObject({
       type: 'done',
       events: [],
       position: null,
@@ -82,7 +83,7 @@ describe('a command', () => {
 
   test('is decided again where another writer came first', async () => {
     const log = openedLog({ type: 'precede', events: foreignGrant(1) });
-    const result = await executeCommand(log, ACCOUNT, grant, RECORDING);
+    const result = await executeCommand(log, ACCOUNT, grant, RECORDING, TIME);
     expect(result).toMatchObject({ type: 'done', revision: 2 });
     expect(log.events.map(({ type }) => type)).toEqual(['AccountOpened', 'CreditsGranted', 'CreditsGranted']);
   });
@@ -93,7 +94,7 @@ describe('a command', () => {
       commandId: commandId('019a5b3c-5555-7000-8000-000000000001'),
     });
     const log = openedLog({ type: 'precede', events: same });
-    expect(await executeCommand(log, ACCOUNT, grant, RECORDING)).toMatchObject({
+    expect(await executeCommand(log, ACCOUNT, grant, RECORDING, TIME)).toMatchObject({
       type: 'refused',
       code: 'grant_exists',
     });
@@ -103,7 +104,7 @@ describe('a command', () => {
     'takes effect once where the append is to %s',
     async (type) => {
       const log = openedLog({ type }, { type });
-      expect(await executeCommand(log, ACCOUNT, grant, RECORDING)).toMatchObject({ type: 'done', revision: 1 });
+      expect(await executeCommand(log, ACCOUNT, grant, RECORDING, TIME)).toMatchObject({ type: 'done', revision: 1 });
       expect(log.events).toHaveLength(2);
       expect(waitedMs).toHaveLength(2);
     },
@@ -112,18 +113,18 @@ describe('a command', () => {
   test('gives up after a bounded number of attempts', async () => {
     const away = openedLog();
     away.faults = () => ({ type: 'refuse' });
-    await expect(executeCommand(away, ACCOUNT, grant, RECORDING)).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(executeCommand(away, ACCOUNT, grant, RECORDING, TIME)).rejects.toMatchObject({ kind: 'unavailable' });
     expect(away.appends).toBe(10);
     let foreign = 0;
     const busy = openedLog();
     busy.faults = () => ({ type: 'precede', events: foreignGrant(++foreign) });
-    await expect(executeCommand(busy, ACCOUNT, grant, RECORDING)).rejects.toThrow(/10 attempts conflicted/);
+    await expect(executeCommand(busy, ACCOUNT, grant, RECORDING, TIME)).rejects.toThrow(/10 attempts conflicted/);
     expect(busy.appends).toBe(10);
   });
 
   test('that the log will never take is not tried again', async () => {
     const log = openedLog({ type: 'reject' });
-    await expect(executeCommand(log, ACCOUNT, grant, RECORDING)).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(executeCommand(log, ACCOUNT, grant, RECORDING, TIME)).rejects.toMatchObject({ kind: 'invalid' });
     expect(log.appends).toBe(1);
   });
 });

@@ -48,7 +48,7 @@ const anyGrants = fc
   .map((grants) => sorted(grants.map((change, index) => grant(`g${index}`, change))));
 const anyAmount = fc.integer({ min: 0, max: 60 }).map(usd);
 
-/** The order in the design's words, as one text that sorts: another way to it than the product's. */
+/** The order (interface, 5.5) as one text that sorts: another way to it than the product's. */
 const sortText = ({ priority, expiresAtMs, costBasis, effectiveAtMs, grantId: id }: Grant): string =>
   [priority, expiresAtMs ?? 9_999, costBasis === 0n ? 0 : 1, effectiveAtMs]
     .map((n) => String(n).padStart(5, '0'))
@@ -84,7 +84,7 @@ describe('grants burn', () => {
     );
   });
 
-  test('in the order of the design', () => {
+  test('in the order that callers are told', () => {
     fc.assert(
       fc.property(anyGrants, (grants) => {
         expect(grants.map(sortText)).toEqual(grants.map(sortText).sort());

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { newKey } from '../../../ledger/account/new-key.ts';
 
-test('a new key has the form of the specification and 256 bits of randomness', () => {
+test('a new key has the form that callers know and 256 bits of randomness', () => {
   const { secret, keyId } = newKey();
   expect(secret).toMatch(/^sk-svc-[A-Za-z0-9_-]{43}$/);
   expect(keyId).toMatch(/^key_[0-9a-f]{16}$/);

@@ -16,7 +16,7 @@ import { ACCOUNT, KEY, OTHER_KEY, usageOf } from './example-account.ts';
 export const PRICE = { input: 2_345_660n, output: 14_999_999n, hasFast: true } as const;
 const rates = ratesFrom(rate(PRICE.input), rate(PRICE.output));
 if (rates === null) throw new Error('the price cannot be billed');
-export const PRICE_CARD = rateCard('opal-medium', 1, rates, 2);
+const PRICE_CARD = rateCard('opal-medium', 1, rates, 2);
 
 /** Just before a year's end, so that short lives cross months. */
 const BIRTH_MS = Date.UTC(2026, 11, 28);

@@ -62,7 +62,7 @@ describe('the wait after a fault', () => {
     ['wrong credentials', { type: 'SASL_AUTHENTICATION_FAILED' }],
     ['seeds of which none answers', { name: 'KafkaJSConnectionError' }],
   ])('grows to its bound after %s', (_what, other) => {
-    expect(pauseMsMaxAfter(tried(fault('no', other)))).toBe(FEED_LIMITS.backOffMaxMs);
+    expect(pauseMsMaxAfter(tried(fault('no', other)))).toBe(FEED_LIMITS.backOff.maxMs);
   });
 
   it('passes soon for what a cluster does by itself alone', () => {

@@ -116,7 +116,7 @@ describe('a record', () => {
   const read = (record: Buffer, context = batch) => {
     // Without its length, which the driver takes off.
     const length = (record[0] ?? 0) < 0x80 ? 1 : 2;
-    return decodeRecord({ buffer: record.subarray(length) }, context) as Record<string, unknown>;
+    return decodeRecord({ buffer: record.subarray(length) }, context);
   };
 
   it('is read as it was written', () => {
@@ -131,12 +131,25 @@ describe('a record', () => {
       isControlRecord: false,
       batchContext: batch,
     });
-    expect(Object.entries(record.headers as object)).toEqual(
-      Object.entries(headers).map(([name, value]) => [
-        name,
-        Array.isArray(value) ? value.map((one) => Buffer.from(one)) : Buffer.from(value),
-      ]),
-    );
+    expect(Object.entries(record.headers)).toEqual(Object.entries(headers));
+  });
+
+  it('has the bytes of a header that is no text, and knows its headers by their names, wherever they stand', () => {
+    const first = { one: 'a', two: Buffer.from([0xff, 0x61]), bom: '\ufeff', lost: '\ufffd' };
+    const second = { two: 'a', one: 'b', bon: 'c', toString: 'd' };
+    for (const headers of [first, second, first, Object.fromEntries(Object.entries(first).toReversed())]) {
+      const decoded = read(encodeRecords([{ key: null, value: null, headers }])).headers;
+      const text = (value: unknown): unknown => (value instanceof Buffer ? value.toString('latin1') : value);
+      expect(Object.keys(decoded)).toEqual(Object.keys(headers));
+      for (const [name, value] of Object.entries(headers))
+        if (name === 'lost') expect(decoded[name]).toEqual(Buffer.from(value));
+        else expect(text(decoded[name])).toEqual(text(value));
+    }
+  });
+
+  it('has no header that it was not given', () => {
+    const { headers } = read(encodeRecords([{ key: null, value: null }]));
+    for (const name of ['constructor', 'toString', '__proto__']) expect(headers[name]).toBeUndefined();
   });
 
   it('has no key and no value where it has none, and the time of the broker where that stamps', () => {
@@ -151,9 +164,13 @@ describe('a record', () => {
     expect(record).toMatchObject({ offset: '9007199254740994', timestamp: String(NOW_MS + 150) });
   });
 
-  it.each(['00', '0000000a61', 'ffffffffffffffffffffffff'])('is refused where it is cut off or none: %s', (hex) => {
-    expect(() => decodeRecord({ buffer: Buffer.from(hex, 'hex') }, batch)).toThrow(RangeError);
-  });
+  // The last: one header, of whose value of five bytes one is there.
+  it.each(['00', '0000000a61', 'ffffffffffffffffffffffff', '0000000101', '00000001010202610a62'])(
+    'is refused where it is cut off or none: %s',
+    (hex) => {
+      expect(() => decodeRecord({ buffer: Buffer.from(hex, 'hex') }, batch)).toThrow(RangeError);
+    },
+  );
 });
 
 describe('the partition of a key', () => {

@@ -8,6 +8,7 @@ import { KafkaPublisher } from '../../../ledger/relay/kafka-publisher.ts';
 import { Authority } from '../../kafka/certificates.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
+import { addScramUser, type ScramMechanism } from '../../kafka/scram-user.ts';
 import { type SecuredBroker, startSecuredBroker, USER, unsignedToken } from '../../kafka/secured-broker.ts';
 import { createTopicOn, TOPIC_PARTITIONS } from '../../kafka/start-broker.ts';
 import { planMessage } from '../../kafka/topic-writer.ts';
@@ -121,6 +122,22 @@ describe.skipIf(started === null)('a broker with TLS, certificates of clients, c
     expect(await whyNot(configured(broker.credentials, sasl('RIGHT', 'scram-sha-256')))).toContain(
       'kafka.sasl.mechanism is not one of the listener',
     );
+  });
+
+  it.each(['scram-sha-256', 'scram-sha-512'] as const)('lets in who has the password by %s', async (mechanism) => {
+    const user = { name: `relay-${mechanism}`, password: USER.password };
+    const sasl = (passwordEnv: string, of: ScramMechanism = mechanism) => ({
+      ssl: { caFile: caFile() },
+      sasl: { mechanism: of, username: user.name, passwordEnv },
+    });
+    await addScramUser(broker.open, user, mechanism);
+    const kafka = configured(broker.scram, sasl('RIGHT'));
+    // What was answered is not known to the listener at once.
+    await eventually('the user is known', async () => (await whyNot(kafka)) === 'it was let in');
+    await goesThrough(kafka);
+    expect(await whyNot(configured(broker.scram, sasl('WRONG')))).toContain('the user or the password is wrong');
+    const other = mechanism === 'scram-sha-256' ? 'scram-sha-512' : 'scram-sha-256';
+    expect(await whyNot(configured(broker.scram, sasl('RIGHT', other)))).toContain('the user or the password is wrong');
   });
 
   const withTokens = (where: object) => ({

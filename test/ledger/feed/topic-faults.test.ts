@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { beginningLost, doubtsOf, type JudgedTopic, refusalOf } from '../../../ledger/feed/topic-faults.ts';
 import { replicationFor } from '../../../ledger/relay/topic.ts';
 
-const SAFE = { cleanupPolicy: 'delete', retentionMs: -1, retentionBytes: -1, minInsyncReplicas: 2 };
+const SAFE = { cleanupPolicy: 'delete', retentionMs: -1, retentionBytes: -1, minInsyncReplicas: 2 as number | null };
 const topic = (settings: Partial<typeof SAFE> = {}, other: Partial<JudgedTopic> = {}): JudgedTopic => ({
   partitions: new Map([[0, { low: 0n, high: 9n }]]),
   replicas: 3,
@@ -56,18 +56,31 @@ describe('a topic', () => {
 describe('a topic that the relay makes', () => {
   test.each([
     [1, 1, 1],
-    [2, 2, 2],
+    [2, 2, 1],
     [3, 3, 2],
     [7, 3, 2],
   ])('has, on %i brokers, %i replicas of which %i have to have a message', (brokers, replicas, insync) => {
-    expect(replicationFor({}, brokers)).toEqual({ replicationFactor: replicas, minInsyncReplicas: insync });
+    const made = replicationFor({ doubtfulTopic: 'warn' }, brokers);
+    expect(made).toEqual({ replicationFactor: replicas, minInsyncReplicas: insync });
   });
 
   test('has what the configuration names', () => {
-    expect(replicationFor({ replicationFactor: 5, minInsyncReplicas: 4 }, 9)).toEqual({
-      ...{ replicationFactor: 5, minInsyncReplicas: 4 },
-    });
-    expect(replicationFor({ replicationFactor: 1 }, 9)).toEqual({ replicationFactor: 1, minInsyncReplicas: 1 });
-    expect(replicationFor({ replicationFactor: -1 }, 9)).toEqual({ replicationFactor: -1, minInsyncReplicas: null });
+    const named = (replicationFactor: number, minInsyncReplicas?: number) =>
+      replicationFor({ replicationFactor, minInsyncReplicas, doubtfulTopic: 'warn' }, 9);
+    expect(named(5, 4)).toEqual({ replicationFactor: 5, minInsyncReplicas: 4 });
+    expect(named(2, 2)).toEqual({ replicationFactor: 2, minInsyncReplicas: 2 });
+    expect(named(2)).toEqual({ replicationFactor: 2, minInsyncReplicas: 1 });
+    expect(named(1)).toEqual({ replicationFactor: 1, minInsyncReplicas: 1 });
+    expect(named(-1)).toEqual({ replicationFactor: -1, minInsyncReplicas: null });
+  });
+
+  test('is in doubt on two brokers, and is made so that it is not where that is refused', () => {
+    const { minInsyncReplicas, replicationFactor } = replicationFor({ doubtfulTopic: 'warn' }, 2);
+    expect(doubtsOf(topic({ minInsyncReplicas }, { replicas: replicationFactor }))).toEqual([
+      'min.insync.replicas is 1: what one broker alone has acknowledged is gone with it',
+    ]);
+    const safe = replicationFor({ doubtfulTopic: 'refuse' }, 2);
+    expect(safe).toEqual({ replicationFactor: 2, minInsyncReplicas: 2 });
+    expect(doubtsOf(topic({ minInsyncReplicas: safe.minInsyncReplicas }, { replicas: 2 }))).toEqual([]);
   });
 });

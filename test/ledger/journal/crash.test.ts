@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { openJournal } from '../../../ledger/journal/journal.ts';
+import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { journalFolder } from './fixtures/journal-folder.ts';
 import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
 
@@ -39,11 +39,12 @@ async function killedWriter(directory: string, first: number): Promise<string[]>
   return text.split('\n').slice(0, -1);
 }
 
-test('every call that returned before kill -9 is recovered, crash after crash, and the folder is free at once', async () => {
+test('every call that returned before kill -9 is recovered once, kept aside or not, crash after crash, and the folder is free at once', async () => {
   const directory = journalFolder();
   const begun = new Set<number>();
   const finished = new Set<number>();
   const maybeSettled = new Set<number>();
+  let aside = 0;
   for (let round = 0; round < ROUNDS; round++) {
     for (const line of await killedWriter(directory, round * PER_ROUND)) {
       const told = line.startsWith('b') ? begun : line.startsWith('f') ? finished : maybeSettled;
@@ -52,6 +53,8 @@ test('every call that returned before kill -9 is recovered, crash after crash, a
     const { journal, recovered, damaged } = await openJournal({ directory, segmentBytesMax: 4_096 });
     expect(damaged).toEqual([]);
     const found = new Map(recovered.map((request) => [request.requestId, request]));
+    expect(found.size).toBe(recovered.length);
+    aside += journal.asideBytes;
     for (const index of begun) {
       const request = found.get(idOf(index));
       if (request === undefined) expect(maybeSettled).toContain(index);
@@ -66,4 +69,5 @@ test('every call that returned before kill -9 is recovered, crash after crash, a
     await journal.close();
   }
   expect(begun.size).toBeGreaterThan(ROUNDS * 10);
+  expect(aside).toBeGreaterThan(0);
 });

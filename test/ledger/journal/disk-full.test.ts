@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { type Journal, openJournal } from '../../../ledger/journal/journal.ts';
+import type { Journal } from '../../../ledger/journal/journal.ts';
 import { JournalFull } from '../../../ledger/journal/journal-error.ts';
 import { TEXT_BYTES_MAX } from '../../../ledger/journal/limits.ts';
+import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { readJournal } from '../../../ledger/journal/recovery.ts';
 import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
 import { canMount, smallDisk } from './fixtures/small-disk.ts';

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { GroupSync } from '../../../ledger/journal/group-sync.ts';
-import { openJournal } from '../../../ledger/journal/journal.ts';
+import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { replaceWithFullDevice } from './fixtures/full-device.ts';
 import { journalFolder } from './fixtures/journal-folder.ts';
 import { idOf, startOf } from './fixtures/numbered-requests.ts';

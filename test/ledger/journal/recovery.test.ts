@@ -12,8 +12,8 @@ import {
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openJournal } from '../../../ledger/journal/journal.ts';
 import { JournalError } from '../../../ledger/journal/journal-error.ts';
+import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { readJournal } from '../../../ledger/journal/recovery.ts';
 import { encodeHeader } from '../../../ledger/journal/segment-header.ts';
 import { journalFolder } from './fixtures/journal-folder.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { openJournal } from '../../../ledger/journal/journal.ts';
+import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { replaceWithFullDevice } from './fixtures/full-device.ts';
 import { journalFolder } from './fixtures/journal-folder.ts';
 import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';

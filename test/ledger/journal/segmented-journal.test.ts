@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openJournal } from '../../../ledger/journal/journal.ts';
+import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { journalFolder } from './fixtures/journal-folder.ts';
 import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
 import { plainRecords, segmentNames } from './fixtures/plain-reader.ts';

@@ -7,6 +7,7 @@ import { eventually } from '../../kafka/eventually.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { firstRevisions, readTopic } from '../../kafka/read-topic.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
+import { SeededRandom } from '../../seeded-random.ts';
 import { LedgerFile } from './ledger-file.ts';
 import { RelayProcess } from './relay-process.ts';
 
@@ -17,23 +18,12 @@ const TEST_MS = 300_000;
 
 const broker: Broker | null = await startBroker();
 
-/** Mulberry32: the same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Appends to accounts that are drawn, a few events at a time, until it is stopped. */
 class Writer {
   readonly #ended: Promise<void>;
   #isStopped = false;
 
-  constructor(ledger: LedgerFile, random: () => number) {
+  constructor(ledger: LedgerFile, random: SeededRandom) {
     this.#ended = this.#run(ledger, random);
   }
 
@@ -42,10 +32,10 @@ class Writer {
     await this.#ended;
   }
 
-  async #run(ledger: LedgerFile, random: () => number): Promise<void> {
+  async #run(ledger: LedgerFile, random: SeededRandom): Promise<void> {
     while (!this.#isStopped) {
-      await ledger.append(`acct_${Math.floor(random() * ACCOUNTS)}`, 1 + Math.floor(random() * 4));
-      await delay(random() * 20);
+      await ledger.append(`acct_${random.whole(0, ACCOUNTS - 1)}`, random.whole(1, 4));
+      await delay(random.next() * 20);
     }
   }
 }
@@ -95,7 +85,7 @@ describe.skipIf(broker === null)('a relay that is killed at random instants', ()
     `leaves every event on the topic, in order per account, and a consumer sees each exactly once (RELAY_KILL_SEED=${SEED})`,
     async () => {
       if (broker === null) return;
-      const random = randomFrom(SEED);
+      const random = new SeededRandom(SEED);
       const ledger = await LedgerFile.open();
       // One that is killed is followed by the next when its claim is over.
       const site = { folder: ledger.folder, brokers: broker.brokers, topic: newTopicName('killed'), claimSeconds: 1 };
@@ -107,7 +97,7 @@ describe.skipIf(broker === null)('a relay that is killed at random instants', ()
         const relay = new RelayProcess(site);
         relays.push(relay);
         await relay.says('the active relay');
-        await delay(random() * 900);
+        await delay(random.next() * 900);
         await relay.kill();
         if (kill === KILLS / 2) {
           await reading.close();

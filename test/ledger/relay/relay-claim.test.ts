@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decodeClaimMetadata } from '../../../contracts/event-codec.ts';
+import { BASE_FORMS, formsBeyond, OWN_FORMS } from '../../../contracts/event-forms.ts';
 import { NO_STREAM, position, relayStream } from '../../../contracts/ids.ts';
 import { type ClaimOptions, RelayClaim, RelayFencedError } from '../../../ledger/relay/relay-claim.ts';
 import { type RelayState, readRelayState } from '../../../ledger/relay/relay-state.ts';
@@ -51,6 +53,17 @@ describe('the claim of a relay', () => {
   it('is of the one that is faster', async () => {
     const claims = await Promise.all(['one', 'two'].map((relay) => RelayClaim.take(options(relay), NEW)));
     expect(claims.filter((claim) => claim !== null).length).toBe(1);
+  });
+
+  it('says with each of its events what its program reads, beyond what every program does', async () => {
+    const reads = { ...OWN_FORMS, PlanChanged: 9 };
+    const claim = await RelayClaim.take({ ...options('one'), reads }, NEW);
+    await claim?.checkpoint(position(17));
+    await claim?.release();
+    const events = await Array.fromAsync(ledger.log.readStream(relayStream('ledger')));
+    expect(events.map((event) => [event.type, decodeClaimMetadata(event).reads])).toEqual(
+      ['RelayClaimed', 'RelayCheckpointed', 'RelayReleased'].map((type) => [type, formsBeyond(reads, BASE_FORMS)]),
+    );
   });
 
   it('has an epoch that is one more than that of the claim before, and begins at its checkpoint', async () => {

@@ -56,9 +56,12 @@ test('requests of an account whose stream is hidden are not stuck: they wait unt
   const log: EventLog = scene.log;
   const append = log.append.bind(log);
   log.append = () => Promise.reject(new HiddenStreamError('account-a0 was deleted'));
+  scene.breaker.failed(new Error('no answer'));
   submit(scene, A, usageOf(1, 3));
   await passing(scene.settlement.idle());
   expect([scene.stuck, scene.settlement.aside, scene.book.whyAside(A)]).toEqual([[], 1, 'account-a0 was deleted']);
+  // That it is hidden is an answer: the log is there.
+  expect(scene.breaker.isAway).toBe(false);
   log.append = append;
   scene.book.setAside.takeBack(A, 'hidden');
   await passing(scene.settlement.idle());

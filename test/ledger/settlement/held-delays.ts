@@ -1,19 +1,16 @@
-/**
- * Stands in for `node:timers/promises`: no wait ends by itself, only by its signal or when the test lets all of them
- * pass. `vi.mock('node:timers/promises', () => import('./held-delays.ts'))`.
- */
+/** No wait ends by itself, only by its signal or when the test lets all of them pass: `Timing.delay`. */
 const held = new Map<() => void, number>();
 
-export function setTimeout<T>(ms: number, value?: T, options: { signal?: AbortSignal } = {}): Promise<T | undefined> {
+export function heldDelay(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const pass = (): void => {
       held.delete(pass);
-      resolve(value);
+      resolve();
     };
     held.set(pass, ms);
-    options.signal?.addEventListener('abort', () => {
+    signal?.addEventListener('abort', () => {
       held.delete(pass);
-      reject(options.signal?.reason);
+      reject(signal.reason);
     });
   });
 }

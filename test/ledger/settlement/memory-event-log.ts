@@ -35,7 +35,7 @@ export type AppendFault =
   | { readonly type: 'stall'; readonly until: Promise<void> };
 
 /** Asked before each append, which it may let go wrong. */
-export type AppendFaults = (stream: StreamName, events: readonly ProposedEvent[]) => AppendFault;
+type AppendFaults = (stream: StreamName, events: readonly ProposedEvent[]) => AppendFault;
 
 /**
  * An event log in memory that keeps the append table of the port, word for word, and hands events over in the order of

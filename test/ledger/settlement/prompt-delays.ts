@@ -1,16 +1,8 @@
-/**
- * Stands in for `node:timers/promises`: time passes at once, in a turn of the event loop, and what was waited for is
- * written down. `vi.mock('node:timers/promises', () => import('./prompt-delays.ts'))`.
- */
+/** Time that passes at once, in a turn of the event loop, and what was waited for is written down: `Timing.delay`. */
 export const waitedMs: number[] = [];
 
-export async function setTimeout<T>(
-  ms: number,
-  value?: T,
-  options: { signal?: AbortSignal } = {},
-): Promise<T | undefined> {
+export async function promptDelay(ms: number, signal?: AbortSignal): Promise<void> {
   waitedMs.push(ms);
   await new Promise((resolve) => setImmediate(resolve));
-  options.signal?.throwIfAborted();
-  return value;
+  signal?.throwIfAborted();
 }

@@ -3,10 +3,9 @@ import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { requestOf, usageOf } from '../account/example-account.ts';
 import { waitedMs } from './prompt-delays.ts';
-import { account, foreignGrant, nextFaults, settlementScene, submit, usages } from './settlement-scene.ts';
+import { account, foreignGrant, nextFaults, promptScene, submit, usages } from './settlement-scene.ts';
 import { turns, until } from './turns.ts';
 
-vi.mock('node:timers/promises', () => import('./prompt-delays.ts'));
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   waitedMs.length = 0;
@@ -20,7 +19,7 @@ const B = account(1);
 
 describe('closing', () => {
   test('lets an append under way end, and starts no other', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const gate = Promise.withResolvers<void>();
     nextFaults(scene, { type: 'stall', until: gate.promise });
     submit(scene, A, usageOf(1, 1));
@@ -36,7 +35,7 @@ describe('closing', () => {
   });
 
   test('ends the waiting for a log that is away', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     scene.log.faults = () => ({ type: 'refuse' });
     submit(scene, A, usageOf(1, 1));
     await until(() => scene.log.appends > 0);
@@ -48,7 +47,7 @@ describe('closing', () => {
   });
 
   test('starts none of the appends that wait for the next turn', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 1));
     scene.settlement.close();
     await turns();
@@ -57,7 +56,7 @@ describe('closing', () => {
 
   test('starts none of the appends that wait for a place', async () => {
     const count = LIMITS.settlementAppendsMax + 1;
-    const scene = await settlementScene(count);
+    const scene = await promptScene(count);
     const gate = Promise.withResolvers<void>();
     scene.log.faults = () => ({ type: 'stall', until: gate.promise });
     for (const [number, usage] of usages(1, count).entries()) submit(scene, account(number), usage);
@@ -69,7 +68,7 @@ describe('closing', () => {
   });
 
   test('does not try a conflicting append again', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const gate = Promise.withResolvers<void>();
     nextFaults(scene, { type: 'stall', until: gate.promise });
     submit(scene, A, usageOf(1, 1));

@@ -13,13 +13,12 @@ import {
   foreignGrant,
   nextFaults,
   once,
-  settlementScene,
+  promptScene,
   submit,
   usages,
 } from './settlement-scene.ts';
 import { passing, turns, until } from './turns.ts';
 
-vi.mock('node:timers/promises', () => import('./prompt-delays.ts'));
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   waitedMs.length = 0;
@@ -49,7 +48,7 @@ describe('an append that goes wrong', () => {
       4,
     ],
   ])('because it %s bills each request once', async (_what, faults, appends) => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const all = usages(1, 5);
     nextFaults(scene, ...faults);
     submit(scene, A, ...all);
@@ -64,7 +63,7 @@ describe('an append that goes wrong', () => {
   });
 
   test('is decided anew on what the other writer has written', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     nextFaults(scene, { type: 'precede', events: foreignGrant(1) });
     submit(scene, A, usageOf(1, 3));
     await passing(scene.settlement.idle());
@@ -76,7 +75,7 @@ describe('an append that goes wrong', () => {
   });
 
   test('and has already been settled by the subscription is not tried again', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     scene.log.faults = () => ({ type: 'lose' });
     const subscription = scene.log.subscribeAll({
       after: await scene.log.headPosition(),
@@ -94,7 +93,7 @@ describe('an append that goes wrong', () => {
   });
 
   test('waits longer each time, within the bounds', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     nextFaults(scene, ...Array.from({ length: LIMITS.settlementAttemptsMax - 1 }, () => ({ type: 'refuse' }) as const));
     submit(scene, A, usageOf(1, 1));
     await passing(scene.settlement.idle());
@@ -109,7 +108,7 @@ describe('an append that goes wrong', () => {
 
 describe('a log that is away', () => {
   test('is told once a round; the requests go back in their order and are settled when it is there again', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const all = usages(1, LIMITS.settlementGroupMax + 6);
     scene.log.faults = () =>
       scene.log.appends > 2 * LIMITS.settlementAttemptsMax ? { type: 'none' } : { type: 'refuse' };
@@ -124,7 +123,7 @@ describe('a log that is away', () => {
   });
 
   test('takes requests that finish in the meantime along, after the others', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const gate = Promise.withResolvers<void>();
     scene.log.faults = () =>
       scene.log.appends > LIMITS.settlementAttemptsMax ? { type: 'stall', until: gate.promise } : { type: 'refuse' };
@@ -138,7 +137,7 @@ describe('a log that is away', () => {
   });
 
   test('is not told as away where conflicts do not end: others make progress, so it is there', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     let foreign = 0;
     scene.log.faults = () =>
       scene.log.appends > LIMITS.settlementAttemptsMax

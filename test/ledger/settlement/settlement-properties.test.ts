@@ -14,12 +14,11 @@ import {
   eventsOf,
   foldInto,
   foreignGrant,
+  promptScene,
   type SettlementScene,
-  settlementScene,
 } from './settlement-scene.ts';
 import { passing, turns } from './turns.ts';
 
-vi.mock('node:timers/promises', () => import('./prompt-delays.ts'));
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 });
@@ -96,7 +95,7 @@ describe('under any faults of the log', () => {
   test('each request is billed exactly once, and told as settled exactly once', async () => {
     await fc.assert(
       fc.asyncProperty(story, async ({ submissions: all, faults: kinds, isSubscribed }) => {
-        const scene = await settlementScene(ACCOUNTS);
+        const scene = await promptScene(ACCOUNTS);
         const subscription = isSubscribed ? subscribe(scene) : null;
         goWrong(scene.log, kinds);
         await run(scene, all, new Map());
@@ -117,7 +116,7 @@ describe('under any faults of the log', () => {
         const log = new MemoryEventLog();
         const journal: PlainJournal = new Map();
         const all: Submission[] = [];
-        let scene = await settlementScene(ACCOUNTS, log);
+        let scene = await promptScene(ACCOUNTS, log);
         for (const { submissions: more, faults: kinds } of stories) {
           goWrong(log, kinds);
           await recover(scene, journal);
@@ -128,7 +127,7 @@ describe('under any faults of the log', () => {
           if (!isForgetful) for (const requestId of scene.settled) journal.delete(requestId);
           await turns();
           carried += journal.size;
-          scene = await settlementScene(ACCOUNTS, log);
+          scene = await promptScene(ACCOUNTS, log);
         }
         log.faults = () => ({ type: 'none' });
         await recover(scene, journal);
@@ -145,7 +144,7 @@ describe('under any faults of the log', () => {
   test('the order of revisions in each account has no gap', async () => {
     await fc.assert(
       fc.asyncProperty(story, async ({ submissions: all, faults: kinds }) => {
-        const scene = await settlementScene(ACCOUNTS);
+        const scene = await promptScene(ACCOUNTS);
         goWrong(scene.log, kinds);
         await run(scene, all, new Map());
         await passing(scene.settlement.idle());

@@ -13,16 +13,21 @@ import {
 } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { loadAccount } from '../../../ledger/account/load-account.ts';
+import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { Settlement } from '../../../ledger/settlement/settlement.ts';
+import { TIMING, type Timing } from '../../../ledger/timing.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { CARD, granted, KEY, keyIssued, opened, usageOf } from '../account/example-account.ts';
+import { heldDelay } from './held-delays.ts';
 import { type AppendFault, MemoryEventLog } from './memory-event-log.ts';
+import { promptDelay } from './prompt-delays.ts';
 
 /** Accounts with credits in a log in memory, a book that has folded them, and what settlement tells. */
 export interface SettlementScene {
   readonly log: MemoryEventLog;
   readonly book: AccountViews;
   readonly settlement: Settlement;
+  readonly breaker: LogBreaker;
   readonly settled: RequestId[];
   readonly stuck: { readonly requestId: RequestId; readonly error: unknown }[];
   readonly away: unknown[];
@@ -40,39 +45,57 @@ export async function settlementScene(
   log = new MemoryEventLog(),
   waitsForEarlier = false,
   isUnderWay: (requestId: RequestId) => boolean = () => false,
+  delay: Timing['delay'] = TIMING.delay,
 ): Promise<SettlementScene> {
   const book = new AccountViews();
   if (log.events.length === 0) for (let number = 0; number < accounts; number++) openOn(log, number);
   for (const recorded of log.events) foldInto(book, recorded);
-  return watch(log, book, waitsForEarlier, isUnderWay);
+  return watch(log, book, { waitsForEarlier, isUnderWay, delay });
 }
+
+/** The same where each wait is over at once (prompt-delays.ts). */
+export const promptScene = (accounts: number, log?: MemoryEventLog): Promise<SettlementScene> =>
+  settlementScene(accounts, log, false, undefined, promptDelay);
+
+/** The same where each wait ends when the test says so (held-delays.ts). */
+export const heldScene = (accounts: number): Promise<SettlementScene> =>
+  settlementScene(accounts, undefined, false, undefined, heldDelay);
 
 function watch(
   log: MemoryEventLog,
   book: AccountViews,
-  waitsForEarlier: boolean,
-  isUnderWay: (requestId: RequestId) => boolean,
+  how: {
+    readonly waitsForEarlier: boolean;
+    readonly isUnderWay: (requestId: RequestId) => boolean;
+    readonly delay: Timing['delay'];
+  },
 ): SettlementScene {
+  const { delay, ...chosen } = how;
   const settled: RequestId[] = [];
   const stuck: { requestId: RequestId; error: unknown }[] = [];
   const away: unknown[] = [];
   let back = 0;
+  const breaker = new LogBreaker(Date.now);
+  breaker.onFailed((error) => away.push(error));
+  breaker.onAnswered((wasAway) => {
+    if (wasAway) back++;
+  });
   const settlement = new Settlement({
     log,
     book,
     clock: () => Date.parse('2026-11-06T12:00:02.000Z'),
+    breaker,
+    timing: { ...TIMING, delay },
     onSettled: (_accountId, { requestId }) => settled.push(requestId),
     onStuck: (requestId, error) => stuck.push({ requestId, error }),
-    onLogAway: (error) => away.push(error),
-    onLogBack: () => back++,
     onAside: (requestIds) => scene.onAside(requestIds),
-    isUnderWay,
-    waitsForEarlier,
+    ...chosen,
   });
   const scene: SettlementScene = {
     log,
     book,
     settlement,
+    breaker,
     settled,
     stuck,
     away,

@@ -16,15 +16,14 @@ import {
   foreignGrant,
   nextFaults,
   once,
+  promptScene,
   type SettlementScene,
   settledElsewhere,
-  settlementScene,
   submit,
   usages,
 } from './settlement-scene.ts';
 import { passing, turns, until } from './turns.ts';
 
-vi.mock('node:timers/promises', () => import('./prompt-delays.ts'));
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   waitedMs.length = 0;
@@ -45,7 +44,7 @@ function decided(scene: SettlementScene, of: typeof A, usage: ReturnType<typeof 
 
 describe('a finished request', () => {
   test('is told as settled once, when its usage and debit are in the ledger and in the book', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const told: unknown[] = [];
     scene.book.onFolded((_, event) => told.push(event.type));
     submit(scene, A, usageOf(1, 3));
@@ -59,7 +58,7 @@ describe('a finished request', () => {
   });
 
   test('has events whose ids and metadata come from the request, so that any writer would make the same', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     submit(scene, A, ...usages(1, 2));
     await passing(scene.settlement.idle());
     const written = scene.log.events.slice(-4);
@@ -76,7 +75,7 @@ describe('a finished request', () => {
   });
 
   test('that is not charged is settled by its usage alone', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 3, { billable: false }), usageOf(2, 0));
     await passing(scene.settlement.idle());
     expect(billed(scene)).toEqual(
@@ -89,7 +88,7 @@ describe('a finished request', () => {
   });
 
   test('that is submitted twice is settled once', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 3), usageOf(1, 3));
     await turns(1);
     submit(scene, A, usageOf(1, 3));
@@ -99,7 +98,7 @@ describe('a finished request', () => {
   });
 
   test('that the subscription brings before its append starts needs none', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 3));
     settledElsewhere(scene, A, decided(scene, A, usageOf(1, 3)), usageOf(1, 3));
     for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
@@ -110,7 +109,7 @@ describe('a finished request', () => {
   });
 
   test('is not settled by its usage alone where a debit belongs to it', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 3));
     settledElsewhere(scene, A, decided(scene, A, usageOf(1, 3)), usageOf(1, 3));
     const [usage, debit] = scene.log.events.slice(-2);
@@ -125,7 +124,7 @@ describe('a finished request', () => {
 
 describe('requests of one account', () => {
   test('that finish together are settled by one append, each on the state that the one before leaves', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const all = usages(1, 20);
     submit(scene, A, ...all);
     await passing(scene.settlement.idle());
@@ -139,7 +138,7 @@ describe('requests of one account', () => {
   });
 
   test('that finish a little later share the append, until its account has waited long enough', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 1));
     await turns(LIMITS.settlementLingerMs - 1);
     submit(scene, A, usageOf(2, 1));
@@ -153,7 +152,7 @@ describe('requests of one account', () => {
   });
 
   test('that fill a group do not wait', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     submit(scene, A, ...usages(1, LIMITS.settlementGroupMax));
     expect(scene.log.appends).toBe(1);
     await passing(scene.settlement.idle());
@@ -161,7 +160,7 @@ describe('requests of one account', () => {
   });
 
   test('that would be too much for one append are settled by several', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const model = 'm'.repeat(LIMITS.appendBytesMax / 20);
     const all = usages(1, 24).map((usage) => ({ ...usage, model }));
     const sizes: number[] = [];
@@ -180,7 +179,7 @@ describe('requests of one account', () => {
   });
 
   test('are settled in groups of a bounded number, in the order in which they finished', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const all = usages(1, 2 * LIMITS.settlementGroupMax + 1);
     submit(scene, A, ...all);
     await passing(scene.settlement.idle());
@@ -189,7 +188,7 @@ describe('requests of one account', () => {
   });
 
   test('are never in two appends at a time', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const gate = Promise.withResolvers<void>();
     nextFaults(scene, { type: 'stall', until: gate.promise });
     submit(scene, A, usageOf(1, 1));
@@ -205,7 +204,7 @@ describe('requests of one account', () => {
 
 describe('other accounts', () => {
   test('that finish in the meantime are appended at the same instant, so that the log commits them together', async () => {
-    const scene = await settlementScene(3);
+    const scene = await promptScene(3);
     submit(scene, A, usageOf(1, 1));
     await turns(LIMITS.settlementLingerMs - 1);
     submit(scene, B, usageOf(2, 1));
@@ -221,7 +220,7 @@ describe('other accounts', () => {
   });
 
   test('are not held up by one whose append stalls', async () => {
-    const scene = await settlementScene(2);
+    const scene = await promptScene(2);
     const gate = Promise.withResolvers<void>();
     scene.log.faults = (stream) =>
       stream === accountStream(A) ? { type: 'stall', until: gate.promise } : { type: 'none' };
@@ -234,7 +233,7 @@ describe('other accounts', () => {
   });
 
   test('are not held up by one that conflicts without end', async () => {
-    const scene = await settlementScene(2);
+    const scene = await promptScene(2);
     let foreign = 0;
     let conflicts = true;
     scene.log.faults = (stream) =>
@@ -252,7 +251,7 @@ describe('other accounts', () => {
 
   test('share a bounded number of appends, and none is forgotten', async () => {
     const count = 3 * LIMITS.settlementAppendsMax + 5;
-    const scene = await settlementScene(count);
+    const scene = await promptScene(count);
     const gate = Promise.withResolvers<void>();
     scene.log.faults = () => ({ type: 'stall', until: gate.promise });
     const all = usages(1, count);
@@ -271,7 +270,7 @@ describe('other accounts', () => {
 
 describe('a request that cannot be decided', () => {
   test('or that the log will never take, is told as stuck; those of its group that it takes are settled', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     const append = scene.log.append.bind(scene.log);
     scene.log.append = (stream, expected, events) => {
       const isTooLong = events.some(({ data }) => data.includes(requestOf(2)));
@@ -287,7 +286,7 @@ describe('a request that cannot be decided', () => {
   });
 
   test('is told as stuck, and does not hold up the others', async () => {
-    const scene = await settlementScene(1);
+    const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 1));
     scene.settlement.submit(A, usageOf(2, 1), rateCard('other', 1, CARD.rates, null));
     submit(scene, A, usageOf(3, -1), usageOf(4, 1));
@@ -297,7 +296,7 @@ describe('a request that cannot be decided', () => {
     expect(scene.stuck.map(({ error }) => String(error))).toEqual([
       expect.stringMatching(/names rate card/),
       expect.stringMatching(/tokens must be a whole number/),
-      expect.stringMatching(/account a9 was never opened/),
+      expect.stringMatching(/a9: there is no such account/),
     ]);
     expect(scene.settled).toEqual([requestOf(1), requestOf(4)]);
     expect(billed(scene)).toEqual(once([usageOf(1, 1), usageOf(4, 1)]));
@@ -306,6 +305,6 @@ describe('a request that cannot be decided', () => {
 });
 
 test('idle resolves at once where nothing is pending', async () => {
-  const scene = await settlementScene(0);
+  const scene = await promptScene(0);
   await expect(scene.settlement.idle()).resolves.toBeUndefined();
 });

@@ -5,6 +5,7 @@ import { type AccountEvent, isAccountEvent } from '../../../contracts/events.ts'
 import { accountOfStream, accountStream, commandId, proxyId, requestId } from '../../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { CreditFleet } from '../../../proxy/admission/credit-fleet.ts';
 import { Holds } from '../../../proxy/admission/holds.ts';
@@ -12,11 +13,11 @@ import type { LeaseWait } from '../../../proxy/admission/lease-queue.ts';
 import { ACCOUNT, granted, KEY, keyIssued, ms, opened } from '../../ledger/account/example-account.ts';
 import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
 
-export const LONGEST_REQUEST_MS = 60_000;
+const LONGEST_REQUEST_MS = 60_000;
 export const SLACK_MS = 40_000;
 /** Not up before a busy machine has done what is waited for. */
-export const RECLAIM_MS = 3_000;
-export const WAIT_MS = 60_000;
+const RECLAIM_MS = 3_000;
+const WAIT_MS = 60_000;
 export const CREDIT = 99n;
 
 /** What the proxies of a test have in common. */
@@ -25,10 +26,17 @@ export const scene = {
   nowMs: ms('2026-11-06T12:00:00.000Z'),
   mayLease: true,
   isLogAway: false,
+  breaker: breakerOfScene(),
 };
+function breakerOfScene(): LogBreaker {
+  return new LogBreaker(
+    () => scene.nowMs,
+    () => !scene.isLogAway,
+  );
+}
 let proxies: Proxy[] = [];
 
-export interface Proxy {
+interface Proxy {
   readonly fleet: CreditFleet;
   readonly holds: Holds;
   readonly views: AccountViews;
@@ -62,7 +70,7 @@ export function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epo
     slackMs: SLACK_MS,
     reclaimMs: RECLAIM_MS,
     waitMs,
-    isLogAway: () => scene.isLogAway,
+    breaker: scene.breaker,
     mayLease: () => scene.mayLease,
   });
   if (keepsUp) fleet.upkeep.start();
@@ -136,5 +144,6 @@ export async function clearScene(): Promise<void> {
   proxies = [];
   scene.log = new MemoryEventLog();
   scene.isLogAway = false;
+  scene.breaker = breakerOfScene();
   scene.mayLease = true;
 }

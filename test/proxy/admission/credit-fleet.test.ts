@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { grantId } from '../../../contracts/ids.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { ACCOUNT, granted, KEY, limitSet } from '../../ledger/account/example-account.ts';
 import {
@@ -109,10 +110,42 @@ describe('a proxy among several', () => {
     const [one] = await start('proxy_1');
     scene.log.faults = () => ({ type: 'refuse' });
     expect(await one?.hold('a', 2n)).toBe('log_away');
+    // Nobody's usage waits: it is told all the same.
+    expect(scene.breaker.isOpen).toBe(true);
     const appends = scene.log.appends;
     scene.isLogAway = true;
     expect(await one?.hold('b', 2n)).toBe('log_away');
     expect(scene.log.appends).toBe(appends);
+  });
+
+  it('finds by itself that the log is back, one try every so often, where nobody else waits for it', async () => {
+    const [one] = await start('proxy_1');
+    scene.log.faults = () => ({ type: 'refuse' });
+    scene.breaker.failed(new Error('no answer'));
+    const appends = scene.log.appends;
+    expect(await one?.hold('a', 2n)).toBe('log_away');
+    expect(scene.log.appends).toBe(appends);
+    scene.nowMs += LIMITS.settlementProbeMs;
+    expect(await one?.hold('b', 2n)).toBe('log_away');
+    const tried = scene.log.appends;
+    expect(tried).toBeGreaterThan(appends);
+    scene.log.faults = () => ({ type: 'none' });
+    expect(await one?.hold('c', 2n)).toBe('log_away');
+    expect([scene.log.appends, scene.breaker.isAway]).toEqual([tried, true]);
+    scene.nowMs += LIMITS.settlementBackoffMaxMs;
+    expect([await one?.hold('d', 2n), scene.breaker.isAway]).toEqual(['held', false]);
+  });
+
+  it('does not take it for back where nothing is free, and so nothing was asked of it', async () => {
+    const one = await startWithoutUpkeep();
+    const two = await startWithoutUpkeep('proxy_2');
+    expect(await one.hold('a', CREDIT)).toBe('held');
+    await converged(two);
+    scene.log.faults = () => ({ type: 'refuse' });
+    scene.breaker.failed(new Error('no answer'));
+    scene.nowMs += LIMITS.settlementProbeMs;
+    expect(await two.hold('b', 1n)).not.toBe('held');
+    expect(scene.breaker.isAway).toBe(true);
   });
 
   it('says so within bounds, too, where the log goes away while it gives back', async () => {

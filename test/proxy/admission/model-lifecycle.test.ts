@@ -90,8 +90,7 @@ describe('a deprecated model', () => {
     upstream.answerWith(defaultAnswer);
   });
 
-  // Specification, Versioning 3 and States: "each response carries the header". Refusals of the gates leave it out.
-  it('carries the header on a 402, too: refusals before the upstream leave it out today', async () => {
+  it('carries the header on a 402, too (interface, 3.2)', async () => {
     const poor = await gateway.issueKey({ monthlyLimit: microUsd(0n) });
     const answered = await post({ ...gateway, ...poor }, '/v1/messages', asking('opal-old'));
     refusalOf(answered, 402);

@@ -266,8 +266,8 @@ describe('the fast lane', () => {
     expect((await post(await account({ credits: BigInt(cost) }), '/v1/messages', body)).status).toBe(200);
   });
 
-  // `service_tier: auto` lets a provider use priority capacity that nobody asked for; the lane is then fast, the hold not.
-  it('never debits more than is there: an upstream that serves fast unasked is debited twice the hold today', async () => {
+  // `service_tier: auto` lets a provider use priority capacity that nobody asked for (interface, 5.3).
+  it('never debits more than is there, also where an upstream serves fast unasked', async () => {
     const body = asking('opal-fast', { max_tokens: 100 });
     const bytes = JSON.stringify(body).length;
     const cost = 3 * (bytes + 2_048) + 15 * 100;

@@ -240,7 +240,7 @@ export const TOKEN_SAMPLES: readonly TokenSample[] = [
   },
 ];
 
-export interface TokenSample {
+interface TokenSample {
   readonly name: string;
   readonly o200k: number;
   readonly anthropic: number;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Caller } from '../../../proxy/authenticate.ts';
+import type { Caller } from '../../../proxy/caller.ts';
 import { CallerUse } from '../../../proxy/rate-limits/caller-use.ts';
 import { RateTicket } from '../../../proxy/rate-limits/rate-ticket.ts';
 

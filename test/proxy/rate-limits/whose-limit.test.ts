@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
-import type { Caller } from '../../../proxy/authenticate.ts';
+import type { Caller } from '../../../proxy/caller.ts';
 import { RateLimits } from '../../../proxy/rate-limits/rate-limits.ts';
 import { fold } from '../../ledger/account/decider-specification.ts';
 import { ACCOUNT, granted, KEY, keyIssued, OTHER_KEY, opened } from '../../ledger/account/example-account.ts';

@@ -34,6 +34,21 @@ async function heldBack(heldMs: number, bytes = long): Promise<RelayScene> {
   return scene;
 }
 
+describe('a client that leaves', () => {
+  it('before its call has a connection has asked for nothing: the call that then has one ends, and says no more', async () => {
+    const scene = relayScene({ waits: true });
+    scene.relay.clientLeft();
+    expect(scene.underWay()).toBe(0);
+    scene.begin();
+    expect(scene.asked).toEqual(['abort']);
+    scene.upstream.onHead(200, STREAM_HEAD);
+    scene.upstream.onData(whole);
+    scene.upstream.onEnd();
+    await turn();
+    expect([scene.usages, scene.finished]).toEqual([[], []]);
+  });
+});
+
 describe('an upstream that breaks off', () => {
   it('together with the last bytes of the answer has ended it: they are passed on and metered before that', async () => {
     const scene = relayScene();

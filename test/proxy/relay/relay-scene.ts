@@ -11,22 +11,21 @@ import { decideCatalog } from '../../../ledger/catalog/publish-catalog.ts';
 import type { Journal } from '../../../ledger/journal/journal.ts';
 import { Holds } from '../../../proxy/admission/holds.ts';
 import { termsOf } from '../../../proxy/admission/terms.ts';
-import type { Caller } from '../../../proxy/authenticate.ts';
-import { TimePassed } from '../../../proxy/clock/time-passed.ts';
-import { RequestCounts } from '../../../proxy/metrics/request-counts.ts';
+import type { Caller } from '../../../proxy/caller.ts';
 import { CallerUse } from '../../../proxy/rate-limits/caller-use.ts';
 import { RateTicket } from '../../../proxy/rate-limits/rate-ticket.ts';
 import { ClientAnswer } from '../../../proxy/relay/client-answer.ts';
 import { Drains } from '../../../proxy/relay/drains.ts';
 import { MessageRelay } from '../../../proxy/relay/message-relay.ts';
 import type { RelayedRequest } from '../../../proxy/relay/relayed-request.ts';
-import { RequestAccounting } from '../../../proxy/request-accounting.ts';
+import type { RequestAccounting } from '../../../proxy/request-accounting.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 import type { Upstream, UpstreamHeaders, UpstreamReceiver } from '../../../proxy/upstream/upstream.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { TEST_CATALOG } from '../../gateway/start-gateway.ts';
 import { asking } from '../fixtures/call.ts';
+import { accountingWith } from '../fixtures/request-accounting.ts';
 
 /** A client that takes no byte for half of it holds back for long. */
 export const CLIENT_STALL_MS = 60_000;
@@ -55,19 +54,23 @@ export interface RelayScene {
   readonly logLines: readonly string[];
   /** Calls under way of its caller. */
   readonly underWay: () => number;
+  /** The call has its connection. */
+  readonly begin: () => void;
 }
 
-export interface RelaySceneOptions {
+interface RelaySceneOptions {
   readonly isStream?: boolean;
   /** The request's bytes as they are when it ends; those that it was read from otherwise. */
   readonly bytesAtEnd?: Buffer;
   readonly onClientDisconnect?: Upstream['onClientDisconnect'];
+  /** Its call waits for a connection, until the scene's `begin`. */
+  readonly waits?: boolean;
 }
 
 export const STREAM_HEAD: UpstreamHeaders = headOf('text/event-stream');
 export const JSON_HEAD: UpstreamHeaders = headOf('application/json');
 
-/** Its call has started. */
+/** Its call has started, unless it waits. */
 export function relayScene(options: RelaySceneOptions = {}): RelayScene {
   const { isStream = true, onClientDisconnect = 'cancel' } = options;
   const clock = { nowMs: Date.parse('2026-11-22T12:00:00Z') };
@@ -101,17 +104,19 @@ export function relayScene(options: RelaySceneOptions = {}): RelayScene {
     chargeInterrupted: 'none' as const,
     clientStallMs: CLIENT_STALL_MS,
   };
-  const answer = new ClientAnswer(client.response, request.accounted.requestId, request);
+  const answer = new ClientAnswer(client.response, request.money.requestId, request);
   const relay = new MessageRelay(request, answer, parts, () => undefined);
   relay.start();
   const [receiver] = receivers;
   if (receiver === undefined) throw new Error('the relay calls its upstream when it starts');
   const asked: ('pause' | 'resume' | 'abort')[] = [];
-  receiver.onStart({
-    pause: () => asked.push('pause'),
-    resume: () => asked.push('resume'),
-    abort: () => asked.push('abort'),
-  });
+  const begin = (): void =>
+    receiver.onStart({
+      pause: () => asked.push('pause'),
+      resume: () => asked.push('resume'),
+      abort: () => asked.push('abort'),
+    });
+  if (options.waits !== true) begin();
   return {
     clock,
     relay,
@@ -122,37 +127,26 @@ export function relayScene(options: RelaySceneOptions = {}): RelayScene {
     finished,
     logLines,
     underWay: () => underWay.message + underWay.stream,
+    begin,
   };
 }
 
 function accountingScene(clock: RelayScene['clock'], logger: pino.Logger) {
   const usages: UsageRecorded[] = [];
   const finished: string[] = [];
-  const journal: Journal = {
+  const journal: Pick<Journal, 'begin' | 'finish' | 'settle' | 'durable' | 'keepAside'> = {
     begin: () => undefined,
     finish: (_id, text) => void finished.push(text),
     settle: () => undefined,
+    keepAside: () => undefined,
     durable: async () => undefined,
-    bytes: 0,
-    open: 0,
-    obstacle: null,
-    shortage: null,
-    failed: new Promise(() => undefined),
-    close: async () => undefined,
   };
-  const accounting = new RequestAccounting({
-    epoch: () => null,
+  const accounting = accountingWith({
     journal,
     holds: new Holds(),
     settlement: { submit: (_account, usage) => void usages.push(usage) },
-    counts: new RequestCounts(),
-    mayBeSpentElsewhere: () => false,
-    passed: new TimePassed(
-      () => clock.nowMs,
-      () => clock.nowMs,
-    ),
-    leasedMs: 3_600_000,
     logger,
+    clock: () => clock.nowMs,
   });
   return { accounting, usages, finished };
 }
@@ -176,7 +170,7 @@ function requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd
   const facts = factsOf('message', body, null);
   if ('code' in terms || 'code' in facts) throw new Error('the request of the tests is refused');
   const { id, version, hash } = terms.rateCard;
-  const accounted = accounting.begin(requestId(`req_${'0'.repeat(32)}`), accountId('acct_1'), terms.rateCard, {
+  const money = accounting.open(requestId(`req_${'0'.repeat(32)}`), terms.rateCard, microUsd(1_000_000n), {
     accountId: accountId('acct_1'),
     accountRevision: 0,
     keyId: keyId('key_1'),
@@ -184,14 +178,13 @@ function requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd
     upstream: { provider: upstream.name, model: model.id },
     startedAt: new Date(clock.nowMs).toISOString(),
     rateCard: { id, version, hash },
-    hold: microUsd(1_000_000n),
   });
   const monotonic = (): number => clock.nowMs;
   const uses = [new CallerUse(LIMITS, clock.nowMs), new CallerUse(LIMITS, clock.nowMs)] as const;
   const ticket = new RateTicket('message', { caller: {} as Caller, uses, monotonic, underWay });
   ticket.asked({ isStream, inputTokens: 10 });
   return {
-    accounted,
+    money,
     model,
     terms,
     bytes: new RequestBytes([bytesAtEnd ?? body]),

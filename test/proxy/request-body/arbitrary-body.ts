@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 /** JSON objects as a client could spell them: white space anywhere, escapes, keys that stand twice, nested namesakes. */
 
-export interface SpelledMember {
+interface SpelledMember {
   readonly key: string;
   /** Key, colon and value as they stand in the body. */
   readonly text: string;
@@ -12,7 +12,7 @@ export interface SpelledMember {
   readonly after: string;
 }
 
-export interface SpelledBody {
+interface SpelledBody {
   /** White space around the object on top. */
   readonly start: string;
   readonly end: string;

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import Fastify from 'fastify';
 import { expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
-import type { Caller } from '../../../proxy/authenticate.ts';
+import type { Caller } from '../../../proxy/caller.ts';
 import { InFlight } from '../../../proxy/in-flight.ts';
 import { RequestCounts } from '../../../proxy/metrics/request-counts.ts';
 import { BodyBudget } from '../../../proxy/request-body/body-budget.ts';

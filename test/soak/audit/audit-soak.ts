@@ -3,20 +3,23 @@ import { accountBooks } from '../../crash/audit/account-books.ts';
 import { auditLimitsSet } from '../../crash/audit/audit-limits-set.ts';
 import { auditRequests } from '../../crash/audit/audit-requests.ts';
 import { auditViewRows } from '../../crash/audit/audit-views.ts';
+import { type BilledCounts, countBilled } from '../../crash/audit/count-billed.ts';
 import type { AccountBooks } from '../../crash/audit/own-account.ts';
 import { readUpstreamRecord } from '../../crash/audit/upstream-record.ts';
 import type { LimitSet } from '../../crash/move-limit.ts';
 import type { SentRequest } from '../../crash/post-planned.ts';
 import { viewRows } from '../../crash/view-rows.ts';
-import { isPublished, readEventFile } from '../event-file.ts';
+import { isPublished, type LoggedStream } from '../logged-stream.ts';
 import { MOVED_ACCOUNT, SOAK_ACCOUNTS } from '../soak-accounts.ts';
 import type { SoakFleet } from '../soak-fleet.ts';
 import type { TopicMessage } from '../topic-record.ts';
 import { auditLimits } from './audit-limits.ts';
-import { auditTopic } from './audit-topic.ts';
+import { auditTopic, type TopicAudit } from './audit-topic.ts';
 
-export interface SoakEvidence {
+interface SoakEvidence {
   readonly fleet: SoakFleet;
+  /** What the event store holds. */
+  readonly logged: readonly LoggedStream[];
   readonly sent: readonly SentRequest[];
   readonly killsMs: readonly number[];
   readonly messages: readonly TopicMessage[];
@@ -30,8 +33,9 @@ export interface SoakAudit {
   readonly faults: readonly string[];
   readonly books: readonly AccountBooks[];
   readonly seen: number;
-  readonly duplicates: number;
-  readonly lagsMs: readonly number[];
+  /** How often what the upstream saw was recorded. */
+  readonly billed: BilledCounts;
+  readonly topic: TopicAudit;
   /** Requests that went to a machine that is gone, and whose record went with its journal. */
   readonly gone: number;
   readonly leases: number;
@@ -39,8 +43,8 @@ export interface SoakAudit {
 }
 
 /** Compares ledger, upstream's record, clients' word, every proxy's views and the topic. Every process has stopped. */
-export function auditSoak({ fleet, sent, killsMs, messages, limits, mayRefuse }: SoakEvidence): SoakAudit {
-  const streams = readEventFile(fleet.eventsPath).filter(isPublished);
+export function auditSoak({ fleet, logged, sent, killsMs, messages, limits, mayRefuse }: SoakEvidence): SoakAudit {
+  const streams = logged.filter(isPublished);
   const { prices } = fleet.catalog;
   const eventsOf = (id: string) => streams.find(({ stream }) => stream === `account-${id}`)?.events ?? [];
   const books = SOAK_ACCOUNTS.map(({ id }) => accountBooks(id, eventsOf(id), prices));
@@ -66,8 +70,8 @@ export function auditSoak({ fleet, sent, killsMs, messages, limits, mayRefuse }:
   ];
   const events = streams.flatMap((one) => one.events);
   const leases = events.filter(({ type }) => type === 'CreditsLeased').length;
-  const { duplicates, lagsMs } = topic;
-  return { faults, books, seen: seen.length, duplicates, lagsMs, gone, leases, events: events.length };
+  const billed = countBilled({ sent, seen, usages, debits });
+  return { faults, books, seen: seen.length, billed, topic, gone, leases, events: events.length };
 }
 
 /** The views of every proxy are those of the auditor's books, and the same as everybody's. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { LoggedEvent, LoggedStream } from '../event-file.ts';
+import type { LoggedEvent, LoggedStream } from '../logged-stream.ts';
 import type { TopicMessage } from '../topic-record.ts';
 import { auditTopic } from './audit-topic.ts';
 
@@ -36,7 +36,11 @@ const message = (revision: number, change: Partial<TopicMessage> = {}): TopicMes
 it('finds nothing wrong with each event once, and tells how long it took, for what came since it reads the topic', () => {
   const events = [1_000, 9_000, 9_500].map((createdMs, revision) => ({ ...loggedEvent(revision), createdMs }));
   const messages = [message(0, { atMs: 9_000 }), message(1, { atMs: 9_250 }), message(2, { atMs: 9_900 })];
-  const expected = { faults: [], duplicates: 0, lagsMs: [250, 400] };
+  const waits = [
+    { fromMs: 9_000, untilMs: 9_250 },
+    { fromMs: 9_500, untilMs: 9_900 },
+  ];
+  const expected = { faults: [], lost: 0, outOfOrder: 0, duplicates: 0, waits };
   expect(auditTopic(messages, [{ stream: STREAM, events }])).toEqual(expected);
 });
 
@@ -61,4 +65,14 @@ it.each([
 it('knows a stream that is no account by its own name', () => {
   const catalog = message(0, { stream: 'catalog', key: 'catalog' });
   expect(auditTopic([catalog], [logged(1, 'catalog')]).faults).toEqual([]);
+});
+
+it.each([
+  ['lost at the end', [0, 1], { lost: 1, outOfOrder: 0, duplicates: 0 }],
+  ['lost in the middle', [0, 2], { lost: 1, outOfOrder: 1, duplicates: 0 }],
+  ['changed places', [0, 2, 1], { lost: 0, outOfOrder: 2, duplicates: 0 }],
+  ['told again from the beginning', [0, 1, 0, 1, 2], { lost: 0, outOfOrder: 0, duplicates: 2 }],
+])('counts events that are %s', (_, revisions, counts) => {
+  const messages = revisions.map((revision) => message(revision));
+  expect(auditTopic(messages, [logged(3)])).toMatchObject(counts);
 });

@@ -18,7 +18,7 @@ function heldAppends(gate: AppendGate) {
 
 const turns = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('AppendGate', () => {
+describe('the gate of appends', () => {
   it('runs no more than its bound at once, and the others in the order they came', async () => {
     const { begun, start } = heldAppends(new AppendGate(A_MINUTE_MS));
     const all = start(appendsInFlightMax * 2);

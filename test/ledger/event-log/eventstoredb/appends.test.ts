@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { EventLogError, type ProposedEvent } from '../../../../contracts/event-log.ts';
 import { eventId, NO_STREAM, type StreamName } from '../../../../contracts/ids.ts';
 import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/limits.ts';
-import type { AppendFault } from '../../../eventstoredb/faults.ts';
+import type { AppendFault } from '../../../eventstoredb/fault-kinds.ts';
 import { textOf } from '../../../eventstoredb/stored-event.ts';
 import { StoredLog } from '../../../eventstoredb/stored-log.ts';
 import { until } from '../../../eventstoredb/with-client.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { reopenPauseMs } from '../../../../ledger/event-log/eventstoredb/batch-appends.ts';
 import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/limits.ts';
-import type { AppendFault } from '../../../eventstoredb/faults.ts';
+import type { AppendFault } from '../../../eventstoredb/fault-kinds.ts';
 import { until } from '../../../eventstoredb/with-client.ts';
 import { at, events, newStream, written } from '../contract/shared-log.ts';
 import { rejectionOf, startWithLog, WAITED_FOR_MS } from './log-under-test.ts';

@@ -91,6 +91,11 @@ describe('an answer to an append among many', () => {
     expect(read(response).verdict).toEqual(verdict);
   });
 
+  it('is an error where its revision is no number of ours', () => {
+    const response = answer().setSuccess(success().setCurrentRevision(String(2n ** 53n)));
+    expect(() => read(response)).toThrow('below 2^53');
+  });
+
   it('may tell no position', () => {
     const response = answer().setSuccess(success().setCurrentRevision('3').setNoPosition(new empty.Empty()));
     expect(read(response).verdict).toEqual({ type: 'success', lastRevision: 3, position: null });

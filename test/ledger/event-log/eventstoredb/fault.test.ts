@@ -25,7 +25,7 @@ const typed = (exception: string, code = 9) =>
     }),
   );
 
-describe('faultOf', () => {
+describe('the fault of a call that failed', () => {
   it.each([
     // What the server says in the trailer `exception`, and the client's typed error of it.
     ['not leader', trailed('not-leader', 5), 'unavailable', 'sound'],
@@ -74,13 +74,13 @@ describe('faultOf', () => {
     ['a channel dropped under the call', new Error('Channel has been shut down'), 'unavailable', 'sound'],
     ['a text', 'Impossible situation', 'ambiguous', 'poisoned'],
     ['nothing', undefined, 'ambiguous', 'poisoned'],
-  ])('knows %s', (_, error, kind, itsClient) => {
+  ])('is known: %s', (_, error, kind, itsClient) => {
     expect(faultOf(error)).toMatchObject({ kind, client: itsClient });
     expect(appendError(error)).toMatchObject({ name: 'EventLogError', kind });
     expect(readError(error).kind).toBe(kind === 'ambiguous' ? 'unavailable' : kind);
   });
 
-  it('tells which errors are denials, and which name another leader', () => {
+  it('says which errors are denials, and which name another leader', () => {
     expect([raw(7), trailed('access-denied')].map((error) => faultOf(error).isAccessDenied)).toEqual([true, true]);
     expect(faultOf(raw(16))).toMatchObject({ isAccessDenied: false, isUnknownUser: true });
     expect(appendError(raw(16)).message).toContain('the user or the password in the connection string is wrong');
@@ -88,7 +88,7 @@ describe('faultOf', () => {
     expect(faultOf(typed('not-leader', 5)).isNotLeader).toBe(true);
   });
 
-  it('leaves the errors of the port as they are', () => {
+  it('is the error itself, where that is one of the port', () => {
     const error = new EventLogError('ambiguous', 'late');
     expect(appendError(error)).toBe(error);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../../contracts/event-log.ts';
 import { eventId, NO_STREAM, type Position, type StreamName } from '../../../../contracts/ids.ts';
 import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/limits.ts';
-import type { ReadFault } from '../../../eventstoredb/faults.ts';
+import type { ReadFault } from '../../../eventstoredb/fault-kinds.ts';
 import { until } from '../../../eventstoredb/with-client.ts';
 import { at, event, events, idsOf, newId, newStream, written } from '../contract/shared-log.ts';
 import { type LogUnderTest, SOON_SILENT, startWithLog } from './log-under-test.ts';

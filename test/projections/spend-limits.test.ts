@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { revision } from '../../contracts/ids.ts';
-import { SpendLimitView } from '../../projections/spend-limit-view.ts';
+import { BalanceView } from '../../projections/balance-view.ts';
+import { SpendLimits } from '../../projections/spend-limits.ts';
 import {
   ACCOUNT,
   granted,
@@ -14,10 +15,10 @@ import {
 } from '../ledger/account/example-account.ts';
 import { live, lives } from '../ledger/account/random-life.ts';
 
-function viewOf(events: ReturnType<typeof live>): SpendLimitView {
-  const view = new SpendLimitView();
-  for (const [index, event] of events.entries()) view.apply(ACCOUNT, revision(index), event);
-  return view;
+function limitsOf(events: ReturnType<typeof live>): SpendLimits {
+  const balance = new BalanceView();
+  for (const [index, event] of events.entries()) balance.apply(ACCOUNT, revision(index), event);
+  return new SpendLimits(balance);
 }
 
 describe('limits and what was spent', () => {
@@ -25,7 +26,7 @@ describe('limits and what was spent', () => {
     fc.assert(
       fc.property(lives, (steps) => {
         const events = live(steps);
-        const view = viewOf(events);
+        const view = limitsOf(events);
         const { spend } = openAccount(events);
         for (const month of ['2026-12', '2027-01', '2027-02']) {
           expect(view.ofAccount(ACCOUNT, month)).toEqual({
@@ -44,18 +45,20 @@ describe('limits and what was spent', () => {
   });
 
   test('are none and nothing before anything is known', () => {
-    const view = new SpendLimitView();
+    const view = limitsOf([]);
     expect(view.ofAccount(ACCOUNT, '2026-11')).toEqual({ limit: null, spent: 0n });
     expect(view.ofKey(ACCOUNT, KEY, '2026-11')).toEqual({ limit: null, spent: 0n });
-    expect(view.revisionOf(ACCOUNT)).toBe(-1);
   });
 
   test('change with the events that set them', () => {
-    const view = viewOf([opened, granted('g', 9), keyIssued(), limitSet(5), limitSet(0, KEY)]);
+    const life = [opened, granted('g', 9), keyIssued(), limitSet(5), limitSet(0, KEY)];
+    const view = limitsOf(life);
     expect(view.ofAccount(ACCOUNT, '2026-11').limit).toBe(5n);
     expect(view.ofKey(ACCOUNT, KEY, '2026-11').limit).toBe(0n);
-    view.apply(ACCOUNT, revision(5), limitSet(null));
-    view.apply(ACCOUNT, revision(6), limitSet(null, KEY));
-    expect([view.ofAccount(ACCOUNT, '2026-11').limit, view.ofKey(ACCOUNT, KEY, '2026-11').limit]).toEqual([null, null]);
+    const lifted = limitsOf([...life, limitSet(null), limitSet(null, KEY)]);
+    expect([lifted.ofAccount(ACCOUNT, '2026-11').limit, lifted.ofKey(ACCOUNT, KEY, '2026-11').limit]).toEqual([
+      null,
+      null,
+    ]);
   });
 });

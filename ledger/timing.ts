@@ -1,0 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** What waits, and what is left to chance: arguments, so that a test or a simulator decides how time passes. */
+export interface Timing {
+  /** Resolves after so many milliseconds; rejects when the signal ends it before. */
+  delay(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back after so many milliseconds. */
+  later(ms: number, then: () => void): void;
+  /** At least 0, less than 1. */
+  random(): number;
+}
+
+export const TIMING: Timing = {
+  delay: (ms, signal) => delay(ms, undefined, signal === undefined ? {} : { signal }),
+  later: (ms, then) => void setTimeout(then, ms),
+  random: Math.random,
+};

@@ -1,0 +1,48 @@
+import type { Logger } from 'pino';
+import type { Refusal } from '../../contracts/errors.ts';
+import type { Deployment } from '../upstream/upstream-directory.ts';
+import { isGatewaysFault, worthTelling } from './upstream-refusal.ts';
+
+export interface FailoverOptions {
+  readonly requestId: string;
+  /** What is told of a deployment that fails. */
+  readonly failedAs: string;
+  readonly logger: Logger;
+}
+
+/** Which deployment of a model is called: the next in order when one fails, each of them once. */
+export class Failover {
+  readonly #deployments: readonly Deployment[];
+  readonly #options: FailoverOptions;
+  #index = 0;
+  #told: Refusal | null = null;
+
+  /** @param deployments at least one */
+  constructor(deployments: readonly Deployment[], options: FailoverOptions) {
+    this.#deployments = deployments;
+    this.#options = options;
+  }
+
+  get deployment(): Deployment {
+    const deployment = this.#deployments[this.#index];
+    if (deployment === undefined) throw new Error(`the model has no deployment ${this.#index}`);
+    return deployment;
+  }
+
+  /** Of all that have failed, what is worth telling; null where none gave a reason. */
+  get told(): Refusal | null {
+    return this.#told;
+  }
+
+  /** The deployment has failed, for a reason or without one. Whether there is another, which is the one to call from here on. */
+  failed(refused: Refusal | null, cause: { readonly status?: number; readonly [name: string]: unknown }): boolean {
+    const { requestId, failedAs, logger } = this.#options;
+    const provider = this.deployment.upstream.name;
+    const level = cause.status !== undefined && isGatewaysFault(cause.status) ? 'error' : 'warn';
+    logger[level]({ requestId, provider, ...cause }, failedAs);
+    if (refused !== null) this.#told = worthTelling(this.#told, refused);
+    if (this.#index + 1 >= this.#deployments.length) return false;
+    this.#index++;
+    return true;
+  }
+}

@@ -1,0 +1,5 @@
+export interface StartedBrokers {
+  /** host:port */
+  readonly brokers: readonly string[];
+  stop(): Promise<void>;
+}

@@ -1,0 +1,63 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { expect, it } from 'vitest';
+import { EventLogError } from '../../../contracts/event-log.ts';
+import { CATALOG_STREAM } from '../../../contracts/ids.ts';
+import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
+import { newCommandId } from '../../../ledger/new-command-id.ts';
+import { runRelay } from '../../../ledger/relay/relay.ts';
+import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
+import { MemoryEventLog } from '../settlement/memory-event-log.ts';
+import { proposed } from './ledger-file.ts';
+import { MemoryPublisher } from './memory-publisher.ts';
+
+/** One whose connections are never closed, but for the first, by which the relay asks whether Kafka is there. */
+class HeldPublisher extends MemoryPublisher {
+  #closes = 0;
+
+  override close(): Promise<void> {
+    return ++this.#closes === 1 ? Promise.resolve() : new Promise(() => undefined);
+  }
+}
+
+/** What a relay tells of its end: whoever runs it leaves by that, within a time of its own. */
+async function toldEnd(log: MemoryEventLog): Promise<unknown> {
+  const recordedAt = new Date().toISOString();
+  await identifyLedger(log, Date.now(), { commandId: newCommandId(Date.now()), actor: 'operator', recordedAt });
+  const told = Promise.withResolvers<unknown>();
+  let isOver = false;
+  const ended = runRelay({
+    log,
+    publisher: new HeldPublisher(),
+    feed: 'ledger',
+    relay: 'relay',
+    claimMs: 30_000,
+    metrics: new RelayMetrics(new Registry(), Date.now),
+    logger: pino({ level: 'silent' }),
+    clock: Date.now,
+    place: { where: 'ledger.db', looks: 1 },
+    topicLookMs: 60_000,
+    signal: new AbortController().signal,
+    onEnding: told.resolve,
+  });
+  ended.catch(() => undefined).finally(() => (isOver = true));
+  const error = await told.promise;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isOver).toBe(false);
+  return error;
+}
+
+it('the active relay tells why it ends before it waits for a publisher that never closes', async () => {
+  const log = new MemoryEventLog();
+  log.write(
+    CATALOG_STREAM,
+    proposed(1).map((event) => ({ ...event, type: 'OrderPlaced' })),
+  );
+  expect(await toldEnd(log)).toMatchObject({ name: 'UnpublishableEventError' });
+});
+
+it('so does one whose claim the log refuses', async () => {
+  const log = new MemoryEventLog();
+  log.faults = (stream) => ({ type: stream.startsWith('relay-') ? 'reject' : 'none' });
+  expect(await toldEnd(log)).toBeInstanceOf(EventLogError);
+});
