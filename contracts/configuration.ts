@@ -1,12 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import { type Environment, environmentVariable, fromEnvironment } from './environment-variable.ts';
-import { describeFault, fieldFaults } from './field-faults.ts';
+import { environmentVariable } from './environment-variable.ts';
 import { LEDGER_CATEGORIES } from './ids.ts';
-import { type KafkaConfiguration, kafkaSchema, readKafka } from './kafka-configuration.ts';
-import { slackFaults } from './lease-slack.ts';
+import { type KafkaConfiguration, kafkaSchema } from './kafka-configuration.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
 import { rateLimitsSchema } from './rate-limits.ts';
@@ -236,7 +231,8 @@ const sections = z.strictObject({
   logLevel: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });
 
-const configurationSchema = sections.transform(
+/** What a configuration file holds, as it is written. */
+export const configurationSchema = sections.transform(
   withPart('drainsMax', 'drainsMaxPerAccount', { usual: LIMITS.drainsPerAccountMax, least: 0 }),
 );
 
@@ -264,92 +260,4 @@ export class ConfigurationError extends Error {
     super(`${source}:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
     this.faults = faults;
   }
-}
-
-interface ConfigurationSource {
-  /** YAML or JSON; null for the defaults. */
-  readonly file: string | null;
-  /** Stands above the file's `data`. */
-  readonly data?: string | undefined;
-  /** Where credentials are. */
-  readonly environment: Environment;
-  /** False for commands that call no provider, which need no provider's credential. */
-  readonly callsProviders: boolean;
-}
-
-/** Reads the configuration once; the result is frozen. @throws ConfigurationError with every fault. */
-export function readConfiguration(source: ConfigurationSource): Configuration {
-  const name = source.file ?? 'configuration';
-  const base = source.file === null ? process.cwd() : dirname(resolve(source.file));
-  const result = configurationSchema.safeParse(source.file === null ? {} : readFile(source.file), {
-    reportInput: true,
-  });
-  if (!result.success) throw new ConfigurationError(name, fieldFaults(result.error).map(describeFault));
-  const faults: string[] = [];
-  const providers = withCredentials(result.data.providers, source, faults);
-  const eventLog = withConnectionString(result.data.eventLog, source, faults);
-  const kafka = readKafka(result.data.kafka, { base, environment: source.environment }, faults);
-  if (result.data.projections.source === 'kafka' && kafka === null)
-    faults.push('projections.source: kafka needs the section kafka');
-  const proxies = result.data.proxies ?? (eventLog.kind === 'eventstoredb' ? 'many' : 'one');
-  // Over SQLite all proxies are on one machine, and have one clock.
-  if (proxies === 'many' && eventLog.kind === 'eventstoredb') faults.push(...slackFaults(result.data));
-  if (faults.length > 0) throw new ConfigurationError(name, faults);
-  return deepFreeze({
-    ...result.data,
-    file: source.file,
-    data: source.data === undefined ? resolve(base, result.data.data) : resolve(source.data),
-    ...(result.data.catalog === undefined ? {} : { catalog: resolve(base, result.data.catalog) }),
-    providers,
-    eventLog,
-    proxies,
-    kafka,
-  });
-}
-
-function readFile(file: string): unknown {
-  try {
-    return parseYaml(readFileSync(file, 'utf8')) ?? {};
-  } catch (cause) {
-    throw new ConfigurationError(file, [cause instanceof Error ? cause.message : String(cause)]);
-  }
-}
-
-function withCredentials(parsed: Parsed['providers'], source: ConfigurationSource, faults: string[]) {
-  const providers: Record<string, ProviderConfiguration> = {};
-  for (const [name, provider] of Object.entries(parsed)) {
-    const apiKey = source.callsProviders
-      ? fromEnvironment(provider.apiKeyEnv, `providers.${name}.apiKeyEnv`, source.environment, faults)
-      : '';
-    providers[name] = { ...provider, apiKey };
-  }
-  return providers;
-}
-
-function withConnectionString(
-  parsed: Parsed['eventLog'],
-  source: ConfigurationSource,
-  faults: string[],
-): EventLogConfiguration {
-  if (parsed.kind === 'sqlite') return parsed;
-  const { connectionString, connectionStringEnv, streamPrefix } = parsed;
-  if ((connectionString === undefined) === (connectionStringEnv === undefined))
-    faults.push('eventLog: needs either connectionString or connectionStringEnv');
-  const text =
-    connectionString ??
-    fromEnvironment(
-      connectionStringEnv ?? '',
-      'eventLog.connectionStringEnv',
-      source.environment,
-      connectionStringEnv === undefined ? [] : faults,
-    );
-  return { kind: 'eventstoredb', connectionString: text, streamPrefix };
-}
-
-function deepFreeze<T>(value: T): T {
-  if (value !== null && typeof value === 'object') {
-    for (const inner of Object.values(value)) deepFreeze(inner);
-    Object.freeze(value);
-  }
-  return value;
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
 import { setFlagsFromString } from 'node:v8';
 import { LIMITS } from '../contracts/limits.ts';
-import type { CommandContext } from '../ledger/commands/command-context.ts';
 import { inAdoptedForms } from '../ledger/forms/in-adopted-forms.ts';
-import { proveLedger } from '../projections/commands/proven-ledger.ts';
 import { compareCommandClock } from './clock/command-clock.ts';
-import { runGatewayProgram } from './commands/run-gateway-program.ts';
-import { openEventLog } from './open-event-log.ts';
+import type { CommandContext } from './program/command-context.ts';
+import { proveLedger } from './program/ledger/proven-ledger.ts';
+import { openEventLog } from './program/open-event-log.ts';
+import { runGatewayProgram } from './program/run-gateway-program.ts';
 
 // Whatever this program makes is its owner's alone, and SQLite's own files, too: accounts, addresses and hashes of keys are
 // in them. The one place that says so; the umask of whoever starts it says nothing.

@@ -13,7 +13,7 @@ import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/ev
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { openJournal } from '../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
-import { runGatewayProgram } from '../../proxy/commands/run-gateway-program.ts';
+import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { gatewayCommand } from '../crash/gateway-command.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { NetworkPath } from '../eventstoredb/network-path.ts';

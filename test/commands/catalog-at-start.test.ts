@@ -4,10 +4,14 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readConfiguration } from '../../contracts/configuration.ts';
 import { loadCatalog } from '../../ledger/catalog/catalog-state.ts';
-import { type CatalogNotice, catalogAtStart, readConfiguredCatalog } from '../../proxy/commands/catalog-at-start.ts';
-import { banner } from '../../proxy/commands/ready-words.ts';
+import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
+import {
+  type CatalogNotice,
+  catalogAtStart,
+  readConfiguredCatalog,
+} from '../../proxy/program/serve/catalog-at-start.ts';
+import { banner } from '../../proxy/program/serve/ready-words.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 import { programInProcess } from './program-in-process.ts';
 import { runHere } from './run-here.ts';

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { tightenFolder } from '../../ledger/tighten-folder.ts';
+import { tightenFolder } from '../../proxy/program/serve/tighten-folder.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 import { runHere } from './run-here.ts';
 import { runProgram, serve, stop } from './run-program.ts';

@@ -72,7 +72,7 @@ describe('names and reasons that a terminal would obey', () => {
   });
 
   it('are escaped in the log of a program that stays up', async () => {
-    const module = new URL('../../ledger/program-logger.ts', import.meta.url).href;
+    const module = new URL('../../proxy/program/program-logger.ts', import.meta.url).href;
     const script = `import { programLogger } from ${JSON.stringify(module)};
       programLogger({ logLevel: 'info' }).info({ name: ${JSON.stringify(HOSTILE)} }, 'told');`;
     const { stderr } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);

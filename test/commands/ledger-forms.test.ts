@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { commandId, NO_STREAM, proxyId, proxyStream, relayStream } from '../../contracts/ids.ts';
-import { EXIT } from '../../ledger/commands/command-error.ts';
 import { RelayClaim } from '../../ledger/relay/relay-claim.ts';
 import { readRelayState } from '../../ledger/relay/relay-state.ts';
+import { EXIT } from '../../proxy/program/command-error.ts';
 import { programInProcess } from './program-in-process.ts';
 
 const FORMS = ['ledger', 'forms'] as const;

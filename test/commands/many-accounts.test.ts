@@ -3,7 +3,7 @@ import { accountId, grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
-import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { programInProcess } from './program-in-process.ts';
 
 it('many accounts are listed in blocks, each written before the next is looked at', async () => {

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { EventLog } from '../../contracts/event-log.ts';
-import type { CommandContext, ProvenLedger } from '../../ledger/commands/command-context.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { compareCommandClock } from '../../proxy/clock/command-clock.ts';
-import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import type { CommandContext, ProvenLedger } from '../../proxy/program/command-context.ts';
+import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 
 /** The program's commands in this process, on a ledger of their own: what they print, and what they throw. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, it, onTestFinished } from 'vitest';
-import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { READMES, ROOT } from '../source-files.ts';
 import { programInProcess } from './program-in-process.ts';
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { writeNote } from '../../ledger/identity/folder-note.ts';
 import { newLedgerId } from '../../ledger/identity/identify-ledger.ts';
-import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
 import { runHere } from './run-here.ts';

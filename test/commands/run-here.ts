@@ -1,7 +1,7 @@
-import { proveLedger } from '../../projections/commands/proven-ledger.ts';
 import { compareCommandClock } from '../../proxy/clock/command-clock.ts';
-import { runGatewayProgram } from '../../proxy/commands/run-gateway-program.ts';
-import { openEventLog } from '../../proxy/open-event-log.ts';
+import { proveLedger } from '../../proxy/program/ledger/proven-ledger.ts';
+import { openEventLog } from '../../proxy/program/open-event-log.ts';
+import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import type { ProgramRun } from './run-program.ts';
 
 /**

@@ -4,10 +4,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { versionOf } from '../../contracts/event-upcasters.ts';
 import { commandId, LEDGER_STREAM, NO_STREAM } from '../../contracts/ids.ts';
-import type { CommandContext } from '../../ledger/commands/command-context.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { proveLedger } from '../../projections/commands/proven-ledger.ts';
-import { runGatewayProgram } from '../../proxy/commands/run-gateway-program.ts';
+import type { CommandContext } from '../../proxy/program/command-context.ts';
+import { proveLedger } from '../../proxy/program/ledger/proven-ledger.ts';
+import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 import { programInProcess } from './program-in-process.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { CATALOG_STREAM, NO_STREAM, type StreamName } from '../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { runGatewayProgram } from '../../proxy/commands/run-gateway-program.ts';
+import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';
 import { programInProcess } from './program-in-process.ts';
 

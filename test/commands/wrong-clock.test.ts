@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { compareCommandClock } from '../../proxy/clock/command-clock.ts';
-import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
 import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import { readConfiguration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { Gateway } from '../../proxy/gateway.ts';
+import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
+import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { startTestGateway, temporaryFolder } from './start-gateway.ts';
 
 /** A log whose followers are told that they have caught up only when a gate opens. */

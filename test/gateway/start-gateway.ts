@@ -2,7 +2,6 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
-import { readConfiguration } from '../../contracts/configuration.ts';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { DomainEvent } from '../../contracts/events.ts';
@@ -10,11 +9,12 @@ import { type AccountId, accountId, accountStream, grantId, keyId } from '../../
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { newKey } from '../../ledger/account/new-key.ts';
-import type { CommandContext } from '../../ledger/commands/command-context.ts';
-import { runAccountCommand } from '../../ledger/commands/run-account-command.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { catalogAtStart, readConfiguredCatalog } from '../../proxy/commands/catalog-at-start.ts';
-import { Gateway } from '../../proxy/gateway.ts';
+import { runAccountCommand } from '../../proxy/program/accounts/run-account-command.ts';
+import type { CommandContext } from '../../proxy/program/command-context.ts';
+import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
+import { catalogAtStart, readConfiguredCatalog } from '../../proxy/program/serve/catalog-at-start.ts';
+import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { HIGH_LIMITS } from './high-limits.ts';
 
 export interface TestGatewayOptions {

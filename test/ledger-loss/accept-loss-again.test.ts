@@ -15,7 +15,7 @@ import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { carryOver } from '../../projections/carry-over.ts';
 import { readFolder } from '../../projections/read-folder.ts';
 import type { ToDoAgain } from '../../projections/to-do-again.ts';
-import { gatewayProgram } from '../../proxy/commands/gateway-program.ts';
+import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { runHere } from '../commands/run-here.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { LedgerSite } from './lost-ledgers.ts';

@@ -1,9 +1,9 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readConfiguration } from '../../contracts/configuration.ts';
-import type { ProvenLedger } from '../../ledger/commands/command-context.ts';
-import { proveLedger } from '../../projections/commands/proven-ledger.ts';
+import type { ProvenLedger } from '../../proxy/program/command-context.ts';
+import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
+import { proveLedger } from '../../proxy/program/ledger/proven-ledger.ts';
 import { runHere } from '../commands/run-here.ts';
 import { runProgram } from '../commands/run-program.ts';
 import { readKept } from '../written-before/kept-state.ts';

@@ -3,13 +3,13 @@ import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
-import { readConfiguration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { NO_STREAM, revision, type StreamName } from '../../contracts/ids.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { type FolderNote, readNote } from '../../ledger/identity/folder-note.ts';
-import { Gateway } from '../../proxy/gateway.ts';
+import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
+import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
 import { temporaryFolder } from '../gateway/start-gateway.ts';

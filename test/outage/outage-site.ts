@@ -5,9 +5,9 @@ import { type AccountId, accountId, grantId, keyId } from '../../contracts/ids.t
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { newKey } from '../../ledger/account/new-key.ts';
-import type { CommandContext } from '../../ledger/commands/command-context.ts';
-import { runAccountCommand } from '../../ledger/commands/run-account-command.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { runAccountCommand } from '../../proxy/program/accounts/run-account-command.ts';
+import type { CommandContext } from '../../proxy/program/command-context.ts';
 import { freePort } from '../bench/processes.ts';
 import { type StartedProcess, startProcess, stopInOrder } from '../crash/child-process.ts';
 import { type CrashCatalog, crashCatalog, crashProviders } from '../crash/crash-catalog.ts';

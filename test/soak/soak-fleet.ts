@@ -1,6 +1,6 @@
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EXIT } from '../../ledger/commands/command-error.ts';
+import { EXIT } from '../../proxy/program/command-error.ts';
 import { type StartedProcess, startProcess, stopInOrder } from '../crash/child-process.ts';
 import { type CrashCatalog, crashCatalog } from '../crash/crash-catalog.ts';
 import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from '../crash/gateway-command.ts';

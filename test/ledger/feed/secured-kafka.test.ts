@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { readConfiguration } from '../../../contracts/configuration.ts';
 import type { KafkaConfiguration } from '../../../contracts/kafka-configuration.ts';
 import { openFeed } from '../../../ledger/feed/open-feed.ts';
 import { KafkaPublisher } from '../../../ledger/relay/kafka-publisher.ts';
+import { readConfiguration } from '../../../proxy/program/configuration/read-configuration.ts';
 import { Authority } from '../../kafka/certificates.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';

@@ -2,7 +2,6 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readConfiguration } from '../../../contracts/configuration.ts';
 import { accountId, accountStream, grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { catchUpBook } from '../../../ledger/account/account-book.ts';
@@ -14,6 +13,7 @@ import { newCommandId } from '../../../ledger/new-command-id.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { GatewayClaim } from '../../../proxy/claim/gateway-claim.ts';
 import { TimePassed } from '../../../proxy/clock/time-passed.ts';
+import { readConfiguration } from '../../../proxy/program/configuration/read-configuration.ts';
 import { temporaryFolder } from '../../gateway/start-gateway.ts';
 import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
 

@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { type Command, Option } from 'commander';
+import { HiddenStreamError } from '../../../contracts/event-log.ts';
+import { type AccountId, accountId, grantId } from '../../../contracts/ids.ts';
+import { formatUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
+import { usableCredits } from '../../../ledger/account/grants.ts';
+import { loadAccount } from '../../../ledger/account/load-account.ts';
+import { monthOf } from '../../../ledger/account/month.ts';
+import { monthOfSpend } from '../../../ledger/account/spend.ts';
+import { accountArgument, emailArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
+import {
+  type CommandContext,
+  CommandError,
+  EXIT,
+  withBegunLog,
+  withEventLog,
+  withReadLog,
+} from '../command-context.ts';
+import { facts, show, showWritten, table } from '../show.ts';
+import { runAccountCommand } from './run-account-command.ts';
+
+/** The state that each word leads to. */
+const SUSPENSION = { suspend: 'SuspendAccount', reinstate: 'ReinstateAccount' } as const;
+
+interface ShownAt {
+  readonly nowMs: number;
+  /** How long after its end what is left of a grant is written off. */
+  readonly lateMs: number;
+}
+
+interface OpenOptions {
+  readonly kind: 'personal' | 'organization';
+  readonly email: string;
+  readonly id?: AccountId;
+  readonly trialUsd?: MicroUsd;
+}
+
+/** `gateway account open|show|suspend|reinstate`. (`account list` reads the views and stands in projections/.) */
+export function addAccountCommands(account: Command, context: CommandContext): void {
+  account
+    .command('open')
+    .description('open an account with trial credits, valid for 30 days')
+    .requiredOption('--email <address>', "the owner's e-mail", emailArgument)
+    .addOption(new Option('--kind <kind>', 'what it is').choices(['personal', 'organization']).default('personal'))
+    .option('--id <account>', 'an id of your own; made up otherwise', accountArgument)
+    .option('--trial-usd <amount>', "trial credits in USD instead of the configuration's; 0 for none", usdArgument)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway account open --email ada@example.com\n  gateway account open --email ops@example.com --kind organization --id acct_example',
+    )
+    .action(async (options: OpenOptions, command: Command) => openAccount(options, command, context));
+
+  account
+    .command('show')
+    .description("show an account: credits, grants, keys and this month's spending")
+    .argument('<account>', 'account id', accountArgument)
+    .addHelpText('after', '\nExample:\n  gateway account show acct_demo')
+    .action(async (id: AccountId, _options: unknown, command: Command) => showAccount(id, command, context));
+
+  addSuspension(account, context, 'suspend', 'refuse all requests of an account (403) until it is reinstated');
+  addSuspension(
+    account,
+    context,
+    'reinstate',
+    'take requests of a suspended account again (credits that have expired come back with `credits reinstate`)',
+  );
+}
+
+function addSuspension(account: Command, context: CommandContext, word: keyof typeof SUSPENSION, what: string): void {
+  account
+    .command(word)
+    .description(what)
+    .argument('<account>', 'account id', accountArgument)
+    .requiredOption('--reason <text>', 'why; it stands in the ledger', reasonArgument)
+    .addHelpText('after', `\nExample:\n  gateway account ${word} acct_demo --reason "card disputed"`)
+    .action(async (id: AccountId, { reason }: { readonly reason: string }, command: Command) => {
+      await withEventLog(context, command, async (log) => {
+        const { recordedAt } = await runAccountCommand(context, log, id, { type: SUSPENSION[word], reason });
+        showWritten(context, command, recordedAt, {
+          json: { accountId: id, [word]: reason },
+          text: `${id}: ${word === 'suspend' ? 'suspended' : 'reinstated'}, ${reason}`,
+        });
+      });
+    });
+}
+
+async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: Command, context: CommandContext) {
+  await withBegunLog(context, command, async (log, configuration) => {
+    const opened = id ?? accountId(`acct_${randomBytes(8).toString('hex')}`);
+    const trial = trialUsd ?? configuration.trialUsd;
+    const { recordedAt } = await runAccountCommand(context, log, opened, {
+      type: 'OpenAccount',
+      accountId: opened,
+      kind,
+      email,
+      trial,
+      trialGrantId: grantId('grant_trial'),
+      nowMs: context.clock(),
+    });
+    showWritten(context, command, recordedAt, {
+      json: { accountId: opened, kind, email, trialMicroUsd: trial },
+      text: `opened ${opened} (${kind}, ${email}) with ${formatUsd(trial)} USD of trial credits for 30 days\n\nnext: gateway key issue ${opened}`,
+    });
+  });
+}
+
+async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
+  await withReadLog(context, command, async (log, { expiry: { lateMs } }) => {
+    const { state, revision } = await loadAccount(log, id).catch((error: unknown) => {
+      if (!(error instanceof HiddenStreamError)) throw error;
+      throw new CommandError(`${id}: the account is set aside: ${error.message}`, EXIT.refused);
+    });
+    if (state.type === 'unopened') throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+    const nowMs = context.clock();
+    const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
+    show(context, command, {
+      json: { ...state, revision, availableMicroUsd: available },
+      text: () => textOf(state, available, { nowMs, lateMs }),
+    });
+  });
+}
+
+const instant = (ms: number): string => new Date(ms).toISOString();
+
+/** Why what is left of a grant is not among what is available. */
+function stateOf(grant: Grant, { nowMs, lateMs }: ShownAt): string {
+  if (grant.remaining === 0n) return 'nothing left';
+  if (grant.effectiveAtMs > nowMs) return `not before ${instant(grant.effectiveAtMs)}`;
+  if (grant.expiresAtMs === null || grant.expiresAtMs > nowMs) return 'usable';
+  return `over; what is left is written off from ${instant(grant.expiresAtMs + lateMs)} on`;
+}
+
+function textOf(state: OpenAccount, available: MicroUsd, { nowMs, lateMs }: ShownAt): string {
+  const month = monthOf(nowMs);
+  const { accountLimit } = state.spend;
+  const limit = accountLimit === null ? 'no limit' : `of ${formatUsd(accountLimit)} USD`;
+  const head = facts([
+    ['account', `${state.accountId} (${state.kind}, ${state.email})`],
+    ['plan', state.suspended === null ? state.plan : `${state.plan}, suspended: ${state.suspended}`],
+    ['available', `${formatUsd(available)} USD`],
+    ['balance', `${formatUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
+    [`spent ${month}`, `${formatUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
+  ]);
+  const grants = state.grants.map((grant) => [
+    grant.grantId,
+    grant.source,
+    formatUsd(grant.amount),
+    formatUsd(grant.remaining),
+    formatUsd(grant.expired),
+    grant.expiresAtMs === null ? 'never' : instant(grant.expiresAtMs),
+    stateOf(grant, { nowMs, lateMs }),
+  ]);
+  const keys = Object.values(state.keys).map((key) => [
+    key.keyId,
+    key.name,
+    `…${key.last4}`,
+    key.revokedAtMs === null ? 'in use' : 'revoked',
+  ]);
+  return [
+    head,
+    `grants, in the order in which they burn:\n${table(['grant', 'source', 'USD', 'left', 'expired', 'expires', 'state'], grants)}`,
+    `keys:\n${table(['key', 'name', 'ends in', 'state'], keys)}`,
+  ].join('\n\n');
+}

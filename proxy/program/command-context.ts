@@ -1,0 +1,201 @@
+import type { Command } from 'commander';
+import type { Logger } from 'pino';
+import type { Configuration } from '../../contracts/configuration.ts';
+import type { Recording } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
+import { ledgerPlace } from '../../ledger/identity/ledger-place.ts';
+import { newCommandId } from '../../ledger/new-command-id.ts';
+import { CommandError, EXIT } from './command-error.ts';
+import { readConfiguration } from './configuration/read-configuration.ts';
+import { beginLedger, refuseMissing, refuseUnknown } from './ledger/ledger-file.ts';
+
+export { CommandError, EXIT };
+
+/** What commands work with. The adapters are built where the program is built. */
+export interface CommandContext {
+  /**
+   * Opens the configured log. A command needs it and waits for what its start check says; a gateway (`follower`) starts
+   * without it, too, and is told later. @throws EventLogError when a command cannot reach it, or may not use it
+   */
+  readonly openEventLog: (configuration: Configuration, follower?: LogFollower) => Promise<EventLog>;
+  /** How the log compares with what the data folder knows of its ledger. @throws EventLogError; CommandError */
+  readonly proveLedger: (log: EventLog, configuration: Configuration) => Promise<ProvenLedger>;
+  /** Why nothing may be written by the clock of this machine; null where it may. @throws EventLogError */
+  readonly compareClock: (log: EventLog, configuration: Configuration) => Promise<string | null>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: () => number;
+  readonly write: (text: string) => void;
+  /** What is no answer, and must be seen beside it. */
+  readonly warn: (text: string) => void;
+  /**
+   * What the program cannot go on after is known, and its work is about to be closed: from here on its end is bounded by
+   * `LIMITS.fatalEndMs`, whatever does not close. The first to tell is heard; it is said once, when the program ends.
+   */
+  readonly onEnding?: (error: unknown) => void;
+  /** Ends the process at once. Absent where the program is not the process: then nothing bounds its end. */
+  readonly leave?: (exitCode: number) => void;
+}
+
+export interface ProvenLedger {
+  /** The ledger has all that is known of it, in its generation: what the folder keeps of it can be used. */
+  readonly isWhole: boolean;
+  /** Why nothing may be written into it, in the words in which a gateway refuses to serve from it; null where it may. */
+  readonly error: LedgerLostError | null;
+  /** What else is amiss in the folder, and how it is met. */
+  readonly warning?: string;
+}
+
+/** A program that stays up whatever becomes of the log. */
+export interface LogFollower {
+  readonly logger: Logger;
+  /** What is wrong with the log or with what it lets this program do, one line each; each says what to mend. */
+  readonly onFaults: (faults: readonly string[]) => void;
+  /** Nothing can be read from the log, or written to it, by this process any more; one that starts may. */
+  readonly onLost: (error: Error) => void;
+}
+
+/** Options that every command takes; commander puts those of the program and of the command together. */
+interface GlobalOptions {
+  readonly config?: string;
+  readonly data?: string;
+  readonly json?: boolean;
+  /** Writes though the ledger disagrees with the clock of this machine. */
+  readonly trustClock?: boolean;
+}
+
+export const globalOptions = (command: Command): GlobalOptions => command.optsWithGlobals();
+
+export function configurationOf(context: CommandContext, command: Command): Configuration {
+  const { data } = globalOptions(command);
+  return readConfiguration({
+    file: configurationFile(context, command),
+    data,
+    environment: context.environment,
+    callsProviders: false,
+  });
+}
+
+/** The option's, else the variable's, which says nothing where it is empty; null where there is neither. */
+export function configurationFile({ environment }: CommandContext, command: Command): string | null {
+  const { GATEWAY_CONFIG: variable = '' } = environment;
+  return globalOptions(command).config ?? (variable === '' ? null : variable);
+}
+
+/**
+ * Opens the log for one piece of work and closes it whatever happens. Refuses where a gateway would not serve from this
+ * ledger: what is written into one that is lost is lost, too; and by a clock that it would not admit by.
+ * @throws LedgerLostError; CommandError
+ */
+export async function withEventLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration) => Promise<T>,
+): Promise<T> {
+  refuseMissing(configurationOf(context, command));
+  return withProvenLog(context, command, work);
+}
+
+/**
+ * The same for the few commands that begin something: where there is no ledger, and none is known of, they make the
+ * folder and the ledger, and say that they did. @throws as `withEventLog`; Error of the file system
+ */
+export async function withBegunLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration) => Promise<T>,
+): Promise<T> {
+  const begun = beginLedger(configurationOf(context, command));
+  const say = (where: string): void => context.warn(`a new ledger was begun: ${where}\n`);
+  return withProvenLog(context, command, async (log, configuration) => {
+    if (begun !== null) say(begun);
+    // What is in no file of its own is begun by its first event.
+    const isBegun = begun === null && (await log.headPosition()) === null;
+    const done = await work(log, configuration);
+    if (isBegun) say(ledgerPlace(configuration));
+    return done;
+  });
+}
+
+async function withProvenLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration) => Promise<T>,
+): Promise<T> {
+  return aroundLog(context, command, async (log, configuration) => {
+    const { error, warning } = await context.proveLedger(log, configuration);
+    if (error !== null) throw error;
+    if (warning !== undefined) context.warn(`warning: ${warning}\n`);
+    await refuseWrongClock(context, command, { log, configuration });
+    return work(log, configuration);
+  });
+}
+
+/** What is written by a wrong clock is wrong for good: it begins, ends and expires by it. @throws CommandError */
+export async function refuseWrongClock(
+  context: CommandContext,
+  command: Command,
+  { log, configuration }: { readonly log: EventLog; readonly configuration: Configuration },
+): Promise<void> {
+  if (globalOptions(command).trustClock === true) return;
+  const disagreement = await context.compareClock(log, configuration);
+  if (disagreement === null) return;
+  throw new CommandError(
+    `${disagreement}: nothing is written by it. It says ${instantOf(context)}.\n` +
+      'Set the clock, then run this again; or, if it is the ledger whose time is wrong, run it with --trust-clock.',
+    EXIT.refused,
+  );
+}
+
+/**
+ * The same for work that writes nothing: of a ledger that is lost it shows what is there, with a warning. A file that is
+ * not there is not made. @throws CommandError
+ */
+export async function withReadLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration, ledger: ProvenLedger) => Promise<T>,
+): Promise<T> {
+  refuseMissing(configurationOf(context, command));
+  return aroundLog(context, command, async (log, configuration) => {
+    const ledger = await context.proveLedger(log, configuration);
+    if (ledger.warning !== undefined) context.warn(`warning: ${ledger.warning}\n`);
+    if (ledger.error !== null) context.warn(`warning: ${ledger.error.message}\n`);
+    return work(log, configuration, ledger);
+  });
+}
+
+/** The same for work that looks itself at which ledger this is, also where its file is gone. @throws CommandError */
+export async function withUnprovenLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration) => Promise<T>,
+): Promise<T> {
+  refuseUnknown(configurationOf(context, command));
+  return aroundLog(context, command, work);
+}
+
+async function aroundLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: (log: EventLog, configuration: Configuration) => Promise<T>,
+): Promise<T> {
+  const configuration = configurationOf(context, command);
+  const log = await context.openEventLog(configuration);
+  try {
+    return await work(log, configuration);
+  } catch (error) {
+    context.onEnding?.(error);
+    throw error;
+  } finally {
+    await log.close();
+  }
+}
+
+export const recordingOf = (context: CommandContext): Recording => ({
+  commandId: newCommandId(context.clock()),
+  actor: 'operator',
+  recordedAt: instantOf(context),
+});
+
+const instantOf = (context: CommandContext): string => new Date(context.clock()).toISOString();

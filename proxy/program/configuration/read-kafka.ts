@@ -1,0 +1,47 @@
+import { resolve } from 'node:path';
+import type { z } from 'zod';
+import type { KafkaConfiguration, KafkaSasl, kafkaSchema } from '../../../contracts/kafka-configuration.ts';
+import { type FilesSource, readKafkaTls } from './read-kafka-tls.ts';
+import { fromEnvironment } from './secret-text.ts';
+import { textOfFile } from './text-file.ts';
+
+type Sasl = NonNullable<z.infer<typeof kafkaSchema>['sasl']>;
+
+/** The section with what its variables and files hold. Null where there is none. @param faults gets what is amiss */
+export function readKafka(
+  parsed: z.infer<typeof kafkaSchema> | undefined,
+  source: FilesSource,
+  faults: string[],
+): KafkaConfiguration | null {
+  if (parsed === undefined) return null;
+  const { replicationFactor: replicas = -1, minInsyncReplicas = 1 } = parsed;
+  if (replicas !== -1 && minInsyncReplicas > replicas)
+    faults.push('kafka.minInsyncReplicas: is more than kafka.replicationFactor, so that nothing could be written');
+  const ssl = readKafkaTls(parsed.ssl, source, faults);
+  return { ...parsed, ssl, sasl: parsed.sasl === undefined ? null : readSasl(parsed.sasl, source, faults) };
+}
+
+function readSasl(sasl: Sasl, { base, environment }: FilesSource, faults: string[]): KafkaSasl {
+  if (sasl.mechanism !== 'oauthbearer') {
+    const { mechanism, username, passwordEnv } = sasl;
+    return {
+      mechanism,
+      username,
+      password: fromEnvironment(passwordEnv, 'kafka.sasl.passwordEnv', environment, faults),
+    };
+  }
+  const { mechanism, tokenCommand, tokenFile } = sasl;
+  if ((tokenCommand === undefined) === (tokenFile === undefined))
+    faults.push('kafka.sasl: needs either tokenCommand or tokenFile');
+  if (tokenFile === undefined) return { mechanism, token: { command: withProgram(tokenCommand ?? [], base) } };
+  const file = resolve(base, tokenFile);
+  // What it holds is looked at when it is needed: by then it may be another token.
+  textOfFile(file, 'kafka.sasl.tokenFile', faults);
+  return { mechanism, token: { file } };
+}
+
+/** A program that is named by a path is found beside the configuration file, any other by PATH. */
+const withProgram = ([program = '', ...rest]: readonly string[], base: string): string[] => [
+  program.includes('/') ? resolve(base, program) : program,
+  ...rest,
+];

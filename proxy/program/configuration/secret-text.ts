@@ -1,0 +1,32 @@
+import type { Environment } from '../../../contracts/environment-variable.ts';
+import { CONTROL } from '../../../contracts/printable.ts';
+import { textOfFile } from './text-file.ts';
+
+/** What no header can carry, and what a file or a copy has added at an end. */
+const NOT_IN_A_SECRET = new RegExp(`^\\s|${CONTROL.source}|\\s$`, 'u');
+
+/** The variable's value, empty where there is none. @param path of the field that names it @param faults gets what is amiss */
+export function fromEnvironment(name: string, path: string, environment: Environment, faults: string[]): string {
+  const value = environment[name] ?? '';
+  if (value === '') faults.push(`${path}: the environment variable ${name} is not set`);
+  refuseAmiss(value, `${path}: the environment variable ${name}`, faults);
+  return value;
+}
+
+/** The same of a file that holds a secret and nothing else; one line end at its end is the editor's. */
+export function fromSecretFile(file: string, path: string, faults: string[]): string {
+  const text = textOfFile(file, path, faults);
+  if (text === null) return '';
+  const value = text.replace(/\r?\n$/, '');
+  if (value === '') faults.push(`${path}: ${file} is empty`);
+  refuseAmiss(value, `${path}: ${file}`, faults);
+  return value;
+}
+
+function refuseAmiss(value: string, whose: string, faults: string[]): void {
+  const amiss = NOT_IN_A_SECRET.exec(value);
+  if (amiss === null) return;
+  // What it holds is a secret: what is amiss and where is all that is told.
+  const what = /[\r\n]/.test(amiss[0]) ? 'a line end' : 'a blank or a control character';
+  faults.push(`${whose} holds ${what} at character ${amiss.index + 1} of ${value.length}; take it out`);
+}

@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { decodeMetadata, UnreadableEventError } from '../../../contracts/event-codec.ts';
+import type { RecordedEvent } from '../../../contracts/event-log.ts';
+import { type AccountId, accountStream, revision } from '../../../contracts/ids.ts';
+import { onOneLine } from '../../../contracts/printable.ts';
+import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
+import { accountArgument, wholeNumberArgument } from '../command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+
+interface EventsOptions {
+  readonly from: number;
+  readonly limit?: number;
+}
+
+/** `gateway ledger events`: the stream itself, as it is stored. */
+export function addLedgerCommands(ledger: Command, context: CommandContext): void {
+  ledger
+    .command('events')
+    .description("print an account's stream, oldest first; with --json one event a line")
+    .argument('<account>', 'account id', accountArgument)
+    .option('--from <revision>', 'the first revision to print', wholeNumberArgument, 0)
+    .option('--limit <n>', 'how many at the most', wholeNumberArgument)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway ledger events acct_demo\n  gateway ledger events acct_demo --json | jq .type',
+    )
+    .action(async (id: AccountId, { from, limit }: EventsOptions, command: Command) => {
+      const isJson = globalOptions(command).json === true;
+      await withReadLog(context, command, async (log) => {
+        if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+        const options = { from: revision(from), ...(limit === undefined ? {} : { limit }) };
+        for await (const event of log.readStream(accountStream(id), options))
+          context.write(isJson ? jsonOf(event) : textOf(event));
+      });
+    });
+}
+
+/** The stored JSON texts stand inside unchanged; what is none, because somebody else has written it, as a string. */
+const jsonOf = ({ stream, revision, position, id, type, data, metadata }: RecordedEvent): string =>
+  `${JSON.stringify({ stream, revision, position, id, type }).slice(0, -1)},` +
+  `"data":${jsonTextOf(data)},"metadata":${jsonTextOf(metadata)}}\n`;
+
+function jsonTextOf(stored: string): string {
+  try {
+    JSON.parse(stored);
+  } catch {
+    return JSON.stringify(stored);
+  }
+  // Between its values, for in a string of it there is none.
+  return stored.replaceAll(/[\r\n]/g, ' ');
+}
+
+/** An event whose metadata cannot be read says so in its line: nothing else tells an operator what stands there. */
+function textOf(event: RecordedEvent): string {
+  const data = onOneLine(event.data);
+  return `${String(event.revision).padStart(6)}  ${onOneLine(headOf(event))}\n        ${data}\n`;
+}
+
+function headOf(event: RecordedEvent): string {
+  try {
+    const { recordedAt, actor } = decodeMetadata(event);
+    return `${recordedAt}  ${event.type}  (${actor})`;
+  } catch (error) {
+    if (!(error instanceof UnreadableEventError)) throw error;
+    return `cannot be read: ${error.message}`;
+  }
+}

@@ -1,0 +1,89 @@
+import { existsSync, statSync } from 'node:fs';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import { makeFolders } from '../../../ledger/folder-owner.ts';
+import { type FolderNote, readNote } from '../../../ledger/identity/folder-note.ts';
+import { missingLedger } from '../../../ledger/identity/ledger-lost.ts';
+import { ledgerPlace } from '../../../ledger/identity/ledger-place.ts';
+import { refuseOtherPrefix } from '../../../ledger/identity/stream-prefix.ts';
+import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { wantOfRightsOf } from '../../../ledger/want-of-rights.ts';
+import { CommandError, EXIT } from '../command-error.ts';
+
+/**
+ * The log's file is made by whoever begins a ledger: by nobody else, nor where there was one.
+ * @throws LedgerLostError where the folder knows of one; CommandError
+ */
+export function refuseMissing(configuration: Configuration): void {
+  const file = missingFile(configuration);
+  if (file === null) return;
+  refuseKnown(file, configuration.data);
+  throw noLedger(file);
+}
+
+/** The same of a folder that knows of no ledger. @throws CommandError */
+export function refuseUnknown(configuration: Configuration): void {
+  const file = missingFile(configuration);
+  if (file !== null && knowledgeOf(configuration.data) === 'none') throw noLedger(file);
+}
+
+/**
+ * The file of a ledger that there will be, in a folder that is there; null where there is one, or it is in no file.
+ * @throws LedgerLostError where the folder knows of one; CommandError
+ */
+export function beginLedger(configuration: Configuration): string | null {
+  const file = ledgerToBegin(configuration);
+  if (file !== null) makeDataFolder(configuration.data);
+  return file;
+}
+
+/** The same, and makes nothing: for what has to be right before anything is begun. @throws as `beginLedger` */
+export function ledgerToBegin(configuration: Configuration): string | null {
+  const file = missingFile(configuration);
+  if (file !== null) refuseKnown(file, configuration.data);
+  return file;
+}
+
+/** Where the ledger's file would be; null where it is, or the ledger is in no file. */
+function missingFile({ eventLog, data }: Configuration): string | null {
+  // Asked by whoever opens a ledger, and before that.
+  if (eventLog.kind === 'eventstoredb') refuseOtherPrefix({ eventLog, data }, knowledgeOf(data) !== 'none');
+  const file = ledgerPlace({ eventLog, data });
+  return eventLog.kind !== 'sqlite' || existsSync(file) ? null : file;
+}
+
+function refuseKnown(file: string, data: string): void {
+  const known = knowledgeOf(data);
+  if (known !== 'none') throw missingLedger(file, known === 'journal' ? null : known);
+}
+
+/** Of which ledger a folder is: by its note; without one a journal says that there was one. */
+function knowledgeOf(data: string): FolderNote | 'journal' | 'none' {
+  return noteOf(data) ?? (existsSync(journalFolder(data)) ? 'journal' : 'none');
+}
+
+const noLedger = (file: string): CommandError =>
+  new CommandError(
+    `${file}: there is no such ledger; look whether --data or --config is the right one`,
+    EXIT.unavailable,
+  );
+
+/** @throws CommandError where something else is there, or may not be made */
+export function makeDataFolder(data: string): void {
+  try {
+    makeFolders(data);
+  } catch (error) {
+    const reason = wantOfRightsOf(error) ?? (error instanceof Error ? error.message : String(error));
+    throw new CommandError(`the data folder ${data} cannot be made: ${reason}`, EXIT.unavailable);
+  }
+}
+
+function noteOf(dataFolder: string): FolderNote | null {
+  if (statSync(dataFolder, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new CommandError(`${dataFolder}: this is a file, and no data folder`, EXIT.unavailable);
+  try {
+    return readNote(dataFolder);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`what ${dataFolder} knows of its ledger cannot be read: ${reason}`, EXIT.unavailable);
+  }
+}

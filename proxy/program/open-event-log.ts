@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import type { Configuration } from '../../contracts/configuration.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import type { LogFollower } from './command-context.ts';
+
+/**
+ * The configured event log: the one place where its adapters are built. A command waits for what the start check says;
+ * whoever follows the log is told later. @throws as `CommandContext.openEventLog`
+ */
+export async function openEventLog({ eventLog, data }: Configuration, follower?: LogFollower): Promise<EventLog> {
+  // A command looks at little, and is soon done; what is served from has to be whole.
+  if (eventLog.kind === 'sqlite')
+    return openSqliteEventLog({
+      path: join(data, 'ledger.db'),
+      isServedFrom: follower !== undefined,
+      ...(follower === undefined ? {} : { onLost: follower.onLost }),
+    });
+  const { connectionString, streamPrefix } = eventLog;
+  // Loaded here, because its driver is a third of what a command loads, and most commands run over an embedded log.
+  const { openEventStoreDbEventLog } = await import('../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts');
+  if (follower === undefined) return openEventStoreDbEventLog({ connectionString, streamPrefix, waitForServer: true });
+  const log = await openEventStoreDbEventLog({ connectionString, streamPrefix, logger: follower.logger });
+  void log.startFaults.then((faults) => {
+    if (faults.length > 0) follower.onFaults(faults);
+  });
+  return log;
+}

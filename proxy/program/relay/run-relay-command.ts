@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { KafkaConfiguration } from '../../../contracts/kafka-configuration.ts';
+import { FEED_LIMITS } from '../../../ledger/feed/limits.ts';
+import { ledgerPlace, looksFor } from '../../../ledger/identity/ledger-place.ts';
+import { UnpublishableEventError } from '../../../ledger/relay/event-publication.ts';
+import { KafkaPublisher } from '../../../ledger/relay/kafka-publisher.ts';
+import { RELAY_LIMITS } from '../../../ledger/relay/limits.ts';
+import { PublishError } from '../../../ledger/relay/publisher.ts';
+import { runRelay } from '../../../ledger/relay/relay.ts';
+import { RelayFencedError } from '../../../ledger/relay/relay-claim.ts';
+import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
+import { untilLogAnswers } from '../../../ledger/until-log-answers.ts';
+import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
+import { listenAt } from '../listening.ts';
+import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
+import { programLogger } from '../program-logger.ts';
+
+export interface RelayProgram {
+  readonly configuration: Configuration;
+  readonly kafka: KafkaConfiguration;
+  readonly context: CommandContext;
+  readonly claimMs: number;
+  /** Fills the topic with what the ledger has, and ends. */
+  readonly fills?: boolean;
+}
+
+/** Publishes until SIGTERM or SIGINT, or until a topic is filled. @throws CommandError, EventLogError, LedgerLostError, ListenError */
+export async function runRelayCommand(program: RelayProgram): Promise<void> {
+  const { configuration, kafka, context, claimMs, fills = false } = program;
+  const logger = programLogger(configuration);
+  const name = `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`;
+  const registry = new Registry();
+  const metrics = new RelayMetrics(registry, context.clock);
+  const stop = stopOnSignal(logger);
+  let faults: CommandError | null = null;
+  // One that fills a topic runs beside a relay that has the address.
+  const server = fills ? null : await serveMetrics(configuration, registry, logger);
+  try {
+    const log = await context.openEventLog(configuration, {
+      logger,
+      onFaults: (lines) => {
+        faults = new CommandError(`the event log cannot be used as it is:\n${lines.join('\n')}`, EXIT.unavailable);
+        context.onEnding?.(faults);
+        stop.abort();
+      },
+      onLost: (error) => {
+        faults ??= new CommandError(`the event log cannot be used any more: ${error.message}`, EXIT.unavailable);
+        context.onEnding?.(faults);
+        stop.abort();
+      },
+    });
+    try {
+      await refuseLost(log, { configuration, context, logger, signal: stop.signal });
+      const publisher = new KafkaPublisher({ kafka, clientId: name, logger, requestMs: requestMsOf(claimMs) });
+      await runRelay({
+        log,
+        publisher,
+        feed: kafka.topic,
+        relay: name,
+        claimMs,
+        metrics,
+        logger,
+        clock: context.clock,
+        place: { where: ledgerPlace(configuration), looks: looksFor(configuration) },
+        signal: stop.signal,
+        endsCaughtUp: fills,
+        onEnding: (error) => context.onEnding?.(commandErrorOf(error)),
+      });
+      if (faults !== null) throw faults;
+      if (fills && stop.signal.aborted)
+        throw new CommandError(
+          'stopped before the topic was filled; run again, it goes on where it was',
+          EXIT.unavailable,
+        );
+    } catch (error) {
+      context.onEnding?.(commandErrorOf(error));
+      throw error;
+    } finally {
+      await log.close();
+    }
+  } catch (error) {
+    throw commandErrorOf(error);
+  } finally {
+    await server?.close();
+  }
+}
+
+interface LedgerQuestion extends Pick<RelayProgram, 'configuration' | 'context'> {
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Nothing is claimed in, or published from, a ledger that a gateway would not serve from. @throws LedgerLostError */
+async function refuseLost(log: EventLog, question: LedgerQuestion): Promise<void> {
+  const { configuration, context, logger, signal } = question;
+  const onFirst = ({ message }: Error): void =>
+    logger.warn({ reason: message }, 'the event log is away; whether it is whole is asked until it answers');
+  const prove = () => context.proveLedger(log, configuration);
+  try {
+    const { error } = await untilLogAnswers(prove, { signal, onFirst, pauseMsMax: RELAY_LIMITS.lagCheckMs });
+    if (error !== null) throw error;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** What is sent with half a claim left is to be answered before the claim is over. */
+const requestMsOf = (claimMs: number): number => Math.min(FEED_LIMITS.requestMs, Math.floor(claimMs / 2));
+
+async function serveMetrics(
+  { metrics }: Configuration,
+  registry: Registry,
+  logger: Logger,
+): Promise<MetricsServer | null> {
+  if (metrics.relay === undefined) return null;
+  const { host, port } = metrics.relay;
+  const place = { host, port, hostSetting: 'metrics.relay.host', portSetting: 'metrics.relay.port' };
+  const server = await listenAt(place, () => startMetricsServer({ host, port, registry }));
+  logger.info({ url: server.url }, 'metrics');
+  return server;
+}
+
+/** The first signal stops in order; a second one ends the process at once, which costs others the rest of the claim. */
+function stopOnSignal(logger: Logger): AbortController {
+  const stop = new AbortController();
+  const take = (signal: NodeJS.Signals): void => {
+    if (stop.signal.aborted) process.exit(1);
+    logger.info({ signal }, 'stopping');
+    stop.abort();
+  };
+  process.on('SIGTERM', take);
+  process.on('SIGINT', take);
+  return stop;
+}
+
+function commandErrorOf(error: unknown): unknown {
+  if (error instanceof RelayFencedError || error instanceof UnpublishableEventError)
+    return new CommandError(error.message, EXIT.refused);
+  if (error instanceof PublishError) return new CommandError(error.message, EXIT.usage);
+  return error;
+}

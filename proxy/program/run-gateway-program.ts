@@ -1,0 +1,79 @@
+import { CommanderError } from 'commander';
+import { ConfigurationError } from '../../contracts/configuration.ts';
+import { UnreadableEventError } from '../../contracts/event-codec.ts';
+import { UnreadFormsError } from '../../contracts/event-forms.ts';
+import { EventLogError } from '../../contracts/event-log.ts';
+import { printable } from '../../contracts/printable.ts';
+import { shortageOf } from '../../contracts/shortage.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
+import { ConflictsError } from '../../ledger/account/execute-command.ts';
+import { mayPass } from '../../ledger/event-log/sqlite/database-fault.ts';
+import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
+import { JournalError } from '../../ledger/journal/journal-error.ts';
+import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
+import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
+import { BoundedEnd } from './bounded-end.ts';
+import { type CommandContext, CommandError, EXIT } from './command-context.ts';
+import { gatewayProgram } from './gateway-program.ts';
+import { ListenError } from './listening.ts';
+import { UnusableError } from './unusable-error.ts';
+
+/** Carries out one command line, without the program's name, and says on `warn` why it fails. Returns the exit code. */
+export async function runGatewayProgram(given: CommandContext, args: readonly string[]): Promise<number> {
+  const context = printing(given);
+  const end = new BoundedEnd((error) => given.leave?.(exitCodeOf(error, context)));
+  try {
+    await gatewayProgram({ ...context, onEnding: (error) => end.begin(error) }).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    return exitCodeOf(error, context);
+  } finally {
+    end.over();
+  }
+}
+
+/** Names, reasons and messages come from others, and a terminal obeys what is in them. */
+const printing = (context: CommandContext): CommandContext => ({
+  ...context,
+  write: (text) => context.write(printable(text)),
+  warn: (text) => context.warn(printable(text)),
+});
+
+const OF_NEWER = 'A newer program may have written it: that one serves the account again, from its start on.';
+
+const UNREADABLE =
+  'A newer program may have written it: start that one. If not, something else has written into the log: put back a copy from before.';
+
+function exitCodeOf(error: unknown, { warn }: CommandContext): number {
+  const say = (message: string, exitCode: number): number => {
+    warn(`gateway: ${message}\n`);
+    return exitCode;
+  };
+  // commander has said what is wrong already; help and version are no errors.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
+  if (error instanceof CommandError) return say(error.message, error.exitCode);
+  // Nothing of it was written, and nothing is amiss.
+  if (error instanceof ConflictsError) return say(error.message, EXIT.refused);
+  if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
+  if (error instanceof UnreadFormsError) return say(error.message, EXIT.refused);
+  if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
+  if (error instanceof ListenError) return say(error.message, error.isWrongPlace ? EXIT.usage : EXIT.unavailable);
+  if (error instanceof UnusableError || error instanceof UnreadableFileError)
+    return say(error.message, EXIT.unavailable);
+  if (error instanceof AccountUnreadableError)
+    return say(`${error.accountId}: the account is set aside: ${error.message}\n${OF_NEWER}`, EXIT.refused);
+  if (error instanceof UnreadableEventError)
+    return say(
+      `an event of the ledger cannot be read, and none is skipped: ${error.message}\n${UNREADABLE}`,
+      EXIT.unavailable,
+    );
+  if (error instanceof EventLogError && error.kind === 'ambiguous')
+    return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
+  if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);
+  const lacking = wantOfRightsOf(error);
+  if (lacking !== null) return say(lacking, EXIT.unavailable);
+  // What the machine has too little of, or what a file's disk or folder refuses: nothing of it is this program's.
+  if (error instanceof Error && (shortageOf(error) !== null || mayPass(error)))
+    return say(`${error.message}: the disk, or what this process may open, is too little`, EXIT.unavailable);
+  return say(error instanceof Error ? (error.stack ?? error.message) : String(error), 1);
+}

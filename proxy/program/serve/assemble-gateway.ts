@@ -1,0 +1,288 @@
+import type { FastifyInstance } from 'fastify';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import type { RequestId } from '../../../contracts/ids.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
+import type { Settlement } from '../../../ledger/settlement/settlement.ts';
+import { CreditFleet } from '../../admission/credit-fleet.ts';
+import { Holds } from '../../admission/holds.ts';
+import { longestRequestMs, longestSettledMs } from '../../admission/longest-request.ts';
+import { Availability } from '../../availability.ts';
+import { GatewayClaim } from '../../claim/gateway-claim.ts';
+import { TrustedProxies } from '../../connections/trusted-proxies.ts';
+import { ExpirySweeper } from '../../expiry-sweeper.ts';
+import { FormsAdoption } from '../../forms-adoption.ts';
+import { InFlight } from '../../in-flight.ts';
+import { JournalForgetting } from '../../journal-forgetting.ts';
+import { LoopDelay } from '../../loop-delay.ts';
+import { MachineShortages } from '../../machine-shortages.ts';
+import { type GatewayMetrics, gatewayMetrics } from '../../metrics/gateway-metrics.ts';
+import { RequestCounts } from '../../metrics/request-counts.ts';
+import { RateLimits } from '../../rate-limits/rate-limits.ts';
+import { RecoveredRequests } from '../../recovered-requests.ts';
+import { Drains } from '../../relay/drains.ts';
+import { RequestAccounting } from '../../request-accounting.ts';
+import { BodyBudget } from '../../request-body/body-budget.ts';
+import { BodyThreads } from '../../request-body/body-threads.ts';
+import { IntakeTurns } from '../../request-body/intake-turns.ts';
+import { buildServer } from '../../server.ts';
+import { UnservedModels } from '../../unserved-models.ts';
+import { UpstreamDirectory } from '../../upstream/upstream-directory.ts';
+import { gatewaySettlement } from './gateway-settlement.ts';
+import type { OpenedGateway } from './open-gateway.ts';
+
+/** What one gateway process consists of. */
+export interface GatewayProcess extends OpenedGateway {
+  readonly availability: Availability;
+  readonly settlement: Settlement;
+  readonly recovered: RecoveredRequests;
+  /** Null where the log is in the data folder itself, so that a copy of the folder has its own. */
+  readonly claim: GatewayClaim | null;
+  /** Null where this proxy has all credit to itself. */
+  readonly fleet: CreditFleet | null;
+  /** Null where they are not configured: then nothing is measured. */
+  readonly metrics: GatewayMetrics | null;
+  readonly inFlight: InFlight;
+  readonly holds: Holds;
+  readonly drains: Drains;
+  readonly upstreams: UpstreamDirectory;
+  readonly unserved: UnservedModels;
+  readonly threads: BodyThreads;
+  readonly bodies: BodyBudget;
+  readonly loopDelay: LoopDelay;
+  readonly rateLimits: RateLimits;
+  readonly server: FastifyInstance;
+  readonly sweeper: ExpirySweeper;
+  readonly formsAdoption: FormsAdoption;
+}
+
+/** Puts the parts together; nothing of them waits, listens or appends yet. */
+export function assembleGateway(opened: OpenedGateway): GatewayProcess {
+  const { options, projections, clock } = opened;
+  const { configuration } = options;
+  const holds = new Holds();
+  const counts = new RequestCounts();
+  const inFlight = new InFlight(LIMITS.requestsInFlightMax);
+  const rateLimits = new RateLimits({
+    ...options,
+    configuration: configuration.rateLimits,
+    accounts: projections.accounts,
+    proxiesOf: (account) => fleet?.proxiesOf(account) ?? 1,
+  });
+  const onFenced = (why: string): void => availability.fence(why);
+  const claim = GatewayClaim.of({ ...options, passed: clock.passed, projections, onFenced });
+  const threads = new BodyThreads();
+  const upstreams = new UpstreamDirectory(configuration.providers, threads);
+  const unserved = unservedOf(opened, upstreams);
+  const loopDelay = new LoopDelay(options.loopDelay ?? (() => 0));
+  const availability = availabilityOf(opened, { claim, unserved, loopDelay });
+  const isUnderWay = (requestId: RequestId): boolean => holds.has(requestId) && !recovered.has(requestId);
+  const onSettled = (requestId: RequestId, latencyMs: number): void => {
+    accounting.settled(requestId);
+    metrics?.settled(latencyMs);
+  };
+  const onAside = (requestIds: readonly RequestId[]): void => accounting.keepAside(requestIds);
+  const settlement = gatewaySettlement({ opened, availability, isUnderWay, onSettled, onAside });
+  const accounting = accountingOf(opened, { holds, counts, settlement, claim });
+  const bodies = new BodyBudget(configuration.bodies);
+  const drains = drainsOf(configuration);
+  const scarce = { rateLimits, upstreams, drains, bodies, loopDelay };
+  const built = { ...scarce, availability, holds, counts, inFlight, accounting, settlement, claim };
+  const recovered = recoveredOf(opened, built);
+  const metrics = metricsOf(opened, { ...built, recovered, unserved });
+  const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
+  const server = serverOf(opened, { ...built, fleet, threads });
+  const sweeper = sweeperOf(opened, built);
+  const formsAdoption = formsAdoptionOf(opened, built);
+  return {
+    ...opened,
+    availability,
+    settlement,
+    recovered,
+    claim,
+    fleet,
+    metrics,
+    inFlight,
+    holds,
+    drains,
+    upstreams,
+    unserved,
+    threads,
+    bodies,
+    loopDelay,
+    rateLimits,
+    server,
+    sweeper,
+    formsAdoption,
+  };
+}
+
+type Built = Pick<
+  GatewayProcess,
+  | 'availability'
+  | 'settlement'
+  | 'claim'
+  | 'inFlight'
+  | 'bodies'
+  | 'loopDelay'
+  | 'upstreams'
+  | 'holds'
+  | 'rateLimits'
+  | 'drains'
+> & { readonly counts: RequestCounts; readonly accounting: RequestAccounting };
+
+const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): Drains =>
+  new Drains({ max: drainsMax, maxOfAccount: drainsMaxPerAccount, ms: drainMs });
+
+function availabilityOf(
+  { options, clock: watch, projections, journal, ledgerWatch, breaker }: OpenedGateway,
+  { claim, unserved, loopDelay }: Pick<GatewayProcess, 'claim' | 'unserved' | 'loopDelay'>,
+): Availability {
+  const { configuration, clock } = options;
+  return new Availability({
+    clock,
+    clockDoubt: () => watch.doubt(),
+    ledgerDoubt: () => ledgerWatch.doubt(),
+    claimDoubt: () => claim?.doubt() ?? null,
+    unserved: () => unserved.describe(),
+    shedding: () => loopDelay.describe(),
+    projections,
+    breaker,
+    journal,
+    shortages: new MachineShortages({ journal, projections, passedMs: () => performance.now() }),
+    source: configuration.projections.source,
+    viewsAgeMsMax: configuration.projections.maxAgeMs,
+    journalBytesMax: configuration.journal.maxBytes,
+  });
+}
+
+/** Told at the start (become-ready.ts), and of each catalog that comes after it. */
+function unservedOf({ options, projections }: OpenedGateway, upstreams: UpstreamDirectory): UnservedModels {
+  const { clock, logger } = options;
+  const unserved = new UnservedModels({ catalog: projections.catalog, upstreams, clock, logger });
+  projections.catalog.onFolded(() => {
+    if (projections.isLive) unserved.tell();
+  });
+  return unserved;
+}
+
+function accountingOf(
+  { options, journal, projections, clock: watch }: OpenedGateway,
+  { claim, ...moved }: Pick<Built, 'holds' | 'counts' | 'settlement' | 'claim'>,
+): RequestAccounting {
+  const { configuration, logger } = options;
+  return new RequestAccounting({
+    ...moved,
+    journal,
+    forgetting: new JournalForgetting({ journal, projections, logger }),
+    epoch: () => claim?.current?.epoch ?? null,
+    mayBeSpentElsewhere: () => claim?.mayBeSpentElsewhere() ?? false,
+    passed: watch.passed,
+    leasedMs: longestSettledMs(configuration),
+    logger,
+  });
+}
+
+function recoveredOf(opened: OpenedGateway, { accounting, settlement, claim, availability }: Built): RecoveredRequests {
+  const { options, projections, ledgerWatch } = opened;
+  const { configuration, log, clock, logger } = options;
+  return new RecoveredRequests({
+    recovered: ledgerWatch.left.settleable,
+    ofEarlierGeneration: ledgerWatch.left.ofEarlierGeneration,
+    log,
+    accounting,
+    settlement,
+    projections,
+    isOver: (epoch) => claim?.owns(epoch) ?? true,
+    longestMs: longestSettledMs(configuration),
+    cannotSettle: (requestId) => availability.cannotSettle(requestId),
+    clock,
+    logger,
+  });
+}
+
+function metricsOf(
+  { options, clock: watch, projections, journal, breaker }: OpenedGateway,
+  { recovered, settlement, ...measured }: Built & Pick<GatewayProcess, 'recovered' | 'unserved'>,
+): GatewayMetrics | null {
+  if (options.configuration.metrics.serve === undefined) return null;
+  const pending = (): number => settlement.pending + recovered.count;
+  return gatewayMetrics({ ...measured, clock: options.clock, watch, projections, journal, breaker, pending });
+}
+
+/** Several proxies share the log: this one admits within its leases. */
+function fleetOf({ options, clock: watch, projections, breaker }: OpenedGateway, built: Built): CreditFleet {
+  const { configuration, log, logger, clock } = options;
+  const { holds, claim } = built;
+  return new CreditFleet({
+    claim: () => claim?.current ?? null,
+    log,
+    accounts: projections.accounts,
+    holds,
+    clock,
+    logger,
+    longestRequestMs: longestRequestMs(configuration),
+    ...configuration.leases,
+    breaker,
+    mayLease: () => watch.doubt() === null,
+  });
+}
+
+function serverOf(
+  { options, projections }: OpenedGateway,
+  built: Built & Pick<GatewayProcess, 'fleet' | 'threads'>,
+): FastifyInstance {
+  const { configuration, clock, monotonic, logger } = options;
+  const { claim, holds, accounting, counts, rateLimits, drains, fleet, upstreams, inFlight, availability } = built;
+  const { threads, bodies, loopDelay } = built;
+  return buildServer({
+    clock,
+    logger,
+    projections,
+    holds,
+    fleet,
+    claimDoubt: () => claim?.doubt() ?? null,
+    rateLimits,
+    unknownBetas: configuration.unknownBetas,
+    browserOrigins: configuration.browserOrigins,
+    upstreams,
+    threads,
+    bodies,
+    intake: new IntakeTurns(),
+    loopDelay,
+    connections: configuration.connections,
+    trustedProxies: new TrustedProxies(configuration.trustedProxies),
+    inFlight,
+    availability,
+    counts,
+    relay: {
+      accounting,
+      drains,
+      logger,
+      clock,
+      monotonic,
+      chargeInterrupted: configuration.chargeInterrupted,
+      clientStallMs: configuration.clientStallMs,
+    },
+  });
+}
+
+function formsAdoptionOf({ options }: OpenedGateway, { availability }: Built): FormsAdoption {
+  const { configuration, log, clock, logger } = options;
+  const mayWrite = (): boolean => availability.refuse() === null;
+  const { kafka, eventForms } = configuration;
+  const topic = kafka?.topic ?? null;
+  return new FormsAdoption({ log, clock, logger, mayWrite, topic, afterMs: eventForms.adoptAfterMs });
+}
+
+function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: Built): ExpirySweeper {
+  const { configuration, log, clock, logger } = options;
+  return new ExpirySweeper({
+    log,
+    accounts: projections.accounts,
+    holds,
+    clock,
+    lateMs: configuration.expiry.lateMs,
+    mayWrite: () => availability.refuse() === null,
+    logger,
+  });
+}

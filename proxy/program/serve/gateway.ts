@@ -1,0 +1,215 @@
+import type { AddressInfo } from 'node:net';
+import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
+import type { Projections } from '../../../projections/projections.ts';
+import { proxyIdOf } from '../../proxy-id.ts';
+import { listenAt } from '../listening.ts';
+import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
+import { UnusableError } from '../unusable-error.ts';
+import { assembleGateway, type GatewayProcess } from './assemble-gateway.ts';
+import { becomeReady, CANNOT } from './become-ready.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { metricsPlace, servedPlace } from './listened-places.ts';
+import { type OpenedGateway, openGateway } from './open-gateway.ts';
+import { stopInOrder } from './stop-in-order.ts';
+
+/**
+ * One gateway process: server, journal, settlement and views around one event log.
+ *
+ *   open-gateway      journal → ledger compared → views
+ *   assemble-gateway  what a request meets, from the server to its settlement
+ *   become-ready      listening, not ready → caught up → clock compared → name claimed → journal settled → ready
+ *                     (without the log: views as they were → journal's requests held → ready, degraded, without leases)
+ *   stop-in-order     not ready → no new connections → what is read answered, streams drained, then cut → settlements flushed → all closed
+ */
+export class Gateway {
+  readonly #process: GatewayProcess;
+  readonly #ready = Promise.withResolvers<void>();
+  #metricsServer: MetricsServer | null = null;
+  /** Null before the first word of it. */
+  #isInSight: boolean | null = null;
+  #isUnusable = false;
+  #stopping: Promise<void> | null = null;
+
+  private constructor(opened: OpenedGateway) {
+    const { options, journal, ledgerWatch, projections } = opened;
+    const { configuration, clock } = options;
+    this.#process = assembleGateway(opened);
+    // Told through `whenReady`, `onUnusable` and /readyz: whoever has started it decides what becomes of the process.
+    this.#ready.promise.catch(() => undefined);
+    ledgerWatch.follow(projections, proxyIdOf(configuration.data, clock()), {
+      onLost: (error) => this.#unusable(error),
+      onFailed: (error) => this.#unusable(new UnusableError(CANNOT.compareLedger, error)),
+    });
+    void journal.failed.then((error) => this.#unusable(new UnusableError(CANNOT.writeJournal, error)));
+    void this.#process.claim?.failed.then((error) => this.#unusable(new UnusableError(CANNOT.endClaimDoubt, error)));
+    void this.#becomeReady();
+  }
+
+  /**
+   * Resolves when the server listens; it may not be ready yet. @throws JournalError, EventLogError, ListenError,
+   * LedgerLostError
+   */
+  static async start(options: GatewayOptions): Promise<Gateway> {
+    let gateway: Gateway | null = null;
+    const opened = await openGateway(options, {
+      onStopped: (error) => gateway?.fail(error),
+      onLive: () => gateway?.logInSight(),
+      onDropped: (error) => gateway?.logOutOfSight(error),
+    });
+    gateway = new Gateway(opened);
+    try {
+      const { server } = gateway.#process;
+      const { listen } = options.configuration;
+      // A copy, because Fastify writes into what it is given.
+      await listenAt(servedPlace(options.configuration), () => server.listen({ ...listen }));
+      await gateway.#serveMetrics();
+    } catch (error) {
+      await gateway.stop();
+      throw error;
+    }
+    return gateway;
+  }
+
+  get url(): string {
+    const { address, port, family } = this.#process.server.server.address() as AddressInfo;
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  }
+
+  /** Resolves when the start is done: requests are admitted, unless `availability` has a reason. @throws UnusableError, LedgerLostError */
+  whenReady(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** Where GET /metrics is answered; null where that is not configured. */
+  get metricsUrl(): string | null {
+    return this.#metricsServer?.url ?? null;
+  }
+
+  /** Resolves when every finished request is in the ledger. */
+  whenSettled(): Promise<void> {
+    return this.#process.settlement.idle();
+  }
+
+  /** Writes down now, as is done every now and then, what has expired for long enough; tells for how many accounts. */
+  sweepExpired(): Promise<number> {
+    return this.#process.sweeper.sweep();
+  }
+
+  /** Bytes of request bodies that there are (`bodies` of the configuration). */
+  get bodyBytes(): number {
+    return this.#process.bodies.bytes;
+  }
+
+  /** Calls from their head until their upstream is done. */
+  get callsUnderWay(): number {
+    return this.#process.rateLimits.allUnderWay;
+  }
+
+  /** Those of them that wait for a connection to their provider. */
+  get callsWaiting(): number {
+    return this.#process.upstreams.waiting;
+  }
+
+  /** Answers that are read on after their clients have left. */
+  get drains(): number {
+    return this.#process.drains.count;
+  }
+
+  /** Requests with credit held, but for those that wait for the ledger, or for the next start: calls under way. */
+  get callsHeld(): number {
+    const { holds, settlement, availability, recovered } = this.#process;
+    return holds.count - settlement.pending - availability.stuckCount - recovered.count - recovered.deferred;
+  }
+
+  get projections(): Projections {
+    return this.#process.projections;
+  }
+
+  /** The views stand still: what they admit would be wrong, so nothing is. */
+  fail(error: Error): void {
+    this.#unusable(error instanceof LedgerLostError ? error : new UnusableError(CANNOT.followLedger, error));
+  }
+
+  /** Nothing more is settled, and whoever waits for the log would wait for ever. */
+  logLost(error: Error): void {
+    // The end waits for no settlement then: the journal has it.
+    this.#process.breaker.giveUp();
+    this.#unusable(new UnusableError(CANNOT.useLog, error));
+  }
+
+  /** The views follow their feed, or do so again. */
+  logInSight(): void {
+    const { options, ledgerWatch, breaker } = this.#process;
+    if (this.#isInSight !== true) options.logger.info('the views follow the ledger');
+    if (this.#isInSight === false) void ledgerWatch.lookAgain();
+    this.#isInSight = true;
+    breaker.answered();
+  }
+
+  /** Told again and again while it is looked for in vain. */
+  logOutOfSight(error: Error): void {
+    const { logger } = this.#process.options;
+    if (this.#isInSight !== false) logger.error({ err: error }, 'the feed of the views is away; it is looked for');
+    this.#isInSight = false;
+    this.#serveWithoutLog();
+  }
+
+  /** Stops in order; bounded by `shutdownDrainMs`, or less where less is given, and the flush's own time. Idempotent. */
+  stop({ drainMsMax = Number.POSITIVE_INFINITY }: { readonly drainMsMax?: number } = {}): Promise<void> {
+    const drainMs = Math.min(drainMsMax, this.#process.options.configuration.shutdownDrainMs);
+    this.#stopping ??= stopInOrder(this.#process, this.#metricsServer, drainMs);
+    return this.#stopping;
+  }
+
+  /**
+   * Nothing is served from here on, also where it serves already, and that will not change by itself: a supervisor starts
+   * it again, and the start says what is wrong. One fault can be found in several places; the first to tell it is heard.
+   */
+  #unusable(error: LedgerLostError | UnusableError): void {
+    if (this.#stopping !== null || this.#isUnusable) return;
+    this.#isUnusable = true;
+    const { availability, options } = this.#process;
+    const { what } = error;
+    availability.fail(`${what}; the log of this gateway says why`);
+    options.logger.fatal({ reason: error.message }, what);
+    options.logger.debug({ err: error }, what);
+    this.#ready.reject(error);
+    options.onUnusable?.(error);
+  }
+
+  async #serveMetrics(): Promise<void> {
+    const { options, metrics } = this.#process;
+    const place = metricsPlace(options.configuration);
+    if (place === null || metrics === null) return;
+    const { registry } = metrics;
+    this.#metricsServer = await listenAt(place, () => startMetricsServer({ ...place, registry }));
+  }
+
+  async #becomeReady(): Promise<void> {
+    try {
+      await becomeReady(this.#process);
+      this.#ready.resolve();
+    } catch (error) {
+      // A stop in the middle of the start is no failure of it.
+      const isTold = error instanceof LedgerLostError || error instanceof UnusableError;
+      this.#unusable(isTold ? error : new UnusableError('the gateway cannot start', error));
+    }
+  }
+
+  /**
+   * The log is away before anything could be settled: the views of an earlier run are served from, where they suffice.
+   * What the clock is compared with is then when they were last current.
+   */
+  #serveWithoutLog(): void {
+    const { availability, projections, recovered, clock, unserved, options } = this.#process;
+    if (this.#stopping !== null) return;
+    if (!availability.isServing) {
+      if (projections.ageMs(options.clock()) === null || !recovered.hold()) return;
+      if (projections.restoredMarkMs !== null)
+        clock.hasBeen(projections.restoredMarkMs, 'the time at which the views were last current');
+      availability.serve();
+      unserved.tell();
+    }
+    if (availability.refuse() === null) this.#ready.resolve();
+  }
+}

@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { noteProviders } from '../../../ledger/catalog/gateway-providers.ts';
+import { makeFolders } from '../../../ledger/folder-owner.ts';
+import { keepPrefix } from '../../../ledger/identity/stream-prefix.ts';
+import type { Journal } from '../../../ledger/journal/journal.ts';
+import { openJournal } from '../../../ledger/journal/open-journal.ts';
+import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { LogBreaker } from '../../../ledger/log-breaker.ts';
+import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
+import { VIEWS_FILE } from '../../../projections/known-views.ts';
+import { Projections, type ProjectionsOptions } from '../../../projections/projections.ts';
+import { viewFeedOf } from '../../../projections/view-feed-of.ts';
+import { GatewayClock } from '../../clock/gateway-clock.ts';
+import { setHiddenAside } from '../../hidden-accounts.ts';
+import type { LedgerWatch } from '../../ledger-watch/ledger-watch.ts';
+import { startLedgerWatch } from '../../ledger-watch/start-ledger-watch.ts';
+import { proxyIdOf } from '../../proxy-id.ts';
+import { tellSetAside } from '../../tell-set-aside.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+
+/** What a gateway has of its data folder and its ledger before it is put together. */
+export interface OpenedGateway {
+  /** With the clock as it is watched: nothing of the gateway reads the machine's as it is. */
+  readonly options: GatewayOptions;
+  readonly clock: GatewayClock;
+  readonly journal: Journal;
+  readonly ledgerWatch: LedgerWatch;
+  readonly projections: Projections;
+  /** Whether the event log is there: told by settlement and views, asked by all. */
+  readonly breaker: LogBreaker;
+  /** Resolves when accounts are set aside of which the log hides events. */
+  readonly hiddenAside: Promise<void>;
+}
+
+/** Who is told how the views fare; the views may have something to tell before `openGateway` has resolved. */
+type ViewsFollower = Pick<ProjectionsOptions, 'onStopped' | 'onLive' | 'onDropped'>;
+
+/**
+ * Opens, in this order: the journal, with which the folder is locked, the clock's watch, the ledger (compared with what the folder knows), the views.
+ * @throws JournalError, EventLogError, LedgerLostError; Error where the views' file cannot be opened
+ */
+export async function openGateway(given: GatewayOptions, follower: ViewsFollower): Promise<OpenedGateway> {
+  const { configuration, log, logger, clock: wall, monotonic } = given;
+  makeFolders(configuration.data);
+  keepPrefix(configuration, existsSync(journalFolder(configuration.data)));
+  const opened = await openJournal({
+    directory: journalFolder(configuration.data),
+    bytesMax: configuration.journal.maxBytes,
+    ...(given.reserveBytes === undefined ? {} : { reserveBytes: given.reserveBytes }),
+  });
+  for (const stretch of opened.damaged) logger.error(stretch, 'the journal is damaged here; what can be read is kept');
+  if (opened.cutBytes > 0)
+    logger.warn({ bytes: opened.cutBytes }, 'the last record of the journal was not written whole and is cut off');
+  const proxy = configuration.proxies === 'many' ? proxyIdOf(configuration.data, wall()) : null;
+  const clock = new GatewayClock({ wall, monotonic, bounds: configuration.clock, log, proxy, logger });
+  const options = { ...given, clock: clock.now };
+  const views = join(configuration.data, VIEWS_FILE);
+  const onDamaged = (reason: string, file: string | null): void =>
+    logger.error({ reason, file }, 'views.db cannot be read as views: it is set aside, and made anew from the log');
+  const damage = damageOf(views);
+  if (damage !== null) onDamaged(damage, setDamagedViewsAside(views));
+  const ledgerWatch = await startLedgerWatch(options, opened);
+  const projections = await Projections.start({
+    log,
+    feed: await viewFeedOf(configuration, {
+      log,
+      clientId: proxyIdOf(configuration.data, options.clock()),
+      ledger: ledgerWatch.whenWhole,
+      logger,
+    }),
+    clock: options.clock,
+    path: views,
+    persist: true,
+    onDamaged,
+    ...follower,
+    onUnwritten: (error) => logger.error({ err: error }, 'the views cannot be written for now; it is tried on and on'),
+    onWrittenAgain: () => logger.info('the views are written again, with what their file lacked'),
+    onLedgerEvent: (event) => ledgerWatch.heard(event),
+  });
+  noteProviders(configuration);
+  const readsLog = configuration.projections.source === 'log';
+  const breaker = new LogBreaker(options.clock, () => !readsLog || projections.isLive);
+  tellSetAside(projections.accounts.setAside, logger);
+  const hiddenAside = setHiddenAside(log, projections, logger);
+  return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, breaker };
+}

@@ -1,0 +1,152 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { Logger } from 'pino';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
+import { ledgerPlace } from '../../../ledger/identity/ledger-place.ts';
+import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { loopDelayOfProcess } from '../../loop-delay.ts';
+import { type CommandContext, CommandError, configurationFile, EXIT, globalOptions } from '../command-context.ts';
+import { readConfiguration } from '../configuration/read-configuration.ts';
+import { beginLedger, ledgerToBegin, makeDataFolder } from '../ledger/ledger-file.ts';
+import { proveListenable } from '../listening.ts';
+import { programLogger } from '../program-logger.ts';
+import { UnusableError } from '../unusable-error.ts';
+import { CANNOT } from './become-ready.ts';
+import { type CatalogNotice, catalogAtStart, readConfiguredCatalog } from './catalog-at-start.ts';
+import { fewDescriptors } from './enough-descriptors.ts';
+import { openDemoAccount } from './first-run.ts';
+import { Gateway } from './gateway.ts';
+import { listenedPlaces } from './listened-places.ts';
+import { banner, readyLine } from './ready-words.ts';
+import { tightenFolder } from './tighten-folder.ts';
+
+export interface ServeOptions {
+  readonly host?: string;
+  readonly port?: number;
+}
+
+/** Serves until SIGTERM or SIGINT, then stops in order. @throws CommandError, EventLogError, JournalError, LedgerLostError, ListenError, UnusableError */
+export async function runServeCommand(options: ServeOptions, command: Command, context: CommandContext): Promise<void> {
+  const { data, json } = globalOptions(command);
+  const file = configurationFile(context, command);
+  const configuration = withListen(
+    readConfiguration({
+      file,
+      data,
+      environment: context.environment,
+      callsProviders: true,
+    }),
+    options,
+  );
+  const few = fewDescriptors();
+  if (few !== null) throw new CommandError(few, EXIT.usage);
+  const logger = programLogger(configuration);
+  // Where a gateway has run there is nothing to begin, and whoever runs on the folder is told before whoever has the port.
+  if (!existsSync(journalFolder(configuration.data))) await proveListenable(listenedPlaces(configuration));
+  const configured = readConfiguredCatalog(configuration);
+  if (configured.type === 'unusable' && ledgerToBegin(configuration) !== null) throw configured.error;
+  let begun = beginLedger(configuration);
+  makeDataFolder(configuration.data);
+  tighten(configuration.data, logger);
+  const unusable = Promise.withResolvers<never>();
+  // Whatever fails because of it fails in words of its own.
+  let reason: unknown = null;
+  unusable.promise.catch((error: unknown) => {
+    reason = error;
+  });
+  const onUnusable = (error: Error): void => {
+    context.onEnding?.(error);
+    unusable.reject(error);
+  };
+  const onFaults = (faults: readonly string[]): void =>
+    onUnusable(new CommandError(`the event log cannot be used as it is:\n${faults.join('\n')}`, EXIT.unavailable));
+  let onLost = (error: Error): void => onUnusable(new UnusableError(CANNOT.useLog, error));
+  const log = await context.openEventLog(configuration, { logger, onFaults, onLost: (error) => onLost(error) });
+  let catalog: CatalogNotice | null = null;
+  try {
+    const gateway = await Gateway.start({
+      configuration,
+      log,
+      logger,
+      clock: context.clock,
+      monotonic,
+      loopDelay: loopDelayOfProcess(),
+      onLedgerWhole: async ({ isNew }) => {
+        begun ??= isNew ? ledgerPlace(configuration) : null;
+        if (begun !== null) logger.info({ ledger: begun }, 'a new ledger was begun');
+        catalog = await catalogAtStart(context, log, { configured, startedWith: { config: file, data } });
+        if (catalog !== null) tellOf(catalog, logger);
+      },
+      onUnusable,
+    });
+    onLost = (error) => gateway.logLost(error);
+    const interrupted = new AbortController();
+    const stopped = Promise.race([
+      stopOnSignal(gateway, logger, interrupted),
+      unusable.promise.catch((error: unknown) => stopBecause(error, gateway, logger)),
+    ]);
+    stopped.catch(() => undefined);
+    const told = async (): Promise<void> => {
+      await gateway.whenReady();
+      const { trialUsd: trial } = configuration;
+      const demo = configuration.file === null ? await openDemoAccount(context, log, { gateway, trial }) : null;
+      context.write((json === true ? readyLine : banner)(gateway.url, configuration, { begun, demo, catalog }));
+    };
+    await Promise.race([told(), stopped]).catch(async (error: unknown) => {
+      // What was being opened while the gateway was stopped is gone on with by the next start.
+      if (interrupted.signal.aborted) return;
+      // A process that can admit nothing leaves, so that its supervisor starts it again.
+      context.onEnding?.(reason ?? error);
+      return stopBecause(reason ?? error, gateway, logger);
+    });
+    await stopped;
+  } catch (error) {
+    context.onEnding?.(error);
+    throw error;
+  } finally {
+    await log.close();
+  }
+}
+
+/** What has ended the gateway is told, whatever else fails while it stops; nobody's stream is waited for long. @throws it */
+async function stopBecause(why: unknown, gateway: Gateway, logger: Logger): Promise<never> {
+  await gateway
+    .stop({ drainMsMax: LIMITS.fatalDrainMs })
+    .catch((error: unknown) => logger.error({ err: error }, 'the gateway did not stop in order'));
+  throw why;
+}
+
+function tighten(data: string, logger: Logger): void {
+  const { tightened, loose } = tightenFolder(data);
+  if (tightened.length > 0) logger.warn({ files: tightened }, 'these could be read by others, and are closed to them');
+  for (const line of loose) logger.warn({ reason: line }, 'the data folder is open to others');
+}
+
+const tellOf = ({ message, ...catalog }: CatalogNotice, logger: Logger): void => logger.warn({ catalog }, message);
+
+/** By Node's own steady clock. */
+const monotonic = (): number => performance.now();
+
+function withListen(configuration: Configuration, { host, port }: ServeOptions): Configuration {
+  const listen = {
+    ...configuration.listen,
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port: Number(port) }),
+  };
+  return { ...configuration, listen };
+}
+
+/** The first signal stops in order; a second one ends the process at once, which loses nothing either. */
+function stopOnSignal(gateway: Gateway, logger: Logger, interrupted: AbortController): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (signal: NodeJS.Signals): void => {
+      if (interrupted.signal.aborted) process.exit(1);
+      interrupted.abort();
+      logger.info({ signal }, 'stopping');
+      gateway.stop().then(resolve, reject);
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+  });
+}

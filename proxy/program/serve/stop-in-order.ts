@@ -1,0 +1,60 @@
+import { LIMITS } from '../../../contracts/limits.ts';
+import { forgetProviders } from '../../../ledger/catalog/gateway-providers.ts';
+import { within } from '../../../ledger/within.ts';
+import type { MetricsServer } from '../metrics-server.ts';
+import type { GatewayProcess } from './assemble-gateway.ts';
+
+/**
+ * No new requests → what has been accepted answered, streams drained, then cut → settlements flushed → all closed. Bounded by
+ * the bounds of its steps.
+ */
+export async function stopInOrder(
+  gateway: GatewayProcess,
+  metricsServer: MetricsServer | null,
+  drainMs: number,
+): Promise<void> {
+  const { options, availability, server, inFlight } = gateway;
+  const { configuration, logger } = options;
+  availability.stop();
+  gateway.recovered.close();
+  const closed = server.close();
+  server.server.closeIdleConnections();
+  // What was accepted is refused once it has been read, unless it has come so far as to be relayed; a body that does not come
+  // is not waited for.
+  const drained = inFlight.whenAnswered(LIMITS.shutdownBodyStillMs).then(() => inFlight.whenEmpty());
+  await within(drainMs, drained);
+  if (inFlight.count > 0) logger.warn({ requests: inFlight.count }, 'requests are cut by the shutdown');
+  inFlight.cutAll();
+  await flush(gateway);
+  await within(LIMITS.shutdownFlushMs, gateway.fleet?.upkeep.close() ?? Promise.resolve());
+  gateway.settlement.close();
+  await gateway.claim?.close();
+  server.server.closeAllConnections();
+  await closed;
+  await metricsServer?.close();
+  await gateway.upstreams.close();
+  await gateway.threads.close();
+  gateway.loopDelay.close();
+  await gateway.sweeper.close();
+  await gateway.formsAdoption.close();
+  await gateway.projections.close();
+  await gateway.ledgerWatch.close();
+  // While the folder is locked with the journal: afterwards the note may be the next gateway's.
+  forgetProviders(configuration.data);
+  try {
+    await gateway.journal.close();
+  } finally {
+    await gateway.clock.close();
+  }
+  await gateway.claim?.ended({ isLogAway: gateway.breaker.isAway });
+}
+
+async function flush({ options, breaker, settlement }: GatewayProcess): Promise<void> {
+  // Without the log there is nothing to wait for.
+  if (!breaker.isAway) await within(LIMITS.shutdownFlushMs, settlement.idle());
+  if (settlement.pending > 0)
+    options.logger.error(
+      { requests: settlement.pending },
+      'not settled at the end; the journal keeps them for the next start',
+    );
+}

@@ -1,0 +1,65 @@
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { LogDestination } from '../../../proxy/program/log-destination.ts';
+import { canMount, smallDisk } from '../../ledger/journal/fixtures/small-disk.ts';
+
+const WAIT = { timeout: 60_000, interval: 5 };
+const line = (number: number): string => `${number} ${'x'.repeat(500)}\n`;
+
+/** A log on a small disk. */
+function log() {
+  const disk = smallDisk(256);
+  const path = join(dirname(disk.folder), 'log');
+  const fd = openSync(path, 'a');
+  onTestFinished(() => closeSync(fd));
+  const destination = new LogDestination({ fd, pauseMs: 5, waitingCharsMax: 20_000, lostLines: (n) => `lost ${n}\n` });
+  return { disk, destination, lines: () => readFileSync(path, 'utf8').split('\n').slice(0, -1) };
+}
+
+describe('a log', () => {
+  test('has every line, in order', async () => {
+    if (!canMount) return;
+    const { destination, lines } = log();
+    for (let number = 0; number < 30; number++) destination.write(line(number));
+    await expect.poll(() => lines().map((one) => Number.parseInt(one, 10)), WAIT).toEqual(Array.from(Array(30).keys()));
+  });
+});
+
+describe.runIf(canMount)('a log on a full disk', () => {
+  test('ends nothing, keeps what it can, and says how much is lost when there is room again', async () => {
+    const { disk, destination, lines } = log();
+    destination.write(line(0));
+    await expect.poll(() => lines().length, WAIT).toBe(1);
+    disk.leaveFree(0);
+    for (let number = 1; number < 200; number++) {
+      destination.write(line(number));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    disk.clear();
+    // Another line brings nothing that a timer would not: whoever logs nothing more has his lines all the same.
+    const told = () => lines().flatMap((one) => Number(/^lost (\d+)$/.exec(one)?.[1] ?? []));
+    const kept = () => lines().filter((one) => !one.startsWith('lost '));
+    const lost = () => told().reduce((sum, count) => sum + count, 0);
+    await expect.poll(() => kept().length + lost(), WAIT).toBe(200);
+    expect(lost()).toBeGreaterThan(10);
+    const numbers = kept().map((one) => Number.parseInt(one, 10));
+    expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+    expect(kept()).toEqual(numbers.map((number) => line(number).trimEnd()));
+  });
+
+  test('does not keep a process from ending, nor loses what was to be written then', async () => {
+    const { disk, destination, lines } = log();
+    disk.leaveFree(0);
+    for (let number = 0; number < 30; number++) destination.write(line(number));
+    destination.flushSync();
+    disk.clear();
+    destination.write(line(30));
+    destination.flushSync();
+    // The first was on its way already, and comes when it is tried again.
+    const numbers = () => lines().map((one) => Number.parseInt(one, 10));
+    await expect
+      .poll(() => numbers().toSorted((one, other) => one - other), WAIT)
+      .toEqual(Array.from(Array(31).keys()));
+  });
+});

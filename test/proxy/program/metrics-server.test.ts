@@ -1,0 +1,72 @@
+import { connect } from 'node:net';
+import { Gauge, Registry } from 'prom-client';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type MetricsServer, startMetricsServer } from '../../../proxy/program/metrics-server.ts';
+
+describe('the metrics server', () => {
+  const servers: MetricsServer[] = [];
+  const start = async (registry: Registry, port = 0): Promise<MetricsServer> => {
+    const server = await startMetricsServer({ host: '127.0.0.1', port, registry });
+    servers.push(server);
+    return server;
+  };
+  afterEach(async () => {
+    for (const server of servers.splice(0)) await server.close();
+  });
+
+  it('answers with the metrics as they are when asked', async () => {
+    const registry = new Registry();
+    const gauge = new Gauge({ name: 'gateway_test', help: 'a test', registers: [registry] });
+    const { url } = await start(registry);
+    gauge.set(7);
+    const response = await fetch(`${url}/metrics`);
+    expect(response.headers.get('content-type')).toBe(registry.contentType);
+    expect(await response.text()).toContain('gateway_test 7\n');
+  });
+
+  it('makes them once for all that ask at once, and answers a connection once', async () => {
+    let made = 0;
+    const registry = new Registry();
+    const collect = (): void => {
+      made++;
+    };
+    new Gauge({ name: 'gateway_test', help: 'a test', registers: [registry], collect });
+    const { port, hostname } = new URL((await start(registry)).url);
+    const answers = Array.from({ length: 5 }, async () => {
+      const socket = connect(Number(port), hostname);
+      socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(500));
+      let text = '';
+      for await (const piece of socket) text += String(piece);
+      return text.match(/^HTTP\/1\.1 \d+/gm);
+    });
+    for (const statuses of await Promise.all(answers)) {
+      expect(statuses?.[0]).toBe('HTTP/1.1 200');
+      expect(new Set(statuses?.slice(1))).toEqual(new Set(statuses?.length === 1 ? [] : ['HTTP/1.1 503']));
+    }
+    expect(made).toBeLessThanOrEqual(answers.length);
+  });
+
+  it('says that it is there, and nothing else', async () => {
+    const { url } = await start(new Registry());
+    expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'ok' });
+    expect((await fetch(`${url}/`)).status).toBe(404);
+    expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
+  });
+
+  it('does not start on an address that is taken', async () => {
+    const { url } = await start(new Registry());
+    await expect(start(new Registry(), Number(new URL(url).port))).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+
+  it('closes although a client is in the middle of a request', async () => {
+    const server = await start(new Registry());
+    const client = connect(Number(new URL(server.url).port), '127.0.0.1');
+    client.on('error', () => undefined);
+    client.write('GET /metrics HTTP/1.1\r\n');
+    // An answer on a later connection tells that the server has seen the earlier one.
+    await (await fetch(`${server.url}/healthz`)).text();
+    await server.close();
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+    client.destroy();
+  });
+});

@@ -1,0 +1,74 @@
+import { Command } from 'commander';
+import { expect, it } from 'vitest';
+import type { CommandContext } from '../../../proxy/program/command-context.ts';
+import { type ShownRow, show, showRows } from '../../../proxy/program/show.ts';
+
+const COUNT = 1_050;
+const ROW: ShownRow<number> = { head: ['n'], cells: (n) => [`${n}`], json: (n) => ({ n }) };
+
+/** A command that has `--json` or not, what it writes, and how many of many rows had been taken at each write. */
+function scene(isJson: boolean) {
+  const command = new Command('list').option('--json');
+  if (isJson) command.parse(['--json'], { from: 'user' });
+  const written: string[] = [];
+  const takenAt: number[] = [];
+  let taken = 0;
+  function* rows(): Generator<number> {
+    for (let n = 0; n < COUNT; n++) {
+      taken += 1;
+      yield n;
+    }
+  }
+  const write = (text: string): void => {
+    written.push(text);
+    takenAt.push(taken);
+  };
+  return { command, written, takenAt, rows: rows(), context: { write } as CommandContext };
+}
+
+it.each([false, true])(
+  'many rows are written as they are taken, the first before the last is there (JSON: %j)',
+  async (isJson) => {
+    const { context, command, rows, written, takenAt } = scene(isJson);
+    await showRows(context, command, rows, ROW);
+    expect(takenAt.slice(0, 3)).toEqual([100, 200, 300]);
+    expect(takenAt.at(-1)).toBe(COUNT);
+    const all = written.join('');
+    if (isJson) expect(JSON.parse(all)).toEqual(Array.from({ length: COUNT }, (_, n) => ({ n })));
+    else expect(all.match(/│ \d+ +│/g)).toHaveLength(COUNT);
+    expect(all.endsWith('\n')).toBe(true);
+  },
+);
+
+it('who has seen enough ends it: no further row is taken', async () => {
+  const { context, command, rows, takenAt } = scene(false);
+  const closed = {
+    ...context,
+    write: () => {
+      throw new Error('EPIPE');
+    },
+  };
+  await expect(showRows(closed, command, rows, ROW)).rejects.toThrow('EPIPE');
+  expect(takenAt).toEqual([]);
+  expect(rows.next().done).toBe(true);
+});
+
+it('none at all is an empty table, or an empty array', async () => {
+  for (const [isJson, expected] of [
+    [false, /^┌.*┐\n│ n │\n└.*┘\n$/],
+    [true, /^\[\]\n$/],
+  ] as const) {
+    const { context, command, written } = scene(isJson);
+    await showRows(context, command, [], ROW);
+    expect(written.join('')).toMatch(expected);
+  }
+});
+
+it('what is for people is not drawn for machines', () => {
+  const { context, command, written } = scene(true);
+  const text = (): string => {
+    throw new Error('drawn');
+  };
+  show(context, command, { json: { n: 1n }, text });
+  expect(written).toEqual(['{"n":"1"}\n']);
+});
