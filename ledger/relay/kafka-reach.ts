@@ -36,7 +36,8 @@ export class KafkaReach {
   }
 
   /**
-   * Also tells a relay that is going to stand by that the topic is not the configuration's, or not this ledger's.
+   * Also tells a relay that is going to stand by that the topic is not the configuration's, or not this ledger's: at once,
+   * before the publisher is closed, which its relay does at its end.
    * @throws PublishError `mismatch`, LedgerLostError
    */
   async try(): Promise<void> {
@@ -59,7 +60,7 @@ export class KafkaReach {
     } finally {
       signal.removeEventListener('abort', stop);
       metrics.isKafkaUp = this.#isThere;
-      await publisher.close();
     }
+    await publisher.close();
   }
 }

@@ -5,6 +5,7 @@ import { EventLogError } from '../../../contracts/event-log.ts';
 import { CATALOG_STREAM } from '../../../contracts/ids.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { newCommandId } from '../../../ledger/new-command-id.ts';
+import { PublishError } from '../../../ledger/relay/publisher.ts';
 import { runRelay } from '../../../ledger/relay/relay.ts';
 import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
 import { MemoryEventLog } from '../settlement/memory-event-log.ts';
@@ -20,15 +21,26 @@ class HeldPublisher extends MemoryPublisher {
   }
 }
 
+/** One whose connections are never closed at all. */
+class NeverClosedPublisher extends MemoryPublisher {
+  override connect(): Promise<never> {
+    return Promise.reject(new PublishError('mismatch', 'the topic is compacted'));
+  }
+
+  override close(): Promise<void> {
+    return new Promise(() => undefined);
+  }
+}
+
 /** What a relay tells of its end: whoever runs it leaves by that, within a time of its own. */
-async function toldEnd(log: MemoryEventLog): Promise<unknown> {
+async function toldEnd(log: MemoryEventLog, publisher: MemoryPublisher = new HeldPublisher()): Promise<unknown> {
   const recordedAt = new Date().toISOString();
   await identifyLedger(log, Date.now(), { commandId: newCommandId(Date.now()), actor: 'operator', recordedAt });
   const told = Promise.withResolvers<unknown>();
   let isOver = false;
   const ended = runRelay({
     log,
-    publisher: new HeldPublisher(),
+    publisher,
     feed: 'ledger',
     relay: 'relay',
     claimMs: 30_000,
@@ -60,4 +72,9 @@ it('so does one whose claim the log refuses', async () => {
   const log = new MemoryEventLog();
   log.faults = (stream) => ({ type: stream.startsWith('relay-') ? 'reject' : 'none' });
   expect(await toldEnd(log)).toBeInstanceOf(EventLogError);
+});
+
+it('so does one that finds a topic that is not as it is configured before it stands by', async () => {
+  const told = await toldEnd(new MemoryEventLog(), new NeverClosedPublisher());
+  expect(told).toMatchObject({ name: 'PublishError', kind: 'mismatch' });
 });
