@@ -43,7 +43,9 @@ interface AccountingParts {
 }
 
 /**
- * The one owner of a request's money: journal, holds and settlement are moved together here and nowhere else.
+ * The one owner of a request's money: holds are placed, lowered and released here alone, each with what the journal has of
+ * the request. What an earlier run has left is settled by recovered-requests.ts, and what is settled is forgotten by
+ * journal-forgetting.ts.
  *
  *   open ─┬─▶ finish ──▶ settled      held and in the journal before it goes upstream; however it ended, what it cost
  *         └─▶ abandon                 follows into the ledger. Abandoned: no upstream has seen it.

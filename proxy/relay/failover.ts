@@ -29,18 +29,18 @@ export class Failover {
     return deployment;
   }
 
-  /** Of all that have failed, what is worth telling; null where none gave a reason. */
-  get told(): Refusal | null {
+  /** The deployment has failed for this reason: what is worth telling of it and of those before. */
+  worthTelling(refused: Refusal): Refusal {
+    this.#told = worthTelling(this.#told, refused);
     return this.#told;
   }
 
-  /** The deployment has failed, for a reason or without one. Whether there is another, which is the one to call from here on. */
-  failed(refused: Refusal | null, cause: { readonly status?: number; readonly [name: string]: unknown }): boolean {
+  /** The deployment has failed. Whether there is another, which is the one to call from here on. */
+  failed(cause: { readonly status?: number; readonly [name: string]: unknown }): boolean {
     const { requestId, failedAs, logger } = this.#options;
     const provider = this.deployment.upstream.name;
     const level = cause.status !== undefined && isGatewaysFault(cause.status) ? 'error' : 'warn';
     logger[level]({ requestId, provider, ...cause }, failedAs);
-    if (refused !== null) this.#told = worthTelling(this.#told, refused);
     if (this.#index + 1 >= this.#deployments.length) return false;
     this.#index++;
     return true;

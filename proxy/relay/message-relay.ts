@@ -268,10 +268,11 @@ export class MessageRelay implements AttemptReceiver {
   }
 
   #attemptFailed(refused: Refusal, cause: { readonly status?: number; readonly [name: string]: unknown }): void {
-    const hasNext = this.#failover.failed(refused, cause);
+    const told = this.#failover.worthTelling(refused);
+    const hasNext = this.#failover.failed(cause);
     this.#attempt.leave();
     if (!hasNext || this.#phase.type === 'draining') {
-      this.#refuse(this.#failover.told ?? refused);
+      this.#refuse(told);
       return;
     }
     this.#phase = { type: 'waiting' };

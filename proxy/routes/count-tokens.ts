@@ -126,20 +126,21 @@ async function countAtFirstThatAnswers(
     failedAs: 'an upstream did not count',
     logger: parts.logger,
   });
+  let told: Refusal | null = null;
   for (let hasNext = true; hasNext; ) {
     const { deployment } = failover;
     const result = await countUpstream(deployment, count);
     if (result.type === 'counted') return result;
     if (count.client.hasLeft) return null;
-    if (result.type === 'failed') hasNext = failover.failed(null, { error: result.error.message });
+    if (result.type === 'failed') hasNext = failover.failed({ error: result.error.message });
     else {
       const { status, headers, body } = result;
       if (CALLERS_FAULTS.has(status)) return saidRefusal(status, body, deployment.upstream.words);
-      const isBusy = status === TOO_MANY_REQUESTS;
-      hasNext = failover.failed(isBusy ? refusalForStatus(status, headers.retryAfterS) : null, { status });
+      if (status === TOO_MANY_REQUESTS) told = failover.worthTelling(refusalForStatus(status, headers.retryAfterS));
+      hasNext = failover.failed({ status });
     }
   }
-  return failover.told;
+  return told;
 }
 
 /** An estimate says that it is one. */
