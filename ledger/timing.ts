@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from './pause.ts';
 
 /** What waits, and what is left to chance: arguments, so that a test or a simulator decides how time passes. */
 export interface Timing {
-  /** Resolves after so many milliseconds; rejects when the signal ends it before. */
-  delay(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Resolves after so many milliseconds, or early when the signal is aborted (pause.ts). */
+  pause(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls back after so many milliseconds. */
   later(ms: number, then: () => void): void;
   /** At least 0, less than 1. */
@@ -11,7 +11,7 @@ export interface Timing {
 }
 
 export const TIMING: Timing = {
-  delay: (ms, signal) => delay(ms, undefined, signal === undefined ? {} : { signal }),
+  pause,
   later: (ms, then) => void setTimeout(then, ms),
   random: Math.random,
 };

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { describeForms, type Forms, OWN_FORMS } from '../contracts/event-forms.ts';
@@ -9,6 +8,7 @@ import { type FormsStanding, readClaims, readRelayClaim, type SeenClaim, standin
 import { FORMS_LIMITS } from '../ledger/forms/limits.ts';
 import { readLedgerState } from '../ledger/identity/ledger-state.ts';
 import { newCommandId } from '../ledger/new-command-id.ts';
+import { pause } from '../ledger/pause.ts';
 
 interface FormsAdoptionOptions {
   readonly log: EventLog;
@@ -109,7 +109,7 @@ export class FormsAdoption {
         const what = 'whether new forms of events can be written could not be looked up; it is tried again';
         logger[isLogAway(error) ? 'debug' : 'warn']({ err: error }, what);
       }
-      await delay(FORMS_LIMITS.claimsLookMs, undefined, { signal }).catch(() => undefined);
+      await pause(FORMS_LIMITS.claimsLookMs, signal);
     }
   }
 

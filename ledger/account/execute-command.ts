@@ -127,17 +127,17 @@ async function decideAndAppend(
       }
       if (attempt >= ATTEMPTS_MAX) throw new ConflictsError(accountId, attempt);
       if (outcome.type === 'conflict') break;
-      await pause(attempt, source.timing);
+      await backOff(attempt, source.timing);
     }
     // The first conflict only says that something is new.
-    if (attempt > 1) await pause(attempt, source.timing);
+    if (attempt > 1) await backOff(attempt, source.timing);
     attempt++;
     await source.catchUp();
   }
 }
 
-const pause = (attempt: number, { delay, random }: Timing): Promise<void> =>
-  delay(BACKOFF_MS * attempt * (0.5 + random() / 2));
+const backOff = (attempt: number, { pause, random }: Timing): Promise<void> =>
+  pause(BACKOFF_MS * attempt * (0.5 + random() / 2));
 
 /** The same append again is safe after either kind of failure; anything else is the caller's to see. */
 function retryable(attempt: number) {

@@ -7,13 +7,12 @@ import { FEED_LIMITS } from './limits.ts';
  * leaders yet, a new cluster's groups no coordinator. @throws what `ask` throws, when it is another fault or stays
  */
 export async function whileItPasses<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  const never = new AbortController().signal;
   for (let waitedMs = 0; ; waitedMs += FEED_LIMITS.passingPauseMs) {
     try {
       return await ask();
     } catch (error) {
       if (!passesSoon(error) || waitedMs >= FEED_LIMITS.passingMs || signal?.aborted === true) throw error;
-      await pause(FEED_LIMITS.passingPauseMs, signal ?? never);
+      await pause(FEED_LIMITS.passingPauseMs, signal);
     }
   }
 }

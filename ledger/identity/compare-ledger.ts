@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { pause } from '../pause.ts';
 import { findLost, type LostEvents } from './find-lost.ts';
 import type { LedgerKnowledge } from './known-ledger.ts';
 import { type LedgerLostError, ledgerLost, olderGeneration, otherLedger, unidentified } from './ledger-lost.ts';
@@ -19,7 +19,7 @@ export async function compareLedger(
     const comparison = await lookOnce(known, options);
     if (comparison.type !== 'lost' || look >= (options.looks ?? IDENTITY_LIMITS.looks)) return comparison;
     options.onMissing?.();
-    await delay(IDENTITY_LIMITS.lookPauseMs);
+    await pause(IDENTITY_LIMITS.lookPauseMs);
   }
 }
 

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestId } from '../../contracts/ids.ts';
 import { shortageOf } from '../../contracts/shortage.ts';
+import { pause } from '../pause.ts';
 import type { Journal, JournalObstacle, JournalShortage } from './journal.ts';
 import { JournalError, JournalFull } from './journal-error.ts';
 import { MOVED_ASIDE_MAX } from './limits.ts';
@@ -104,8 +104,7 @@ export class JournalWithAside implements Journal {
   async #moveAll(): Promise<void> {
     const { signal } = this.#ending;
     try {
-      while (this.#toMove.size > 0 && !signal.aborted)
-        if (!(await this.#moveSome())) await delay(this.#lookMs, undefined, { signal, ref: false });
+      while (this.#toMove.size > 0 && !signal.aborted) if (!(await this.#moveSome())) await pause(this.#lookMs, signal);
     } catch (error) {
       if (!signal.aborted) this.#fail(error);
     }

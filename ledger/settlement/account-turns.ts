@@ -225,7 +225,7 @@ export class AccountTurns {
   async #restFor(accountId: AccountId, lane: AccountLane, waitMs: number): Promise<void> {
     const { breaker, timing } = this.#options;
     // Ended early by a sign of life, or by the close.
-    await timing.delay(waitMs, this.#rests.signal).catch(() => undefined);
+    await timing.pause(waitMs, this.#rests.signal);
     breaker.endProbe(lane);
     if (this.#isClosed) return;
     this.#makeReady(accountId, lane);

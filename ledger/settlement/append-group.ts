@@ -51,7 +51,7 @@ export async function appendGroup(
     if (conflicts >= LIMITS.settlementAttemptsMax)
       throw new ContentionError(`${conflicts} conflicts in a row on ${accountId}`);
     // Who has lost twice lets others go first for a moment: of several that always start together one always loses.
-    if (conflicts > 1) await timing.delay(timing.random() * conflicts * LIMITS.settlementLingerMs);
+    if (conflicts > 1) await timing.pause(timing.random() * conflicts * LIMITS.settlementLingerMs);
   }
 }
 

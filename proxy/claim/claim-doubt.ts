@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { pause } from '../../ledger/pause.ts';
 import type { TimePassed } from '../clock/time-passed.ts';
 import type { ProxyClaim } from './proxy-claim.ts';
 
@@ -88,8 +88,9 @@ export class ClaimDoubt {
     const { signal } = this.#closing;
     const untilMs = this.#untilMs(takenOverAtMs);
     logger.warn(this.#mayBeUnderWay(takenOverAtMs));
-    for (let leftMs = untilMs - clock(); leftMs > 0; leftMs = untilMs - clock())
-      await delay(Math.min(leftMs, LOOK_MS), undefined, { signal });
+    for (let leftMs = untilMs - clock(); leftMs > 0 && !signal.aborted; leftMs = untilMs - clock())
+      await pause(Math.min(leftMs, LOOK_MS), signal);
+    if (signal.aborted) return;
     await catchUp(signal);
     this.#isWaitOver = true;
     logger.info('no older process of this name can have a request under way any more');

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { BASE_FORMS, type Forms, formsBeyond, OWN_FORMS } from '../../contracts/event-forms.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { NO_STREAM, type ProxyId, proxyStream, type Revision } from '../../contracts/ids.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
+import { pause } from '../../ledger/pause.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { type Moment, NEVER, type TimePassed } from '../clock/time-passed.ts';
 import { proxyIdOf, takeNewProxyId } from '../proxy-id.ts';
@@ -223,7 +223,7 @@ export class ProxyClaim {
     const { log, logger, passed, onFenced } = this.#options;
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      await delay(WATCH_MS, undefined, { signal }).catch(() => undefined);
+      await pause(WATCH_MS, signal);
       if (signal.aborted) return;
       try {
         const askedAt = passed.now();

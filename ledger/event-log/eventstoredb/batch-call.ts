@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { EventLogError } from '../../../contracts/event-log.ts';
+import { pause } from '../../pause.ts';
 import { type AppendAnswer, type AppendOnServer, appended, conflict, unanswered } from './append-answer.ts';
 import type { Connection } from './connection.ts';
 import { type BatchAnswer, decodeBatchAnswer } from './decode-batch-answer.ts';
@@ -88,10 +88,7 @@ export class BatchCall {
   async #run(): Promise<void> {
     const { connection, deadlines, afterMs } = this.#options;
     const { signal } = this.#closing;
-    if (afterMs > 0)
-      await pause(afterMs, undefined, { signal }).catch((cause: unknown) => {
-        if (!signal.aborted) throw cause;
-      });
+    if (afterMs > 0) await pause(afterMs, signal);
     if (signal.aborted) return;
     const options = { connectMs: deadlines.connectMs, deadlineMs: null, requiresLeader: true, leaderHopsMax: 0 };
     await connection.call(options, (grpc, args, heard) =>

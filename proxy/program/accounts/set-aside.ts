@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { decodeEvent } from '../../../contracts/event-codec.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
@@ -11,6 +10,7 @@ import { evolve } from '../../../ledger/account/evolve.ts';
 import { activeLeases, setAsideForKey, sumOfLeases } from '../../../ledger/account/leases.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { pause } from '../../../ledger/pause.ts';
 import { readRecovered } from '../../../ledger/settlement/read-recovered.ts';
 import type { Done } from './run-account-command.ts';
 
@@ -36,7 +36,7 @@ export async function setAsideBefore(
   const folder = journalFolder(configuration.data);
   // Where the ledger is in the same folder, no gateway has been there yet.
   if (!existsSync(folder)) return configuration.eventLog.kind === 'sqlite' ? microUsd(0n) : null;
-  await delay(LIMITS.limitKnownMs);
+  await pause(LIMITS.limitKnownMs);
   // The journal first: what leaves it meanwhile is in the ledger by then, and what is in both counts twice at most.
   const held = heldInJournal(folder, scope, nowMs);
   return held === null ? null : microUsd(held + (await debitedSince(log, scope, done)));

@@ -7,7 +7,7 @@ import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
 import { TIMING } from '../../../ledger/timing.ts';
 import { type AppendFault, MemoryEventLog } from '../settlement/memory-event-log.ts';
-import { promptDelay, waitedMs } from '../settlement/prompt-delays.ts';
+import { promptPause, waitedMs } from '../settlement/prompt-pauses.ts';
 import { foreignGrant } from '../settlement/settlement-scene.ts';
 import { fold } from './decider-specification.ts';
 import { ACCOUNT, granted, ms, OPENED_AT, opened } from './example-account.ts';
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-const TIME = { ...TIMING, delay: promptDelay };
+const TIME = { ...TIMING, pause: promptPause };
 const STREAM = accountStream(ACCOUNT);
 const RECORDING = {
   commandId: commandId('019a5b3c-3333-7000-8000-00000000000a'),

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { requestOf, usageOf } from '../account/example-account.ts';
-import { waitedMs } from './prompt-delays.ts';
+import { waitedMs } from './prompt-pauses.ts';
 import { account, foreignGrant, nextFaults, promptScene, submit, usages } from './settlement-scene.ts';
 import { turns, until } from './turns.ts';
 

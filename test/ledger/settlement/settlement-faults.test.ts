@@ -3,7 +3,7 @@ import { EventLogError } from '../../../contracts/event-log.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { debitIn, requestOf, usageOf } from '../account/example-account.ts';
 import type { AppendFault } from './memory-event-log.ts';
-import { waitedMs } from './prompt-delays.ts';
+import { waitedMs } from './prompt-pauses.ts';
 import {
   account,
   billed,

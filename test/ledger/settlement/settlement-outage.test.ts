@@ -3,7 +3,7 @@ import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { CARD, requestOf, usageOf } from '../account/example-account.ts';
-import { heldMs, passWaits } from './held-delays.ts';
+import { heldMs, passWaits } from './held-pauses.ts';
 import {
   account,
   billed,

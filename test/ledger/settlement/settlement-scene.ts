@@ -18,9 +18,9 @@ import { Settlement } from '../../../ledger/settlement/settlement.ts';
 import { TIMING, type Timing } from '../../../ledger/timing.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { CARD, granted, KEY, keyIssued, opened, usageOf } from '../account/example-account.ts';
-import { heldDelay } from './held-delays.ts';
+import { heldPause } from './held-pauses.ts';
 import { type AppendFault, MemoryEventLog } from './memory-event-log.ts';
-import { promptDelay } from './prompt-delays.ts';
+import { promptPause } from './prompt-pauses.ts';
 
 /** Accounts with credits in a log in memory, a book that has folded them, and what settlement tells. */
 export interface SettlementScene {
@@ -45,21 +45,21 @@ export async function settlementScene(
   log = new MemoryEventLog(),
   waitsForEarlier = false,
   isUnderWay: (requestId: RequestId) => boolean = () => false,
-  delay: Timing['delay'] = TIMING.delay,
+  pause: Timing['pause'] = TIMING.pause,
 ): Promise<SettlementScene> {
   const book = new AccountViews();
   if (log.events.length === 0) for (let number = 0; number < accounts; number++) openOn(log, number);
   for (const recorded of log.events) foldInto(book, recorded);
-  return watch(log, book, { waitsForEarlier, isUnderWay, delay });
+  return watch(log, book, { waitsForEarlier, isUnderWay, pause });
 }
 
-/** The same where each wait is over at once (prompt-delays.ts). */
+/** The same where each wait is over at once (prompt-pauses.ts). */
 export const promptScene = (accounts: number, log?: MemoryEventLog): Promise<SettlementScene> =>
-  settlementScene(accounts, log, false, undefined, promptDelay);
+  settlementScene(accounts, log, false, undefined, promptPause);
 
-/** The same where each wait ends when the test says so (held-delays.ts). */
+/** The same where each wait ends when the test says so (held-pauses.ts). */
 export const heldScene = (accounts: number): Promise<SettlementScene> =>
-  settlementScene(accounts, undefined, false, undefined, heldDelay);
+  settlementScene(accounts, undefined, false, undefined, heldPause);
 
 function watch(
   log: MemoryEventLog,
@@ -67,10 +67,10 @@ function watch(
   how: {
     readonly waitsForEarlier: boolean;
     readonly isUnderWay: (requestId: RequestId) => boolean;
-    readonly delay: Timing['delay'];
+    readonly pause: Timing['pause'];
   },
 ): SettlementScene {
-  const { delay, ...chosen } = how;
+  const { pause, ...chosen } = how;
   const settled: RequestId[] = [];
   const stuck: { requestId: RequestId; error: unknown }[] = [];
   const away: unknown[] = [];
@@ -85,7 +85,7 @@ function watch(
     book,
     clock: () => Date.parse('2026-11-06T12:00:02.000Z'),
     breaker,
-    timing: { ...TIMING, delay },
+    timing: { ...TIMING, pause },
     onSettled: (_accountId, { requestId }) => settled.push(requestId),
     onStuck: (requestId, error) => stuck.push({ requestId, error }),
     onAside: (requestIds) => scene.onAside(requestIds),

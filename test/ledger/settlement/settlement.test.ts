@@ -6,7 +6,7 @@ import { LIMITS } from '../../../contracts/limits.ts';
 import { rateCard } from '../../../contracts/rate-card.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { CARD, KEY, requestOf, usageOf } from '../account/example-account.ts';
-import { waitedMs } from './prompt-delays.ts';
+import { waitedMs } from './prompt-pauses.ts';
 import {
   account,
   billed,

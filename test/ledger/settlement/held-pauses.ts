@@ -1,17 +1,14 @@
-/** No wait ends by itself, only by its signal or when the test lets all of them pass: `Timing.delay`. */
+/** No wait ends by itself, only by its signal or when the test lets all of them pass: `Timing.pause`. */
 const held = new Map<() => void, number>();
 
-export function heldDelay(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
+export function heldPause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
     const pass = (): void => {
       held.delete(pass);
       resolve();
     };
     held.set(pass, ms);
-    signal?.addEventListener('abort', () => {
-      held.delete(pass);
-      reject(signal.reason);
-    });
+    signal?.addEventListener('abort', pass);
   });
 }
 
