@@ -1,9 +1,9 @@
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../bench/processes.ts';
-import { startProcess, stopInOrder } from '../crash/child-process.ts';
-import { GATEWAY_PROGRAM, gatewayCommand } from '../crash/gateway-command.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
+import { GATEWAY_PROGRAM, gatewayCommand } from '../fixtures/processes/gateway-command.ts';
+import { freePort } from '../fixtures/processes/processes.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startUpstream } from '../upstream/upstream.ts';
 
 /** A gateway as a process of its own, with a caller who pays and one who has a key and no credits. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Processes } from '../bench/processes.ts';
+import { Processes } from '../fixtures/processes/processes.ts';
 import { type AttackSite, layOutAttackSite, NO_TRIAL } from './attack-site.ts';
 import { ATTACKS } from './attacks.ts';
 import { README_FRONTS } from './readme-fronts.ts';

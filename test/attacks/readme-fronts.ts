@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { installedProgram } from '../bench/installed-program.ts';
-import { freePort, type Processes } from '../bench/processes.ts';
+import { freePort, type Processes } from '../fixtures/processes/processes.ts';
 
 const README = new URL('../../README.md', import.meta.url);
 

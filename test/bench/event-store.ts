@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { givenEventStore } from '../eventstoredb/given-event-store.ts';
-import type { Processes } from './processes.ts';
+import type { Processes } from '../fixtures/processes/processes.ts';
 import { readyLine } from './ready-line.ts';
 
 const FAKE = fileURLToPath(new URL('../eventstoredb/main.ts', import.meta.url));

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
+import type { Processes } from '../fixtures/processes/processes.ts';
 import type { Load, LoadCommand, LoadReply, Window } from './load/load-protocol.ts';
-import type { Processes } from './processes.ts';
 
 const REPLY_MS_MAX = 10_000;
 

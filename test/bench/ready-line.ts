@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
-import type { Processes } from './processes.ts';
+import type { Processes } from '../fixtures/processes/processes.ts';
 
 export const READY_MS_MAX = 30_000;
 

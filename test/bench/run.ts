@@ -1,6 +1,6 @@
+import { Processes } from '../fixtures/processes/processes.ts';
 import { runBench } from './bench-run.ts';
 import { readOptions } from './options.ts';
-import { Processes } from './processes.ts';
 
 /** `npm run bench`: the contenders side by side, in interleaved rounds, against the goals (README.md). */
 try {

@@ -1,12 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { EventData } from '../../contracts/events.ts';
 import { microUsd } from '../../contracts/money.ts';
-import { type PostOptions, postMessage, recorded } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
-import { SeededRandom } from '../seeded-random.ts';
-import { json } from '../upstream/answer.ts';
-import { message } from '../upstream/message.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { type PostOptions, postMessage, recorded } from '../fixtures/gateway/post-message.ts';
 import {
   MAX_TOKENS,
   PATIENT_LEASES,
@@ -15,7 +10,12 @@ import {
   type Refused,
   requestsAtOnce,
   WORST_MICRO_USD,
-} from './requests-at-once.ts';
+} from '../fixtures/gateway/requests-at-once.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
+import { SeededRandom } from '../fixtures/seeded-random.ts';
+import { json } from '../upstream/answer.ts';
+import { message } from '../upstream/message.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 const FITTING = 10;
 const ACCOUNT_ALONE = 1_000_000_000n;

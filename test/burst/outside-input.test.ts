@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { postMessage, recorded, startPost } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { json, silence } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';

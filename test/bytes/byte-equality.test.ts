@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RATE_LIMIT_HEADERS } from '../../proxy/rate-limits/rate-limit-headers.ts';
-import { postMessage, recorded } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { head, json, stream, wait, write } from '../upstream/answer.ts';
 import { text, toolUse } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';

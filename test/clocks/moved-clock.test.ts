@@ -3,10 +3,10 @@ import type { DomainEvent, EventData, EventType } from '../../contracts/events.t
 import { isAccountEvent } from '../../contracts/events.ts';
 import { grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
-import { postMessage } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
-import { PlainLedger } from '../ledger/account/plain-ledger.ts';
-import { asking, get, post, refusalOf } from '../proxy/fixtures/call.ts';
+import { asking, get, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
+import { PlainLedger } from '../fixtures/ledger/plain-ledger.ts';
 import { json, wait } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
 import { message } from '../upstream/message.ts';

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { runHere } from './run-here.ts';
-import { serve, stop } from './run-program.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { serve, stop } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 async function site() {
   const store = await startFakeEventStore();

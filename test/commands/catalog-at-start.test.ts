@@ -12,10 +12,10 @@ import {
   readConfiguredCatalog,
 } from '../../proxy/program/serve/catalog-at-start.ts';
 import { banner } from '../../proxy/program/serve/ready-words.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { programInProcess } from './program-in-process.ts';
-import { runHere } from './run-here.ts';
-import { PROGRAM, stop } from './run-program.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { PROGRAM, stop } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const catalogOf = (input: string, provider = 'mock') => ({
   models: [

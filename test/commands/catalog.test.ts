@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { programInProcess } from './program-in-process.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const model = {
   ...{ id: 'opal-medium', display_name: 'Opal Medium', family: 'opal', label: 'Opal', group: 'Opal' },

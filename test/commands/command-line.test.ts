@@ -6,9 +6,9 @@ import { accountId, commandId, uuidV7 } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { runHere, runHereForJson } from './run-here.ts';
-import { runForJson, runProgram, serve, stop } from './run-program.ts';
+import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { runForJson, runProgram, serve, stop } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 /**
  * The program as an operator uses it, beside a running gateway and without one: gateways and a few of each kind of

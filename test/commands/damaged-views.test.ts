@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { startTestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
-import { runHere } from './run-here.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const ROWS = 500;
 /** How a views' file is damaged, and what is told of it. */

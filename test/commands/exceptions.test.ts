@@ -7,9 +7,9 @@ import { accountId, accountStream, commandId, revision, uuidV7 } from '../../con
 import { microUsd } from '../../contracts/money.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
-import { given } from '../ledger/account/decider-specification.ts';
-import { granted, keyIssued, opened, record, requestOf, usageOf } from '../ledger/account/example-account.ts';
-import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
+import { given } from '../fixtures/ledger/decider-specification.ts';
+import { granted, keyIssued, opened, record, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 const ACCOUNT = accountId('acct_ada');
 /** Beyond its hold by 0.000050 USD. */

@@ -9,9 +9,9 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { messageBody } from '../gateway/post-message.ts';
-import { TEST_CATALOG } from '../gateway/start-gateway.ts';
-import { runForJson, runProgram, stop } from './run-program.ts';
+import { messageBody } from '../fixtures/gateway/post-message.ts';
+import { TEST_CATALOG } from '../fixtures/gateway/start-gateway.ts';
+import { runForJson, runProgram, stop } from '../fixtures/processes/run-program.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 /** A gateway that nobody calls has some 50 of them. */

@@ -2,9 +2,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeF
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { tightenFolder } from '../../proxy/program/serve/tighten-folder.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { runHere } from './run-here.ts';
-import { runProgram, serve, stop } from './run-program.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { runProgram, serve, stop } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const CATALOG = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
 const REQUEST = 'req_019a5b3c000070008000000000000001';

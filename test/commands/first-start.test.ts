@@ -17,9 +17,9 @@ import { catalogAtStart, readConfiguredCatalog } from '../../proxy/program/serve
 import { openDemoAccount } from '../../proxy/program/serve/first-run.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { banner, readyLine } from '../../proxy/program/serve/ready-words.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { runHere } from './run-here.ts';
-import { PROGRAM, stop } from './run-program.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { PROGRAM, stop } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const typesOf = (log: EventLog): Promise<string[]> => Array.fromAsync(log.readAll(), ({ type }) => type);
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { runHere } from './run-here.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 /** Others look elsewhere, and longer: FUZZ_SEED=7 FUZZ_RUNS=1000 npx vitest … */
 const SEED = Number(process.env.FUZZ_SEED ?? 10);

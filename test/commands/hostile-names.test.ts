@@ -10,8 +10,8 @@ import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { newKey } from '../../ledger/account/new-key.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { runHere } from './run-here.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 /** Clears the screen, turns the direction, breaks the line, hides itself. */
 const HOSTILE = 'x\u001b[2J\u009b2J\u202egnp.exe\u2066\u200b\r\n│ paid │';

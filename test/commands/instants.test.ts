@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 let program: ProgramInProcess;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { accountStream, eventId } from '../../contracts/ids.ts';
-import { newId } from '../ledger/event-log/contract/shared-log.ts';
-import { account, settlementScene } from '../ledger/settlement/settlement-scene.ts';
-import { programInProcess } from './program-in-process.ts';
+import { account, settlementScene } from '../fixtures/ledger/settlement-scene.ts';
+import { newId } from '../fixtures/ledger/shared-log.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 const RECORDED = JSON.stringify({
   ...{ schemaVersion: 1, commandId: 'c', actor: 'someone', recordedAt: '2026-11-05T10:20:31.001Z' },

@@ -4,7 +4,7 @@ import { commandId, NO_STREAM, proxyId, proxyStream, relayStream } from '../../c
 import { RelayClaim } from '../../ledger/relay/relay-claim.ts';
 import { readRelayState } from '../../ledger/relay/relay-state.ts';
 import { EXIT } from '../../proxy/program/command-error.ts';
-import { programInProcess } from './program-in-process.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 const FORMS = ['ledger', 'forms'] as const;
 

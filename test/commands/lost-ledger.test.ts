@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ledgerLost } from '../../ledger/identity/ledger-lost.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
-import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 /** What each command does with a ledger that has lost events that the data folder knows of. */
 const CATALOG = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { call } from '../proxy/fixtures/call.ts';
+import { call } from '../fixtures/gateway/call.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('lost-thread-preload.ts', import.meta.url));

@@ -4,7 +4,7 @@ import { microUsd } from '../../contracts/money.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
-import { programInProcess } from './program-in-process.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 it('many accounts are listed in blocks, each written before the next is looked at', async () => {
   const program = await programInProcess();

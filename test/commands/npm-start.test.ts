@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 
-import { stop } from './run-program.ts';
+import { stop } from '../fixtures/processes/run-program.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { runHere, runHereForJson } from './run-here.ts';
-import { runProgram, serve, stop } from './run-program.ts';
+import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { runProgram, serve, stop } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const EXAMPLE = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
 const model = (id: string, provider: string) => ({

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, it, onTestFinished } from 'vitest';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { READMES, ROOT } from '../source-files.ts';
-import { programInProcess } from './program-in-process.ts';
 
 /** A command of the program as a README has it: in a line of its own, or in the middle of a sentence. */
 const COMMANDS = /(?:npm run (?:-s )?gateway --|`gateway)\s([a-z]+(?:\s[a-z-]+)?)/g;

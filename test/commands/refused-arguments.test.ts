@@ -5,9 +5,9 @@ import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-l
 import { writeNote } from '../../ledger/identity/folder-note.ts';
 import { newLedgerId } from '../../ledger/identity/identify-ledger.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
-import { runHere } from './run-here.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const KEY = 'key_0123456789abcdef';
 const REQUEST = 'req_019a5b3c000070008000000000000001';

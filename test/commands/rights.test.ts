@@ -15,9 +15,10 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { accountId } from '../../contracts/ids.ts';
 import { replaceFile } from '../../ledger/replace-file.ts';
-import { startTestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
-import { runHere } from './run-here.ts';
-import type { ProgramRun } from './run-program.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import type { ProgramRun } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const CATALOG = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
 const isRoot = process.geteuid?.() === 0;
@@ -77,7 +78,7 @@ describe.runIf(isRoot)('what root makes in a folder of somebody else', () => {
 
 /** Carries out commands in one process, by root as somebody else, and tells how each has ended. */
 function runAll(commands: readonly (readonly string[])[]): readonly ProgramRun[] {
-  const script = `import { runHere } from ${JSON.stringify(new URL('./run-here.ts', import.meta.url).href)};
+  const script = `import { runHere } from ${JSON.stringify(new URL('../fixtures/processes/run-here.ts', import.meta.url).href)};
     const runs = [];
     for (const args of ${JSON.stringify(commands)}) runs.push(await runHere(...args));
     process.stdout.write(JSON.stringify(runs));`;

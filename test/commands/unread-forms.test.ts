@@ -8,8 +8,8 @@ import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-l
 import type { CommandContext } from '../../proxy/program/command-context.ts';
 import { proveLedger } from '../../proxy/program/ledger/proven-ledger.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { programInProcess } from './program-in-process.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const recording = {
   commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'),

@@ -4,8 +4,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { CATALOG_STREAM, NO_STREAM, type StreamName } from '../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { programInProcess } from './program-in-process.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const ADA = 'account-acct_ada' as StreamName;
 const LIST = ['account', 'list'];

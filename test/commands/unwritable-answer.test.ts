@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 

@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { compareCommandClock } from '../../proxy/clock/command-clock.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
-import { type ProgramInProcess, programInProcess } from './program-in-process.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = Date.parse('2026-11-06T12:00:00.000Z');

@@ -1,7 +1,7 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { composeImage } from './compose-image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

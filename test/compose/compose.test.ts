@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { RelayMetrics } from '../../ledger/relay/relay-metrics.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
-import { startTestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { POM } from '../kafka/fetched-kafka.ts';
 import { composeImage } from './compose-image.ts';
 

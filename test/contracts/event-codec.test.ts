@@ -6,7 +6,7 @@ import { versionOf } from '../../contracts/event-upcasters.ts';
 import { type DomainEvent, EVENT_SCHEMAS, type EventType, isAccountEvent } from '../../contracts/events.ts';
 import { accountId, accountStream, commandId, eventIdOf, position, revision } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
-import { EXAMPLE_EVENTS, exampleOf } from './example-events.ts';
+import { EXAMPLE_EVENTS, exampleOf } from '../fixtures/ledger/example-events.ts';
 
 const RECORDING = {
   commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'),

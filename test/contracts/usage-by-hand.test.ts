@@ -6,7 +6,7 @@ import { EVENT_SCHEMAS } from '../../contracts/events.ts';
 import { isObject, type JsonObject } from '../../contracts/json-object.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
 import { readByHand, storeByHand } from '../../contracts/usage-by-hand.ts';
-import { EXAMPLE_EVENTS } from './example-events.ts';
+import { EXAMPLE_EVENTS } from '../fixtures/ledger/example-events.ts';
 
 /** What zod's schemas make of an event's data and what is done by hand, side by side: data that are right, and nearly so. */
 const RIGHT = { numRuns: 200 };

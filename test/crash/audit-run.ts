@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type StartedProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
 import { accountBooks } from './audit/account-books.ts';
 import { auditListed, openExceptionsOf } from './audit/audit-exceptions.ts';
 import { auditLimitsSet } from './audit/audit-limits-set.ts';
@@ -8,7 +9,6 @@ import { auditRequests } from './audit/audit-requests.ts';
 import { auditMe, auditShown, auditViewRows, type MeSeen } from './audit/audit-views.ts';
 import type { AccountBooks } from './audit/own-account.ts';
 import { readUpstreamRecord } from './audit/upstream-record.ts';
-import { type StartedProcess, stopInOrder } from './child-process.ts';
 import type { CrashSite } from './crash-site.ts';
 import type { LimitSet } from './move-limit.ts';
 import type { ClientKey, SentRequest } from './post-planned.ts';

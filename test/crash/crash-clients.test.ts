@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { SeededRandom } from '../seeded-random.ts';
+import { SeededRandom } from '../fixtures/seeded-random.ts';
 import { CrashClients } from './crash-clients.ts';
 import type { ClientKey } from './post-planned.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SeededRandom } from '../seeded-random.ts';
+import type { SeededRandom } from '../fixtures/seeded-random.ts';
 import { planRequest } from './plan-request.ts';
 import { type ClientKey, postPlanned, type SentRequest } from './post-planned.ts';
 import type { RequestCase } from './request-cases.ts';

@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { killStarted } from '../fixtures/processes/child-process.ts';
 import { removeFolder } from './audit-run.ts';
-import { killStarted } from './child-process.ts';
 import { crashRun } from './crash-run.ts';
 import { REQUEST_CASES } from './request-cases.ts';
 

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../seeded-random.ts';
+import type { SeededRandom } from '../fixtures/seeded-random.ts';
 import { CAPPED_ACCOUNT, THIN_ACCOUNT } from './crash-accounts.ts';
 import type { CrashSite } from './crash-site.ts';
 import { type LimitSet, moveLimit, onlyEndedAlready } from './move-limit.ts';

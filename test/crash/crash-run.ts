@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
-import { SeededRandom } from '../seeded-random.ts';
+import { killAtOnce, type StartedProcess } from '../fixtures/processes/child-process.ts';
+import { SeededRandom } from '../fixtures/seeded-random.ts';
 import { auditRun, type RunAudit } from './audit-run.ts';
-import { killAtOnce, type StartedProcess } from './child-process.ts';
 import { CAPPED_ACCOUNT, EARNS_REFUSALS, PLAIN_ACCOUNTS, THIN_ACCOUNT } from './crash-accounts.ts';
 import { type CrashCase, requestCases } from './crash-cases.ts';
 import { CrashClients } from './crash-clients.ts';

@@ -1,12 +1,12 @@
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HIGH_LIMITS } from '../gateway/high-limits.ts';
+import { HIGH_LIMITS } from '../fixtures/gateway/high-limits.ts';
+import { type StartedProcess, startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
+import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from '../fixtures/processes/gateway-command.ts';
 import { readStoredEvents, type StoredEvent } from './audit/stored-event.ts';
-import { type StartedProcess, startProcess, stopInOrder } from './child-process.ts';
 import { THIN_ACCOUNT } from './crash-accounts.ts';
 import { type CrashCatalog, crashCatalog, crashProviders } from './crash-catalog.ts';
 import type { CrashStore } from './crash-store.ts';
-import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from './gateway-command.ts';
 import type { ClientKey } from './post-planned.ts';
 import { RUN_DRAIN_MS } from './run-drain.ts';
 import { tryWhileAway } from './try-while-away.ts';

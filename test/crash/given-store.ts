@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
-import type { SeededRandom } from '../seeded-random.ts';
+import type { SeededRandom } from '../fixtures/seeded-random.ts';
 import { leadToGiven, type StoreOfRun, type TakenAway } from '../soak/store-of-run.ts';
 import type { StoredEvent } from './audit/stored-event.ts';
 import type { CrashStore } from './crash-store.ts';

@@ -3,13 +3,13 @@ import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { killAtOnce, killStarted, stopInOrder } from '../fixtures/processes/child-process.ts';
 import { head, type Step, silence, write } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream } from '../upstream/upstream.ts';
 import { debitsIn, usagesIn } from './audit/stored-event.ts';
 import { removeFolder } from './audit-run.ts';
-import { killAtOnce, killStarted, stopInOrder } from './child-process.ts';
 import { layOutSite } from './crash-site.ts';
 import type { ClientKey } from './post-planned.ts';
 

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../seeded-random.ts';
+import type { SeededRandom } from '../fixtures/seeded-random.ts';
 
 /** A limit as an operator has set it, and what the command printed. */
 export interface LimitSet {

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../seeded-random.ts';
+import type { SeededRandom } from '../fixtures/seeded-random.ts';
 import { withCase } from './planned-cases.ts';
 import type { PlannedRequest, PlannedTokens } from './planned-request.ts';
 import type { RequestCase } from './request-cases.ts';

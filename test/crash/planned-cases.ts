@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../seeded-random.ts';
+import type { SeededRandom } from '../fixtures/seeded-random.ts';
 import type { PlannedRequest } from './planned-request.ts';
 import type { RequestCase } from './request-cases.ts';
 

@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { killStarted } from '../fixtures/processes/child-process.ts';
 import { removeFolder } from './audit-run.ts';
-import { killStarted } from './child-process.ts';
 import { notPlayable, playScene } from './scenes/play-scene.ts';
 
 const SEED = 20_261_122;

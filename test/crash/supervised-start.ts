@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { killAtOnce, type StartedProcess } from './child-process.ts';
+import { killAtOnce, type StartedProcess } from '../fixtures/processes/child-process.ts';
 
 const STARTS_MAX = 8;
 const READY_MS_MAX = 60_000;

@@ -1,4 +1,4 @@
-import { dumpViews } from '../gateway/dump-views.ts';
+import { dumpViews } from '../fixtures/gateway/dump-views.ts';
 
 /**
  * The rows of all views in a gateway's views.db; of one that runs, those that it has written so far. Not how far it has come: its last own events are in the rows

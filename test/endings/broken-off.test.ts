@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { postMessage, recorded } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
+import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { end, hangUp, head, reset, silence, stream, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { errorEvent, streamEvents } from '../upstream/stream-events.ts';

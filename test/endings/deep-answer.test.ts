@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PostedMessage, postMessage, recorded } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { type PostedMessage, postMessage, recorded } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { type Answer, head, json, write } from '../upstream/answer.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 

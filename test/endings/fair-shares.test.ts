@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { postMessage, startPost } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { asking, type Callable, call, get, post } from '../proxy/fixtures/call.ts';
-import { openAccount } from '../proxy/fixtures/open-account.ts';
-import { openSocket, requestText } from '../proxy/fixtures/raw-socket.ts';
+import { asking, type Callable, call, get, post } from '../fixtures/gateway/call.ts';
+import { openAccount } from '../fixtures/gateway/open-account.ts';
+import { postMessage, startPost } from '../fixtures/gateway/post-message.ts';
+import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { type Answer, head, json, silence, stream, wait } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { streamEvents } from '../upstream/stream-events.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postMessage, recorded } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { type Answer, end, hangUp, head, reset, type Step, stream, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { byteByByte, cutAtRandom, oneChunk } from '../upstream/rechunk.ts';

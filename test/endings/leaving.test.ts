@@ -1,8 +1,13 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { messageBody, type PostOptions, postMessage, recorded, startPost } from '../gateway/post-message.ts';
-import { startTestGateway, TEST_CATALOG, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
-import { openSocket, requestText } from '../proxy/fixtures/raw-socket.ts';
+import { messageBody, type PostOptions, postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
+import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
+import {
+  startTestGateway,
+  TEST_CATALOG,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../fixtures/gateway/start-gateway.ts';
 import { type Answer, countTokens, failure, head, reset, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { streamEvents } from '../upstream/stream-events.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { asking } from '../proxy/fixtures/call.ts';
-import { openSocket, requestText } from '../proxy/fixtures/raw-socket.ts';
+import { asking } from '../fixtures/gateway/call.ts';
+import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { wait } from '../upstream/answer.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 

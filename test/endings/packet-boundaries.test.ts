@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recorded, startPost } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { recorded, startPost } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { type Answer, end, head, reset, type Step, silence, write } from '../upstream/answer.ts';
 import { text, thinking, toolUse } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';

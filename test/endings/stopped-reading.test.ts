@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type PostedMessage, type PostOptions, postMessage, recorded } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
+import { type PostedMessage, type PostOptions, postMessage, recorded } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { delay, head, json, reset, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';

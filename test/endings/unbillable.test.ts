@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
-import { postMessage, recorded, startPost } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { replaceWithFullDevice } from '../ledger/journal/fixtures/full-device.ts';
+import { postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { replaceWithFullDevice } from '../fixtures/ledger/full-device.ts';
 import { end, head, wait, write } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { streamEvents } from '../upstream/stream-events.ts';

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { asking, type Callable, call, get } from '../proxy/fixtures/call.ts';
-import { type FurtherAccount, openAccount } from '../proxy/fixtures/open-account.ts';
-import { openSocket, requestText } from '../proxy/fixtures/raw-socket.ts';
-import { SeededRandom } from '../seeded-random.ts';
+import { asking, type Callable, call, get } from '../fixtures/gateway/call.ts';
+import { type FurtherAccount, openAccount } from '../fixtures/gateway/open-account.ts';
+import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { SeededRandom } from '../fixtures/seeded-random.ts';
 import { failure } from '../upstream/answer.ts';
 import { instructedAnswer, readInstructions } from '../upstream/instructions.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';

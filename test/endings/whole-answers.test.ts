@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type PostedMessage, postMessage, recorded, startPost } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway/start-gateway.ts';
+import { type PostedMessage, postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { type Answer, end, hangUp, head, json, reset, silence, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';

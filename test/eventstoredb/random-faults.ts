@@ -1,4 +1,4 @@
-import { SeededRandom } from '../seeded-random.ts';
+import { SeededRandom } from '../fixtures/seeded-random.ts';
 import type { AppendFault, ReadFault } from './fault-kinds.ts';
 
 export interface RandomFaultsOptions {

@@ -5,9 +5,10 @@ import type { DomainEvent, EventData, EventType } from '../../contracts/events.t
 import { grantId, keyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { PATIENT_LEASES, REQUESTS, requestsAtOnce, WORST_MICRO_USD } from '../burst/requests-at-once.ts';
-import { postMessage } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
+import { PATIENT_LEASES, REQUESTS, requestsAtOnce, WORST_MICRO_USD } from '../fixtures/gateway/requests-at-once.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 const PROXIES = 3;

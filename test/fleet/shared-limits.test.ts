@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { PATIENT_LEASES } from '../burst/requests-at-once.ts';
-import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
-import { type Answered, asking, type Callable, post } from '../proxy/fixtures/call.ts';
+import { type Answered, asking, type Callable, post } from '../fixtures/gateway/call.ts';
+import { PATIENT_LEASES } from '../fixtures/gateway/requests-at-once.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 /** Limits of an account whose calls come to several proxies of one log. No time passes, so that nothing comes back. */

@@ -4,8 +4,9 @@ import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-l
 import { readBesideGateway } from '../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { readRecovered } from '../../ledger/settlement/read-recovered.ts';
-import { postMessage, recorded } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
+import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { stream, wait } from '../upstream/answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';

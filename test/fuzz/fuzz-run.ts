@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { postMessage } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { SeededRandom } from '../seeded-random.ts';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { SeededRandom } from '../fixtures/seeded-random.ts';
 import { message } from '../upstream/message.ts';
 import { type FuzzCase, type FuzzKind, fuzzCase } from './fuzz-cases.ts';
 import { judge } from './judge.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SeededRandom } from '../seeded-random.ts';
+import { SeededRandom } from '../fixtures/seeded-random.ts';
 import { fuzzCase } from './fuzz-cases.ts';
 import { fuzzRun } from './fuzz-run.ts';
 import { judge } from './judge.ts';

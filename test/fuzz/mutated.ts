@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../seeded-random.ts';
+import type { SeededRandom } from '../fixtures/seeded-random.ts';
 
 const CHANGES_MAX = 4;
 const RANGE_BYTES_MAX = 40;

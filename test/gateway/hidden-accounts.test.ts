@@ -3,10 +3,10 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountId, accountStream, grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
-import { programInProcess } from '../commands/program-in-process.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
-import { asking, get, post } from '../proxy/fixtures/call.ts';
-import { startTestGateway, type TestGateway } from './start-gateway.ts';
+import { asking, get, post } from '../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {

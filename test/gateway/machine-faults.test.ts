@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { JOURNAL_BOUNDS } from '../../ledger/journal/limits.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
-import { replaceWithFullDevice } from '../ledger/journal/fixtures/full-device.ts';
-import { canMount, smallDisk } from '../ledger/journal/fixtures/small-disk.ts';
-import { asking, get, post, refusalOf } from '../proxy/fixtures/call.ts';
-import { startTestGateway } from './start-gateway.ts';
+import { asking, get, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { replaceWithFullDevice } from '../fixtures/ledger/full-device.ts';
+import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 
 /** However slow the machine is. */
 const WAIT = { timeout: 60_000, interval: 50 };

@@ -5,7 +5,8 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
-import { startTestGateway, temporaryFolder } from './start-gateway.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 /** A log whose followers are told that they have caught up only when a gate opens. */
 function gated(log: EventLog, gate: Promise<void>): EventLog {

@@ -10,10 +10,10 @@ import { openJournal } from '../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
-import { requestOf, usageOf } from '../ledger/account/example-account.ts';
-import { startText } from '../ledger/settlement/journal-texts.ts';
-import { get } from '../proxy/fixtures/call.ts';
-import { startTestGateway, type TestGateway } from './start-gateway.ts';
+import { get } from '../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
+import { startText } from '../fixtures/ledger/journal-texts.ts';
 
 /** However slow the machine is. */
 const WAIT = { timeout: 60_000 };

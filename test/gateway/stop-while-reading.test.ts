@@ -1,8 +1,8 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
-import { messageBody } from './post-message.ts';
-import { startTestGateway, type TestGateway } from './start-gateway.ts';
+import { messageBody } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 
 const WAIT = { timeout: 60_000, interval: 1 };
 /** It takes a thread longer to parse than a stop takes that waits for nothing. */

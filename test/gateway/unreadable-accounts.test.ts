@@ -7,14 +7,15 @@ import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/ev
 import { asideFolder } from '../../ledger/journal/aside-folder.ts';
 import { readJournal } from '../../ledger/journal/recovery.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
-import { programInProcess } from '../commands/program-in-process.ts';
-import { exampleOf } from '../contracts/example-events.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
-import { newId } from '../ledger/event-log/contract/shared-log.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
-import { LogWithOutages } from '../projections/log-with-outages.ts';
-import { asking, call, get, post } from '../proxy/fixtures/call.ts';
-import { startTestGateway, type TestGateway, temporaryFolder } from './start-gateway.ts';
+import { asking, call, get, post } from '../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { newId } from '../fixtures/ledger/shared-log.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {

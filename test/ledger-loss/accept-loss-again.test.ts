@@ -16,7 +16,7 @@ import { carryOver } from '../../projections/carry-over.ts';
 import { readFolder } from '../../projections/read-folder.ts';
 import type { ToDoAgain } from '../../projections/to-do-again.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
-import { runHere } from '../commands/run-here.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { LedgerSite } from './lost-ledgers.ts';
 

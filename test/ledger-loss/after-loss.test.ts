@@ -7,10 +7,10 @@ import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { accountId, accountStream, commandId } from '../../contracts/ids.ts';
 import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
-import { runHere } from '../commands/run-here.ts';
 import { accountBooks } from '../crash/audit/account-books.ts';
 import type { StoredEvent } from '../crash/audit/stored-event.ts';
 import type { ModelPrices } from '../crash/crash-catalog.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { type Keep, LedgerSite } from './lost-ledgers.ts';
 

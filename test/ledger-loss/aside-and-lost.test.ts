@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { runHere } from '../commands/run-here.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { LedgerSite } from './lost-ledgers.ts';
 

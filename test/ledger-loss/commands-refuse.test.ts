@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ProvenLedger } from '../../proxy/program/command-context.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { proveLedger } from '../../proxy/program/ledger/proven-ledger.ts';
-import { runHere } from '../commands/run-here.ts';
-import { runProgram } from '../commands/run-program.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { runProgram } from '../fixtures/processes/run-program.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { type Keep, LedgerSite } from './lost-ledgers.ts';
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import { accountId, accountStream, LEDGER_STREAM } from '../../contracts/ids.ts';
-import { runHere } from '../commands/run-here.ts';
-import { runProgram } from '../commands/run-program.ts';
 import { viewRows } from '../crash/view-rows.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { runProgram } from '../fixtures/processes/run-program.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { type Keep, LedgerSite, type StartedGateway } from './lost-ledgers.ts';
 

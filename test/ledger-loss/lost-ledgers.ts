@@ -12,7 +12,7 @@ import { readConfiguration } from '../../proxy/program/configuration/read-config
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { Computed } from '../written-before/computed.ts';
 import type { Kind } from '../written-before/kept-state.ts';
 

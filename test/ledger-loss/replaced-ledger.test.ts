@@ -6,8 +6,9 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
-import { postMessage } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 const ENDS = ['', '-wal', '-shm'];

@@ -6,7 +6,7 @@ import { newLedgerId } from '../../ledger/identity/identify-ledger.ts';
 import { replaceFile } from '../../ledger/replace-file.ts';
 import { keepClaims } from '../../proxy/claim/claim-file.ts';
 import { proxyIdOf, takeNewProxyId } from '../../proxy/proxy-id.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const noteOf = (generation: number): FolderNote => ({
   ledgerId: newLedgerId(0),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
-import { passing, turns } from './settlement/turns.ts';
+import { passing, turns } from '../fixtures/ledger/turns.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -7,9 +7,10 @@ import { accountId, accountStream } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
-import { startTestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
-import { LogWithOutages } from '../projections/log-with-outages.ts';
-import { asking, call, get, post, refusalOf } from '../proxy/fixtures/call.ts';
+import { asking, call, get, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const clock = { nowMs: 0 };
 const stops: (() => Promise<void>)[] = [];

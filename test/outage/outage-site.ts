@@ -8,14 +8,14 @@ import { newKey } from '../../ledger/account/new-key.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { runAccountCommand } from '../../proxy/program/accounts/run-account-command.ts';
 import type { CommandContext } from '../../proxy/program/command-context.ts';
-import { freePort } from '../bench/processes.ts';
-import { type StartedProcess, startProcess, stopInOrder } from '../crash/child-process.ts';
 import { type CrashCatalog, crashCatalog, crashProviders } from '../crash/crash-catalog.ts';
-import { GATEWAY_PROGRAM, UPSTREAM_PROGRAM } from '../crash/gateway-command.ts';
 import type { ClientKey } from '../crash/post-planned.ts';
 import { RUN_DRAIN_MS } from '../crash/run-drain.ts';
 import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
-import { HIGH_LIMITS } from '../gateway/high-limits.ts';
+import { HIGH_LIMITS } from '../fixtures/gateway/high-limits.ts';
+import { type StartedProcess, startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
+import { GATEWAY_PROGRAM, UPSTREAM_PROGRAM } from '../fixtures/processes/gateway-command.ts';
+import { freePort } from '../fixtures/processes/processes.ts';
 import { RestartedProcess } from '../soak/restarted-process.ts';
 import { type StoreOfRun, startStoreOfRun, type TakenAway } from '../soak/store-of-run.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { removeFolder } from '../crash/audit-run.ts';
-import { killStarted } from '../crash/child-process.ts';
+import { killStarted } from '../fixtures/processes/child-process.ts';
 import { outageRun } from './outage-run.ts';
 
 const SECONDS = 4;

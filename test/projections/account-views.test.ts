@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { revision } from '../../contracts/ids.ts';
 import { AccountViews } from '../../projections/account-views.ts';
-import { ACCOUNT, granted, keyIssued, opened } from '../ledger/account/example-account.ts';
+import { ACCOUNT, granted, keyIssued, opened } from '../fixtures/ledger/example-account.ts';
 import { exampleLives, foldAll, foldFrom } from './example-ledger.ts';
 
 const LIFE = [opened, granted('g', 7), keyIssued()];

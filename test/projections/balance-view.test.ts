@@ -4,9 +4,9 @@ import { revision } from '../../contracts/ids.ts';
 import { evolve } from '../../ledger/account/evolve.ts';
 import { BalanceView } from '../../projections/balance-view.ts';
 import type { ViewRow } from '../../projections/view.ts';
-import { given } from '../ledger/account/decider-specification.ts';
-import { ACCOUNT, openAccount, record, requestOf } from '../ledger/account/example-account.ts';
-import { BEYOND_EACH, beyond, lifeWithExceptions } from '../ledger/account/many-exceptions.ts';
+import { given } from '../fixtures/ledger/decider-specification.ts';
+import { ACCOUNT, openAccount, record, requestOf } from '../fixtures/ledger/example-account.ts';
+import { BEYOND_EACH, beyond, lifeWithExceptions } from '../fixtures/ledger/many-exceptions.ts';
 
 const EACH = 500;
 const life = lifeWithExceptions(EACH);

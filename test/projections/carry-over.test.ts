@@ -11,8 +11,8 @@ import { carryOver } from '../../projections/carry-over.ts';
 import { readKeptRefusals, writeKeptRefusals } from '../../projections/kept-refusals.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { Projections } from '../../projections/projections.ts';
-import { type ProgramInProcess, programInProcess } from '../commands/program-in-process.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const LEDGER = ledgerId('ledger_019a5b3c00007000800000000000000a');
 const ADA = 'acct_ada';

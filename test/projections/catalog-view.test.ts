@@ -4,7 +4,7 @@ import { revision } from '../../contracts/ids.ts';
 import { EMPTY_CATALOG, evolveCatalog } from '../../ledger/catalog/catalog-state.ts';
 import { CatalogView } from '../../projections/catalog-view.ts';
 import type { ViewRow } from '../../projections/view.ts';
-import { exampleOf } from '../contracts/example-events.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
 
 const { data } = exampleOf('CatalogPublished');
 

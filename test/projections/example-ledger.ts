@@ -8,8 +8,8 @@ import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountId, accountStream, commandId, revision } from '../../contracts/ids.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
-import { live, lives } from '../ledger/account/random-life.ts';
-import type { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { live, lives } from '../fixtures/ledger/random-life.ts';
 
 /** Lives of a few accounts, the same in every run, with keys of their own. */
 export function exampleLives(count: number): Map<AccountId, AccountEvent[]> {

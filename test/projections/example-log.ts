@@ -3,9 +3,9 @@ import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { DomainEvent } from '../../contracts/events.ts';
 import { CATALOG_STREAM, commandId, LEDGER_STREAM, relayStream, type StreamName } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
-import { exampleOf } from '../contracts/example-events.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { exampleLives, writeLives } from './example-ledger.ts';
-import { LogWithOutages } from './log-with-outages.ts';
 
 /** The topic whose relay keeps its claims in the log. */
 export const TOPIC = 'ledger';

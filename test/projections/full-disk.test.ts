@@ -4,7 +4,7 @@ import { accountId } from '../../contracts/ids.ts';
 import { AccountViews } from '../../projections/account-views.ts';
 import { ViewFlush } from '../../projections/view-flush.ts';
 import { restoreViews, ViewStore } from '../../projections/view-store.ts';
-import { canMount, smallDisk } from '../ledger/journal/fixtures/small-disk.ts';
+import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { exampleLives, foldFrom } from './example-ledger.ts';
 
 const LIVES = exampleLives(30);

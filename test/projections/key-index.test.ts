@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { accountId, keyId } from '../../contracts/ids.ts';
 import { INITIAL_ACCOUNT } from '../../ledger/account/account-state.ts';
 import { KeyIndex } from '../../projections/key-index.ts';
-import { ACCOUNT, KEY, keyIssued, openAccount, opened } from '../ledger/account/example-account.ts';
+import { ACCOUNT, KEY, keyIssued, openAccount, opened } from '../fixtures/ledger/example-account.ts';
 
 const SHA256 = 'a3'.repeat(32);
 const revoked = { type: 'ApiKeyRevoked', data: { keyId: KEY, revokedAt: '2026-11-06T00:00:00.000Z' } } as const;

@@ -7,8 +7,8 @@ import { decide } from '../../ledger/account/decide.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
 import { MonthlyView } from '../../projections/monthly-view.ts';
 import type { ViewRow } from '../../projections/view.ts';
-import { ACCOUNT, CARD, granted, keyIssued, openAccount, opened, usageOf } from '../ledger/account/example-account.ts';
-import { live, lives } from '../ledger/account/random-life.ts';
+import { ACCOUNT, CARD, granted, keyIssued, openAccount, opened, usageOf } from '../fixtures/ledger/example-account.ts';
+import { live, lives } from '../fixtures/ledger/random-life.ts';
 
 const BEFORE = [opened, granted('g', 1_000_000), keyIssued()];
 

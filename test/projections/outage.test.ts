@@ -9,12 +9,12 @@ import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { Projections } from '../../projections/projections.ts';
 import { ViewStore } from '../../projections/view-store.ts';
-import { exampleOf } from '../contracts/example-events.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
-import { passing, turns, until } from '../ledger/settlement/turns.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { passing, turns, until } from '../fixtures/ledger/turns.ts';
 import { currentAtMsOf, dump, exampleLives, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { writeEvent } from './example-log.ts';
-import { LogWithOutages } from './log-with-outages.ts';
 
 beforeAll(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -12,9 +12,9 @@ import {
 } from '../../contracts/ids.ts';
 import { Projections } from '../../projections/projections.ts';
 import type { ViewFeed, ViewFeedOptions } from '../../projections/view-feed.ts';
-import { exampleOf } from '../contracts/example-events.ts';
-import { collect } from '../ledger/event-log/contract/shared-log.ts';
-import { passing, turns, until } from '../ledger/settlement/turns.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { collect } from '../fixtures/ledger/shared-log.ts';
+import { passing, turns, until } from '../fixtures/ledger/turns.ts';
 import { dump, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { A, ALL, checkpointAt, expectWhole, head, LIVES, logOf, start } from './started-projections.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dumpViews } from '../gateway/dump-views.ts';
-import { postMessage, recorded } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { dumpViews } from '../fixtures/gateway/dump-views.ts';
+import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';

@@ -12,8 +12,8 @@ import {
   OTHER_KEY,
   openAccount,
   opened,
-} from '../ledger/account/example-account.ts';
-import { live, lives } from '../ledger/account/random-life.ts';
+} from '../fixtures/ledger/example-account.ts';
+import { live, lives } from '../fixtures/ledger/random-life.ts';
 
 function limitsOf(events: ReturnType<typeof live>): SpendLimits {
   const balance = new BalanceView();

@@ -2,8 +2,8 @@ import { expect, onTestFinished } from 'vitest';
 import { accountId, position } from '../../contracts/ids.ts';
 import { AccountViews } from '../../projections/account-views.ts';
 import { Projections } from '../../projections/projections.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
-import { passing } from '../ledger/settlement/turns.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { passing } from '../fixtures/ledger/turns.ts';
 import { exampleLives, foldAll, writeLives } from './example-ledger.ts';
 
 export const LIVES = exampleLives(4);

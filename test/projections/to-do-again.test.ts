@@ -14,9 +14,7 @@ import { findAllToDoAgain } from '../../projections/all-to-do-again.ts';
 import { describeToDoAgain } from '../../projections/describe-to-do-again.ts';
 import { Projections } from '../../projections/projections.ts';
 import { findToDoAgain, type ToDoAgain } from '../../projections/to-do-again.ts';
-import { programInProcess } from '../commands/program-in-process.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
-import { given } from '../ledger/account/decider-specification.ts';
+import { given } from '../fixtures/ledger/decider-specification.ts';
 import {
   ACCOUNT,
   CARD,
@@ -27,7 +25,9 @@ import {
   record,
   requestOf,
   usageOf,
-} from '../ledger/account/example-account.ts';
+} from '../fixtures/ledger/example-account.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 it('what views know and the ledger has lost is named, as far as an operator has to do it again', async () => {
   const data = temporaryFolder();

@@ -7,12 +7,12 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { Projections } from '../../projections/projections.ts';
 import { TopicViewFeed } from '../../projections/topic-view-feed.ts';
-import { exampleOf } from '../contracts/example-events.ts';
-import { passing, turns, until } from '../ledger/settlement/turns.ts';
-import { SeededRandom } from '../seeded-random.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
+import { passing, turns, until } from '../fixtures/ledger/turns.ts';
+import { SeededRandom } from '../fixtures/seeded-random.ts';
 import { currentAtMsOf, dump, rowsOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { exampleLog, LEDGER, LIVES, published, TOPIC, writeClaim, writeEvent } from './example-log.ts';
-import { LogWithOutages } from './log-with-outages.ts';
 import { MemoryTopic } from './memory-topic.ts';
 
 beforeAll(() => {

@@ -4,9 +4,9 @@ import { HiddenStreamError, type ProposedEvent, type RecordedEvent } from '../..
 import type { AccountEvent } from '../../contracts/events.ts';
 import { accountId, accountStream, CATALOG_STREAM, commandId, keyId } from '../../contracts/ids.ts';
 import type { Projections } from '../../projections/projections.ts';
-import { exampleOf } from '../contracts/example-events.ts';
-import type { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
-import { passing, turns } from '../ledger/settlement/turns.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { passing, turns } from '../fixtures/ledger/turns.ts';
 import { dump, execute, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { A, ALL, head, LIVES, logOf, start } from './started-projections.ts';
 

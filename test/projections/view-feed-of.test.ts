@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../contracts/limits.ts';
 import { viewFeedOf } from '../../projections/view-feed-of.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { LEDGER } from './example-log.ts';
 
 const KAFKA = {

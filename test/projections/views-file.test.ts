@@ -4,9 +4,9 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import { accountId, CATALOG_STREAM, revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
-import { opened } from '../ledger/account/example-account.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
-import { passing, turns, until } from '../ledger/settlement/turns.ts';
+import { opened } from '../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { passing, turns, until } from '../fixtures/ledger/turns.ts';
 import { dump, execute, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { A, ALL, checkpointAt, head, LIVES, logOf, start } from './started-projections.ts';
 

@@ -8,13 +8,13 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
 import { Projections } from '../../projections/projections.ts';
 import { viewFeedOf } from '../../projections/view-feed-of.ts';
+import type { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { startBrokerPath } from '../kafka/broker-path.ts';
 import { lostBroker, WAYS_TO_BE_LOST } from '../kafka/lost-broker.ts';
 import { newTopicName } from '../kafka/new-topic-name.ts';
 import { startBroker, TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 import { dump, rowsOf, viewsFile, writeTo } from './example-ledger.ts';
 import { exampleLog, LEDGER, LIVES, published } from './example-log.ts';
-import type { LogWithOutages } from './log-with-outages.ts';
 
 const broker = await startBroker();
 afterAll(() => broker?.stop());

@@ -4,11 +4,11 @@ import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { Projections } from '../../projections/projections.ts';
 import { TopicViewFeed } from '../../projections/topic-view-feed.ts';
-import { exampleOf } from '../contracts/example-events.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { eventually } from '../kafka/eventually.ts';
 import { viewsFile, writeTo } from './example-ledger.ts';
 import { exampleLog, LEDGER, LIVES, published, TOPIC, writeEvent } from './example-log.ts';
-import { LogWithOutages } from './log-with-outages.ts';
 import { MemoryTopic } from './memory-topic.ts';
 
 const OTHER: LedgerIdentity = { ledgerId: ledgerId(`ledger_${'0189'.repeat(8)}`), generation: 1 };

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { meSchema } from '../../contracts/answers.ts';
 import type { CreditsDebited } from '../../contracts/events.ts';
 import { exactNumber } from '../../contracts/exact-number.ts';
-import { runHere, runHereForJson } from '../commands/run-here.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { asking, call, get, post } from '../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { asking, call, get, post } from './fixtures/call.ts';
 
 /** An upstream once reported 1e15 tokens of output: 15,000,000,003 USD were debited, and GET /me failed for ever. */
 const REPORTED = 1e15;

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyId } from '../../contracts/ids.ts';
 import { authenticate, UNKNOWN_KEY } from '../../proxy/authenticate.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { asking, call, get, post, refusalOf } from './fixtures/call.ts';
-import { type FurtherAccount, openAccount } from './fixtures/open-account.ts';
+import { asking, call, get, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { type FurtherAccount, openAccount } from '../fixtures/gateway/open-account.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 
 const NOW = Date.parse('2026-05-15T12:00:00.000Z');
 const DAY_MS = 24 * 60 * 60 * 1_000;

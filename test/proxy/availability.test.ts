@@ -5,8 +5,8 @@ import { LogBreaker } from '../../ledger/log-breaker.ts';
 import type { UnwrittenViews } from '../../projections/projections.ts';
 import { Availability } from '../../proxy/availability.ts';
 import { MachineShortages } from '../../proxy/machine-shortages.ts';
-import { journalFolder } from '../ledger/journal/fixtures/journal-folder.ts';
-import { finishedOf, idOf, startOf } from '../ledger/journal/fixtures/numbered-requests.ts';
+import { journalFolder } from '../fixtures/ledger/journal-folder.ts';
+import { finishedOf, idOf, startOf } from '../fixtures/ledger/numbered-requests.ts';
 
 const MAX_AGE_MS = 300_000;
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { CallingClient } from '../../proxy/calling-client.ts';
-import { openSocket } from './fixtures/raw-socket.ts';
+import { openSocket } from '../fixtures/gateway/raw-socket.ts';
 
 /** As a request is answered by hand that has not come whole in time, and comes all the same. */
 it('a client that was answered in place of its request has left, though its connection is there', async () => {

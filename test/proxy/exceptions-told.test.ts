@@ -1,12 +1,13 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import { asking, post } from '../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { asking, post } from './fixtures/call.ts';
 
 const SETTINGS = { proxies: 'many', metrics: { serve: { port: 0 } } };
 /** Beyond its hold, and of a tier that has no price. */

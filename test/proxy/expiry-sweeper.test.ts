@@ -8,7 +8,7 @@ import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/ev
 import { Holds } from '../../proxy/admission/holds.ts';
 import { ExpirySweeper } from '../../proxy/expiry-sweeper.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 
 const BORN_MS = Date.parse('2026-11-21T12:00:00.000Z');
 const EXPIRES_MS = BORN_MS + 60_000;

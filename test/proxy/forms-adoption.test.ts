@@ -8,7 +8,7 @@ import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { RelayClaim } from '../../ledger/relay/relay-claim.ts';
 import { readRelayState } from '../../ledger/relay/relay-state.ts';
 import { FormsAdoption } from '../../proxy/forms-adoption.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 
 const DAY_MS = 86_400_000;
 /** A program that has one more field of PlanChanged. */

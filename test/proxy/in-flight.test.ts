@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { InFlight } from '../../proxy/in-flight.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { asking, post } from '../fixtures/gateway/call.ts';
+import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { countTokens, wait } from '../upstream/answer.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { asking, post } from './fixtures/call.ts';
-import { openSocket, requestText } from './fixtures/raw-socket.ts';
 
 const STILL_MS = 2_000;
 /** Of a gateway that stops, in limits of a configuration: as much as there may be. */

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../contracts/limits.ts';
 import { LoopDelay, loopDelayOfProcess } from '../../proxy/loop-delay.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { asking, call, get, post, refusalOf } from './fixtures/call.ts';
+import { asking, call, get, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 
 const { loopDelayShedMs: SHED, loopDelayCalmMs: CALM, loopDelayTimes: TIMES } = LIMITS;
 const open: (() => unknown)[] = [];

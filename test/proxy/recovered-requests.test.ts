@@ -11,11 +11,12 @@ import { rateUsage } from '../../ledger/rating.ts';
 import { CatalogView } from '../../projections/catalog-view.ts';
 import { Holds } from '../../proxy/admission/holds.ts';
 import { RecoveredRequests } from '../../proxy/recovered-requests.ts';
-import { exampleOf } from '../contracts/example-events.ts';
-import { CARD, requestOf, usageOf } from '../ledger/account/example-account.ts';
-import { journalFolder } from '../ledger/journal/fixtures/journal-folder.ts';
-import { finishedText, startText } from '../ledger/settlement/journal-texts.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import { accountingWith } from '../fixtures/gateway/request-accounting.ts';
+import { CARD, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { journalFolder } from '../fixtures/ledger/journal-folder.ts';
+import { finishedText, startText } from '../fixtures/ledger/journal-texts.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import {
   account,
   billed,
@@ -25,8 +26,7 @@ import {
   type SettlementScene,
   settledElsewhere,
   settlementScene,
-} from '../ledger/settlement/settlement-scene.ts';
-import { accountingWith } from './fixtures/request-accounting.ts';
+} from '../fixtures/ledger/settlement-scene.ts';
 
 const A = account(0);
 const KNOWN = revision(2);

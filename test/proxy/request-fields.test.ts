@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { asking, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { asking, post, refusalOf } from './fixtures/call.ts';
 
 /** The fields that are looked at (interface, 1.2), asked of a listening gateway. */
 let upstream: Upstream;

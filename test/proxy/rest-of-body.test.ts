@@ -4,8 +4,8 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RestBounds, readOnAfterAnswers } from '../../proxy/rest-of-body.ts';
 import { leaveBodiesUnread } from '../../proxy/routes/read-body.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
-import { openSocket, statusesOf } from './fixtures/raw-socket.ts';
+import { openSocket, statusesOf } from '../fixtures/gateway/raw-socket.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 
 const MIB = 1024 * 1024;
 /** Longer than a test may take. */

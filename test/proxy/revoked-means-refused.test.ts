@@ -6,13 +6,14 @@ import { keyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { startTestGateway, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
+import { asking, get, messageOf, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { type FurtherAccount, openAccount } from '../fixtures/gateway/open-account.ts';
+import { lastBodyOf, openSocket, statusesOf } from '../fixtures/gateway/raw-socket.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { countTokens, failure, wait } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
 import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { asking, get, messageOf, post, refusalOf } from './fixtures/call.ts';
-import { type FurtherAccount, openAccount } from './fixtures/open-account.ts';
-import { lastBodyOf, openSocket, statusesOf } from './fixtures/raw-socket.ts';
 
 /**
  * A caller who may call when a request's head comes, and may not any more when the request would go on: after its body,

@@ -4,12 +4,12 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyId } from '../../contracts/ids.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { asking, call, get, post } from '../fixtures/gateway/call.ts';
+import { openSocket, requestText, sendRaw } from '../fixtures/gateway/raw-socket.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { end, failure, hangUp, head, json, raw, reset, write } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
 import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { asking, call, get, post } from './fixtures/call.ts';
-import { openSocket, requestText, sendRaw } from './fixtures/raw-socket.ts';
 
 /** Words that are told to the gateway and must come to light nowhere but upstream. */
 const PROMPT = 'prompt-text-a81f';

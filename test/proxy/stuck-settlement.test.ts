@@ -1,12 +1,13 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { meSchema } from '../../contracts/answers.ts';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
-import { startTestGateway, TEST_CATALOG, type TestGateway, temporaryFolder } from '../gateway/start-gateway.ts';
-import { MemoryEventLog } from '../ledger/settlement/memory-event-log.ts';
+import { asking, call, get, post } from '../fixtures/gateway/call.ts';
+import { startTestGateway, TEST_CATALOG, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { asking, call, get, post } from './fixtures/call.ts';
 
 const SEARCHED = 'opal-dear-search';
 const MODEL = TEST_CATALOG.models.find(({ id }) => id === 'opal-medium');

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../contracts/limits.ts';
-import { startWatchedGateway, type WatchedGateway } from '../attacks/watched-gateway.ts';
+import { asking, call, get, messageOf, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { openAccount } from '../fixtures/gateway/open-account.ts';
+import { lastBodyOf, openSocket, statusesOf } from '../fixtures/gateway/raw-socket.ts';
+import { startWatchedGateway, type WatchedGateway } from '../fixtures/gateway/watched-gateway.ts';
 import { hangUp, head, wait, write } from '../upstream/answer.ts';
 import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { asking, call, get, messageOf, post, refusalOf } from './fixtures/call.ts';
-import { openAccount } from './fixtures/open-account.ts';
-import { lastBodyOf, openSocket, statusesOf } from './fixtures/raw-socket.ts';
 
 const MIB = 1024 * 1024;
 const MAX = LIMITS.requestBodyBytesMax;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestGateway } from '../gateway/start-gateway.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 
 test('models without a provider are logged at the start and counted; retired ones, which nobody can call, are not', async () => {
   const before = await startTestGateway({ upstreamUrl: 'http://127.0.0.1:1' });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { codingAgent, fetchedClient, isInPath } from './fetched-clients.ts';
 import { type ClientRun, runClient } from './run-client.ts';
 

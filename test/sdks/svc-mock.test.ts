@@ -6,7 +6,7 @@ import { generateText, stepCountIs, streamText, tool } from 'ai';
 import Anthropic0 from 'anthropic-sdk-0x';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 
 /** Only the base URL and the key are set. opal-medium of the example catalog answers from the same mock and is billed. */
 let gateway: TestGateway;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
+import type { SeededRandom } from '../fixtures/seeded-random.ts';
 import type { RealBrokers } from '../kafka/real-brokers.ts';
-import type { SeededRandom } from '../seeded-random.ts';
 
 /** Who is taken: clients begin with the first seed, and write to a partition's leader. */
 const PARTS = ['first seed', 'leader', 'any'] as const;

@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { startProcess } from '../crash/child-process.ts';
+import { startProcess } from '../fixtures/processes/child-process.ts';
 import { RestartedProcess } from './restarted-process.ts';
 
 /** Lives that say that they are ready, and end with one code after another. */

@@ -1,4 +1,4 @@
-import { killAtOnce, type StartedProcess, stopInOrder } from '../crash/child-process.ts';
+import { killAtOnce, type StartedProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
 
 /** A process that is killed and started again, whatever it is; one life after the other. */
 export class RestartedProcess {

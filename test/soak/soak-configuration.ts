@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crashProviders } from '../crash/crash-catalog.ts';
 import { RUN_DRAIN_MS } from '../crash/run-drain.ts';
-import { HIGH_LIMITS } from '../gateway/high-limits.ts';
+import { HIGH_LIMITS } from '../fixtures/gateway/high-limits.ts';
 import { TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 import type { StoreOfRun } from './store-of-run.ts';
 

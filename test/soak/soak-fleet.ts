@@ -1,10 +1,10 @@
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT } from '../../proxy/program/command-error.ts';
-import { type StartedProcess, startProcess, stopInOrder } from '../crash/child-process.ts';
 import { type CrashCatalog, crashCatalog } from '../crash/crash-catalog.ts';
-import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from '../crash/gateway-command.ts';
 import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
+import { type StartedProcess, startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
+import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from '../fixtures/processes/gateway-command.ts';
 import { canMount, type MountedDisk, mountDisk } from '../shortages/mounted-disk.ts';
 import { RestartedProcess } from './restarted-process.ts';
 import { SOAK_ENVIRONMENT, type SoakConfigurationParts, writeSoakConfiguration } from './soak-configuration.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SeededRandom } from '../seeded-random.ts';
+import type { SeededRandom } from '../fixtures/seeded-random.ts';
 import { canLimit, leaveDescriptors } from '../shortages/descriptor-limit.ts';
 import type { BrokerTrouble } from './broker-trouble.ts';
 import type { SoakFleet } from './soak-fleet.ts';

@@ -3,7 +3,7 @@ import type { CrashClients } from '../crash/crash-clients.ts';
 import { type LimitSet, moveLimit, onlyEndedAlready } from '../crash/move-limit.ts';
 import type { ClientKey } from '../crash/post-planned.ts';
 import { tryWhileAway } from '../crash/try-while-away.ts';
-import type { SeededRandom } from '../seeded-random.ts';
+import type { SeededRandom } from '../fixtures/seeded-random.ts';
 import { MOVED_ACCOUNT, SOAK_ACCOUNTS, type SoakAccount } from './soak-accounts.ts';
 
 type Command = (...args: readonly string[]) => Promise<string>;

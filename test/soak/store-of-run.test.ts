@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { NO_STREAM } from '../../contracts/ids.ts';
 import { givenEventStore } from '../eventstoredb/given-event-store.ts';
-import { events, newStream, written } from '../ledger/event-log/contract/shared-log.ts';
+import { events, newStream, written } from '../fixtures/ledger/shared-log.ts';
 import { open, startWithLog } from '../ledger/event-log/eventstoredb/log-under-test.ts';
 import { leadToGiven } from './store-of-run.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../bench/processes.ts';
-import { startProcess } from '../crash/child-process.ts';
 import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
 import { PathToServer } from '../eventstoredb/path-to-server.ts';
+import { startProcess } from '../fixtures/processes/child-process.ts';
+import { freePort } from '../fixtures/processes/processes.ts';
 import { readEventFile } from './event-file.ts';
 import type { LoggedStream } from './logged-stream.ts';
 import { EventStoreReading } from './read-event-store.ts';

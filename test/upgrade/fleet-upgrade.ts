@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { killStarted, type StartedProcess, startProcess, stopInOrder } from '../crash/child-process.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { textOf } from '../eventstoredb/stored-event.ts';
-import { HIGH_LIMITS } from '../gateway/high-limits.ts';
-import { postMessage } from '../gateway/post-message.ts';
-import { TEST_CATALOG } from '../gateway/start-gateway.ts';
+import { HIGH_LIMITS } from '../fixtures/gateway/high-limits.ts';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
+import { TEST_CATALOG } from '../fixtures/gateway/start-gateway.ts';
+import { killStarted, type StartedProcess, startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 import { newTree, type ProgramTree, todaysTree } from './program-trees.ts';
 

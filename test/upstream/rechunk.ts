@@ -1,4 +1,4 @@
-import { SeededRandom } from '../seeded-random.ts';
+import { SeededRandom } from '../fixtures/seeded-random.ts';
 
 /** The same bytes in other chunks. None of these makes an empty chunk, which HTTP could not carry. */
 

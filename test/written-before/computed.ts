@@ -1,4 +1,4 @@
-import { killAtOnce, stopInOrder } from '../crash/child-process.ts';
+import { killAtOnce, stopInOrder } from '../fixtures/processes/child-process.ts';
 import type { OpenedKey, OpenedKeys } from './lives.ts';
 import type { OldProgram } from './old-program.ts';
 

@@ -7,7 +7,7 @@ import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/ev
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
-import { temporaryFolder } from '../gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { Computed } from './computed.ts';
 
 export type Kind = 'sqlite' | 'eventstoredb';

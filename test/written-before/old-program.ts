@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type StartedProcess, startProcess } from '../crash/child-process.ts';
-import { GATEWAY_PROGRAM } from '../crash/gateway-command.ts';
+import { type StartedProcess, startProcess } from '../fixtures/processes/child-process.ts';
+import { GATEWAY_PROGRAM } from '../fixtures/processes/gateway-command.ts';
 
 /** The program of the commit at which this runs, on one data folder, with its clock moved. */
 export interface OldProgram {

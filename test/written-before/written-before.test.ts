@@ -4,8 +4,8 @@ import { type AccountId, accountId, accountStream } from '../../contracts/ids.ts
 import { loadAccount } from '../../ledger/account/load-account.ts';
 import { loadCatalog } from '../../ledger/catalog/catalog-state.ts';
 import { viewRows } from '../crash/view-rows.ts';
-import { postMessage } from '../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../gateway/start-gateway.ts';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { upstreamWithScript } from '../upstream/fixtures/upstream-with-script.ts';
 import type { RecordedEvent } from './computed.ts';
 import { type KeptState, type Kind, type Parts, putBack } from './kept-state.ts';

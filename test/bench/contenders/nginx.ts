@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { freePort, type Processes } from '../../fixtures/processes/processes.ts';
 import { installedProgram } from '../installed-program.ts';
 import { childrenOf } from '../process-usage.ts';
-import { freePort, type Processes } from '../processes.ts';
 import type { Contender } from './contender.ts';
 
 const WORKER_TRIES_MAX = 40;

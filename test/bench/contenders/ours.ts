@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { HIGH_LIMITS } from '../../gateway/high-limits.ts';
+import { HIGH_LIMITS } from '../../fixtures/gateway/high-limits.ts';
+import type { Processes } from '../../fixtures/processes/processes.ts';
 import { MODELS } from '../fast-upstream/answers.ts';
-import type { Processes } from '../processes.ts';
 import { READY_MS_MAX, readyLine } from '../ready-line.ts';
 import type { Contender } from './contender.ts';
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { freePort, type Processes } from '../processes.ts';
+import { freePort, type Processes } from '../../fixtures/processes/processes.ts';
 import type { Contender } from './contender.ts';
 
 const FOLDER = fileURLToPath(new URL('../portkey/', import.meta.url));

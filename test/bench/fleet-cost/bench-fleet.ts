@@ -10,11 +10,11 @@ import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { newKey } from '../../../ledger/account/new-key.ts';
 import { openEventStoreDbEventLog } from '../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { GATEWAY_PROGRAM, gatewayCommand } from '../../crash/gateway-command.ts';
+import { GATEWAY_PROGRAM, gatewayCommand } from '../../fixtures/processes/gateway-command.ts';
+import { freePort, type Processes } from '../../fixtures/processes/processes.ts';
 import { configurationOf, modelOf } from '../contenders/ours.ts';
 import { eventStore } from '../event-store.ts';
 import { MODELS } from '../fast-upstream/answers.ts';
-import { freePort, type Processes } from '../processes.ts';
 import { FLEETS, type FleetName } from './fleet-cost-figures.ts';
 
 const ACCOUNTS = 32;

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
+import type { Processes } from '../../fixtures/processes/processes.ts';
 import { LoadGenerator } from '../load-generator.ts';
 import type { Options } from '../options.ts';
 import { machineCpuUs, usageOf } from '../process-usage.ts';
-import type { Processes } from '../processes.ts';
 import { requestBody, requestText } from '../request-body.ts';
 import { type BenchFleet, startFleet } from './bench-fleet.ts';
 import { FLEETS, type FleetCostSample, type FleetName } from './fleet-cost-figures.ts';

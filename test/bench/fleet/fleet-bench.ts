@@ -10,11 +10,11 @@ import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { openEventStoreDbEventLog } from '../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { ProxyClaim } from '../../../proxy/claim/proxy-claim.ts';
 import { TimePassed } from '../../../proxy/clock/time-passed.ts';
-import { GATEWAY_PROGRAM, gatewayCommand } from '../../crash/gateway-command.ts';
 import { startFakeEventStore } from '../../eventstoredb/fake-event-store.ts';
-import { HIGH_LIMITS } from '../../gateway/high-limits.ts';
-import { type PostTarget, postMessage } from '../../gateway/post-message.ts';
-import { freePort, type Processes } from '../processes.ts';
+import { HIGH_LIMITS } from '../../fixtures/gateway/high-limits.ts';
+import { type PostTarget, postMessage } from '../../fixtures/gateway/post-message.ts';
+import { GATEWAY_PROGRAM, gatewayCommand } from '../../fixtures/processes/gateway-command.ts';
+import { freePort, type Processes } from '../../fixtures/processes/processes.ts';
 import type { FleetNews, FleetSample } from './fleet-figures.ts';
 
 const PROXIES = 3;

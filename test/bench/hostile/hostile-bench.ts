@@ -1,11 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
+import type { Processes } from '../../fixtures/processes/processes.ts';
 import { type Ours, startOurs } from '../contenders/ours.ts';
 import { LoadGenerator } from '../load-generator.ts';
 import { readDelay } from '../measure.ts';
 import type { Options } from '../options.ts';
-import type { Processes } from '../processes.ts';
 import { requestBody, requestText } from '../request-body.ts';
 import { HOSTILE_NAMES, type HostileBody } from './hostile-bodies.ts';
 import type { HostileSample } from './hostile-figures.ts';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Processes } from '../../fixtures/processes/processes.ts';
 import type { Options } from '../options.ts';
 import { machineCpuUs, usageOf } from '../process-usage.ts';
-import type { Processes } from '../processes.ts';
 import type { SettlementSample } from './settlement-figures.ts';
 import { SETTLEMENT_LOGS, SETTLEMENT_SPREADS, type SettlementSpread } from './settlement-protocol.ts';
 import { Settler } from './settler.ts';

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import type { Processes } from '../../fixtures/processes/processes.ts';
 import { eventStore } from '../event-store.ts';
-import type { Processes } from '../processes.ts';
 import type {
   SettlementCommand,
   SettlementLog,

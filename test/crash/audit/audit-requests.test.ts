@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SeededRandom } from '../../seeded-random.ts';
+import { SeededRandom } from '../../fixtures/seeded-random.ts';
 import { planRequest } from '../plan-request.ts';
 import type { SentRequest } from '../post-planned.ts';
 import { RUN_DRAIN_MS } from '../run-drain.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import { commandId, uuidV7 } from '../../../contracts/ids.ts';
-import { live, liveInTime, lives, PRICE, type TimedStep } from '../../ledger/account/random-life.ts';
+import { live, liveInTime, lives, PRICE, type TimedStep } from '../../fixtures/ledger/random-life.ts';
 import type { ModelPrices } from '../crash-catalog.ts';
 import { accountBooks } from './account-books.ts';
 import type { StoredEvent } from './stored-event.ts';

@@ -1,8 +1,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { SeededRandom } from '../../seeded-random.ts';
+import { stopInOrder } from '../../fixtures/processes/child-process.ts';
+import { SeededRandom } from '../../fixtures/seeded-random.ts';
 import { auditRun } from '../audit-run.ts';
-import { stopInOrder } from '../child-process.ts';
 import { FaultyEventStore } from '../faulty-event-store.ts';
 import { lookFor, onStage, type SceneAudit, type SceneOptions, type Stage } from './scene.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { StartedProcess } from '../../fixtures/processes/child-process.ts';
 import { leaveDescriptors } from '../../shortages/descriptor-limit.ts';
-import type { StartedProcess } from '../child-process.ts';
 import type { SceneAudit, SceneOptions } from './scene.ts';
 import { onStage } from './scene.ts';
 import { auditShortage, refusedSince, servedSince } from './shortage.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { killAtOnce, type StartedProcess } from '../../fixtures/processes/child-process.ts';
 import { mountDisk } from '../../shortages/mounted-disk.ts';
-import { killAtOnce, type StartedProcess } from '../child-process.ts';
 import { SupervisedStart } from '../supervised-start.ts';
 import type { SceneAudit, SceneOptions } from './scene.ts';
 import { onStage } from './scene.ts';

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { StartedProcess } from '../../fixtures/processes/child-process.ts';
 import { auditRun } from '../audit-run.ts';
-import type { StartedProcess } from '../child-process.ts';
 import { lookFor, onStage, type SceneAudit, type SceneOptions, type Stage } from './scene.ts';
 
 const PRELOAD = fileURLToPath(new URL('moved-clock-preload.ts', import.meta.url));

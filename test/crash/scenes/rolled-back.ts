@@ -1,10 +1,10 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { killAtOnce, type StartedProcess, stopInOrder } from '../../fixtures/processes/child-process.ts';
 import { accountBooks } from '../audit/account-books.ts';
 import { auditMe } from '../audit/audit-views.ts';
 import { auditRun, meOnceSettled } from '../audit-run.ts';
-import { killAtOnce, type StartedProcess, stopInOrder } from '../child-process.ts';
 import { onStage, type SceneAudit, type SceneOptions, type Stage } from './scene.ts';
 
 const REQUESTS = 40;

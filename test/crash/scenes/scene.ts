@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SeededRandom } from '../../seeded-random.ts';
-import { killAtOnce, type StartedProcess } from '../child-process.ts';
+import { killAtOnce, type StartedProcess } from '../../fixtures/processes/child-process.ts';
+import { SeededRandom } from '../../fixtures/seeded-random.ts';
 import { CrashClients } from '../crash-clients.ts';
 import { type CrashSite, layOutSite, type SiteOptions } from '../crash-site.ts';
 import { MeWatch } from '../me-watch.ts';

@@ -13,10 +13,10 @@ import {
   storedException,
   withStoredException,
 } from '../../../ledger/account/stored-account.ts';
-import { fold } from './decider-specification.ts';
-import { openAccount } from './example-account.ts';
-import { PlainLedger } from './plain-ledger.ts';
-import { live, lives, PRICE } from './random-life.ts';
+import { fold } from '../../fixtures/ledger/decider-specification.ts';
+import { openAccount } from '../../fixtures/ledger/example-account.ts';
+import { PlainLedger } from '../../fixtures/ledger/plain-ledger.ts';
+import { live, lives, PRICE } from '../../fixtures/ledger/random-life.ts';
 
 const RUNS = { numRuns: 150 };
 const sum = (amounts: Iterable<bigint>): bigint => [...amounts].reduce((total, amount) => total + amount, 0n);

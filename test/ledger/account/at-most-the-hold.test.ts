@@ -10,7 +10,7 @@ import {
 } from '../../../contracts/money.ts';
 import { debitWithinHold, mostDebitedWithinHold } from '../../../ledger/account/at-most-the-hold.ts';
 import { rateUsage } from '../../../ledger/rating.ts';
-import { CARD, usageOf } from './example-account.ts';
+import { CARD, usageOf } from '../../fixtures/ledger/example-account.ts';
 
 const amounts = fc.bigInt({ min: 0n, max: 10n ** 24n });
 const carries = fc.bigInt({ min: 0n, max: PICO_PER_MICRO - 1n }).map(picoUsd);

@@ -5,8 +5,8 @@ import { LIMITS } from '../../../contracts/limits.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
-import { fold, given } from './decider-specification.ts';
-import { debitIn, granted, ms, openAccount, opened, record, usageOf } from './example-account.ts';
+import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
+import { debitIn, granted, ms, openAccount, opened, record, usageOf } from '../../fixtures/ledger/example-account.ts';
 
 const usd = (amount: number) => microUsd(BigInt(amount));
 const END = '2026-12-01T00:00:00.000Z';

@@ -5,7 +5,7 @@ import { microUsd } from '../../../contracts/money.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
-import { given } from './decider-specification.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   ACCOUNT,
   debitIn,
@@ -20,7 +20,7 @@ import {
   opened,
   record,
   usageOf,
-} from './example-account.ts';
+} from '../../fixtures/ledger/example-account.ts';
 
 const NOW = '2026-11-06T00:00:00.000Z';
 const LATE_MS = LIMITS.expiryLateMs;

@@ -4,9 +4,18 @@ import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { INITIAL_ACCOUNT } from '../../../ledger/account/account-state.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
-import { EXAMPLE_EVENTS } from '../../contracts/example-events.ts';
-import { fold, given } from './decider-specification.ts';
-import { debitIn, granted, KEY, keyIssued, openAccount, opened, record, usageOf } from './example-account.ts';
+import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
+import {
+  debitIn,
+  granted,
+  KEY,
+  keyIssued,
+  openAccount,
+  opened,
+  record,
+  usageOf,
+} from '../../fixtures/ledger/example-account.ts';
+import { EXAMPLE_EVENTS } from '../../fixtures/ledger/example-events.ts';
 
 const usd = (amount: number) => microUsd(BigInt(amount));
 

@@ -9,7 +9,7 @@ import { amountOfException, endOfException, openException } from '../../../ledge
 import type { ExceptionsState } from '../../../ledger/account/exceptions-state.ts';
 import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
 import { refuseAppend } from '../../../ledger/event-log/append-bounds.ts';
-import { given } from './decider-specification.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   ACCOUNT,
   CARD,
@@ -24,8 +24,8 @@ import {
   record,
   requestOf,
   usageOf,
-} from './example-account.ts';
-import { lifeWithExceptions } from './many-exceptions.ts';
+} from '../../fixtures/ledger/example-account.ts';
+import { lifeWithExceptions } from '../../fixtures/ledger/many-exceptions.ts';
 
 const usd = (amount: number | bigint) => microUsd(BigInt(amount));
 const account = [opened, granted('g', 1_000), keyIssued()] as const;

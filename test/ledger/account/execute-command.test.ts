@@ -6,11 +6,11 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
 import { TIMING } from '../../../ledger/timing.ts';
-import { type AppendFault, MemoryEventLog } from '../settlement/memory-event-log.ts';
-import { promptPause, waitedMs } from '../settlement/prompt-pauses.ts';
-import { foreignGrant } from '../settlement/settlement-scene.ts';
-import { fold } from './decider-specification.ts';
-import { ACCOUNT, granted, ms, OPENED_AT, opened } from './example-account.ts';
+import { fold } from '../../fixtures/ledger/decider-specification.ts';
+import { ACCOUNT, granted, ms, OPENED_AT, opened } from '../../fixtures/ledger/example-account.ts';
+import { type AppendFault, MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { promptPause, waitedMs } from '../../fixtures/ledger/prompt-pauses.ts';
+import { foreignGrant } from '../../fixtures/ledger/settlement-scene.ts';
 
 beforeEach(() => {
   waitedMs.length = 0;

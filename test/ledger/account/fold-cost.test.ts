@@ -4,8 +4,8 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
-import { CARD, granted, limitSet, openAccount, requestOf, usageOf } from './example-account.ts';
-import { beyond, fieldsCopied, lifeWithExceptions } from './many-exceptions.ts';
+import { CARD, granted, limitSet, openAccount, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { beyond, fieldsCopied, lifeWithExceptions } from '../../fixtures/ledger/many-exceptions.ts';
 
 const EACH = 3_000;
 const NEXT = 2 * EACH + 1;

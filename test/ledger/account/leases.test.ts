@@ -8,7 +8,7 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { activeLeases, freeCredit, leasesOfOthers, spendable, sumOfLeases } from '../../../ledger/account/leases.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
-import { fold, given } from './decider-specification.ts';
+import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   CARD,
   debitIn,
@@ -20,7 +20,7 @@ import {
   openAccount,
   opened,
   usageOf,
-} from './example-account.ts';
+} from '../../fixtures/ledger/example-account.ts';
 
 const NOW = ms('2026-11-06T12:00:00.000Z');
 const MINUTE_MS = 60_000;

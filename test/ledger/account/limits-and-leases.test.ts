@@ -6,7 +6,7 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { activeLeases, freeCredit, setAsideForKey } from '../../../ledger/account/leases.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
-import { fold, given } from './decider-specification.ts';
+import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   CARD,
   granted,
@@ -18,7 +18,7 @@ import {
   openAccount,
   opened,
   usageOf,
-} from './example-account.ts';
+} from '../../fixtures/ledger/example-account.ts';
 
 const NOW = ms('2026-11-06T12:00:00.000Z');
 const UNTIL = '2026-11-06T12:01:00.000Z';

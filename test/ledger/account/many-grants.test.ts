@@ -9,8 +9,18 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { spendable } from '../../../ledger/account/leases.ts';
 import { refuseAppend } from '../../../ledger/event-log/append-bounds.ts';
-import { ACCOUNT, debitIn, granted, ms, OPENED_AT, openAccount, opened, record, usageOf } from './example-account.ts';
-import { PlainLedger } from './plain-ledger.ts';
+import {
+  ACCOUNT,
+  debitIn,
+  granted,
+  ms,
+  OPENED_AT,
+  openAccount,
+  opened,
+  record,
+  usageOf,
+} from '../../fixtures/ledger/example-account.ts';
+import { PlainLedger } from '../../fixtures/ledger/plain-ledger.ts';
 
 const EACH = 1_000;
 const END = '2026-12-01T00:00:00.000Z';

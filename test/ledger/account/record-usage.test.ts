@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AccountEvent, UsageRecorded } from '../../../contracts/events.ts';
 import { rateCard } from '../../../contracts/rate-card.ts';
 import { NO_TOKENS } from '../../../contracts/usage.ts';
-import { given } from './decider-specification.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   CARD,
   debitIn,
@@ -15,7 +15,7 @@ import {
   record,
   requestOf,
   usageOf,
-} from './example-account.ts';
+} from '../../fixtures/ledger/example-account.ts';
 
 const rich = [opened, granted('g', 1_000_000), keyIssued(), keyIssued({ keyId: OTHER_KEY })] as const;
 

@@ -4,8 +4,8 @@ import type { AccountEvent } from '../../../contracts/events.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import { spendable } from '../../../ledger/account/leases.ts';
-import { given } from './decider-specification.ts';
-import { debitIn, granted, ms, openAccount, opened, record, usageOf } from './example-account.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import { debitIn, granted, ms, openAccount, opened, record, usageOf } from '../../fixtures/ledger/example-account.ts';
 
 const START = '2026-11-06T12:00:00.000Z';
 const MEANWHILE = '2026-11-06T12:00:30.000Z';

@@ -11,7 +11,7 @@ import {
 } from '../../../ledger/catalog/catalog-state.ts';
 import { decideCatalog, publishCatalog } from '../../../ledger/catalog/publish-catalog.ts';
 import { readCatalogFile } from '../../../ledger/catalog/read-catalog-file.ts';
-import { MemoryEventLog } from '../settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 const AT = '2026-11-05T10:00:00.000Z';
 const model = {

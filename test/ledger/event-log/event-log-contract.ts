@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { type LogFactory, useLog } from '../../fixtures/ledger/shared-log.ts';
 import { describeAppendModel } from './contract/append-model.ts';
 import { describeAppends } from './contract/appends.ts';
 import { describeClosing } from './contract/closing.ts';
@@ -6,10 +7,9 @@ import { describeConcurrentAppends } from './contract/concurrent-appends.ts';
 import { describeReads } from './contract/reads.ts';
 import { describeRefusedAppends } from './contract/refused-appends.ts';
 import { describeResumedSubscriptions } from './contract/resumed-subscriptions.ts';
-import { type LogFactory, useLog } from './contract/shared-log.ts';
 import { describeSubscriptions } from './contract/subscriptions.ts';
 
-export type { LogFactory, SharedLog } from './contract/shared-log.ts';
+export type { LogFactory, SharedLog } from '../../fixtures/ledger/shared-log.ts';
 
 /**
  * What every adapter of the EventLog port keeps, word for word. It may run against a log that others use: stream names

@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import { type FeedMessage, feedMessage } from '../../../contracts/feed-message.ts';
 import { accountId, accountStream, commandOfRequest, position, requestId, revision } from '../../../contracts/ids.ts';
-import { exampleOf } from '../../contracts/example-events.ts';
+import { exampleOf } from '../../fixtures/ledger/example-events.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';

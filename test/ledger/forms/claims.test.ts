@@ -3,7 +3,7 @@ import { encodeEvents } from '../../../contracts/event-codec.ts';
 import { BASE_FORMS, type Forms } from '../../../contracts/event-forms.ts';
 import { commandId, NO_STREAM, proxyId, proxyStream, revision, uuidV7 } from '../../../contracts/ids.ts';
 import { readClaims, standingOf } from '../../../ledger/forms/claims.ts';
-import { MemoryEventLog } from '../settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 const OLD = null;
 const NEW: Forms = { PlanChanged: 2 };

@@ -7,7 +7,7 @@ import { accountId, accountStream, commandId, eventId, NO_STREAM, revision } fro
 import { adoptForms } from '../../../ledger/forms/adopt-forms.ts';
 import { inAdoptedForms } from '../../../ledger/forms/in-adopted-forms.ts';
 import { FORMS_LIMITS } from '../../../ledger/forms/limits.ts';
-import { MemoryEventLog } from '../settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 const recording = {
   commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'),

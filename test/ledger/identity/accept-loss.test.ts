@@ -3,7 +3,7 @@ import { commandId, ledgerId } from '../../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { acceptLoss } from '../../../ledger/identity/accept-loss.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
-import { MemoryEventLog } from '../settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 const LEDGER = ledgerId('ledger_019a5b3c00007000800000000000000a');
 const recording = {

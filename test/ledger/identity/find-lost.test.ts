@@ -16,7 +16,7 @@ import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-even
 import { findLost } from '../../../ledger/identity/find-lost.ts';
 import type { LedgerKnowledge } from '../../../ledger/identity/known-ledger.ts';
 import { describeLost, ledgerLost } from '../../../ledger/identity/ledger-lost.ts';
-import { temporaryFolder } from '../../gateway/start-gateway.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const ADA = accountStream(accountId('ada'));
 const BOB = accountStream(accountId('bob'));

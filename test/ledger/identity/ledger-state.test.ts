@@ -4,7 +4,7 @@ import { BASE_FORMS, UnreadFormsError } from '../../../contracts/event-forms.ts'
 import { commandId, LEDGER_STREAM, ledgerId, revision } from '../../../contracts/ids.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
-import { MemoryEventLog } from '../settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 const recording = {
   commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'),

@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
-import { journalFolder } from './fixtures/journal-folder.ts';
-import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
+import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 
 const ROUNDS = 10;
 const PER_ROUND = 1_000_000;

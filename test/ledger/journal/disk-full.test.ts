@@ -5,8 +5,8 @@ import { JournalFull } from '../../../ledger/journal/journal-error.ts';
 import { TEXT_BYTES_MAX } from '../../../ledger/journal/limits.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { readJournal } from '../../../ledger/journal/recovery.ts';
-import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
-import { canMount, smallDisk } from './fixtures/small-disk.ts';
+import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
+import { canMount, smallDisk } from '../../fixtures/ledger/small-disk.ts';
 
 const KIB = 1024;
 const DISK_KIB = 2_048;

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
-import { journalFolder } from './fixtures/journal-folder.ts';
-import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
+import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 
 describe.runIf(process.platform === 'linux')('a process without a descriptor for another segment', () => {
   test('goes on in the one that it has, up to a bound, lets every request finish, and rotates when there is one', async () => {

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { lockFolder } from '../../../ledger/journal/folder-lock.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
-import { journalFolder } from './fixtures/journal-folder.ts';
+import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
 
 test('a second opener is refused, not kept waiting, with the folder’s name, until the first has closed', async () => {
   const directory = journalFolder();

@@ -2,9 +2,9 @@ import { closeSync, openSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { GroupSync } from '../../../ledger/journal/group-sync.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
-import { replaceWithFullDevice } from './fixtures/full-device.ts';
-import { journalFolder } from './fixtures/journal-folder.ts';
-import { idOf, startOf } from './fixtures/numbered-requests.ts';
+import { replaceWithFullDevice } from '../../fixtures/ledger/full-device.ts';
+import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { segmentNames } from './fixtures/plain-reader.ts';
 
 /** A group sync over a file of its own; `syncs` counts those that were started. */

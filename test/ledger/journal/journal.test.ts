@@ -3,8 +3,8 @@ import { requestId } from '../../../contracts/ids.ts';
 import type { Journal } from '../../../ledger/journal/journal.ts';
 import { finishHeadroomBytes, JOURNAL_BOUNDS, TEXT_BYTES_MAX } from '../../../ledger/journal/limits.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
-import { journalFolder } from './fixtures/journal-folder.ts';
-import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
+import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { plainRecords } from './fixtures/plain-reader.ts';
 
 describe('what a journal hands over when it is opened again', () => {

@@ -9,8 +9,8 @@ import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { openSegments } from '../../../ledger/journal/open-segments.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { readJournal } from '../../../ledger/journal/recovery.ts';
-import { journalFolder } from './fixtures/journal-folder.ts';
-import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
+import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { segmentNames } from './fixtures/plain-reader.ts';
 
 const BOUNDS = { segmentBytesMax: 2_000, bytesMax: 10_000, reserveBytes: 4_096, reserveLookMs: 5 };

@@ -16,9 +16,9 @@ import { JournalError } from '../../../ledger/journal/journal-error.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { readJournal } from '../../../ledger/journal/recovery.ts';
 import { encodeHeader } from '../../../ledger/journal/segment-header.ts';
-import { journalFolder } from './fixtures/journal-folder.ts';
+import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { steps, takeSteps } from './fixtures/journal-steps.ts';
-import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
 import { type PlainRecord, plainRecords, plainRecovery, segmentNames } from './fixtures/plain-reader.ts';
 
 const HEADER_BYTES = 20;

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
-import { replaceWithFullDevice } from './fixtures/full-device.ts';
-import { journalFolder } from './fixtures/journal-folder.ts';
-import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
+import { replaceWithFullDevice } from '../../fixtures/ledger/full-device.ts';
+import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 
 const isLinux = process.platform === 'linux';
 const LONG = JSON.stringify('x'.repeat(900));

@@ -2,8 +2,8 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
-import { journalFolder } from './fixtures/journal-folder.ts';
-import { finishedOf, idOf, startOf } from './fixtures/numbered-requests.ts';
+import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { plainRecords, segmentNames } from './fixtures/plain-reader.ts';
 
 describe('segments', () => {

@@ -8,7 +8,7 @@ import { newCommandId } from '../../../ledger/new-command-id.ts';
 import { PublishError } from '../../../ledger/relay/publisher.ts';
 import { runRelay } from '../../../ledger/relay/relay.ts';
 import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
-import { MemoryEventLog } from '../settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { proposed } from './ledger-file.ts';
 import { MemoryPublisher } from './memory-publisher.ts';
 

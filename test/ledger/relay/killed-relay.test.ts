@@ -3,11 +3,11 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { FeedEvent } from '../../../contracts/feed-message.ts';
 import { LEDGER_STREAM, type Revision, relayStream, type StreamName } from '../../../contracts/ids.ts';
 import { type ConsumedBatch, consumeFeed } from '../../../ledger/feed/consume-feed.ts';
+import { SeededRandom } from '../../fixtures/seeded-random.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { firstRevisions, readTopic } from '../../kafka/read-topic.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
-import { SeededRandom } from '../../seeded-random.ts';
 import { LedgerFile } from './ledger-file.ts';
 import { RelayProcess } from './relay-process.ts';
 

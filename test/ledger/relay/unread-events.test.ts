@@ -8,8 +8,8 @@ import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { newCommandId } from '../../../ledger/new-command-id.ts';
 import { runRelay } from '../../../ledger/relay/relay.ts';
 import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { eventually } from '../../kafka/eventually.ts';
-import { MemoryEventLog } from '../settlement/memory-event-log.ts';
 import { proposed } from './ledger-file.ts';
 import { MemoryPublisher } from './memory-publisher.ts';
 

@@ -11,9 +11,9 @@ import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { PublishError } from '../../../ledger/relay/publisher.ts';
 import { runRelay } from '../../../ledger/relay/relay.ts';
 import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { withoutLedger } from '../../kafka/topic-writer.ts';
-import { MemoryEventLog } from '../settlement/memory-event-log.ts';
 import { proposed } from './ledger-file.ts';
 import { MemoryPublisher } from './memory-publisher.ts';
 

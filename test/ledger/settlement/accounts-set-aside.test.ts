@@ -2,9 +2,16 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { HiddenStreamError } from '../../../contracts/event-log.ts';
 import { accountStream, type RequestId } from '../../../contracts/ids.ts';
-import { requestOf, usageOf } from '../account/example-account.ts';
-import { account, billed, foreignGrant, once, settlementScene, submit } from './settlement-scene.ts';
-import { passing, turns } from './turns.ts';
+import { requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import {
+  account,
+  billed,
+  foreignGrant,
+  once,
+  settlementScene,
+  submit,
+} from '../../fixtures/ledger/settlement-scene.ts';
+import { passing, turns } from '../../fixtures/ledger/turns.ts';
 
 beforeAll(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

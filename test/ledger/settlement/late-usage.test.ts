@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { UsageRecorded } from '../../../contracts/events.ts';
 import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
-import { CARD, requestOf, usageOf } from '../account/example-account.ts';
+import { CARD, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
 import {
   account,
   billed,
@@ -11,7 +11,7 @@ import {
   type SettlementScene,
   settledElsewhere,
   settlementScene,
-} from './settlement-scene.ts';
+} from '../../fixtures/ledger/settlement-scene.ts';
 
 const A = account(0);
 

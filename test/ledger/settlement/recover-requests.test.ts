@@ -4,9 +4,9 @@ import { reportLateUsage } from '../../../ledger/account/decide-exceptions.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import type { RecoveredRequest } from '../../../ledger/journal/journal.ts';
 import { examineRecovered } from '../../../ledger/settlement/recover-requests.ts';
-import { CARD, requestOf, usageOf } from '../account/example-account.ts';
-import { finishedText, startText } from './journal-texts.ts';
-import { account, foldInto, settledElsewhere, settlementScene } from './settlement-scene.ts';
+import { CARD, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { finishedText, startText } from '../../fixtures/ledger/journal-texts.ts';
+import { account, foldInto, settledElsewhere, settlementScene } from '../../fixtures/ledger/settlement-scene.ts';
 
 const A = account(0);
 const B = account(1);

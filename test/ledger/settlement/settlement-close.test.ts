@@ -1,10 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
-import { requestOf, usageOf } from '../account/example-account.ts';
-import { waitedMs } from './prompt-pauses.ts';
-import { account, foreignGrant, nextFaults, promptScene, submit, usages } from './settlement-scene.ts';
-import { turns, until } from './turns.ts';
+import { requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { waitedMs } from '../../fixtures/ledger/prompt-pauses.ts';
+import {
+  account,
+  foreignGrant,
+  nextFaults,
+  promptScene,
+  submit,
+  usages,
+} from '../../fixtures/ledger/settlement-scene.ts';
+import { turns, until } from '../../fixtures/ledger/turns.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
-import { debitIn, requestOf, usageOf } from '../account/example-account.ts';
-import type { AppendFault } from './memory-event-log.ts';
-import { waitedMs } from './prompt-pauses.ts';
+import { debitIn, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import type { AppendFault } from '../../fixtures/ledger/memory-event-log.ts';
+import { waitedMs } from '../../fixtures/ledger/prompt-pauses.ts';
 import {
   account,
   billed,
@@ -16,8 +16,8 @@ import {
   promptScene,
   submit,
   usages,
-} from './settlement-scene.ts';
-import { passing, turns, until } from './turns.ts';
+} from '../../fixtures/ledger/settlement-scene.ts';
+import { passing, turns, until } from '../../fixtures/ledger/turns.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
-import { CARD, requestOf, usageOf } from '../account/example-account.ts';
-import { heldMs, passWaits } from './held-pauses.ts';
+import { CARD, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { heldMs, passWaits } from '../../fixtures/ledger/held-pauses.ts';
 import {
   account,
   billed,
@@ -14,8 +14,8 @@ import {
   settledElsewhere,
   submit,
   usages,
-} from './settlement-scene.ts';
-import { turns, until } from './turns.ts';
+} from '../../fixtures/ledger/settlement-scene.ts';
+import { turns, until } from '../../fixtures/ledger/turns.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

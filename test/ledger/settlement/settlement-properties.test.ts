@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { accountStream, type RequestId } from '../../../contracts/ids.ts';
 import type { RecoveredRequest } from '../../../ledger/journal/journal.ts';
 import { examineRecovered } from '../../../ledger/settlement/recover-requests.ts';
-import { CARD, usageOf } from '../account/example-account.ts';
-import { PlainLedger } from '../account/plain-ledger.ts';
-import { finishedText } from './journal-texts.ts';
-import { MemoryEventLog } from './memory-event-log.ts';
+import { CARD, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { finishedText } from '../../fixtures/ledger/journal-texts.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { PlainLedger } from '../../fixtures/ledger/plain-ledger.ts';
 import {
   account,
   billed,
@@ -16,8 +16,8 @@ import {
   foreignGrant,
   promptScene,
   type SettlementScene,
-} from './settlement-scene.ts';
-import { passing, turns } from './turns.ts';
+} from '../../fixtures/ledger/settlement-scene.ts';
+import { passing, turns } from '../../fixtures/ledger/turns.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

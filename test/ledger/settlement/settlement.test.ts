@@ -5,8 +5,8 @@ import { accountStream, commandOfRequest, eventIdOf } from '../../../contracts/i
 import { LIMITS } from '../../../contracts/limits.ts';
 import { rateCard } from '../../../contracts/rate-card.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
-import { CARD, KEY, requestOf, usageOf } from '../account/example-account.ts';
-import { waitedMs } from './prompt-pauses.ts';
+import { CARD, KEY, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { waitedMs } from '../../fixtures/ledger/prompt-pauses.ts';
 import {
   account,
   billed,
@@ -21,8 +21,8 @@ import {
   settledElsewhere,
   submit,
   usages,
-} from './settlement-scene.ts';
-import { passing, turns, until } from './turns.ts';
+} from '../../fixtures/ledger/settlement-scene.ts';
+import { passing, turns, until } from '../../fixtures/ledger/turns.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { asking, post, refusalOf } from '../../fixtures/gateway/call.ts';
+import { openAccount } from '../../fixtures/gateway/open-account.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { countTokens } from '../../upstream/answer.ts';
 import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { asking, post, refusalOf } from '../fixtures/call.ts';
-import { openAccount } from '../fixtures/open-account.ts';
 
 /** Breaks the clock once, where it is asked by what this says of the callers. */
 let breaks: ((callers: string) => boolean) | null = null;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { asking, type Callable, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
+import { openAccount } from '../../fixtures/gateway/open-account.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { countTokens, failure, reset } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import type { SeenRequest } from '../../upstream/seen-request.ts';
 import { type Script, startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { asking, type Callable, get, post, refusalOf } from '../fixtures/call.ts';
-import { openAccount } from '../fixtures/open-account.ts';
 
 let upstream: Upstream;
 let gateway: TestGateway;

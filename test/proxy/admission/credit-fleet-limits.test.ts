@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ACCOUNT, KEY, limitSet } from '../../ledger/account/example-account.ts';
+import { ACCOUNT, KEY, limitSet } from '../../fixtures/ledger/example-account.ts';
 import {
   clearScene,
   converged,

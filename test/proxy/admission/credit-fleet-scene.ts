@@ -10,8 +10,8 @@ import { AccountViews } from '../../../projections/account-views.ts';
 import { CreditFleet } from '../../../proxy/admission/credit-fleet.ts';
 import { Holds } from '../../../proxy/admission/holds.ts';
 import type { LeaseWait } from '../../../proxy/admission/lease-queue.ts';
-import { ACCOUNT, granted, KEY, keyIssued, ms, opened } from '../../ledger/account/example-account.ts';
-import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
+import { ACCOUNT, granted, KEY, keyIssued, ms, opened } from '../../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 const LONGEST_REQUEST_MS = 60_000;
 export const SLACK_MS = 40_000;

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { grantId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { microUsd } from '../../../contracts/money.ts';
-import { ACCOUNT, granted, KEY, limitSet } from '../../ledger/account/example-account.ts';
+import { ACCOUNT, granted, KEY, limitSet } from '../../fixtures/ledger/example-account.ts';
 import {
   CREDIT,
   clearScene,

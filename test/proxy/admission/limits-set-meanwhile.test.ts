@@ -28,8 +28,8 @@ import {
   opened,
   requestOf,
   usageOf,
-} from '../../ledger/account/example-account.ts';
-import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
+} from '../../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 /** Near a month's end, so that lives cross it. */
 const BIRTH_MS = ms('2026-11-30T23:59:00.000Z');

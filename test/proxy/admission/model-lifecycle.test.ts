@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelListSchema } from '../../../contracts/answers.ts';
 import { microUsd } from '../../../contracts/money.ts';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { asking, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { failure, head, reset, write } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { asking, get, post, refusalOf } from '../fixtures/call.ts';
 
 /** opal-old of the test's catalog is deprecated until the first moment of 2099-12-31 (UTC); opal-gone is retired. */
 const SUNSET = Date.parse('2099-12-31T00:00:00.000Z');

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { microUsd } from '../../../contracts/money.ts';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { asking, type Callable, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
+import { type FurtherAccount, openAccount } from '../../fixtures/gateway/open-account.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { head, json, wait, write } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { message } from '../../upstream/message.ts';
 import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { asking, type Callable, get, post, refusalOf } from '../fixtures/call.ts';
-import { type FurtherAccount, openAccount } from '../fixtures/open-account.ts';
 
 /** An upstream that does not count, so that the bound by size alone decides. opal-medium: 3 and 15 micro-USD a token. */
 const NOW = Date.parse('2026-05-31T23:59:59.000Z');

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { pricingSchema } from '../../../contracts/answers.ts';
 import type { EventData } from '../../../contracts/events.ts';
-import { startTestGateway, TEST_CATALOG, type TestGateway } from '../../gateway/start-gateway.ts';
+import { asking, call, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
+import { openAccount } from '../../fixtures/gateway/open-account.ts';
+import { startTestGateway, TEST_CATALOG, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { countTokens, json } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { message } from '../../upstream/message.ts';
 import { type Script, startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { asking, call, get, post, refusalOf } from '../fixtures/call.ts';
-import { openAccount } from '../fixtures/open-account.ts';
 
 const COUNT = '/v1/messages/count_tokens';
 const WINDOW = 200_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CatalogModel } from '../../../contracts/catalog.ts';
 import { termsOf } from '../../../proxy/admission/terms.ts';
-import { exampleOf } from '../../contracts/example-events.ts';
+import { exampleOf } from '../../fixtures/ledger/example-events.ts';
 
 const [EXAMPLE] = exampleOf('CatalogPublished').data.models;
 if (EXAMPLE === undefined) throw new Error('the example has a model');

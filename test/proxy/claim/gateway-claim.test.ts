@@ -14,8 +14,8 @@ import { AccountViews } from '../../../projections/account-views.ts';
 import { GatewayClaim } from '../../../proxy/claim/gateway-claim.ts';
 import { TimePassed } from '../../../proxy/clock/time-passed.ts';
 import { readConfiguration } from '../../../proxy/program/configuration/read-configuration.ts';
-import { temporaryFolder } from '../../gateway/start-gateway.ts';
-import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const ACCOUNT = accountId('acct_2');
 /** It comes before the other in the views. */

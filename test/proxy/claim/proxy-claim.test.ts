@@ -7,8 +7,8 @@ import { proxyStream } from '../../../contracts/ids.ts';
 import { type Claim, ProxyClaim } from '../../../proxy/claim/proxy-claim.ts';
 import { TimePassed } from '../../../proxy/clock/time-passed.ts';
 import { proxyIdOf } from '../../../proxy/proxy-id.ts';
-import { temporaryFolder } from '../../gateway/start-gateway.ts';
-import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 let log = new MemoryEventLog();
 let started: ProxyClaim[] = [];

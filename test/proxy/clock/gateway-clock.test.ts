@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import { EventLogError, type ReadAllOptions, type ReadStreamOptions } from '../../../contracts/event-log.ts';
 import { eventId, LEDGER_STREAM, proxyId, type StreamName } from '../../../contracts/ids.ts';
 import { GatewayClock } from '../../../proxy/clock/gateway-clock.ts';
-import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 const SERVER_AHEAD_MS = 3_600_000;
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { accountId, accountStream } from '../../../contracts/ids.ts';
 import { newestEvent } from '../../../proxy/clock/newest-event.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { proposed } from '../../ledger/relay/ledger-file.ts';
-import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
 
 it.each(['', '{"cut', '{}'])('an event whose metadata is %j tells no time, and ends nothing', async (metadata) => {
   const log = new MemoryEventLog();

@@ -4,8 +4,8 @@ import { type EventLog, EventLogError } from '../../../contracts/event-log.ts';
 import { proxyId, type StreamName } from '../../../contracts/ids.ts';
 import { ServerSkew, type ServerSkewOptions } from '../../../proxy/clock/server-skew.ts';
 import type { FakeEventStore } from '../../eventstoredb/fake-event-store.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { startWithLog } from '../../ledger/event-log/eventstoredb/log-under-test.ts';
-import { MemoryEventLog } from '../../ledger/settlement/memory-event-log.ts';
 
 const NOW = Date.parse('2026-11-06T12:00:00.000Z');
 const DAY_MS = 86_400_000;

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { asking, call, get, messageOf } from '../../fixtures/gateway/call.ts';
+import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { hangUp, wait } from '../../upstream/answer.ts';
 import { startUpstream } from '../../upstream/upstream.ts';
-import { asking, call, get, messageOf } from '../fixtures/call.ts';
-import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from '../fixtures/raw-socket.ts';
 
 const open: (() => unknown)[] = [];
 afterEach(async () => {

@@ -5,13 +5,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { LIMITS } from '../../../contracts/limits.ts';
 import { boundWaiting } from '../../../proxy/connections/bound-waiting.ts';
 import { leaveBodiesUnread } from '../../../proxy/routes/read-body.ts';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { asking, get } from '../../fixtures/gateway/call.ts';
+import { openSocket, requestText, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { silence, stream, wait } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { asking, get } from '../fixtures/call.ts';
-import { openSocket, requestText, statusesOf } from '../fixtures/raw-socket.ts';
 
 /** Requests that are sent on one connection while the first has no answer yet. */
 const WAITING_MAX = 16;

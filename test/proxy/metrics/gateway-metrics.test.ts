@@ -1,11 +1,11 @@
 import { afterEach, expect, it, onTestFinished } from 'vitest';
-import { postMessage } from '../../gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../gateway/start-gateway.ts';
-import { LogWithOutages } from '../../projections/log-with-outages.ts';
+import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
+import { postMessage } from '../../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../fixtures/gateway/start-gateway.ts';
+import { LogWithOutages } from '../../fixtures/ledger/log-with-outages.ts';
 import { head, silence, write } from '../../upstream/answer.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
 import { startUpstream } from '../../upstream/upstream.ts';
-import { asking, call, get, post } from '../fixtures/call.ts';
 
 const METRICS = { metrics: { serve: { port: 0 } } };
 let gateway: TestGateway | null = null;

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LogDestination } from '../../../proxy/program/log-destination.ts';
-import { canMount, smallDisk } from '../../ledger/journal/fixtures/small-disk.ts';
+import { canMount, smallDisk } from '../../fixtures/ledger/small-disk.ts';
 
 const WAIT = { timeout: 60_000, interval: 5 };
 const line = (number: number): string => `${number} ${'x'.repeat(500)}\n`;

@@ -3,8 +3,8 @@ import type { AccountEvent, EventData } from '../../../contracts/events.ts';
 import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { LimitsByAccount } from '../../../proxy/rate-limits/applying-limits.ts';
-import { fold } from '../../ledger/account/decider-specification.ts';
-import { granted, opened } from '../../ledger/account/example-account.ts';
+import { fold } from '../../fixtures/ledger/decider-specification.ts';
+import { granted, opened } from '../../fixtures/ledger/example-account.ts';
 
 const configuration = rateLimitsSchema.parse({
   paid: { requestsPerMinute: 1_000, concurrentStreams: 7 },

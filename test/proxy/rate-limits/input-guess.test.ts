@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { asking, post, refusalOf } from '../../fixtures/gateway/call.ts';
+import { openAccount } from '../../fixtures/gateway/open-account.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { failure, wait } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { asking, post, refusalOf } from '../fixtures/call.ts';
-import { openAccount } from '../fixtures/open-account.ts';
 
 /** What a request takes of the input tokens a minute before its input is metered. */
 let upstream: Upstream;

@@ -1,13 +1,13 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { postMessage, startPost } from '../../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { type Answered, asking, type Callable, call, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
+import { type FurtherAccount, openAccount } from '../../fixtures/gateway/open-account.ts';
+import { postMessage, startPost } from '../../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { failure, json, silence, wait } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { message } from '../../upstream/message.ts';
 import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { type Answered, asking, type Callable, call, get, post, refusalOf } from '../fixtures/call.ts';
-import { type FurtherAccount, openAccount } from '../fixtures/open-account.ts';
 
 /** What callers see of their limits, over HTTP, by a clock that the test moves. */
 const MESSAGES = '/v1/messages';

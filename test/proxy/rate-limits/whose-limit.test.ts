@@ -3,8 +3,8 @@ import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import type { Caller } from '../../../proxy/caller.ts';
 import { RateLimits } from '../../../proxy/rate-limits/rate-limits.ts';
-import { fold } from '../../ledger/account/decider-specification.ts';
-import { ACCOUNT, granted, KEY, keyIssued, OTHER_KEY, opened } from '../../ledger/account/example-account.ts';
+import { fold } from '../../fixtures/ledger/decider-specification.ts';
+import { ACCOUNT, granted, KEY, keyIssued, OTHER_KEY, opened } from '../../fixtures/ledger/example-account.ts';
 
 it('of key and account the one is told that is in the way for longest', () => {
   const account = fold([

@@ -23,9 +23,9 @@ import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 import type { Upstream, UpstreamHeaders, UpstreamReceiver } from '../../../proxy/upstream/upstream.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
-import { TEST_CATALOG } from '../../gateway/start-gateway.ts';
-import { asking } from '../fixtures/call.ts';
-import { accountingWith } from '../fixtures/request-accounting.ts';
+import { asking } from '../../fixtures/gateway/call.ts';
+import { accountingWith } from '../../fixtures/gateway/request-accounting.ts';
+import { TEST_CATALOG } from '../../fixtures/gateway/start-gateway.ts';
 
 /** A client that takes no byte for half of it holds back for long. */
 export const CLIENT_STALL_MS = 60_000;

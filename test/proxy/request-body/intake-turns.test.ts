@@ -10,7 +10,7 @@ import { BodyBudget } from '../../../proxy/request-body/body-budget.ts';
 import { IntakeTurns } from '../../../proxy/request-body/intake-turns.ts';
 import { addCallerToRequests } from '../../../proxy/routes/know-caller.ts';
 import { bodyOf, leaveBodiesUnread, readBody } from '../../../proxy/routes/read-body.ts';
-import { lastBodyOf, sendRaw } from '../fixtures/raw-socket.ts';
+import { lastBodyOf, sendRaw } from '../../fixtures/gateway/raw-socket.ts';
 
 const MIB = 1024 * 1024;
 const CLIENTS = 4;

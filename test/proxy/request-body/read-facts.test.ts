@@ -11,10 +11,10 @@ import {
 import { readFacts } from '../../../proxy/request-body/read-facts.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
-import { startTestGateway } from '../../gateway/start-gateway.ts';
+import { asking } from '../../fixtures/gateway/call.ts';
+import { requestText, sendRaw, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
+import { startTestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { startUpstream } from '../../upstream/upstream.ts';
-import { asking } from '../fixtures/call.ts';
-import { requestText, sendRaw, statusesOf } from '../fixtures/raw-socket.ts';
 
 const threads = new BodyThreads();
 afterAll(() => threads.close());

@@ -4,12 +4,12 @@ import { catalogFileSchema } from '../../../contracts/catalog.ts';
 import type { CreditsDebited, UsageRecorded } from '../../../contracts/events.ts';
 import { commandId, uuidV7 } from '../../../contracts/ids.ts';
 import { publishCatalog } from '../../../ledger/catalog/publish-catalog.ts';
-import { startTestGateway, TEST_CATALOG, type TestGateway } from '../../gateway/start-gateway.ts';
+import { type Answered, asking, call, get, post } from '../../fixtures/gateway/call.ts';
+import { startTestGateway, TEST_CATALOG, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { json, wait } from '../../upstream/answer.ts';
 import type { Tokens } from '../../upstream/content.ts';
 import { message } from '../../upstream/message.ts';
 import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { type Answered, asking, call, get, post } from '../fixtures/call.ts';
 
 let upstream: Upstream;
 let gateway: TestGateway;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { countTokensAnswerSchema } from '../../../contracts/messages.ts';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { type Answered, asking, post, refusalOf } from '../../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { countTokens, failure, json, reset } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { type Answered, asking, post, refusalOf } from '../fixtures/call.ts';
 
 const PATH = '/v1/messages/count_tokens';
 const ASKED = { model: 'opal-medium', messages: [{ role: 'user', content: 'hello' }] };

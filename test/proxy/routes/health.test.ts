@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { statusSchema } from '../../../contracts/answers.ts';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
-import { asking, call, post, refusalOf } from '../fixtures/call.ts';
+import { asking, call, post, refusalOf } from '../../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { meSchema } from '../../../contracts/answers.ts';
 import { grantId, keyId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { asking, type Callable, get, post } from '../../fixtures/gateway/call.ts';
+import { openAccount } from '../../fixtures/gateway/open-account.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { json, wait } from '../../upstream/answer.ts';
 import { message } from '../../upstream/message.ts';
 import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
-import { asking, type Callable, get, post } from '../fixtures/call.ts';
-import { openAccount } from '../fixtures/open-account.ts';
 
 const NOW = Date.parse('2026-05-15T12:00:00.000Z');
 let nowMs = NOW;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelListSchema, modelSchema } from '../../../contracts/answers.ts';
-import { startTestGateway, TEST_CATALOG, type TestGateway } from '../../gateway/start-gateway.ts';
-import { get, refusalOf } from '../fixtures/call.ts';
+import { get, refusalOf } from '../../fixtures/gateway/call.ts';
+import { startTestGateway, TEST_CATALOG, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 
 const LONGEST = 'x'.repeat(128);
 const further = (id: string, more: object = {}) => ({ ...TEST_CATALOG.models[1], id, ...more });

@@ -1,7 +1,7 @@
 import { brotliCompressSync, constants, createGzip, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PostedMessage, postMessage, recorded } from '../../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { type PostedMessage, postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { type Answer, end, head, reset, type Step, silence, wait, write } from '../../upstream/answer.ts';
 import { text } from '../../upstream/content.ts';
 import { message } from '../../upstream/message.ts';

@@ -1,8 +1,8 @@
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { upstreamConnector } from '../../../proxy/upstream/upstream-connector.ts';
-import { postMessage, recorded } from '../../gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../../gateway/start-gateway.ts';
+import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { type Answer, head, json, raw, silence, write } from '../../upstream/answer.ts';
 import { message } from '../../upstream/message.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventLog, ProposedEvent } from '../../../../contracts/event-log.ts';
 import type { StreamName } from '../../../../contracts/ids.ts';
-import { at, collect, events, idsOf, type LogsUnderTest, newStream } from './shared-log.ts';
+import { at, collect, events, idsOf, type LogsUnderTest, newStream } from '../../../fixtures/ledger/shared-log.ts';
 
 interface Attempt {
   readonly expected: number;

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
-import { at, collect, event, events, idsOf, type LogsUnderTest, newStream, written } from './shared-log.ts';
+import {
+  at,
+  collect,
+  event,
+  events,
+  idsOf,
+  type LogsUnderTest,
+  newStream,
+  written,
+} from '../../../fixtures/ledger/shared-log.ts';
 
 /** The rows of the append table in contracts/event-log.ts, in its order. */
 export function describeAppends(logs: LogsUnderTest): void {

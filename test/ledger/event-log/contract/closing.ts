@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
-import { collect, events, idsOf, type LogsUnderTest, newStream, written } from './shared-log.ts';
+import { collect, events, idsOf, type LogsUnderTest, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { Subscriber } from './subscriber.ts';
 
 export function describeClosing(logs: LogsUnderTest): void {

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
-import { appendAnyhow, collect, events, idsOf, type LogsUnderTest, newStream, written } from './shared-log.ts';
+import {
+  appendAnyhow,
+  collect,
+  events,
+  idsOf,
+  type LogsUnderTest,
+  newStream,
+  written,
+} from '../../../fixtures/ledger/shared-log.ts';
 
 export function describeConcurrentAppends(logs: LogsUnderTest): void {
   describe('concurrent appends', () => {

@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { EventLog, ReadAllOptions, RecordedEvent } from '../../../../contracts/event-log.ts';
 import { eventId, NO_STREAM, type Position, type StreamName } from '../../../../contracts/ids.ts';
-import { at, collect, event, events, idsOf, type LogsUnderTest, newId, newStream, written } from './shared-log.ts';
+import {
+  at,
+  collect,
+  event,
+  events,
+  idsOf,
+  type LogsUnderTest,
+  newId,
+  newStream,
+  written,
+} from '../../../fixtures/ledger/shared-log.ts';
 
 /** More than one page of any adapter. */
 const MANY = 1_200;

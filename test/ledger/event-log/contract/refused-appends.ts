@@ -3,7 +3,7 @@ import type { ProposedEvent } from '../../../../contracts/event-log.ts';
 import { eventId, NO_STREAM, revision, type StreamName } from '../../../../contracts/ids.ts';
 import { LIMITS } from '../../../../contracts/limits.ts';
 import { APPEND_BOUNDS } from '../../../../ledger/event-log/append-bounds.ts';
-import { collect, event, events, type LogsUnderTest, newStream, written } from './shared-log.ts';
+import { collect, event, events, type LogsUnderTest, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 
 /** What is refused as `invalid` before the log is asked, naming the bound, with nothing written. */
 export function describeRefusedAppends(logs: LogsUnderTest): void {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { EventLog, ProposedEvent, RecordedEvent } from '../../../../contracts/event-log.ts';
 import { NO_STREAM, type Position, type StreamName } from '../../../../contracts/ids.ts';
-import { appendAnyhow, events, idsOf, type LogsUnderTest, newStream, written } from './shared-log.ts';
+import {
+  appendAnyhow,
+  events,
+  idsOf,
+  type LogsUnderTest,
+  newStream,
+  written,
+} from '../../../fixtures/ledger/shared-log.ts';
 import { Subscriber } from './subscriber.ts';
 
 /** Never a gap, never a repeat: through resumptions, two writers, and a handler that cannot keep up. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../../contracts/event-log.ts';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
-import { at, collect, events, type LogsUnderTest, newStream, written } from './shared-log.ts';
+import { at, collect, events, type LogsUnderTest, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { Subscriber } from './subscriber.ts';
 
 export function describeSubscriptions(logs: LogsUnderTest): void {

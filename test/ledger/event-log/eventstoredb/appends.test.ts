@@ -6,7 +6,7 @@ import type { AppendFault } from '../../../eventstoredb/fault-kinds.ts';
 import { textOf } from '../../../eventstoredb/stored-event.ts';
 import { StoredLog } from '../../../eventstoredb/stored-log.ts';
 import { until } from '../../../eventstoredb/with-client.ts';
-import { at, collect, event, events, idsOf, newId, newStream, written } from '../contract/shared-log.ts';
+import { at, collect, event, events, idsOf, newId, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { open, rejectionOf, startWithLog, WAITED_FOR_MS } from './log-under-test.ts';
 
 describe.each([

@@ -6,7 +6,7 @@ import { type FakeEventStore, startFakeEventStore } from '../../../eventstoredb/
 import { StoredLog } from '../../../eventstoredb/stored-log.ts';
 import { makeTlsCertificate } from '../../../eventstoredb/tls-certificate.ts';
 import { until } from '../../../eventstoredb/with-client.ts';
-import { collect, events, newStream, written } from '../contract/shared-log.ts';
+import { collect, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { open, rejectionOf } from './log-under-test.ts';
 
 /** Two nodes with one log, of which the first leads. */

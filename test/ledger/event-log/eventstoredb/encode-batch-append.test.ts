@@ -8,7 +8,7 @@ import { eventId, revision, type StreamName } from '../../../../contracts/ids.ts
 import { decodeBatchAnswer } from '../../../../ledger/event-log/eventstoredb/decode-batch-answer.ts';
 import { encodeBatchAppend } from '../../../../ledger/event-log/eventstoredb/encode-batch-append.ts';
 import { faultOf } from '../../../../ledger/event-log/eventstoredb/fault.ts';
-import { event } from '../contract/shared-log.ts';
+import { event } from '../../../fixtures/ledger/shared-log.ts';
 
 /** Lengths around those at which a length takes one byte more. */
 const LENGTHS = [0, 1, 126, 127, 128, 129, 16_382, 16_383, 16_384, 100_000];

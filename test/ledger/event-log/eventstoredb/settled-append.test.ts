@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { settledAppend } from '../../../../ledger/event-log/eventstoredb/settled-append.ts';
-import { MemoryEventLog } from '../../settlement/memory-event-log.ts';
-import { events, newStream } from '../contract/shared-log.ts';
+import { MemoryEventLog } from '../../../fixtures/ledger/memory-event-log.ts';
+import { events, newStream } from '../../../fixtures/ledger/shared-log.ts';
 
 const OURS = events(2);
 const [first, last, other] = [OURS.slice(0, 1), OURS.slice(1), events(1)];

@@ -8,7 +8,7 @@ import {
 import { startFakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
 import { makeTlsCertificate } from '../../../eventstoredb/tls-certificate.ts';
 import { until } from '../../../eventstoredb/with-client.ts';
-import { events, newStream, written } from '../contract/shared-log.ts';
+import { events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { Lines, open, rejectionOf, startWithLog } from './log-under-test.ts';
 
 describe('the start check', () => {

@@ -4,7 +4,7 @@ import { eventId, NO_STREAM, type Position, type StreamName } from '../../../../
 import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/limits.ts';
 import type { ReadFault } from '../../../eventstoredb/fault-kinds.ts';
 import { until } from '../../../eventstoredb/with-client.ts';
-import { at, event, events, idsOf, newId, newStream, written } from '../contract/shared-log.ts';
+import { at, event, events, idsOf, newId, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { type LogUnderTest, SOON_SILENT, startWithLog } from './log-under-test.ts';
 
 /** Follows the whole log, and keeps what it was told. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { StreamName } from '../../../../contracts/ids.ts';
 import { AppendOutbox } from '../../../../ledger/event-log/sqlite/append-outbox.ts';
 import { SQLITE_LIMITS } from '../../../../ledger/event-log/sqlite/limits.ts';
-import { events } from '../contract/shared-log.ts';
+import { events } from '../../../fixtures/ledger/shared-log.ts';
 
 const { groupEventsMax, groupCharsMax } = SQLITE_LIMITS;
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { EventLogError } from '../../../../contracts/event-log.ts';
 import type { StreamName } from '../../../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { appendAnyhow, event, idsOf } from '../contract/shared-log.ts';
+import { appendAnyhow, event, idsOf } from '../../../fixtures/ledger/shared-log.ts';
 
 /** A process that appends to one file and reports each answer as a line of JSON as soon as it has it. */
 export interface AppendReport {

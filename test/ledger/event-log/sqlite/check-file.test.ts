@@ -14,7 +14,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { identityForEver, identityOf } from '../../../../ledger/event-log/sqlite/file-identity.ts';
 import { RECORD_END, recordWal, walOwnerOf } from '../../../../ledger/event-log/sqlite/wal-record.ts';
-import { events, newStream, written } from '../contract/shared-log.ts';
+import { events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { newPath, openLog, openPlainly } from './log-file.ts';
 
 const COUNTED = /ledger\.db is damaged.* of \d+ events can be read/s;

@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { checkWhole } from '../../../../ledger/event-log/sqlite/check-whole.ts';
-import { at, events, newStream, written } from '../contract/shared-log.ts';
+import { at, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { newPath, openLog, openPlainly } from './log-file.ts';
 
 const BUSY_MS = 1_000;

@@ -9,7 +9,7 @@ import { openForAppends } from '../../../../ledger/event-log/sqlite/open-databas
 import { OpenedFile } from '../../../../ledger/event-log/sqlite/opened-file.ts';
 import { commitWhileInPlace } from '../../../../ledger/event-log/sqlite/while-in-place.ts';
 import { LedgerLostError } from '../../../../ledger/identity/ledger-lost.ts';
-import { at, collect, events, idsOf, newStream, written } from '../contract/shared-log.ts';
+import { at, collect, events, idsOf, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { Subscriber } from '../contract/subscriber.ts';
 import { newPath, openLog } from './log-file.ts';
 

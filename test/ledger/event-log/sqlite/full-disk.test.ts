@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openSqliteEventLog } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { canMount, smallDisk } from '../../journal/fixtures/small-disk.ts';
+import { canMount, smallDisk } from '../../../fixtures/ledger/small-disk.ts';
 
 describe.runIf(canMount)('a log on a full disk', () => {
   it('is not opened in words of a disk, and is opened when there is room', async () => {

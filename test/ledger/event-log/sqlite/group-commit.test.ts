@@ -7,7 +7,7 @@ import {
   CONFLICT,
 } from '../../../../ledger/event-log/sqlite/messages.ts';
 import { openForAppends } from '../../../../ledger/event-log/sqlite/open-database.ts';
-import { events } from '../contract/shared-log.ts';
+import { events } from '../../../fixtures/ledger/shared-log.ts';
 import { newPath, openPlainly } from './log-file.ts';
 
 function append(expected: number, stream: string, count: number, bytes = 10): AppendGroup {

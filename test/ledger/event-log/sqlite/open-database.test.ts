@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { checkSqliteVersion, openForAppends } from '../../../../ledger/event-log/sqlite/open-database.ts';
-import { collect, events, newStream, written } from '../contract/shared-log.ts';
+import { collect, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { newPath, openLog, openPlainly } from './log-file.ts';
 
 describe('opening the embedded log', () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RecordedEvent } from '../../../../contracts/event-log.ts';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
-import { collect, events, newStream, written } from '../contract/shared-log.ts';
+import { collect, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import type { AppendReport } from './append-process.ts';
 import { newPath, openLog } from './log-file.ts';
 

@@ -5,7 +5,7 @@ import type { EventRow, PageQuery } from '../../../../ledger/event-log/sqlite/me
 import { openForReads } from '../../../../ledger/event-log/sqlite/open-database.ts';
 import { readPages } from '../../../../ledger/event-log/sqlite/read-pages.ts';
 import { openSqliteEventLog } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { collect, event, events, newStream, written } from '../contract/shared-log.ts';
+import { collect, event, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { newPath, openLog } from './log-file.ts';
 
 const LONG = 200_000;

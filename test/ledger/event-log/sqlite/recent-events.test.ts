@@ -3,7 +3,7 @@ import type { StreamName } from '../../../../contracts/ids.ts';
 import { SQLITE_LIMITS } from '../../../../ledger/event-log/sqlite/limits.ts';
 import type { CommittedAppend } from '../../../../ledger/event-log/sqlite/outcomes.ts';
 import { RecentEvents } from '../../../../ledger/event-log/sqlite/recent-events.ts';
-import { events } from '../contract/shared-log.ts';
+import { events } from '../../../fixtures/ledger/shared-log.ts';
 
 const commit = (lastPosition: number, count: number, chars = 10): CommittedAppend => ({
   stream: 'account-1' as StreamName,

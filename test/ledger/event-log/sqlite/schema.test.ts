@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { NO_STREAM, type StreamName } from '../../../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { collect, events, newStream, written } from '../contract/shared-log.ts';
+import { collect, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { newPath, openLog, openPlainly } from './log-file.ts';
 
 describe('the file of the embedded log', () => {

@@ -6,7 +6,7 @@ import type { EventLog } from '../../../../contracts/event-log.ts';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { LIMITS } from '../../../../contracts/limits.ts';
 import { SQLITE_LIMITS } from '../../../../ledger/event-log/sqlite/limits.ts';
-import { at, collect, event, events, newStream, written } from '../contract/shared-log.ts';
+import { at, collect, event, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { Subscriber } from '../contract/subscriber.ts';
 import { newPath, openLog, openPlainly } from './log-file.ts';
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { shortageOf } from '../../../../contracts/shortage.ts';
 import { openSqliteEventLog } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { appendAnyhow, event } from '../contract/shared-log.ts';
+import { appendAnyhow, event } from '../../../fixtures/ledger/shared-log.ts';
 
 /** What a log does when its process has no descriptor left. Run with few; prints what happened as JSON. */
 const [path = ''] = process.argv.slice(2);
