@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { catalogModelField } from './catalog.ts';
 import {
   accountIdField,
-  balanceField,
   grantIdField,
   instantField,
   keyIdField,
@@ -16,7 +15,6 @@ import {
 import { usageEvents } from './usage-events.ts';
 
 /** Every event of the ledger. Amounts are positive, the direction is in the name. */
-const role = z.enum(['owner', 'admin', 'member']);
 const text = z.string().min(1);
 const sha256Field = z.string().regex(/^[0-9a-f]{64}$/);
 const limitScope = z.enum(['account', 'key']);
@@ -28,9 +26,6 @@ const accountEvents = {
     email: z.email(),
     openedAt: instantField,
   }),
-  MemberAdded: z.strictObject({ email: z.email(), role }),
-  MemberRoleChanged: z.strictObject({ email: z.email(), role }),
-  MemberRemoved: z.strictObject({ email: z.email() }),
   ApiKeyIssued: z.strictObject({
     keyId: keyIdField,
     name: text,
@@ -66,11 +61,6 @@ const accountEvents = {
     expiresAt: instantField,
     reason: text,
     actor: text,
-  }),
-  GrantRevoked: z.strictObject({
-    grantId: grantIdField,
-    amount: microUsdField,
-    cause: z.enum(['refund', 'dispute', 'fraud', 'administration']),
   }),
   ...usageEvents,
   /**
@@ -120,38 +110,8 @@ const accountEvents = {
     limit: microUsdField,
     spent: microUsdField,
   }),
-  AutoReloadConfigured: z.strictObject({
-    enabled: z.boolean(),
-    threshold: microUsdField,
-    target: microUsdField,
-    monthlyCap: microUsdField.nullable(),
-  }),
-  AutoReloadStarted: z.strictObject({ attemptId: text, amount: microUsdField }),
-  AutoReloadSkipped: z.strictObject({ reason: text }),
-  AutoReloadPaused: z.strictObject({ reason: text }),
-  PaymentSucceeded: z.strictObject({ attemptId: text, providerId: text, amount: microUsdField }),
-  PaymentFailed: z.strictObject({
-    attemptId: text,
-    providerId: text.nullable(),
-    amount: microUsdField,
-    declineCode: text.nullable(),
-  }),
-  PaymentActionRequired: z.strictObject({ attemptId: text, providerId: text, amount: microUsdField }),
-  PaymentRefunded: z.strictObject({ attemptId: text, providerId: text, amount: microUsdField }),
-  PaymentDisputed: z.strictObject({ attemptId: text, providerId: text, amount: microUsdField }),
   AccountSuspended: z.strictObject({ reason: text }),
   AccountReinstated: z.strictObject({ reason: text }),
-  StatementClosed: z.strictObject({
-    month: monthField,
-    firstRevision: z.int().min(0),
-    lastRevision: z.int().min(0),
-    opening: balanceField,
-    granted: microUsdField,
-    debited: microUsdField,
-    reversed: microUsdField,
-    expired: microUsdField,
-    closing: balanceField,
-  }),
 } as const;
 
 const catalogEvents = {
@@ -160,17 +120,6 @@ const catalogEvents = {
     hash: sha256Field,
     publishedAt: instantField,
     models: z.array(catalogModelField),
-  }),
-} as const;
-
-const sealEvents = {
-  LedgerSealed: z.strictObject({
-    firstPosition: z.int().min(0),
-    lastPosition: z.int().min(0),
-    count: z.int().min(1),
-    merkleRoot: sha256Field,
-    previousSeal: sha256Field.nullable(),
-    signature: text,
   }),
 } as const;
 
@@ -257,7 +206,6 @@ const ledgerEvents = {
 export const EVENT_SCHEMAS = {
   ...accountEvents,
   ...catalogEvents,
-  ...sealEvents,
   ...relayEvents,
   ...proxyEvents,
   ...ledgerEvents,
@@ -271,15 +219,13 @@ type EventsOf<Schemas extends Record<string, z.ZodType>> = {
 export type AccountEvent = EventsOf<typeof accountEvents>;
 /** Events of the stream `catalog`. */
 type CatalogEvent = EventsOf<typeof catalogEvents>;
-/** Events of the stream `seals`. */
-type SealEvent = EventsOf<typeof sealEvents>;
 /** Events of a stream `relay-<feed>`. */
 export type RelayEvent = EventsOf<typeof relayEvents>;
 /** Events of a stream `proxy-<id>`. */
 type ProxyEvent = EventsOf<typeof proxyEvents>;
 /** Events of the stream `ledger`. */
 export type LedgerEvent = EventsOf<typeof ledgerEvents>;
-export type DomainEvent = AccountEvent | CatalogEvent | SealEvent | RelayEvent | ProxyEvent | LedgerEvent;
+export type DomainEvent = AccountEvent | CatalogEvent | RelayEvent | ProxyEvent | LedgerEvent;
 export type EventType = DomainEvent['type'];
 export type EventData<T extends EventType> = Extract<DomainEvent, { type: T }>['data'];
 

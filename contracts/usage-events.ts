@@ -96,17 +96,6 @@ export const usageEvents = {
     /** The lease that the request was admitted under and that shrinks by the amount; absent where one proxy has all. */
     leaseId: leaseIdField.optional(),
   }),
-  DebitReversed: z.strictObject({
-    requestId: requestIdField,
-    keyId: keyIdField,
-    amount: microUsdField,
-    grants: z.array(grantShare),
-    /** The part that repays what no grant had covered. */
-    uncovered: microUsdField,
-    month: monthField,
-    reason: text,
-    actor: text,
-  }),
   /**
    * Usage of a request that the ledger has as `recovered` and not charged already. A request is billed once, so this
    * debits nothing: it is an exception, until an operator approves or drops it.

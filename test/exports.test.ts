@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { EVENT_SCHEMAS } from '../contracts/events.ts';
 import { exportedNames, importedNames, isTest, namedFiles, SOURCES } from './source-files.ts';
 
 /** What is started by hand: the program, and the example of a reader of the feed. */
@@ -48,6 +49,15 @@ test('every file of the product is reached from a program', () => {
 });
 
 const importing = (names: string, path: string): string => `import ${names} from '${path}';`;
+
+test('every type of event is written by something that runs', () => {
+  const writers = [...SOURCES]
+    .filter(([file]) => !isTest(file) && !file.startsWith('contracts/'))
+    .map(([, text]) => text);
+  const isWritten = (type: string): boolean => writers.some((text) => text.includes(`type: '${type}'`));
+  // No command gives an account a plan yet, but rate limits are configured by plan.
+  expect(Object.keys(EVENT_SCHEMAS).filter((type) => !isWritten(type))).toEqual(['PlanChanged']);
+});
 
 test.each([
   [

@@ -3,7 +3,7 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type AccountState, type ApiKey, INITIAL_SPEND, NO_CARRY, NOTHING, type OpenAccount } from './account-state.ts';
 import { evolveExceptions } from './exceptions.ts';
 import { NO_EXCEPTIONS } from './exceptions-state.ts';
-import { withExpired, withGrant, withoutShares, withReinstated, withShares } from './grants.ts';
+import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
 import { withKeyLimitSet, withLease, withLeaseNarrowed, withLessLeased } from './leases.ts';
 import { evolveSpend } from './spend.ts';
 
@@ -41,11 +41,6 @@ const opened = ({ accountId, kind, email, openedAt }: EventData<'AccountOpened'>
 
 function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'AccountOpened' }>): OpenAccount {
   switch (event.type) {
-    case 'MemberAdded':
-    case 'MemberRoleChanged':
-      return { ...state, members: { ...state.members, [event.data.email]: event.data.role } };
-    case 'MemberRemoved':
-      return withoutMember(state, event.data);
     case 'ApiKeyIssued':
       return { ...state, keys: { ...state.keys, [event.data.keyId]: issued(event.data) } };
     case 'ApiKeyRevoked':
@@ -58,8 +53,6 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
       return { ...state, grants: withExpired(state.grants, event.data), balance: lessBy(state, event.data) };
     case 'CreditsReinstated':
       return reinstated(state, event.data);
-    case 'GrantRevoked':
-      return { ...state, grants: withoutShares(state.grants, [event.data]), balance: lessBy(state, event.data) };
     case 'CreditsLeased':
       return { ...state, leases: withLease(state.leases, event.data) };
     case 'LeaseReleased':
@@ -72,13 +65,6 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
       return { ...debited(state, event.data), leases: withLessLeased(state.leases, event.data) };
     case 'ExceptionApproved':
       return debited(state, event.data);
-    case 'DebitReversed':
-      return {
-        ...state,
-        grants: withShares(state.grants, event.data.grants),
-        uncovered: microUsd(state.uncovered - event.data.uncovered),
-        balance: microUsd(state.balance + event.data.amount),
-      };
     case 'AccountSuspended':
       return { ...state, suspended: event.data.reason };
     case 'AccountReinstated':
@@ -87,25 +73,10 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'LateUsageReported':
     case 'ExceptionDropped':
     case 'SpendThresholdCrossed':
-    case 'AutoReloadConfigured':
-    case 'AutoReloadStarted':
-    case 'AutoReloadSkipped':
-    case 'AutoReloadPaused':
-    case 'PaymentSucceeded':
-    case 'PaymentFailed':
-    case 'PaymentActionRequired':
-    case 'PaymentRefunded':
-    case 'PaymentDisputed':
-    case 'StatementClosed':
       return state;
     default:
       return event satisfies never;
   }
-}
-
-function withoutMember(state: OpenAccount, { email }: EventData<'MemberRemoved'>): OpenAccount {
-  const { [email]: _removed, ...members } = state.members;
-  return { ...state, members };
 }
 
 const lessBy = ({ balance }: OpenAccount, { amount }: { readonly amount: MicroUsd }): MicroUsd =>

@@ -106,13 +106,24 @@ function orderOfExpiry(a: number | null, b: number | null): number {
   return b === null ? -1 : a - b;
 }
 
-/** The grants with shares taken away. @throws Error when a share is more than its grant holds, or names no grant. */
-export const withoutShares = (grants: readonly Grant[], shares: readonly GrantShare[]): Grant[] =>
-  changeRemaining(grants, shares, (remaining, share) => remaining - share);
-
-/** The grants with shares given back. @throws Error as `withoutShares`. */
-export const withShares = (grants: readonly Grant[], shares: readonly GrantShare[]): Grant[] =>
-  changeRemaining(grants, shares, (remaining, share) => remaining + share);
+/**
+ * The grants with shares taken away, or given back where an amount is negative. @throws Error when a grant would hold less
+ * than nothing or more than it ever did, or where a share names none.
+ */
+export function withoutShares(grants: readonly Grant[], shares: readonly GrantShare[]): Grant[] {
+  const changed = [...grants];
+  const indexOf = indexIn(grants, shares.length);
+  for (const share of shares) {
+    const index = indexOf(share.grantId);
+    const grant = changed[index];
+    if (grant === undefined) throw new Error(`no grant ${share.grantId}`);
+    const remaining = grant.remaining - share.amount;
+    if (remaining < 0n || remaining > grant.amount)
+      throw new Error(`grant ${grant.grantId} of ${grant.amount} would hold ${remaining} micro-USD`);
+    changed[index] = { ...grant, remaining: microUsd(remaining) };
+  }
+  return changed;
+}
 
 /** A grant after what was left of it was written down as expired. @throws Error as `withoutShares`. */
 export const withExpired = (grants: readonly Grant[], share: GrantShare): Grant[] =>
@@ -132,7 +143,7 @@ export function withReinstated(
   grants: readonly Grant[],
   { grantId, amount, expiresAtMs, filled }: Reinstatement,
 ): Grant[] {
-  const given = withShares(grants, [{ grantId, amount: microUsd(amount - filled) }]);
+  const given = withoutShares(grants, [{ grantId, amount: microUsd(filled - amount) }]);
   const grant = given.find((one) => one.grantId === grantId);
   if (grant === undefined || grant.expired < amount)
     throw new Error(`of grant ${grantId} ${grant?.expired ?? 0n} micro-USD have expired, not ${amount}`);
@@ -141,25 +152,6 @@ export function withReinstated(
     given.filter((one) => one !== grant),
     changed,
   );
-}
-
-function changeRemaining(
-  grants: readonly Grant[],
-  shares: readonly GrantShare[],
-  change: (remaining: bigint, share: bigint) => bigint,
-): Grant[] {
-  const changed = [...grants];
-  const indexOf = indexIn(grants, shares.length);
-  for (const share of shares) {
-    const index = indexOf(share.grantId);
-    const grant = changed[index];
-    if (grant === undefined) throw new Error(`no grant ${share.grantId}`);
-    const remaining = change(grant.remaining, share.amount);
-    if (remaining < 0n || remaining > grant.amount)
-      throw new Error(`grant ${grant.grantId} of ${grant.amount} would hold ${remaining} micro-USD`);
-    changed[index] = { ...grant, remaining: microUsd(remaining) };
-  }
-  return changed;
 }
 
 /** Where each grant stands; -1 is nowhere. Of thousands of shares each is not looked for anew. */

@@ -84,7 +84,7 @@ describe('an event', () => {
     { ...exampleOf('AccountSuspended'), data: { reason: '' } },
     { ...exampleOf('CreditsExpired'), data: { ...exampleOf('CreditsExpired').data, amount: microUsd(-1n) } },
     { ...exampleOf('ApiKeyRevoked'), data: { ...exampleOf('ApiKeyRevoked').data, revokedAt: '2026-11-05' } },
-    { ...exampleOf('MemberAdded'), data: { ...exampleOf('MemberAdded').data, secret: 'x' } },
+    { ...exampleOf('AccountOpened'), data: { ...exampleOf('AccountOpened').data, secret: 'x' } },
   ])('that breaks its own schema is not encoded (%#)', (event) => {
     expect(() => encodeEvents([event], RECORDING)).toThrow();
   });
@@ -93,7 +93,6 @@ describe('an event', () => {
     const others = new Set(EXAMPLE_EVENTS.filter((event) => !isAccountEvent(event)).map(({ type }) => type));
     expect([...others]).toEqual([
       'CatalogPublished',
-      'LedgerSealed',
       'RelayClaimed',
       'RelayCheckpointed',
       'RelayReleased',

@@ -126,7 +126,7 @@ it('what its requests have used waits beside the journal, over a restart, too, a
 
   // A program that can read it: here the event has become one that can be.
   const recording = { commandId: commandId(newId()), actor: 'test', recordedAt: new Date().toISOString() };
-  const [readable] = encodeEvents([exampleOf('MemberAdded')], recording);
+  const [readable] = encodeEvents([exampleOf('PlanChanged')], recording);
   const spoilt = log.inner.events.find(({ type }) => type === BAD.type);
   Object.assign(spoilt ?? {}, { ...readable, id: spoilt?.id });
   const third = await start(log, data);

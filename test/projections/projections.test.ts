@@ -100,7 +100,7 @@ describe('projections', () => {
     if (template === undefined) throw new Error('an empty log');
     const claim = exampleOf('RelayClaimed');
     log.write(relayStream('ledger'), [{ ...template, type: claim.type, data: JSON.stringify(claim.data) }]);
-    log.write('seals' as StreamName, [{ ...template, type: 'LedgerSealed', data: '{}' }]);
+    log.write('seals' as StreamName, [{ ...template, type: 'Sealed', data: '{}' }]);
     log.write('invoice-7' as StreamName, [{ ...template, type: 'InvoiceSent', data: 'not even JSON', metadata: '' }]);
     const { projections, stopped, close } = await start(log, path);
     await passing(projections.whenCaughtUp());

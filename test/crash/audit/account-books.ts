@@ -14,7 +14,6 @@ import type {
   LeasedData,
   ReinstatedData,
   ReleasedData,
-  RemovedData,
   StoredEvent,
   UsageData,
 } from './stored-event.ts';
@@ -23,16 +22,9 @@ const PICO_PER_MICRO = 1_000_000n;
 
 /** What moves money, and what is known to move none: another event could take some unseen. */
 const KNOWN: ReadonlySet<string> = new Set([
-  ...[
-    'AccountOpened',
-    'AccountSuspended',
-    'AccountReinstated',
-    'PlanChanged',
-    'SpendLimitSet',
-    'SpendThresholdCrossed',
-  ],
-  ...['MemberAdded', 'MemberRoleChanged', 'MemberRemoved', 'ApiKeyIssued', 'ApiKeyRevoked'],
-  ...['CreditsGranted', 'CreditsExpired', 'CreditsReinstated', 'GrantRevoked'],
+  ...['AccountOpened', 'AccountSuspended', 'AccountReinstated', 'ApiKeyIssued', 'ApiKeyRevoked'],
+  ...['PlanChanged', 'SpendLimitSet', 'SpendThresholdCrossed'],
+  ...['CreditsGranted', 'CreditsExpired', 'CreditsReinstated'],
   ...['CreditsLeased', 'LeaseReleased', 'LeaseNarrowed', 'UsageRecorded', 'CreditsDebited'],
   ...['LateUsageReported', 'ExceptionApproved', 'ExceptionDropped'],
 ]);
@@ -77,7 +69,6 @@ function takeEvent(
   if (type === 'CreditsGranted') takeGrant(books, data as GrantData);
   if (type === 'CreditsExpired') takeExpired(books, data as ExpiredData, atMs);
   if (type === 'CreditsReinstated') takeReinstated(books, data as ReinstatedData, atMs);
-  if (type === 'GrantRevoked') removeGrant(books, data as RemovedData);
   if (type === 'CreditsLeased') takeLeased(books.leases, data as LeasedData);
   if (type === 'LeaseReleased' || type === 'CreditsDebited') takeFromLease(books.leases, data as ReleasedData);
   if (type === 'UsageRecorded') takeUsage(books, data as UsageData);
@@ -156,14 +147,6 @@ function takeGrant(books: AccountBooks, grant: GrantData): void {
     effectiveAtMs: Date.parse(grant.effectiveAt),
     expiresAtMs: grant.expiresAt === null ? null : Date.parse(grant.expiresAt),
   });
-}
-
-function removeGrant(books: AccountBooks, { grantId, amount }: RemovedData): void {
-  const grant = books.grants.find((one) => one.grantId === grantId);
-  if (grant === undefined || grant.remaining < BigInt(amount))
-    books.faults.push(`${grantId}: ${amount} micro-USD are removed, which it does not hold`);
-  else grant.remaining -= BigInt(amount);
-  books.removed += BigInt(amount);
 }
 
 function auditEnd(books: AccountBooks): void {

@@ -85,11 +85,6 @@ export interface LateData {
 /** What an operator debits after all, with the figures of a debit. */
 export type ApprovedData = Omit<DebitData, 'leftOut' | 'uses' | 'lines' | 'leaseId'>;
 
-export interface RemovedData {
-  readonly grantId: string;
-  readonly amount: string;
-}
-
 export interface LeasedData {
   readonly leaseId: string;
   readonly amount: string;
@@ -103,12 +98,14 @@ export interface LimitData {
   readonly limit: string | null;
 }
 
-export interface ExpiredData extends RemovedData {
+export interface ExpiredData {
+  readonly grantId: string;
+  readonly amount: string;
   readonly expiredAt: string;
 }
 
 /** An expiry that is undone. */
-export interface ReinstatedData extends RemovedData {
+export interface ReinstatedData extends Omit<ExpiredData, 'expiredAt'> {
   readonly expiresAt: string;
 }
 

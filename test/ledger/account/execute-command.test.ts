@@ -159,15 +159,7 @@ describe('an account that is loaded', () => {
 
   test('is not loaded where an event of another kind of stream stands in its own', async () => {
     const log = openedLog();
-    const recorded = { ...foreignGrant(1)[0], type: 'LedgerSealed' };
-    const seal = {
-      firstPosition: 0,
-      lastPosition: 1,
-      count: 1,
-      merkleRoot: 'a3'.repeat(32),
-      previousSeal: null,
-      signature: 'x',
-    };
+    const recorded = { ...foreignGrant(1)[0], type: 'RelayReleased' };
     log.write(STREAM, [
       {
         id: recorded.id ?? RECORDING.commandId,
@@ -178,11 +170,11 @@ describe('an account that is loaded', () => {
           recordedAt: '2026-01-01T00:00:00.000Z',
         }),
         type: recorded.type,
-        data: JSON.stringify(seal),
+        data: JSON.stringify({ relay: 'r', epoch: 1 }),
       } as never,
     ]);
     await expect(loadAccount(log, ACCOUNT, { state: UNOPENED.state, revision: revision(0) })).rejects.toThrow(
-      /LedgerSealed\): it does not belong there/,
+      /RelayReleased\): it does not belong there/,
     );
   });
 });

@@ -241,7 +241,10 @@ describe('a proxy among several', () => {
     expect(await one.hold('a', 40n)).toBe('held');
     expect(await two?.hold('b', 40n)).toBe('held');
     await converged(one);
-    write({ type: 'GrantRevoked', data: { grantId: grantId('g1'), amount: microUsd(60n), cause: 'refund' } });
+    write({
+      type: 'CreditsExpired',
+      data: { grantId: grantId('g1'), amount: microUsd(60n), expiredAt: '2026-12-01T00:00:00.000Z' },
+    });
     await expect.poll(() => one.account().balance).toBe(CREDIT - 60n);
     one.release('a');
     expect(

@@ -53,7 +53,7 @@ it.each([
   ['an event that is missing at the end', [message(0)], 'ends at revision 0'],
   ['a gap', [message(0), message(2), message(1)], 'comes before revision 1'],
   ['other data', [message(0), message(1, { data: '{"amount":"7"}' })], 'not what the log has'],
-  ['another type', [message(0), message(1, { type: 'GrantRevoked' })], 'not what the log has'],
+  ['another type', [message(0), message(1, { type: 'PlanChanged' })], 'not what the log has'],
   ['another key', [message(0), message(1, { key: 'bob' })], 'has the key bob'],
   ['two partitions', [message(0), message(1, { partition: 2 })], 'several partitions'],
   ['an event beyond the log', [message(0), message(1), message(2)], 'is not in the log'],
