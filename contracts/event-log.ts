@@ -137,8 +137,11 @@ export class EventLogError extends Error {
 
 /** The log's server hides events of the stream, or has deleted it: what is read of it would be a part taken for the whole. */
 export class HiddenStreamError extends EventLogError {
-  constructor(why: string, options?: ErrorOptions) {
+  readonly stream: StreamName;
+
+  constructor(stream: StreamName, why: string, options?: ErrorOptions) {
     super('invalid', why, options);
+    this.stream = stream;
   }
 }
 

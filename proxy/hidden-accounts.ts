@@ -19,7 +19,7 @@ export async function setHiddenAside(
       if (why !== null) logger.error({ stream, why }, 'the event log hides events of the ledger, or has deleted them');
       return;
     }
-    if (why !== null) setAside.put(accountId, new HiddenStreamError(why));
+    if (why !== null) setAside.put(accountId, new HiddenStreamError(stream, why));
     else {
       setAside.takeBack(accountId, 'hidden');
       projections.readAgain(accountId).catch((error: unknown) => {

@@ -2,7 +2,8 @@ import { CommanderError } from 'commander';
 import { ConfigurationError } from '../../contracts/configuration.ts';
 import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { UnreadFormsError } from '../../contracts/event-forms.ts';
-import { EventLogError } from '../../contracts/event-log.ts';
+import { EventLogError, HiddenStreamError } from '../../contracts/event-log.ts';
+import { accountOfStream } from '../../contracts/ids.ts';
 import { printable } from '../../contracts/printable.ts';
 import { shortageOf } from '../../contracts/shortage.ts';
 import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
@@ -67,6 +68,9 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
       `an event of the ledger cannot be read, and none is skipped: ${error.message}\n${UNREADABLE}`,
       EXIT.unavailable,
     );
+  const hiddenId = error instanceof HiddenStreamError ? accountOfStream(error.stream) : null;
+  if (error instanceof HiddenStreamError && hiddenId !== null)
+    return say(`${hiddenId}: the account is set aside: ${error.message}`, EXIT.refused);
   if (error instanceof EventLogError && error.kind === 'ambiguous')
     return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
   if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);

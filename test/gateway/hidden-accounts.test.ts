@@ -3,10 +3,12 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountId, accountStream, grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { EXIT } from '../../proxy/program/command-context.ts';
+import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { asking, get, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
-import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -39,6 +41,15 @@ async function startOn({ connectionString }: FakeEventStore, data?: string): Pro
 const ask = (gateway: Pick<TestGateway, 'url' | 'key'>) => post(gateway, '/v1/messages', asking('svc-mock'));
 const streamOf = (id: AccountId): string => accountStream(id);
 
+/** How a command ends, and what it says about it. */
+async function endOf({ context, file }: ProgramInProcess, ...args: readonly string[]) {
+  let said = '';
+  const warn = (text: string): void => {
+    said += text;
+  };
+  return { code: await runGatewayProgram({ ...context, warn }, ['--config', file, ...args]), said };
+}
+
 describe.each([
   ['deleted', (store: FakeEventStore, stream: string) => store.log.deleteSoftly(stream, 'any'), /was deleted|has \$tb/],
   ['deleted for ever', (store: FakeEventStore, stream: string) => store.log.tombstone(stream, 'any'), /tombstoned/],
@@ -46,7 +57,7 @@ describe.each([
   // What was known of it is asked for, and nothing comes behind.
   ['cut past its end', (store: FakeEventStore, stream: string) => store.setMetadata(stream, { $tb: 1_000 }), /\$tb/],
 ])('an account whose stream is %s', (_, hide, why) => {
-  it('is refused and told while the gateway runs, as by `account show`, and others go on', async () => {
+  it('is refused and told while the gateway runs, as by its commands, and others go on', async () => {
     const { store, gateway, otherKey } = await start();
     expect((await ask(gateway)).status).toBe(200);
     hide(store, streamOf(gateway.accountId));
@@ -61,10 +72,15 @@ describe.each([
     const metrics = await (await fetch(`${gateway.gateway.metricsUrl}/metrics`)).text();
     expect(metrics).toMatch(/^gateway_accounts_set_aside 1$/m);
     const program = await programInProcess(gateway.log);
-    await expect(program.run('account', 'show', gateway.accountId)).rejects.toThrow(why);
-    await expect(program.run('account', 'show', gateway.accountId)).rejects.toThrow(
-      'acct_test: the account is set aside',
-    );
+    for (const command of [
+      ['account', 'show'],
+      ['key', 'list'],
+      ['key', 'issue'],
+    ]) {
+      const { code, said } = await endOf(program, ...command, gateway.accountId);
+      expect([command, code, said]).toEqual([command, EXIT.refused, expect.stringMatching(why)]);
+      expect(said).toContain('acct_test: the account is set aside: ');
+    }
     expect(await program.run('account', 'show', OTHER)).toContain('other@example.com');
   });
 

@@ -159,7 +159,7 @@ describe('an account that is set aside', () => {
     const [log, path] = [logOf(0, 9), viewsFile()];
     const first = await start(log, path);
     await passing(first.projections.whenCaughtUp());
-    first.projections.accounts.putAside(A, new HiddenStreamError('its stream was deleted'));
+    first.projections.accounts.putAside(A, new HiddenStreamError(accountStream(A), 'its stream was deleted'));
     writeTo(log, A, [planned('later')]);
     await passing(first.projections.whenAt(head(log)));
     await first.close();

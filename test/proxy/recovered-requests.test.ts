@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { type EventLog, EventLogError, HiddenStreamError } from '../../contracts/event-log.ts';
-import { type RequestId, revision } from '../../contracts/ids.ts';
+import { accountStream, type RequestId, revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
 import type { Journal, RecoveredRequest } from '../../ledger/journal/journal.ts';
@@ -162,7 +162,8 @@ describe('requests that the journal has kept', () => {
     const scene = await afterRestart();
     const { journal, recovered } = await journalWith([1, 2]);
     let isHidden = true;
-    const hidden = (): Promise<void> => Promise.reject(new HiddenStreamError('account-a0 was deleted'));
+    const hidden = (): Promise<void> =>
+      Promise.reject(new HiddenStreamError(accountStream(A), 'account-a0 was deleted'));
     const log = slowReads(scene, () => (isHidden ? hidden() : Promise.resolve()));
     const { holds, requests } = recoveredOf(scene, journal, recovered, { log });
     await requests.settle();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EventLog, EventLogError, HiddenStreamError } from '../../contracts/event-log.ts';
-import { keyId } from '../../contracts/ids.ts';
+import { accountStream, keyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -173,7 +173,10 @@ describe('a request whose account is set aside while it waits', () => {
     for (const path of ['/v1/messages', COUNT]) {
       const caller = await openAccount(gateway, { credits: 1_000_000_000n, nowMs });
       const request = await startSlowly(caller, path, asking('opal-medium'));
-      gateway.gateway.projections.accounts.setAside.put(caller.accountId, new HiddenStreamError(WHY));
+      gateway.gateway.projections.accounts.setAside.put(
+        caller.accountId,
+        new HiddenStreamError(accountStream(caller.accountId), WHY),
+      );
       expect(messageOf(lastBodyOf(await request.finish()), 529)).toBe(told);
     }
   });
@@ -185,7 +188,10 @@ describe('a request whose account is set aside while it waits', () => {
     upstream.answerWith(() => [wait(failing.promise), ...failure(529)]);
     const answered = post(caller, '/v1/messages', asking('opal-twice'));
     await upstream.seen(sent);
-    gateway.gateway.projections.accounts.setAside.put(caller.accountId, new HiddenStreamError(WHY));
+    gateway.gateway.projections.accounts.setAside.put(
+      caller.accountId,
+      new HiddenStreamError(accountStream(caller.accountId), WHY),
+    );
     failing.resolve();
     expect(refusalOf(await answered, 529)).toBe(told);
     expect(upstream.requests.length).toBe(sent + 1);

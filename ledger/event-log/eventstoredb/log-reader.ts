@@ -60,13 +60,13 @@ export class LogReader {
       }
     } catch (error) {
       throw isStreamDeleted(error)
-        ? new HiddenStreamError(whyTombstoned(this.#streams.onServer(stream)), { cause: error })
+        ? new HiddenStreamError(stream, whyTombstoned(this.#streams.onServer(stream)), { cause: error })
         : error;
     }
     if (direction === 'backwards' && due !== null && due >= 0) throw await this.#lost(stream, due);
     // One that was deleted looks as though it had never been, one that was cut as though it ended sooner.
     const why = count > 0 ? null : await this.#whyHidden(stream);
-    if (why !== null) throw new HiddenStreamError(why);
+    if (why !== null) throw new HiddenStreamError(stream, why);
   }
 
   /** As many are asked for as there are: what the filter lets through, the server may count otherwise. */
@@ -116,6 +116,7 @@ export class LogReader {
 
   async #lost(stream: StreamName, due: number): Promise<EventLogError> {
     return new HiddenStreamError(
+      stream,
       (await this.#whyHidden(stream)) ?? `${this.#streams.onServer(stream)} has lost its revision ${due}`,
     );
   }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
-import { HiddenStreamError } from '../../../contracts/event-log.ts';
 import { type AccountId, accountId, grantId } from '../../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
@@ -107,10 +106,7 @@ async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: 
 
 async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
   await withReadLog(context, command, async (log, { expiry: { lateMs } }) => {
-    const { state, revision } = await loadAccount(log, id).catch((error: unknown) => {
-      if (!(error instanceof HiddenStreamError)) throw error;
-      throw new CommandError(`${id}: the account is set aside: ${error.message}`, EXIT.refused);
-    });
+    const { state, revision } = await loadAccount(log, id);
     if (state.type === 'unopened') throw new CommandError(`${id}: there is no such account`, EXIT.refused);
     const nowMs = context.clock();
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);

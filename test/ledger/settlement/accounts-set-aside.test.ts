@@ -62,7 +62,7 @@ test('requests of an account whose stream is hidden are not stuck: they wait unt
   const scene = await settlementScene(1);
   const log: EventLog = scene.log;
   const append = log.append.bind(log);
-  log.append = () => Promise.reject(new HiddenStreamError('account-a0 was deleted'));
+  log.append = () => Promise.reject(new HiddenStreamError(accountStream(A), 'account-a0 was deleted'));
   scene.breaker.failed(new Error('no answer'));
   submit(scene, A, usageOf(1, 3));
   await passing(scene.settlement.idle());
