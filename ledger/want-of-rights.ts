@@ -11,7 +11,10 @@ const BESIDE = ['', '-wal', '-shm'];
  * somebody else is whole, and nothing has to be put back or moved away.
  */
 export function wantOfRights(path: string): string | null {
-  for (const folder of foldersAbove(path)) if (!may(folder, X_OK)) return whose(folder);
+  for (const folder of foldersAbove(path)) {
+    if (isNoFolder(folder)) return null;
+    if (!may(folder, X_OK)) return whose(folder);
+  }
   if (!existsSync(path)) return may(dirname(path), W_OK | X_OK) ? null : whose(dirname(path));
   const files = BESIDE.map((end) => path + end).filter((file) => existsSync(file));
   const refused = files.find((file) => !may(file, R_OK | W_OK | (statSync(file).isDirectory() ? X_OK : 0)));
@@ -30,6 +33,8 @@ function foldersAbove(path: string): string[] {
   const above = dirname(path);
   return above === path ? [] : [...foldersAbove(above), above];
 }
+
+const isNoFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
 
 /** What is not there, or is amiss in another way, is not wanting rights. */
 function may(path: string, mode: number): boolean {

@@ -69,8 +69,14 @@ async function recover(directory: string, bounds: JournalBounds, lock: FolderLoc
   cutTorn(recovery);
   const segments = await retireLeading(directory, recovery.segments);
   const writer = firstSegment(directory, recovery.nextNumber);
-  const journal = new SegmentedJournal({ directory, bounds, lock, segments, writer, open, nextSequence });
-  return { journal, recovered, damaged, cutBytes };
+  try {
+    const journal = new SegmentedJournal({ directory, bounds, lock, segments, writer, open, nextSequence });
+    return { journal, recovered, damaged, cutBytes };
+  } catch (error) {
+    closeSync(writer.fd);
+    unlinkSync(writer.segment.path);
+    throw error;
+  }
 }
 
 /** What an earlier run left can be settled though the disk is full: the room kept for that is given free. */

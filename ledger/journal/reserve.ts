@@ -70,7 +70,12 @@ export class Reserve {
     this.#neededBytes = neededBytes;
     this.#onFailure = onFailure;
     this.#folderFd = openSync(directory, 'r');
-    this.#file = this.#opened();
+    try {
+      this.#file = this.#opened();
+    } catch (error) {
+      closeSync(this.#folderFd);
+      throw error;
+    }
     this.#shortSinceMs = this.#fillNow() ? null : performance.now();
     if (!this.isWhole) this.#lookSoon();
   }

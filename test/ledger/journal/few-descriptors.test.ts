@@ -5,13 +5,21 @@ import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
 import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 
+/** What a fixture says in a process that may have 64 descriptors. */
+const runWithFew = (fixture: string, directory: string): string =>
+  execFileSync(
+    'bash',
+    [
+      ...['-c', 'ulimit -n 64 && exec "$0" "$@"', process.execPath],
+      ...[fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url)), directory],
+    ],
+    { encoding: 'utf8', timeout: 120_000 },
+  );
+
 describe.runIf(process.platform === 'linux')('a process without a descriptor for another segment', () => {
   test('goes on in the one that it has, up to a bound, lets every request finish, and rotates when there is one', async () => {
     const directory = journalFolder();
-    const fixture = fileURLToPath(new URL('fixtures/few-descriptors.ts', import.meta.url));
-    const script = 'ulimit -n 64 && exec "$0" "$@"';
-    const output = execFileSync('bash', ['-c', script, process.execPath, fixture, directory], { encoding: 'utf8' });
-    const told = JSON.parse(output);
+    const told = JSON.parse(runWithFew('few-descriptors.ts', directory));
     const { begun } = told;
     expect(told).toEqual({
       refusedWithin: null,
@@ -38,13 +46,7 @@ describe.runIf(process.platform === 'linux')('a process without a descriptor for
 
   test('keeps what is to lie aside where it is until there is one', async () => {
     const directory = journalFolder();
-    const fixture = fileURLToPath(new URL('fixtures/few-descriptors-aside.ts', import.meta.url));
-    const script = 'ulimit -n 64 && exec "$0" "$@"';
-    const output = execFileSync('bash', ['-c', script, process.execPath, fixture, directory], {
-      encoding: 'utf8',
-      timeout: 120_000,
-    });
-    expect(JSON.parse(output)).toEqual({
+    expect(JSON.parse(runWithFew('few-descriptors-aside.ts', directory))).toEqual({
       without: { failed: false, obstacle: null, asideBytes: 0, open: 5 },
       failed: false,
       made: true,
@@ -52,5 +54,10 @@ describe.runIf(process.platform === 'linux')('a process without a descriptor for
     const { journal, recovered } = await openJournal({ directory });
     expect(recovered.map(({ requestId }) => requestId)).toEqual([0, 1, 2, 3, 4].map(idOf));
     await journal.close();
+  });
+  test('keeps none of a journal that it could not open', () => {
+    const lost: number[] = JSON.parse(runWithFew('few-descriptors-opening.ts', journalFolder()));
+    expect(lost.length).toBeGreaterThan(3);
+    expect(lost).toEqual(lost.map(() => 0));
   });
 });
