@@ -36,8 +36,8 @@ const ended = (index: number) => ({ requestId: idOf(index), start: startOf(index
 const idsIn = (folder: string) => readJournal(folder).recovered.map(({ requestId }) => requestId);
 
 describe('requests that are kept aside', () => {
-  test('are on disk there before the first journal forgets them', async () => {
-    const directory = journalFolder();
+  /** Whose sync aside waits for `disk`. */
+  async function slowlySynced(directory: string) {
     const bounds = checkedBounds({ ...JOURNAL_BOUNDS, ...BOUNDS });
     const { journal: main } = await openSegments(directory, bounds);
     const { journal: aside } = await openSegments(asideFolder(directory), bounds);
@@ -46,13 +46,33 @@ describe('requests that are kept aside', () => {
     onTestFinished(() => journal.close());
     const disk = Promise.withResolvers<void>();
     const synced = vi.spyOn(aside, 'durable').mockReturnValue(disk.promise);
+    const whenMoving = () => expect.poll(() => synced.mock.calls.length).toBe(1);
+    return { journal, main, aside, disk, whenMoving };
+  }
+
+  test('are on disk there before the first journal forgets them', async () => {
+    const { journal, main, aside, disk, whenMoving } = await slowlySynced(journalFolder());
     journal.begin(idOf(0), startOf(0));
     journal.finish(idOf(0), finishedOf(0));
     journal.keepAside([idOf(0)]);
-    await expect.poll(() => synced.mock.calls.length).toBe(1);
+    await whenMoving();
     expect([aside.has(idOf(0)), main.has(idOf(0))]).toEqual([true, true]);
     disk.resolve();
     await expect.poll(() => main.has(idOf(0))).toBe(false);
+  });
+
+  test('stay in the first where they end on the way, and are told once, with their end', async () => {
+    const directory = journalFolder();
+    const { journal, main, disk, whenMoving } = await slowlySynced(directory);
+    for (const index of [0, 1]) journal.begin(idOf(index), startOf(index));
+    journal.keepAside([idOf(0), idOf(1)]);
+    await whenMoving();
+    journal.finish(idOf(0), finishedOf(0));
+    disk.resolve();
+    await expect.poll(() => main.has(idOf(1))).toBe(false);
+    await journal.close();
+    const { recovered } = await open(directory);
+    expect(recovered).toEqual([ended(0), { requestId: idOf(1), start: startOf(1), finished: null }]);
   });
 
   test('do not count to bytesMax, are there after a restart, and go when they are settled', async () => {
