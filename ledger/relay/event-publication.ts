@@ -34,6 +34,9 @@ export interface PreparedBatch {
   readonly fault: UnpublishableEventError | null;
 }
 
+const nameOf = ({ stream, revision, position, type }: RecordedEvent): string =>
+  `${stream} revision ${revision} (${type}, position ${position})`;
+
 /** Kafka was away for too long: another relay may reach it. */
 export class KafkaAwayError extends Error {
   override readonly name = 'KafkaAwayError';
@@ -43,12 +46,8 @@ export class KafkaAwayError extends Error {
 export class UnpublishableEventError extends Error {
   override readonly name = 'UnpublishableEventError';
 
-  constructor({ stream, revision, position, type }: RecordedEvent, cause: Error) {
-    super(
-      `${stream} revision ${revision} (${type}, position ${position}) cannot be published, so nothing behind it is: ` +
-        cause.message,
-      { cause },
-    );
+  constructor(event: RecordedEvent, cause: Error) {
+    super(`${nameOf(event)} cannot be published, so nothing behind it is: ${cause.message}`, { cause });
   }
 }
 
@@ -173,21 +172,28 @@ export class EventPublication {
     try {
       return decodeRecorded(event).metadata;
     } catch (error) {
-      if (!(error instanceof UnreadableEventError) || accountOfStream(event.stream) === null) throw error;
+      if (!isOfAccountUnread(error, event)) throw error;
       this.#options.metrics.publishedUnread();
       this.#options.logger.error({ reason: error.message }, 'an event that cannot be read is published as it is');
       return undefined;
     }
   }
 
-  /** A broker counts what a batch has for one partition: half of it may do. A single message that will not is at fault. */
+  /**
+   * A broker counts what a batch has for one partition: half of it may do. A single message that will not is at fault; of an
+   * event that nobody can read its place is enough.
+   */
   async #sendHalves(
     messages: readonly FeedMessage[],
     events: readonly RecordedEvent[],
     error: PublishError,
   ): Promise<boolean> {
-    const [event] = events;
-    if (messages.length === 1 && event !== undefined) throw new UnpublishableEventError(event, error);
+    const [event, message] = [events[0], messages[0]];
+    if (messages.length === 1 && event !== undefined && message !== undefined) {
+      if (message.value === '' || !isUnread(event)) throw new UnpublishableEventError(event, error);
+      this.#options.logger.error({ reason: error.message }, `${nameOf(event)} is published without its content`);
+      return await this.#send([withoutContent(message)], events);
+    }
     const middle = Math.ceil(messages.length / 2);
     if (!(await this.#send(messages.slice(0, middle), events.slice(0, middle)))) return false;
     return await this.#send(messages.slice(middle), events.slice(middle));
@@ -227,3 +233,22 @@ export class EventPublication {
     this.#backOff.reset();
   }
 }
+
+const isOfAccountUnread = (error: unknown, { stream }: RecordedEvent): error is UnreadableEventError =>
+  error instanceof UnreadableEventError && accountOfStream(stream) !== null;
+
+/** An account's event that this program cannot read; ours are never too large for a topic. */
+function isUnread(event: RecordedEvent): boolean {
+  try {
+    decodeRecorded(event);
+    return false;
+  } catch (error) {
+    return isOfAccountUnread(error, event);
+  }
+}
+
+const withoutContent = (message: FeedMessage): FeedMessage => ({
+  ...message,
+  value: '',
+  headers: { ...message.headers, ce_eventmetadata: '' },
+});

@@ -1,6 +1,6 @@
 import { type FeedMessage, readFeedMessage } from '../../../contracts/feed-message.ts';
 import type { TailEvent, TopicTail } from '../../../ledger/feed/topic-tail.ts';
-import type { PublishError, Publisher, TopicState } from '../../../ledger/relay/publisher.ts';
+import { PublishError, type Publisher, type TopicState } from '../../../ledger/relay/publisher.ts';
 
 /** A topic of one partition in memory, which every publisher of it writes to at once. */
 export class MemoryPublisher implements Publisher {
@@ -10,6 +10,8 @@ export class MemoryPublisher implements Publisher {
   looks = 0;
   /** What a look is answered with. */
   fault: PublishError | null = null;
+  /** Of one send, its values and what is in its events' metadata. */
+  charactersMax = Number.POSITIVE_INFINITY;
 
   constructor(messages: FeedMessage[] = []) {
     this.messages = messages;
@@ -26,6 +28,11 @@ export class MemoryPublisher implements Publisher {
   }
 
   async publish(messages: readonly FeedMessage[]): Promise<void> {
+    const characters = messages.reduce(
+      (sum, { value, headers }) => sum + value.length + headers.ce_eventmetadata.length,
+      0,
+    );
+    if (characters > this.charactersMax) throw new PublishError('too_large', 'the message is too large');
     this.messages.push(...messages);
   }
 

@@ -15,13 +15,14 @@ import { MemoryPublisher } from './memory-publisher.ts';
 
 const [ADA, BOB] = [accountStream(accountId('ada')), accountStream(accountId('bob'))];
 
-async function relayOn(log: MemoryEventLog) {
+async function relayOn(log: MemoryEventLog, { charactersMax = Number.POSITIVE_INFINITY } = {}) {
   const [publisher, registry, stop, lines] = [
     new MemoryPublisher(),
     new Registry(),
     new AbortController(),
     [] as string[],
   ];
+  publisher.charactersMax = charactersMax;
   const ended = runRelay({
     log,
     publisher,
@@ -91,6 +92,31 @@ it.each([
     if (event.stream === ADA && event.revision === 1) expect(() => decodeEvent(event)).toThrow(ADA);
   expect(await relay.registry.metrics()).toMatch(/^gateway_relay_unread_total 1$/m);
   expect(relay.lines.filter((line) => line.includes(`${ADA} revision 1`))).toHaveLength(1);
+});
+
+it.each([
+  ['data', { data: 'x'.repeat(10_000) }],
+  ['metadata', { metadata: 'x'.repeat(10_000) }],
+])('one that is too large by its %s goes out without its content, and all behind it', async (_, wrong) => {
+  const log = await ledgerWith(ADA, wrong);
+  const relay = await relayOn(log, { charactersMax: 5_000 });
+  await eventually('all are published', () => relay.publisher.messages.length >= log.events.length - 1);
+  relay.stop();
+  expect(await relay.ended).toBeNull();
+  const read = relay.publisher.messages.map(readFeedMessage);
+  expect(read.filter(({ stream }) => stream === ADA).map(({ revision, data }) => [revision, data === ''])).toEqual([
+    [0, false],
+    [1, true],
+    [2, false],
+  ]);
+  const [bad] = read.filter(({ data }) => data === '');
+  expect(bad).toMatchObject({ metadata: '', id: log.events.find(({ id }) => id === bad?.id)?.id });
+  expect(relay.lines.filter((line) => line.includes('is published without its content'))).toHaveLength(1);
+});
+
+it('one that can be read and is too large stops the relay', async () => {
+  const relay = await relayOn(await ledgerWith(ADA, {}), { charactersMax: 5 });
+  expect((await relay.ended)?.message).toContain('cannot be published, so nothing behind it is');
 });
 
 it('an event of the catalog that cannot be read stops the relay', async () => {
