@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { wantOfRights } from '../../ledger/want-of-rights.ts';
-import { temporaryFolder } from '../fixtures/gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 test('a file where a folder should be is no want of rights', () => {
   const file = join(temporaryFolder(), 'journal-aside');
