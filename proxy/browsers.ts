@@ -59,7 +59,7 @@ function isOnPurpose({ method, headers }: FastifyRequest): boolean {
   return asked.split(',').some((name) => name.trim().toLowerCase() === DIRECT_ACCESS);
 }
 
-/** An answer that the relay writes has the headers that a browser needs, too. */
+/** An answer that the forwarder writes has the headers that a browser needs, too. */
 export function keepHeadersForBrowser({ headers }: FastifyRequest, reply: FastifyReply): void {
   if (headers.origin === undefined) return;
   for (const [name, value] of Object.entries(reply.getHeaders()))

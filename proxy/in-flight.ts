@@ -7,7 +7,7 @@ interface Cuttable {
 type BytesCome = () => number | null;
 
 /**
- * Requests that are being relayed: their number has a bound, and a shutdown waits for them before it cuts them. Before them
+ * Requests that are being forwarded: their number has a bound, and a shutdown waits for them before it cuts them. Before them
  * those whose body comes or is being parsed, and which have no answer yet: a shutdown waits until they have one, as long as
  * their bodies come.
  */
@@ -45,14 +45,14 @@ export class InFlight {
     this.#unanswered.set(response, bytesCome);
   }
 
-  /** It has been answered, or is relayed from here on, or its client has left. */
+  /** It has been answered, or is forwarded from here on, or its client has left. */
   answered(response: object): void {
     this.#unanswered.delete(response);
     if (this.#unanswered.size === 0) for (const resolve of this.#answeredWaiters.splice(0)) resolve();
   }
 
   /**
-   * Resolves when each that was accepted has been answered or is relayed, or nothing more comes of its body: it is looked at
+   * Resolves when each that was accepted has been answered or is forwarded, or nothing more comes of its body: it is looked at
    * every `stillMs` whether anything has.
    */
   whenAnswered(stillMs: number): Promise<void> {

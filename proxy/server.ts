@@ -49,7 +49,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   boundWaiting(app);
   requireHost(app);
   boundConnections(app, parts.connections, { proxies: parts.trustedProxies, counts: parts.counts });
-  cutStalledClients(app, parts.relay.clientStallMs);
+  cutStalledClients(app, parts.forwarding.clientStallMs);
   leaveBodiesUnread(app);
   readOnAfterAnswers(app);
   addCallerToRequests(app);
@@ -75,7 +75,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
 
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
 
-/** Every answer but those that the relay writes, which counts its own, and those to probes. */
+/** Every answer but those that the forwarder writes, which counts its own, and those to probes. */
 function countAnswers(app: FastifyInstance, counts: RequestCounts): void {
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (!PROBES.has(request.routeOptions.url)) counts.answered(reply.statusCode, true);

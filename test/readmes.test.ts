@@ -90,7 +90,7 @@ test('each file and folder that a README names is there', () => {
 
 test.each([
   ['there is none of the name', 'one or `proxy/nowhere.ts`', 'proxy/nowhere.ts'],
-  ['it is in another folder', '`relay/limits.ts`, `server.ts`; `no-folder/`', 'no-folder/'],
+  ['it is in another folder', '`forwarding/limits.ts`, `server.ts`; `no-folder/`', 'no-folder/'],
 ])('is missing: %s', (_, line, missing) => {
   expect(missingPaths('proxy/README.md', line)).toEqual([`proxy/README.md:1: ${missing}`]);
 });

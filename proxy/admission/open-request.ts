@@ -18,7 +18,7 @@ export function openRequest(
   if (first === undefined) throw new Error(`model ${model.id} was admitted without an upstream`);
   const { id, version, hash } = terms.rateCard;
   try {
-    return parts.relay.accounting.open(requestId, terms.rateCard, worst.hold, {
+    return parts.forwarding.accounting.open(requestId, terms.rateCard, worst.hold, {
       accountId,
       accountRevision: parts.projections.accounts.read(accountId).revision,
       keyId,

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Drains } from '../forwarding/drains.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
-import type { Drains } from '../relay/drains.ts';
 import type { UpstreamDirectory } from '../upstream/upstream-directory.ts';
 import type { RequestCounts } from './request-counts.ts';
 

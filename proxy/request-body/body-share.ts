@@ -4,7 +4,7 @@ import type { BodyOwner } from './body-owner.ts';
 
 /**
  * One request's part of the budget, given back once: when its answer is over and nobody keeps the bytes
- * for longer, such as a relay whose client has left.
+ * for longer, such as a forwarder whose client has left.
  */
 export class BodyShare {
   readonly #budget: BodyBudget;

@@ -6,7 +6,7 @@ import { isObject } from '../../contracts/json-object.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensRequestSchema, FAULTS_SHOWN, messageRequestSchema } from '../../contracts/messages.ts';
 import { type RequestSize, requestSize } from '../admission/request-size.ts';
-import { type InputWeight, weighInput } from '../relay/input-weight.ts';
+import { type InputWeight, weighInput } from '../forwarding/input-weight.ts';
 import { keepDroppedFields } from './dropped-fields.ts';
 import { type DuplicateKey, readTopLevel } from './duplicate-keys.ts';
 import { exceededBound, type ShapeBounds } from './json-scan.ts';

@@ -5,8 +5,8 @@ import { type Admitted, admit } from '../admission/admit.ts';
 import { refuse } from '../answer.ts';
 import { keepHeadersForBrowser } from '../browsers.ts';
 import { CallingClient } from '../calling-client.ts';
+import { beginForwarding } from '../forwarding/begin-forwarding.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
-import { beginRelay } from '../relay/begin-relay.ts';
 import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 import { bodyOf, readBody } from './read-body.ts';
@@ -17,7 +17,7 @@ import { tellRateLimits } from './tell-rate-limits.ts';
 const PATHS = ['/v1/messages', '/messages'];
 
 /**
- * POST /v1/messages, from its head to the relay:
+ * POST /v1/messages, from its head to the forwarder:
  *
  *   knowCaller       whose key it is, and whether the gateway admits anybody        know-caller.ts
  *   takePlace        its place among the calls of its key and account               take-place.ts
@@ -25,7 +25,7 @@ const PATHS = ['/v1/messages', '/messages'];
  *   inTurn           the next of its connection, in the turn of the event loop      in-turn.ts
  *   knowCallerStill  whoever was revoked while the body came is refused             know-caller.ts
  *   admit            body, model, terms, size, rates, money: held, journal begun    ../admission/admit.ts
- *   beginRelay       upstream, its bytes to the client, metered, ended, billed      ../relay/begin-relay.ts
+ *   beginForwarding  upstream, its bytes to the client, metered, ended, billed      ../forwarding/begin-forwarding.ts
  *
  * Each step answers what it refuses, and the rest is not reached.
  */
@@ -58,7 +58,7 @@ function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: F
   if (new CallingClient(reply.raw).hasLeft) {
     // The client left while its body was read, or its input counted: nothing has gone upstream.
     if (admitted.type === 'admitted') {
-      parts.relay.accounting.abandon(admitted.money);
+      parts.forwarding.accounting.abandon(admitted.money);
       admitted.ticket.end();
     }
     parts.counts.answered(0, false);
@@ -68,6 +68,6 @@ function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: F
   if (admitted.type === 'refusal') return refuse(reply, admitted);
   keepHeadersForBrowser(request, reply);
   reply.hijack();
-  beginRelay(admitted, bodyOf(request).share, reply.raw, parts);
+  beginForwarding(admitted, bodyOf(request).share, reply.raw, parts);
   return reply;
 }

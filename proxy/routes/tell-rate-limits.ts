@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayParts } from '../gateway-parts.ts';
 
-/** Whatever a known caller is answered, it says what is left of its limits. The relay's answers do that by themselves. */
+/** Whatever a known caller is answered, it says what is left of its limits. The forwarder's answers do that by themselves. */
 export function tellRateLimits({ rateLimits }: GatewayParts) {
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void => {
     const headers = request.caller === null ? [] : rateLimits.headersOf(request.caller);

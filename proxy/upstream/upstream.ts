@@ -2,7 +2,7 @@ import type { BodyOwner } from '../request-body/body-owner.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { UpstreamWords } from './upstream-words.ts';
 
-/** One way to reach a provider that speaks the Messages protocol. A port of the relay, implemented over HTTP and by the mock. */
+/** One way to reach a provider that speaks the Messages protocol. A port of the forwarder, implemented over HTTP and by the mock. */
 export interface Upstream {
   readonly name: string;
   /** What happens to a call whose client leaves. */
@@ -45,7 +45,7 @@ export interface UpstreamReceiver {
   onError(error: UpstreamError): void;
 }
 
-/** What the relay needs to know of an answer's headers. */
+/** What the forwarder needs to know of an answer's headers. */
 export interface UpstreamHeaders {
   readonly contentType: string;
   /** Null where the length is not announced. */

@@ -11,6 +11,7 @@ import { GatewayClaim } from '../../claim/gateway-claim.ts';
 import { TrustedProxies } from '../../connections/trusted-proxies.ts';
 import { ExpirySweeper } from '../../expiry-sweeper.ts';
 import { FormsAdoption } from '../../forms-adoption.ts';
+import { Drains } from '../../forwarding/drains.ts';
 import { InFlight } from '../../in-flight.ts';
 import { JournalForgetting } from '../../journal-forgetting.ts';
 import { LoopDelay } from '../../loop-delay.ts';
@@ -19,7 +20,6 @@ import { type GatewayMetrics, gatewayMetrics } from '../../metrics/gateway-metri
 import { RequestCounts } from '../../metrics/request-counts.ts';
 import { RateLimits } from '../../rate-limits/rate-limits.ts';
 import { RecoveredRequests } from '../../recovered-requests.ts';
-import { Drains } from '../../relay/drains.ts';
 import { RequestAccounting } from '../../request-accounting.ts';
 import { BodyBudget } from '../../request-body/body-budget.ts';
 import { BodyThreads } from '../../request-body/body-threads.ts';
@@ -254,7 +254,7 @@ function serverOf(
     inFlight,
     availability,
     counts,
-    relay: {
+    forwarding: {
       accounting,
       drains,
       logger,

@@ -19,7 +19,7 @@ export async function stopInOrder(
   gateway.recovered.close();
   const closed = server.close();
   server.server.closeIdleConnections();
-  // What was accepted is refused once it has been read, unless it has come so far as to be relayed; a body that does not come
+  // What was accepted is refused once it has been read, unless it has come so far as to be forwarded; a body that does not come
   // is not waited for.
   const drained = inFlight.whenAnswered(LIMITS.shutdownBodyStillMs).then(() => inFlight.whenEmpty());
   await within(drainMs, drained);

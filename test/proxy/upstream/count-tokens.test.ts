@@ -7,7 +7,7 @@ import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 import { type CountResult, countUpstream } from '../../../proxy/upstream/count-tokens.ts';
 import type { Upstream, UpstreamReceiver } from '../../../proxy/upstream/upstream.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
-import { ClientConnection } from '../relay/relay-scene.ts';
+import { ClientConnection } from '../forwarding/forwarding-scene.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -12,13 +12,13 @@ import {
   type UpstreamHeaders,
 } from '../upstream/upstream.ts';
 import { AccountedOnce } from './accounted-once.ts';
+import { BackPressure } from './back-pressure.ts';
 import type { ClientAnswer } from './client-answer.ts';
 import { Failover } from './failover.ts';
-import { HeldBack } from './held-back.ts';
+import type { ForwardedRequest } from './forwarded-request.ts';
+import type { ForwardingParts } from './forwarding-parts.ts';
 import { isEventStream } from './media-type.ts';
 import { RefusedBody } from './refused-body.ts';
-import type { RelayParts } from './relay-parts.ts';
-import type { RelayedRequest } from './relayed-request.ts';
 import { type AttemptReceiver, UpstreamAttempt } from './upstream-attempt.ts';
 import { isPassedOn, refusalForFailure, refusalForStatus, UNREADABLE } from './upstream-refusal.ts';
 import { WholeAnswer } from './whole-answer.ts';
@@ -27,7 +27,7 @@ const TOO_LONG = { error: `the answer is longer than ${LIMITS.answerBytesMax} by
 
 /**
  *            ┌── next deployment ◀─┐
- *   waiting ─┴─▶ head 200 ─▶ relaying ─▶ ended
+ *   waiting ─┴─▶ head 200 ─▶ forwarding ─▶ ended
  *      │ │                      │
  *      │ └─▶ head 4xx ─▶ passing ─▶ ended
  *      └──────▶ (client left) draining ─▶ ended
@@ -36,7 +36,7 @@ type Phase =
   /** For the head of this attempt's answer. */
   | { readonly type: 'waiting' }
   /** The answer's bytes go to the client, or are kept in `whole` until they are known to be readable. */
-  | { readonly type: 'relaying'; readonly meter: GuardedMeter; whole: WholeAnswer | null }
+  | { readonly type: 'forwarding'; readonly meter: GuardedMeter; whole: WholeAnswer | null }
   /** The upstream has refused the request; the client is told once it has said why. */
   | { readonly type: 'passing'; readonly refused: RefusedBody }
   /** The client has left. What still comes is read for its usage alone; no meter before a head with status 200. */
@@ -47,13 +47,13 @@ type Phase =
  * Takes one admitted request to its upstream and the answer's bytes back to the client, with the meter looking on.
  * Whatever way it ends, it is accounted for exactly once.
  */
-export class MessageRelay implements AttemptReceiver {
-  readonly #request: RelayedRequest;
+export class Forwarder implements AttemptReceiver {
+  readonly #request: ForwardedRequest;
   readonly #client: ClientAnswer;
-  readonly #parts: RelayParts;
+  readonly #parts: ForwardingParts;
   readonly #onEnded: () => void;
   readonly #failover: Failover;
-  readonly #heldBack: HeldBack;
+  readonly #backPressure: BackPressure;
   readonly #accounted: AccountedOnce;
   #phase: Phase = { type: 'waiting' };
   #attempt: UpstreamAttempt;
@@ -61,12 +61,12 @@ export class MessageRelay implements AttemptReceiver {
   /** Some upstream may have seen the request. */
   #hasReached = false;
 
-  constructor(request: RelayedRequest, client: ClientAnswer, parts: RelayParts, onEnded: () => void) {
+  constructor(request: ForwardedRequest, client: ClientAnswer, parts: ForwardingParts, onEnded: () => void) {
     this.#request = request;
     this.#client = client;
     this.#parts = parts;
     this.#onEnded = onEnded;
-    this.#heldBack = new HeldBack(parts.clientStallMs, parts.monotonic);
+    this.#backPressure = new BackPressure(parts.clientStallMs, parts.monotonic);
     this.#accounted = new AccountedOnce(request, parts);
     const { requestId } = request.money;
     const told = { requestId, failedAs: 'an upstream did not answer', logger: parts.logger };
@@ -128,13 +128,13 @@ export class MessageRelay implements AttemptReceiver {
     else if (phase.type === 'draining' && isClients(phase, kind)) this.#endWithoutClient();
     else if (this.#meter === null || this.#whole !== null)
       this.#attemptFailed(refusalForFailure(kind), { error: message });
-    else if (phase.type === 'relaying' && this.#isHeldBack(kind)) this.#dropClient();
+    else if (phase.type === 'forwarding' && this.#isByBackPressure(kind)) this.#dropClient();
     else this.#breakOff(`the upstream broke off: ${kind}`);
   }
 
   /** Whether an answer that broke off did so because its client held it back. */
-  #isHeldBack(kind: UpstreamErrorKind): boolean {
-    const { isNow, isForLong, isForLongLately } = this.#heldBack;
+  #isByBackPressure(kind: UpstreamErrorKind): boolean {
+    const { isNow, isForLong, isForLongLately } = this.#backPressure;
     return isNow || (kind === 'overdue' ? isForLong : isForLongLately);
   }
 
@@ -163,7 +163,7 @@ export class MessageRelay implements AttemptReceiver {
     if (this.#hasEnded) return;
     this.#meter?.end();
     if (this.#meter?.complete === true) this.#conclude();
-    else if (this.#heldBack.isForLongLately) this.#dropClient();
+    else if (this.#backPressure.isForLongLately) this.#dropClient();
     else this.#breakOff('the gateway is shutting down');
     this.#attempt.abort();
   }
@@ -198,7 +198,7 @@ export class MessageRelay implements AttemptReceiver {
       return;
     }
     const whole = isStream ? null : new WholeAnswer(headers, this.#request.room);
-    this.#phase = { type: 'relaying', meter, whole };
+    this.#phase = { type: 'forwarding', meter, whole };
     if (isStream) this.#client.begin(headers, true);
     if (whole?.isTooLong === true) this.#attemptFailed(UNREADABLE, TOO_LONG);
   }
@@ -232,7 +232,7 @@ export class MessageRelay implements AttemptReceiver {
     // error costs nothing, though the client leaves when it reads that.
     if (meter.complete || meter.errorEvent !== null) this.#account(this.#outcome(meter));
     if (this.#accounted.isUnbilled) this.#cutUnbilled();
-    if (this.#phase.type !== 'relaying') return;
+    if (this.#phase.type !== 'forwarding') return;
     if (this.#phase.whole === null) this.#write(bytes);
     else this.#keep(bytes, this.#phase.whole);
   }
@@ -245,18 +245,18 @@ export class MessageRelay implements AttemptReceiver {
 
   /** What there is of it; where that is not all, the rest goes out as it comes. */
   #passWhole(whole: WholeAnswer): void {
-    if (this.#phase.type === 'relaying') this.#phase.whole = null;
+    if (this.#phase.type === 'forwarding') this.#phase.whole = null;
     this.#client.begin(whole.headers, false);
     for (const piece of whole.take()) this.#write(piece);
   }
 
   #write(bytes: Buffer): void {
     // Of a call that is over nothing more is to be held back.
-    if (this.#client.write(bytes) || this.#heldBack.isNow || this.#phase.type === 'ended') return;
+    if (this.#client.write(bytes) || this.#backPressure.isNow || this.#phase.type === 'ended') return;
     this.#attempt.pause();
-    this.#heldBack.begin();
+    this.#backPressure.begin();
     this.#client.onceDrained(() => {
-      this.#heldBack.end();
+      this.#backPressure.end();
       this.#attempt.resume();
     });
   }

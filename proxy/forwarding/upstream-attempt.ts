@@ -1,18 +1,18 @@
 import type { UpstreamControl, UpstreamError, UpstreamHeaders, UpstreamReceiver } from '../upstream/upstream.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
-import type { RelayedRequest } from './relayed-request.ts';
+import type { ForwardedRequest } from './forwarded-request.ts';
 import { bodyForUpstream } from './upstream-body.ts';
 
-/** What the relay hears of an attempt: as an upstream tells it, but for the control, which the attempt keeps. */
+/** What the forwarder hears of an attempt: as an upstream tells it, but for the control, which the attempt keeps. */
 export interface AttemptReceiver extends Omit<UpstreamReceiver, 'onStart'> {
   onStart(): void;
 }
 
-/** One call of one deployment, and the one handle on it. Once it is left, nothing that it still says reaches the relay. */
+/** One call of one deployment, and the one handle on it. Once it is left, nothing that it still says reaches the forwarder. */
 export class UpstreamAttempt implements UpstreamReceiver {
   readonly deployment: Deployment;
-  readonly #relay: AttemptReceiver;
-  readonly #request: RelayedRequest;
+  readonly #forwarder: AttemptReceiver;
+  readonly #request: ForwardedRequest;
   #timer: NodeJS.Timeout | null = null;
   /** The request has been handed to it, and it may have seen it. */
   isSent = false;
@@ -22,9 +22,9 @@ export class UpstreamAttempt implements UpstreamReceiver {
   #isOver = false;
   #isLeft = false;
 
-  constructor(relay: AttemptReceiver, request: RelayedRequest, deployment: Deployment) {
+  constructor(forwarder: AttemptReceiver, request: ForwardedRequest, deployment: Deployment) {
     this.deployment = deployment;
-    this.#relay = relay;
+    this.#forwarder = forwarder;
     this.#request = request;
   }
 
@@ -71,29 +71,29 @@ export class UpstreamAttempt implements UpstreamReceiver {
   onStart(control: UpstreamControl): void {
     this.#control = control;
     if (this.#isLeft) control.abort();
-    else this.#relay.onStart();
+    else this.#forwarder.onStart();
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
     if (this.#isLeft) return;
     this.#upstreamRequestId = headers.requestId;
-    this.#relay.onHead(status, headers);
+    this.#forwarder.onHead(status, headers);
   }
 
   onData(chunk: Buffer): void {
-    if (!this.#isLeft) this.#relay.onData(chunk);
+    if (!this.#isLeft) this.#forwarder.onData(chunk);
   }
 
   onEnd(): void {
     this.#isOver = true;
     this.#clear();
-    if (!this.#isLeft) this.#relay.onEnd();
+    if (!this.#isLeft) this.#forwarder.onEnd();
   }
 
   onError(error: UpstreamError): void {
     this.#isOver = true;
     this.#clear();
-    if (!this.#isLeft) this.#relay.onError(error);
+    if (!this.#isLeft) this.#forwarder.onError(error);
   }
 
   #timeOut(): void {

@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { RequestAccounting } from '../request-accounting.ts';
 import type { Drains } from './drains.ts';
 
-/** What all relays of a gateway work with. */
-export interface RelayParts {
+/** What all forwarders of a gateway work with. */
+export interface ForwardingParts {
   readonly accounting: RequestAccounting;
   readonly drains: Drains;
   readonly logger: Logger;

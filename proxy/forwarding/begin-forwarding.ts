@@ -5,27 +5,32 @@ import { refuseByStanding } from '../admission/standing.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import type { BodyShare } from '../request-body/body-share.ts';
 import { ClientAnswer } from './client-answer.ts';
-import { MessageRelay } from './message-relay.ts';
-import type { RelayedRequest } from './relayed-request.ts';
+import type { ForwardedRequest } from './forwarded-request.ts';
+import { Forwarder } from './forwarder.ts';
 
-/** Hands an admitted request and its client's connection to a relay, which keeps the body until it is over. */
-export function beginRelay(admitted: Admitted, share: BodyShare, response: ServerResponse, parts: GatewayParts): void {
+/** Hands an admitted request and its client's connection to a forwarder, which keeps the body until it is over. */
+export function beginForwarding(
+  admitted: Admitted,
+  share: BodyShare,
+  response: ServerResponse,
+  parts: GatewayParts,
+): void {
   share.keep();
-  const relayed = relayedOf(admitted, share, parts);
-  const client = new ClientAnswer(response, admitted.requestId, relayed);
-  const relay: MessageRelay = new MessageRelay(relayed, client, parts.relay, () => {
-    parts.inFlight.remove(relay);
+  const forwarded = forwardedOf(admitted, share, parts);
+  const client = new ClientAnswer(response, admitted.requestId, forwarded);
+  const forwarder: Forwarder = new Forwarder(forwarded, client, parts.forwarding, () => {
+    parts.inFlight.remove(forwarder);
     share.letGo();
     parts.counts.answered(response.statusCode, response.headersSent);
   });
-  parts.inFlight.add(relay);
+  parts.inFlight.add(forwarder);
   parts.inFlight.answered(response);
-  response.on('close', () => relay.clientLeft());
-  response.on('error', () => relay.clientLeft());
-  relay.start();
+  response.on('close', () => forwarder.clientLeft());
+  response.on('error', () => forwarder.clientLeft());
+  forwarder.start();
 }
 
-function relayedOf(admitted: Admitted, room: BodyShare, parts: GatewayParts): RelayedRequest {
+function forwardedOf(admitted: Admitted, room: BodyShare, parts: GatewayParts): ForwardedRequest {
   const { caller, facts, model } = admitted;
   return {
     money: admitted.money,

@@ -8,8 +8,8 @@ import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 
-/** An admitted request on its way upstream: what the relay needs to know of it. */
-export interface RelayedRequest {
+/** An admitted request on its way upstream: what the forwarder needs to know of it. */
+export interface ForwardedRequest {
   readonly money: OpenRequest;
   readonly model: CatalogModel;
   /** The window and the prices that it was held by, and the betas that go upstream. */

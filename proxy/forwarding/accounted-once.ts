@@ -4,9 +4,9 @@ import type { Ending } from '../../ledger/settlement/request-record.ts';
 import type { GuardedMeter } from '../meter/guarded-meter.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { type EndedRequest, endingOf, isPriorityUnasked } from './ending.ts';
+import type { ForwardedRequest } from './forwarded-request.ts';
+import type { ForwardingParts } from './forwarding-parts.ts';
 import { estimateInput } from './input-estimate.ts';
-import type { RelayParts } from './relay-parts.ts';
-import type { RelayedRequest } from './relayed-request.ts';
 
 /** What is known of a request's answer when it ends. */
 interface EndedAnswer {
@@ -21,12 +21,12 @@ interface EndedAnswer {
 
 /** Finishes or abandons one request, the first time that it is asked to. */
 export class AccountedOnce {
-  readonly #request: RelayedRequest;
-  readonly #parts: RelayParts;
+  readonly #request: ForwardedRequest;
+  readonly #parts: ForwardingParts;
   #isAccounted = false;
   #isUnbilled = false;
 
-  constructor(request: RelayedRequest, parts: RelayParts) {
+  constructor(request: ForwardedRequest, parts: ForwardingParts) {
     this.#request = request;
     this.#parts = parts;
   }
@@ -109,7 +109,7 @@ export class AccountedOnce {
 }
 
 /** A report that cannot be is an exception of the ledger's: it must not keep its caller out, who asked for no such thing. */
-const atMostAsked = (tokens: TokenCounts, { maxTokens, terms: { contextWindow } }: RelayedRequest): TokenCounts => ({
+const atMostAsked = (tokens: TokenCounts, { maxTokens, terms: { contextWindow } }: ForwardedRequest): TokenCounts => ({
   ...tokens,
   input: Math.min(tokens.input, contextWindow),
   cacheWrite5m: Math.min(tokens.cacheWrite5m, contextWindow),

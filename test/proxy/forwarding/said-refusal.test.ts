@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { saidRefusal } from '../../../proxy/relay/said-refusal.ts';
+import { saidRefusal } from '../../../proxy/forwarding/said-refusal.ts';
 import { UpstreamWords } from '../../../proxy/upstream/upstream-words.ts';
 
 const KEY = 'sk-prov+abcDEF123==';

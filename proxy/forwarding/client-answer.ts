@@ -3,16 +3,16 @@ import { ERROR_TABLE, errorEnvelope, type Refusal, refusal, retryHeaders } from 
 import type { RequestId } from '../../contracts/ids.ts';
 import { EVENT_STREAM_TYPE, JSON_TYPE } from '../../contracts/media-types.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
-import type { RelayedRequest } from './relayed-request.ts';
+import type { ForwardedRequest } from './forwarded-request.ts';
 
 /** A proxy in front of the gateway would otherwise keep a stream's events until it has a buffer full. */
 const UNBUFFERED = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
 
 /** What an answer's head says of its request. */
-type AnsweredRequest = Pick<RelayedRequest, 'deprecation' | 'rateLimitHeaders'>;
+type AnsweredRequest = Pick<ForwardedRequest, 'deprecation' | 'rateLimitHeaders'>;
 
 /**
- * The client's end of a relayed request: writes bytes as they are given, tells of back-pressure, and is destroyed,
+ * The client's end of a forwarded request: writes bytes as they are given, tells of back-pressure, and is destroyed,
  * never ended as though complete, when the answer broke off.
  */
 export class ClientAnswer {

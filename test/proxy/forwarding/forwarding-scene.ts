@@ -12,12 +12,12 @@ import type { Journal } from '../../../ledger/journal/journal.ts';
 import { Holds } from '../../../proxy/admission/holds.ts';
 import { termsOf } from '../../../proxy/admission/terms.ts';
 import type { Caller } from '../../../proxy/caller.ts';
+import { ClientAnswer } from '../../../proxy/forwarding/client-answer.ts';
+import { Drains } from '../../../proxy/forwarding/drains.ts';
+import type { ForwardedRequest } from '../../../proxy/forwarding/forwarded-request.ts';
+import { Forwarder } from '../../../proxy/forwarding/forwarder.ts';
 import { CallerUse } from '../../../proxy/rate-limits/caller-use.ts';
 import { RateTicket } from '../../../proxy/rate-limits/rate-ticket.ts';
-import { ClientAnswer } from '../../../proxy/relay/client-answer.ts';
-import { Drains } from '../../../proxy/relay/drains.ts';
-import { MessageRelay } from '../../../proxy/relay/message-relay.ts';
-import type { RelayedRequest } from '../../../proxy/relay/relayed-request.ts';
 import type { RequestAccounting } from '../../../proxy/request-accounting.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
@@ -38,14 +38,14 @@ const LIMITS = {
   concurrentCounts: 3,
 };
 
-/** One request in its relay, with no network, disk or ledger: the test is its upstream and its client, and moves its clock. */
-export interface RelayScene {
+/** One request in its forwarder, with no network, disk or ledger: the test is its upstream and its client, and moves its clock. */
+export interface ForwardingScene {
   readonly clock: { nowMs: number };
-  readonly relay: MessageRelay;
+  readonly forwarder: Forwarder;
   readonly client: ClientConnection;
-  /** What it says reaches the relay. */
+  /** What it says reaches the forwarder. */
   readonly upstream: UpstreamReceiver;
-  /** What the relay has asked of its call, in order. */
+  /** What the forwarder has asked of its call, in order. */
   readonly asked: readonly ('pause' | 'resume' | 'abort')[];
   /** What is settled. */
   readonly usages: readonly UsageRecorded[];
@@ -58,7 +58,7 @@ export interface RelayScene {
   readonly begin: () => void;
 }
 
-interface RelaySceneOptions {
+interface ForwardingSceneOptions {
   readonly isStream?: boolean;
   /** The request's bytes as they are when it ends; those that it was read from otherwise. */
   readonly bytesAtEnd?: Buffer;
@@ -71,7 +71,7 @@ export const STREAM_HEAD: UpstreamHeaders = headOf('text/event-stream');
 export const JSON_HEAD: UpstreamHeaders = headOf('application/json');
 
 /** Its call has started, unless it waits. */
-export function relayScene(options: RelaySceneOptions = {}): RelayScene {
+export function forwardingScene(options: ForwardingSceneOptions = {}): ForwardingScene {
   const { isStream = true, onClientDisconnect = 'cancel' } = options;
   const clock = { nowMs: Date.parse('2026-11-22T12:00:00Z') };
   const logLines: string[] = [];
@@ -105,10 +105,10 @@ export function relayScene(options: RelaySceneOptions = {}): RelayScene {
     clientStallMs: CLIENT_STALL_MS,
   };
   const answer = new ClientAnswer(client.response, request.money.requestId, request);
-  const relay = new MessageRelay(request, answer, parts, () => undefined);
-  relay.start();
+  const forwarder = new Forwarder(request, answer, parts, () => undefined);
+  forwarder.start();
   const [receiver] = receivers;
-  if (receiver === undefined) throw new Error('the relay calls its upstream when it starts');
+  if (receiver === undefined) throw new Error('the forwarder calls its upstream when it starts');
   const asked: ('pause' | 'resume' | 'abort')[] = [];
   const begin = (): void =>
     receiver.onStart({
@@ -119,7 +119,7 @@ export function relayScene(options: RelaySceneOptions = {}): RelayScene {
   if (options.waits !== true) begin();
   return {
     clock,
-    relay,
+    forwarder,
     client,
     upstream: receiver,
     asked,
@@ -131,7 +131,7 @@ export function relayScene(options: RelaySceneOptions = {}): RelayScene {
   };
 }
 
-function accountingScene(clock: RelayScene['clock'], logger: pino.Logger) {
+function accountingScene(clock: ForwardingScene['clock'], logger: pino.Logger) {
   const usages: UsageRecorded[] = [];
   const finished: string[] = [];
   const journal: Pick<Journal, 'begin' | 'finish' | 'settle' | 'durable' | 'keepAside'> = {
@@ -153,14 +153,14 @@ function accountingScene(clock: RelayScene['clock'], logger: pino.Logger) {
 
 interface RequestParts {
   readonly isStream: boolean;
-  readonly clock: RelayScene['clock'];
+  readonly clock: ForwardingScene['clock'];
   readonly underWay: Record<'message' | 'stream' | 'count', number>;
   readonly accounting: RequestAccounting;
   readonly upstream: Upstream;
   readonly bytesAtEnd: Buffer | undefined;
 }
 
-function requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd }: RequestParts): RelayedRequest {
+function requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd }: RequestParts): ForwardedRequest {
   const file = catalogFileSchema.parse(TEST_CATALOG);
   const models = decideCatalog(EMPTY_CATALOG, file, new Date(clock.nowMs).toISOString())?.models ?? [];
   const model = models.find(({ id }) => id === 'opal-medium');

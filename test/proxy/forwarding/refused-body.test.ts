@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { refusal } from '../../../contracts/errors.ts';
-import { REFUSED_BODY_BYTES_MAX } from '../../../proxy/relay/limits.ts';
-import { RefusedBody } from '../../../proxy/relay/refused-body.ts';
+import { REFUSED_BODY_BYTES_MAX } from '../../../proxy/forwarding/limits.ts';
+import { RefusedBody } from '../../../proxy/forwarding/refused-body.ts';
 import { UpstreamWords } from '../../../proxy/upstream/upstream-words.ts';
 
 const KEY = 'sk-upstream-0123456789';

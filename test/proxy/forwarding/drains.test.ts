@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
-import { Drains } from '../../../proxy/relay/drains.ts';
+import { Drains } from '../../../proxy/forwarding/drains.ts';
 
 const A = accountId('acct_a');
 const B = accountId('acct_b');

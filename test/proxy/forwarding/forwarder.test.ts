@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { REFUSED_BODY_BYTES_MAX } from '../../../proxy/relay/limits.ts';
+import { REFUSED_BODY_BYTES_MAX } from '../../../proxy/forwarding/limits.ts';
 import type { UpstreamErrorKind } from '../../../proxy/upstream/upstream.ts';
 import { text } from '../../upstream/content.ts';
 import { message } from '../../upstream/message.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
-import { CLIENT_STALL_MS, JSON_HEAD, type RelayScene, relayScene, STREAM_HEAD } from './relay-scene.ts';
+import { CLIENT_STALL_MS, type ForwardingScene, forwardingScene, JSON_HEAD, STREAM_HEAD } from './forwarding-scene.ts';
 
 /** How a request ends where several ends come together, whichever of them is told first. */
 const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
@@ -22,8 +22,8 @@ const NO_ANSWER = /^HTTP\/1\.1 502 .*"the model did not answer; try again"/s;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Its client takes nothing of what has come, for so long. */
-async function heldBack(heldMs: number, bytes = long): Promise<RelayScene> {
-  const scene = relayScene();
+async function heldBack(heldMs: number, bytes = long): Promise<ForwardingScene> {
+  const scene = forwardingScene();
   scene.upstream.onHead(200, STREAM_HEAD);
   await turn();
   scene.client.holdBack();
@@ -36,8 +36,8 @@ async function heldBack(heldMs: number, bytes = long): Promise<RelayScene> {
 
 describe('a client that leaves', () => {
   it('before its call has a connection has asked for nothing: the call that then has one ends, and says no more', async () => {
-    const scene = relayScene({ waits: true });
-    scene.relay.clientLeft();
+    const scene = forwardingScene({ waits: true });
+    scene.forwarder.clientLeft();
     expect(scene.underWay()).toBe(0);
     scene.begin();
     expect(scene.asked).toEqual(['abort']);
@@ -51,7 +51,7 @@ describe('a client that leaves', () => {
 
 describe('an upstream that breaks off', () => {
   it('together with the last bytes of the answer has ended it: they are passed on and metered before that', async () => {
-    const scene = relayScene();
+    const scene = forwardingScene();
     scene.upstream.onHead(200, STREAM_HEAD);
     scene.upstream.onData(whole);
     scene.upstream.onError(broken());
@@ -73,7 +73,7 @@ describe('an upstream that breaks off', () => {
   });
 
   it('behind a Message that is whole has ended it: its client gets it', async () => {
-    const scene = relayScene({ isStream: false });
+    const scene = forwardingScene({ isStream: false });
     const body = JSON.stringify(message({ tokens }));
     scene.upstream.onHead(200, JSON_HEAD);
     scene.upstream.onData(Buffer.from(body));
@@ -85,7 +85,7 @@ describe('an upstream that breaks off', () => {
   });
 
   it('in the middle of a Message has given none: its client gets an error, and nothing is charged', async () => {
-    const scene = relayScene({ isStream: false });
+    const scene = forwardingScene({ isStream: false });
     scene.upstream.onHead(200, JSON_HEAD);
     scene.upstream.onData(Buffer.from(JSON.stringify(message({ tokens })).slice(0, -20)));
     scene.upstream.onError(broken());
@@ -111,7 +111,7 @@ describe('an upstream that breaks off', () => {
   });
 
   it('in the middle of a refusal has refused, and is told as what it is', async () => {
-    const scene = relayScene();
+    const scene = forwardingScene();
     scene.upstream.onHead(400, JSON_HEAD);
     scene.upstream.onData(Buffer.from('{"type":"error"'));
     scene.upstream.onError(broken());
@@ -121,7 +121,7 @@ describe('an upstream that breaks off', () => {
   });
 
   it('together with a refusal too long to be passed on is answered once', async () => {
-    const scene = relayScene();
+    const scene = forwardingScene();
     scene.upstream.onHead(400, JSON_HEAD);
     scene.upstream.onData(Buffer.alloc(REFUSED_BODY_BYTES_MAX + 1, 'x'));
     expect(() => scene.upstream.onError(broken())).not.toThrow();
@@ -135,8 +135,8 @@ describe('an upstream that breaks off', () => {
     ['within its total time', 'overdue', 'client_disconnected'],
     ['but is reset', 'reset', 'upstream_refused'],
   ] as const)('before its head, not answering %s, ends a call whose client has left', async (_how, kind, outcome) => {
-    const scene = relayScene({ onClientDisconnect: 'drain' });
-    scene.relay.clientLeft();
+    const scene = forwardingScene({ onClientDisconnect: 'drain' });
+    scene.forwarder.clientLeft();
     expect(scene.usages).toEqual([]);
     scene.upstream.onError(broken(kind));
     expect(scene.usages).toMatchObject([{ outcome }]);
@@ -150,7 +150,7 @@ describe('the gateway, when it stops', () => {
     ['for a moment is not: the answer breaks off', CLIENT_STALL_MS / 2 - 1, 'upstream_interrupted'],
   ])('cuts an answer, and a client that has held it back %s', async (_how, heldMs, outcome) => {
     const scene = await heldBack(heldMs);
-    scene.relay.cut();
+    scene.forwarder.cut();
     expect(scene.usages).toMatchObject([{ outcome, billable: outcome === 'client_disconnected' }]);
     expect(scene.asked).toContain('abort');
     expect(scene.client.response.destroyed).toBe(outcome === 'client_disconnected');
@@ -158,18 +158,18 @@ describe('the gateway, when it stops', () => {
   });
 
   it('cuts a call that has no head yet, whoever held back what', async () => {
-    const scene = relayScene();
-    scene.relay.cut();
+    const scene = forwardingScene();
+    scene.forwarder.cut();
     await turn();
     expect(scene.usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
     expect(scene.client.received).toMatch(/^HTTP\/1\.1 502 .*the gateway is shutting down/s);
   });
 
   it('lets an answer that is complete be complete', async () => {
-    const scene = relayScene();
+    const scene = forwardingScene();
     scene.upstream.onHead(200, STREAM_HEAD);
     scene.upstream.onData(whole);
-    scene.relay.cut();
+    scene.forwarder.cut();
     await turn();
     expect(scene.usages).toMatchObject([{ outcome: 'completed', tokens }]);
   });
@@ -177,8 +177,8 @@ describe('the gateway, when it stops', () => {
 
 describe('an ending that cannot be judged', () => {
   it('is one of which nothing is known but how it came: the request is ended, and the fault is told', () => {
-    const scene = relayScene({ bytesAtEnd: Buffer.from('{') });
-    scene.relay.clientLeft();
+    const scene = forwardingScene({ bytesAtEnd: Buffer.from('{') });
+    scene.forwarder.clientLeft();
     const none = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
     expect(scene.usages).toMatchObject([{ outcome: 'client_disconnected', source: 'estimated', tokens: none }]);
     expect(scene.finished).toHaveLength(1);

@@ -6,7 +6,7 @@ import {
   refusalForStatus,
   UNREADABLE,
   worthTelling,
-} from '../../../proxy/relay/upstream-refusal.ts';
+} from '../../../proxy/forwarding/upstream-refusal.ts';
 
 const failure = fc.oneof(
   fc

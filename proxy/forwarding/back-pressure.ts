@@ -2,7 +2,7 @@
  * How long a client has kept an upstream waiting because it did not take what had come. An answer that breaks off under
  * that ends by its client: the upstream's time runs on while nothing of it is read.
  */
-export class HeldBack {
+export class BackPressure {
   readonly #longMs: number;
   readonly #monotonic: () => number;
   #beganMs: number | null = null;
