@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { givenEventStore } from '../eventstoredb/given-event-store.ts';
+import { numberIn, optionsOf, SEED_MAX, wholeNumber } from '../run-options.ts';
 import { casesFrom, requestCases, type SceneName, scenesOf } from './crash-cases.ts';
 import { type CrashAudit, crashRun } from './crash-run.ts';
 import { notPlayable, playScene } from './scenes/play-scene.ts';
@@ -12,27 +13,33 @@ import { notPlayable, playScene } from './scenes/play-scene.ts';
  * with 1 when anything is not as it should be; then the folder stays, and the command that replays the run is printed.
  * The seed draws the requests and the instants; what the machine makes of them is its own.
  */
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '50' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    'seconds-between': { type: 'string', default: '1' },
-    log: { type: 'string' },
-    cases: { type: 'string', default: 'all' },
-    data: { type: 'string' },
-  },
-});
 const KILLS_MAX = 10_000;
+const SECONDS_BETWEEN_MAX = 60;
 const FAULTS_SHOWN_MAX = 40;
 
-const kills = wholeNumber('kills', values.kills, KILLS_MAX);
-const seed = wholeNumber('seed', values.seed, 2 ** 32 - 1);
-const secondsBetween = Number(values['seconds-between']);
-if (!(secondsBetween > 0 && secondsBetween <= 60)) throw new RangeError('--seconds-between: expected 0 to 60');
 const given = givenEventStore();
-const log = values.log ?? (given === null ? 'sqlite' : 'eventstoredb');
-if (log !== 'sqlite' && log !== 'eventstoredb') throw new RangeError('--log: expected sqlite or eventstoredb');
-const cases = casesFrom(values.cases);
+const { values, kills, seed, secondsBetween, log, cases } = optionsOf('npm run crash --', () => {
+  const { values } = parseArgs({
+    options: {
+      kills: { type: 'string', default: '50' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      'seconds-between': { type: 'string', default: '1' },
+      log: { type: 'string', default: given === null ? 'sqlite' : 'eventstoredb' },
+      cases: { type: 'string', default: 'all' },
+      data: { type: 'string' },
+    },
+  });
+  const { log } = values;
+  if (log !== 'sqlite' && log !== 'eventstoredb') throw new RangeError('--log: expected sqlite or eventstoredb');
+  return {
+    values,
+    kills: wholeNumber('kills', values.kills, KILLS_MAX),
+    seed: wholeNumber('seed', values.seed, SEED_MAX),
+    secondsBetween: numberIn('seconds-between', values['seconds-between'], SECONDS_BETWEEN_MAX, 0.001),
+    log,
+    cases: casesFrom(values.cases),
+  } as const;
+});
 const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-crash-')) : resolve(values.data);
 const replay = `npm run crash -- --kills ${kills} --seed ${seed} --seconds-between ${secondsBetween} --log ${log} --cases ${values.cases}`;
 
@@ -116,11 +123,4 @@ function tell(faults: readonly string[]): void {
   process.stderr.write(`\n${faults.length} violations:\n`);
   for (const fault of faults.slice(0, FAULTS_SHOWN_MAX)) process.stderr.write(`  ${fault}\n`);
   if (faults.length > FAULTS_SHOWN_MAX) process.stderr.write(`  and ${faults.length - FAULTS_SHOWN_MAX} more\n`);
-}
-
-function wholeNumber(name: string, text: string, max: number): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > max)
-    throw new RangeError(`--${name}: expected a whole number from 0 to ${max}`);
-  return value;
 }

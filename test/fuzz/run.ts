@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { optionsOf, SEED_MAX, wholeNumber } from '../run-options.ts';
 import { fuzzRun } from './fuzz-run.ts';
 
 /**
@@ -9,7 +10,7 @@ const SECONDS_MAX = 3_600;
 const CASES_MAX = 100_000_000;
 const USAGE = 'npm run fuzz -- [--seed NUMBER] [--seconds NUMBER] [--cases NUMBER]\n';
 
-const { seed, seconds, casesMax } = readOptions();
+const { seed, seconds, casesMax } = optionsOf('npm run fuzz --', readOptions);
 process.stdout.write(`npm run fuzz -- --seed ${seed} --seconds ${seconds} --cases ${casesMax}\n`);
 const { cases, faults } = await fuzzRun({ seed, casesMax, msMax: seconds * 1_000 });
 process.stdout.write(`${JSON.stringify(cases)}, ${faults.length} faults\n`);
@@ -17,35 +18,22 @@ for (const { seed: again, kind, fault } of faults)
   process.stderr.write(`\n${kind}: ${fault}\nagain: npm run fuzz -- --seed ${again} --cases 1\n`);
 if (faults.length > 0) process.exitCode = 1;
 
-/** What cannot be read is told in one line, and so is what can be said; then the process ends. */
 function readOptions() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-        seconds: { type: 'string', default: '60' },
-        cases: { type: 'string', default: '1000000' },
-        help: { type: 'boolean', default: false },
-      },
-    });
-    if (values.help) {
-      process.stdout.write(USAGE);
-      process.exit();
-    }
-    return {
-      seed: wholeNumber('seed', values.seed, 2 ** 32 - 1),
-      seconds: wholeNumber('seconds', values.seconds, SECONDS_MAX),
-      casesMax: wholeNumber('cases', values.cases, CASES_MAX),
-    };
-  } catch (error) {
-    process.stderr.write(`fuzz: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(2);
+  const { values } = parseArgs({
+    options: {
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      seconds: { type: 'string', default: '60' },
+      cases: { type: 'string', default: '1000000' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    process.exit();
   }
-}
-
-function wholeNumber(name: string, said: string, max: number): number {
-  const number = Number(said);
-  if (!Number.isInteger(number) || number < 0 || number > max)
-    throw new RangeError(`--${name}: expected a whole number up to ${max}`);
-  return number;
+  return {
+    seed: wholeNumber('seed', values.seed, SEED_MAX),
+    seconds: wholeNumber('seconds', values.seconds, SECONDS_MAX),
+    casesMax: wholeNumber('cases', values.cases, CASES_MAX),
+  };
 }

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { givenEventStore } from '../eventstoredb/given-event-store.ts';
 import { startBrokersToTake } from '../kafka/start-broker.ts';
+import { numberIn, optionsOf, SEED_MAX, wholeNumber } from '../run-options.ts';
 import { type OutageResult, outageRun } from './outage-run.ts';
 
 /**
@@ -11,23 +12,26 @@ import { type OutageResult, outageRun } from './outage-run.ts';
  * load, and in the middle of it the gateway is killed and started again. Ends with 1 when anything is not as it should
  * be; then the folder stays.
  */
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '60' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    restart: { type: 'boolean', default: true },
-    data: { type: 'string' },
-  },
-  allowNegative: true,
-});
 /** Less than `projections.maxAgeMs`, after which requests are refused, and should be. */
 const SECONDS_MAX = 280;
 const FAULTS_SHOWN_MAX = 40;
 
-const seconds = Number(values.seconds);
-if (!(seconds >= 1 && seconds <= SECONDS_MAX)) throw new RangeError(`--seconds: expected 1 to ${SECONDS_MAX}`);
-const seed = Number(values.seed);
-if (!Number.isInteger(seed) || seed < 0) throw new RangeError('--seed: expected a whole number');
+const { values, seconds, seed } = optionsOf('npm run outage --', () => {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '60' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      restart: { type: 'boolean', default: true },
+      data: { type: 'string' },
+    },
+    allowNegative: true,
+  });
+  return {
+    values,
+    seconds: numberIn('seconds', values.seconds, SECONDS_MAX, 1),
+    seed: wholeNumber('seed', values.seed, SEED_MAX),
+  };
+});
 const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-outage-')) : resolve(values.data);
 const again = `npm run outage -- --seconds ${seconds} --seed ${seed}${values.restart ? '' : ' --no-restart'}`;
 

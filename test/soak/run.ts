@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { casesFrom, requestCases } from '../crash/crash-cases.ts';
 import { givenEventStore } from '../eventstoredb/given-event-store.ts';
 import { startBrokersToTake } from '../kafka/start-broker.ts';
+import { numberIn, optionsOf, SEED_MAX, wholeNumber } from '../run-options.ts';
 import { soakReport } from './soak-report.ts';
 import { soakRun } from './soak-run.ts';
 import { stormCells, stormTable } from './storm-table.ts';
@@ -15,33 +16,44 @@ import { ALL_TROUBLES, STORMS, type StormName } from './troubles.ts';
  * trouble is of one kind alone. It prints tables and ends with 1 when anything is not as it should be; then the folder stays. The seed draws the requests, the operators' deeds and the kills; what the machine
  * makes of them is its own.
  */
-const { values } = parseArgs({
-  options: {
-    storm: { type: 'string' },
-    minutes: { type: 'string' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    cases: { type: 'string', default: 'all' },
-    data: { type: 'string' },
-  },
-});
 const STORM_NAMES = Object.keys(STORMS) as StormName[];
 const MINUTES_MAX = 120;
+const MINUTES_MIN = 0.1;
 /** What starting, the quiet time and the audit may take on top: past it the run has failed, and ends. */
 const REST_MS_MAX = 8 * 60_000;
 
 const STORM_MINUTES = '2';
 const SOAK_MINUTES = '10';
 
-const storm = values.storm === undefined ? null : stormNamed(values.storm);
-const minutes = Number(values.minutes ?? (storm === null ? SOAK_MINUTES : STORM_MINUTES));
-if (!(minutes > 0 && minutes <= MINUTES_MAX))
-  throw new RangeError(`--minutes: expected more than 0, up to ${MINUTES_MAX}`);
-const seed = Number(values.seed);
-if (!Number.isInteger(seed) || seed < 0 || seed > 2 ** 32 - 1) throw new RangeError('--seed: expected a whole number');
-const cases = requestCases(casesFrom(values.cases));
+const command = process.argv.includes('--storm') ? 'npm run storm --' : 'npm run soak --';
+const { values, storm, minutes, seed, cases } = optionsOf(command, () => {
+  const { values, positionals } = parseArgs({
+    options: {
+      storm: { type: 'boolean', default: false },
+      minutes: { type: 'string' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      cases: { type: 'string', default: 'all' },
+      data: { type: 'string' },
+    },
+    allowPositionals: true,
+  });
+  const storm = values.storm ? stormNamed(positionals) : null;
+  if (storm === null && positionals.length > 0) throw new RangeError(`${positionals[0]}: expected options alone`);
+  return {
+    values,
+    storm,
+    minutes: numberIn(
+      'minutes',
+      values.minutes ?? (storm === null ? SOAK_MINUTES : STORM_MINUTES),
+      MINUTES_MAX,
+      MINUTES_MIN,
+    ),
+    seed: wholeNumber('seed', values.seed, SEED_MAX),
+    cases: requestCases(casesFrom(values.cases)),
+  };
+});
 const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-soak-')) : resolve(values.data);
-const program = storm === null ? 'npm run soak --' : `npm run storm -- ${storm}`;
-const replay = `${program} --minutes ${minutes} --seed ${seed} --cases ${values.cases}`;
+const replay = `${command}${storm === null ? '' : ` ${storm}`} --minutes ${minutes} --seed ${seed} --cases ${values.cases}`;
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
@@ -81,8 +93,8 @@ else if (values.data === undefined) rmSync(folder, { recursive: true, force: tru
 // Whatever client library is still reconnecting somewhere does not keep the run.
 process.exit();
 
-function stormNamed(name: string): StormName {
+function stormNamed([name, ...more]: readonly string[]): StormName {
   const found = STORM_NAMES.find((one) => one === name);
-  if (found === undefined) throw new RangeError(`npm run storm -- NAME: expected ${STORM_NAMES.join(' or ')}`);
+  if (found === undefined || more.length > 0) throw new RangeError(`expected one of ${STORM_NAMES.join(', ')}`);
   return found;
 }

@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { optionsOf } from '../run-options.ts';
 import { fleetUpgrade, type UpgradeStep } from './fleet-upgrade.ts';
 import { OLD_COMMIT, oldTree } from './program-trees.ts';
 
@@ -9,6 +11,7 @@ import { OLD_COMMIT, oldTree } from './program-trees.ts';
  * and upgraded again, under load. Prints a line a step, and ends with 1 at the first that is not as it should be.
  */
 const MS_MAX = 15 * 60_000;
+optionsOf('npm run upgrade --', () => parseArgs({ options: {} }));
 const folder = mkdtempSync(join(tmpdir(), 'gateway-upgrade-'));
 // Ended from outside, it takes its processes along (child-process.ts).
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
