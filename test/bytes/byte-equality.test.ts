@@ -1,26 +1,16 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { RATE_LIMIT_HEADERS } from '../../proxy/rate-limits/rate-limit-headers.ts';
 import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { head, json, stream, wait, write } from '../upstream/answer.ts';
 import { text, toolUse } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
 import { byteByByte, cutAtRandom, oneChunk } from '../upstream/rechunk.ts';
 import { comment, event, streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 /** What holds, 1: what the upstream sends with status 200 reaches the client byte for byte, as soon as it arrives. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll);
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const multiByte = ['Grüße, ', '世界 ', '👩‍👩‍👧‍👦', ' ﷽ ', '\u2028', 'e\u0301'];

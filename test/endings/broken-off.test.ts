@@ -1,50 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
+import { describe, expect, it } from 'vitest';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { end, hangUp, head, reset, silence, stream, write } from '../upstream/answer.ts';
-import { text } from '../upstream/content.ts';
-import { errorEvent, streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { errorEvent } from '../upstream/stream-events.ts';
+import { events, gateway, nothingIsHeld, partOfStream, start, upstream, usagesReach } from './ending-scene.ts';
 
-/** A stream that broke off is never ended as though complete, and costs nothing, but where the configuration says so. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeEach(async () => {
-  upstream = await startUpstream();
-});
-afterEach(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
-
-const start = async (options: TestGatewayOptions = {}): Promise<void> => {
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, ...options });
-};
-
-const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
-const events = streamEvents({ tokens, blocks: [text('one ', 'two ', 'three ', 'four')] });
 const [opening = Buffer.alloc(0)] = events;
-const partOfStream = events.slice(0, 5);
-
-interface Me {
-  readonly held_credits: number;
-  readonly available_credits: number;
-}
-
-const me = async (): Promise<Me> => {
-  const answer = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
-  return (await answer.json()) as Me;
-};
-
-/** Waits until the ledger has a number of usages: for endings that the client has no sign of. */
-async function usagesReach(count: number) {
-  await expect.poll(async () => (await recorded(gateway)).usages.length).toBe(count);
-  return recorded(gateway);
-}
-
-async function nothingIsHeld(): Promise<void> {
-  await expect.poll(async () => (await me()).held_credits).toBe(0);
-}
 
 describe('the upstream breaks off in the middle', () => {
   const broken = [

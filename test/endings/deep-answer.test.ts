@@ -1,21 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { type PostedMessage, postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, head, json, write } from '../upstream/answer.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 /** An answer that is hard to weigh: however it is read, it reaches the client whole, and is accounted for. */
-let upstream: Upstream;
-let gateway: TestGateway;
 const logLines: string[] = [];
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, logLines });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll, { logLines });
 
 const DEPTH = 20_000;
 const nested = `${'{"a":'.repeat(DEPTH)}1${'}'.repeat(DEPTH)}`;

@@ -1,53 +1,23 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type PostedMessage, postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { failure, hangUp, head, json, raw, reset, silence, stream, wait, write } from '../upstream/answer.ts';
-import { text } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
-import { streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import {
+  events,
+  gateway,
+  me,
+  nothingIsHeld,
+  partOfStream,
+  start,
+  startAgain,
+  tokens,
+  upstream,
+  usagesReach,
+} from './ending-scene.ts';
 
-/** Each way in which a request can end is settled once, for what that way of ending costs. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeEach(async () => {
-  upstream = await startUpstream();
-});
-afterEach(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
-
-const start = async (options: TestGatewayOptions = {}): Promise<void> => {
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, ...options });
-};
-
-const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 const cost = 1_000n * 3_000_000n + 40n * 15_000_000n;
-const events = streamEvents({ tokens, blocks: [text('one ', 'two ', 'three ', 'four')] });
-const partOfStream = events.slice(0, 5);
-
-interface Me {
-  readonly held_credits: number;
-  readonly available_credits: number;
-}
-
-const me = async (): Promise<Me> => {
-  const answer = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
-  return (await answer.json()) as Me;
-};
 
 const errorOf = async (answer: PostedMessage) => JSON.parse((await answer.rest()).toString('utf8')).error;
-
-/** Waits until the ledger has a number of usages: for endings that the client has no sign of. */
-async function usagesReach(count: number) {
-  await expect.poll(async () => (await recorded(gateway)).usages.length).toBe(count);
-  return recorded(gateway);
-}
-
-async function nothingIsHeld(): Promise<void> {
-  await expect.poll(async () => (await me()).held_credits).toBe(0);
-}
 
 describe('a complete answer', () => {
   it.each([
@@ -253,7 +223,6 @@ describe('the upstream fails before the first byte', () => {
     expect(answer.status).toBe(502);
     expect((await recorded(gateway)).usages).toHaveLength(0);
     await nothingIsHeld();
-    upstream = await startUpstream();
   });
 
   it('at its first place: the next one answers, and the request is recorded once, there', async () => {
@@ -301,8 +270,7 @@ describe('the gateway stops', () => {
     gate.resolve();
     await answer.rest();
     await stopped;
-    await gateway.log.close();
-    gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
+    await startAgain();
     expect((await recorded(gateway)).usages).toMatchObject([{ outcome: 'completed', tokens }]);
   });
 
@@ -316,8 +284,7 @@ describe('the gateway stops', () => {
     expect(isCut).toBe(true);
     expect(body.toString('utf8')).toContain('shutting down');
     await stopped;
-    await gateway.log.close();
-    gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
+    await startAgain();
     expect((await recorded(gateway)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
   });
 });

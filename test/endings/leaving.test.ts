@@ -1,53 +1,16 @@
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { messageBody, type PostOptions, postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
 import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
-import {
-  startTestGateway,
-  TEST_CATALOG,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '../fixtures/gateway/start-gateway.ts';
+import { TEST_CATALOG, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { type Answer, countTokens, failure, head, reset, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { gateway, heldCredits, leavingIsSeen, start, tokens, upstream, usagesReach } from './ending-scene.ts';
 
-/** A client that leaves is charged for what its upstream had, and for what was seen. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeEach(async () => {
-  upstream = await startUpstream();
-});
-afterEach(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
-
-const start = async (options: TestGatewayOptions = {}): Promise<void> => {
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, ...options });
-};
-
-const WAIT = { interval: 20, timeout: 60_000 };
-async function usagesReach(count: number) {
-  await expect.poll(async () => (await recorded(gateway)).usages.length, WAIT).toBe(count);
-  return recorded(gateway);
-}
-
-const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 const prose = 'The committee met on Tuesday to discuss the new water treatment plant, which has been delayed. ';
 /** About 19 tokens a sentence; the weights make 15 of it. */
 const question = { messages: [{ role: 'user', content: prose.repeat(100) }] };
-
-async function heldCredits(): Promise<number> {
-  const answer = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
-  return ((await answer.json()) as { held_credits: number }).held_credits;
-}
-
-/** The connection's end stands before these in the gateway's queue of what the network has brought. */
-async function leavingIsSeen(): Promise<void> {
-  for (let round = 0; round < 5; round++) await heldCredits();
-}
 
 /** Posts, waits until the upstream has it, and leaves before the head. */
 async function leaveBeforeHead(options: PostOptions = {}): Promise<void> {
@@ -219,12 +182,12 @@ describe('a client that leaves before the head', () => {
     const heldForFirst = await heldCredits();
     const second = startPost(gateway, { stream: true, body: question });
     second.answered.catch(() => undefined);
-    await expect.poll(heldCredits, WAIT).toBeGreaterThan(heldForFirst);
+    await expect.poll(heldCredits).toBeGreaterThan(heldForFirst);
     second.leave();
     await leavingIsSeen();
     gate.resolve();
     await (await first.answered).rest();
-    await expect.poll(heldCredits, WAIT).toBe(0);
+    await expect.poll(heldCredits).toBe(0);
     expect((await recorded(gateway)).usages).toMatchObject([{ outcome: 'completed' }]);
     expect(upstream.requests).toHaveLength(1);
   });

@@ -1,21 +1,11 @@
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { asking } from '../fixtures/gateway/call.ts';
 import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { wait } from '../upstream/answer.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { onClientDisconnect: 'cancel' } });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll, { provider: { onClientDisconnect: 'cancel' } });
 
 const NEXT = 'POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: none\r\n';
 

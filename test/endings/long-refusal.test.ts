@@ -1,18 +1,14 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import type { TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { head, silence, write } from '../upstream/answer.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 let upstream: Upstream;
 let gateway: TestGateway;
 beforeEach(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
-});
-afterEach(async () => {
-  await gateway.stop();
-  await upstream.close();
+  ({ upstream, gateway } = await startOnUpstream(onTestFinished));
 });
 
 it("an upstream's refusal that does not end is told past its bound, and the upstream is left", async () => {

@@ -1,32 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { keyId } from '../../contracts/ids.ts';
 import { postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { failure, head, silence, stream, wait } from '../upstream/answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { gateway, heldCredits, start, upstream } from './ending-scene.ts';
 
 /** A request whose provider has one connection, which another request has: nothing of it has gone upstream. */
-let upstream: Upstream;
-let gateway: TestGateway;
 let first: Promise<unknown>;
 let endFirst: () => void;
-beforeEach(async () => {
-  upstream = await startUpstream();
-});
-afterEach(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
-
-const heldCredits = async (): Promise<number> => {
-  const answer = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
-  return ((await answer.json()) as { held_credits: number }).held_credits;
-};
 
 describe('a request that waits for a connection to its provider', () => {
   beforeEach(async () => {
-    gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { connections: 1 } });
+    await start({ provider: { connections: 1 } });
     const ending = Promise.withResolvers<void>();
     endFirst = ending.resolve;
     const [begun, ...more] = stream(streamEvents());
@@ -63,7 +48,7 @@ describe('a request that waits for a connection to its provider', () => {
 });
 
 it('a request whose client leaves while its second place is waited for, after the first has failed, costs nothing', async () => {
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { connections: 1 } });
+  await start({ provider: { connections: 1 } });
   const failing = Promise.withResolvers<void>();
   const ending = Promise.withResolvers<void>();
   upstream.answerWith(({ body }) =>
@@ -91,7 +76,7 @@ it('a request whose client leaves while its second place is waited for, after th
 });
 
 it('a call that its time limit ends is charged for its input once its client has left', async () => {
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { firstByteMs: 300 } });
+  await start({ provider: { firstByteMs: 300 } });
   upstream.answerWith([silence]);
   const index = upstream.requests.length;
   const post = startPost(gateway, { stream: true });

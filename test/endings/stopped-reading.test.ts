@@ -1,44 +1,11 @@
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type PostedMessage, type PostOptions, postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { delay, head, json, reset, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
 import { event, streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-
-/** A client that holds its answer back is charged for what its upstream had, and for what was seen. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeEach(async () => {
-  upstream = await startUpstream();
-});
-afterEach(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
-
-const start = async (options: TestGatewayOptions = {}): Promise<void> => {
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, ...options });
-};
-
-const WAIT = { interval: 20, timeout: 60_000 };
-async function usagesReach(count: number) {
-  await expect.poll(async () => (await recorded(gateway)).usages.length, WAIT).toBe(count);
-  return recorded(gateway);
-}
-
-const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
-async function heldCredits(): Promise<number> {
-  const answer = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
-  return ((await answer.json()) as { held_credits: number }).held_credits;
-}
-
-/** The connection's end stands before these in the gateway's queue of what the network has brought. */
-async function leavingIsSeen(): Promise<void> {
-  for (let round = 0; round < 5; round++) await heldCredits();
-}
+import { gateway, leavingIsSeen, start, startAgain, tokens, upstream, usagesReach } from './ending-scene.ts';
 
 /** A stream that no socket's buffers take whole: 24 MB of text, then the end with its usage. */
 const PIECE = 65_000;
@@ -98,10 +65,9 @@ describe('a client that stops reading', () => {
     upstream.answerWith([head(), ...LONG.slice(0, -2).map(write), silence]);
     await readNoMore();
     // Dropped after its time, it is drained; the upstream says nothing more, and the gateway does not wait for that.
-    await expect.poll(async () => (await upstream.seen(0)).writes.length, WAIT).toBe(LONG.length - 2);
+    await expect.poll(async () => (await upstream.seen(0)).writes.length).toBe(LONG.length - 2);
     await gateway.gateway.stop();
-    await gateway.log.close();
-    gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
+    await startAgain();
     expect((await recorded(gateway)).usages).toMatchObject([
       { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000 } },
     ]);
@@ -120,11 +86,11 @@ describe('a client that stops reading', () => {
     const answer = await readNoMore();
     const { writes } = await upstream.seen(0);
     const sinceMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
-    await expect.poll(sinceMs, WAIT).toBeGreaterThan(1_000);
+    await expect.poll(sinceMs).toBeGreaterThan(1_000);
     expect(writes.length).toBeLessThan(pieces.length);
     passedMs = heldMs;
     const rest = answer.restOrCut();
-    await expect.poll(() => writes.length, WAIT).toBe(pieces.length);
+    await expect.poll(() => writes.length).toBe(pieces.length);
     gate.resolve();
     expect((await rest).isCut).toBe(true);
     expect((await usagesReach(1)).usages).toMatchObject([{ outcome }]);
@@ -142,11 +108,11 @@ describe('a client that stops reading', () => {
     const answer = await readNoMore();
     const { writes } = await upstream.seen(0);
     const sinceMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
-    await expect.poll(sinceMs, WAIT).toBeGreaterThan(1_000);
+    await expect.poll(sinceMs).toBeGreaterThan(1_000);
     expect(writes.length).toBeLessThan(pieces.length);
     passedMs = 40_000;
     const rest = answer.restOrCut();
-    await expect.poll(() => writes.length, WAIT).toBe(pieces.length);
+    await expect.poll(() => writes.length).toBe(pieces.length);
     // It has kept up for as long by now, so that an upstream that breaks off would do so by itself.
     await leavingIsSeen();
     passedMs = 80_000;
@@ -162,7 +128,7 @@ describe('a client that stops reading', () => {
     // It has written nothing for longer than it may be silent: it is not, it is held back.
     const { writes } = await upstream.seen(0);
     const heldMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
-    await expect.poll(heldMs, WAIT).toBeGreaterThan(1.5 * idleMs);
+    await expect.poll(heldMs).toBeGreaterThan(1.5 * idleMs);
     expect((await answer.rest()).length).toBeGreaterThan(370 * PIECE);
     expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'completed', source: 'reported', tokens }]);
   });

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { asking, type Callable, call, get } from '../fixtures/gateway/call.ts';
-import { type FurtherAccount, openAccount } from '../fixtures/gateway/open-account.ts';
+import { openAccount } from '../fixtures/gateway/open-account.ts';
 import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { SeededRandom } from '../fixtures/seeded-random.ts';
 import { failure } from '../upstream/answer.ts';
 import { instructedAnswer, readInstructions } from '../upstream/instructions.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 /** However calls end, with or without their client, none is left under way, waiting, drained or held for. */
 const CALLS = 100;
@@ -17,29 +16,18 @@ const MODELS = ['opal-medium', 'opal-twice', 'svc-mock', 'opal-gone', 'opal-none
 const ENDINGS = ['complete', 'no-stop', 'no-usage', 'reset', 'silent', 'error-event', 'reset-before-head'];
 const MORE_ENDINGS = ['silent-before-head', 'status-400', 'status-401', 'status-429', 'status-529'];
 
-let upstream: Upstream;
-let gateway: TestGateway;
-let callers: readonly FurtherAccount[];
-beforeAll(async () => {
-  upstream = await startUpstream();
-  upstream.answerWith((request) => {
-    const instructed = readInstructions(request);
-    return typeof instructed === 'string' ? failure(400) : instructedAnswer(request.path, instructed);
-  });
-  gateway = await startTestGateway({
-    upstreamUrl: upstream.url,
-    // Few places of each sort, so that calls wait for all of them.
-    provider: { connections: 4, countConnections: 2, firstByteMs: 400, idleMs: 400 },
-    settings: { metrics: { serve: { port: 0 } }, drainMs: 200, drainsMax: 3, drainsMaxPerAccount: 2 },
-  });
-  callers = await Promise.all(
-    [1_000_000_000n, 1_000_000_000n, 30_000n, 1n].map((credits) => openAccount(gateway, { credits })),
-  );
+const { upstream, gateway } = await startOnUpstream(afterAll, {
+  // Few places of each sort, so that calls wait for all of them.
+  provider: { connections: 4, countConnections: 2, firstByteMs: 400, idleMs: 400 },
+  settings: { metrics: { serve: { port: 0 } }, drainMs: 200, drainsMax: 3, drainsMaxPerAccount: 2 },
 });
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
+upstream.answerWith((request) => {
+  const instructed = readInstructions(request);
+  return typeof instructed === 'string' ? failure(400) : instructedAnswer(request.path, instructed);
 });
+const callers = await Promise.all(
+  [1_000_000_000n, 1_000_000_000n, 30_000n, 1n].map((credits) => openAccount(gateway, { credits })),
+);
 
 /** One call that ends as chance has it, on a connection of its own; its client stays to the end, or leaves before. */
 async function oneCall(random: SeededRandom): Promise<void> {

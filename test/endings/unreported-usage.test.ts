@@ -1,24 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, head, json, stream, write } from '../upstream/answer.ts';
 import { text, thinking, toolUse } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
 import { byteByByte } from '../upstream/rechunk.ts';
 import { event, streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 /** An answer that reached the client, and whose upstream did not say what it was: estimated from its text, and marked. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll);
 
 const tokens = { input: 1_000, output: 400, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 const sentence = 'The committee met on Tuesday to discuss the new water treatment plant. ';

@@ -1,28 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type PostedMessage, postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { type Answer, end, hangUp, head, json, reset, silence, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-
-/** An answer that is no stream goes out when it is whole and readable; else its client gets an error, which costs nothing. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeEach(async () => {
-  upstream = await startUpstream();
-});
-afterEach(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
-
-const start = async (options: TestGatewayOptions = {}): Promise<void> => {
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, ...options });
-};
+import { gateway, me, start, startAgain, tokens, upstream } from './ending-scene.ts';
 
 const MIB = 1024 * 1024;
-const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 const whole = JSON.stringify(message({ tokens }));
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const withLength = { ...JSON_HEADERS, 'content-length': whole.length };
@@ -46,8 +29,7 @@ async function nothingIsCharged(times = 1): Promise<void> {
   const free = Array(times).fill({ outcome: 'upstream_interrupted', billable: false });
   await expect.poll(async () => (await recorded(gateway)).usages).toMatchObject(free);
   expect((await recorded(gateway)).debits).toEqual([]);
-  const me = await fetch(`${gateway.url}/me`, { headers: { 'x-api-key': gateway.key } });
-  expect(await me.json()).toMatchObject({ held_credits: 0, available_credits: 1_000_000_000 });
+  expect(await me()).toMatchObject({ held_credits: 0, available_credits: 1_000_000_000 });
 }
 
 describe('a JSON answer that is not whole, or that nobody can read', () => {
@@ -127,8 +109,7 @@ describe('a JSON answer that is not whole, or that nobody can read', () => {
     expect(answer.status).toBe(502);
     expect(String(await answer.rest())).toContain('shutting down');
     await stopped;
-    await gateway.log.close();
-    gateway = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
+    await startAgain();
     expect((await recorded(gateway)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
   });
 });

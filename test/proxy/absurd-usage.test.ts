@@ -1,32 +1,21 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { meSchema } from '../../contracts/answers.ts';
 import type { CreditsDebited } from '../../contracts/events.ts';
 import { exactNumber } from '../../contracts/exact-number.ts';
 import { asking, call, get, post } from '../fixtures/gateway/call.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 /** An upstream once reported 1e15 tokens of output: 15,000,000,003 USD were debited, and GET /me failed for ever. */
 const REPORTED = 1e15;
 const lines: string[] = [];
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  const settings = { metrics: { serve: { port: 0 } } };
-  gateway = await startTestGateway({
-    upstreamUrl: upstream.url,
-    settings,
-    creditsMicroUsd: 1_000_000n,
-    logLines: lines,
-  });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
+const settings = { metrics: { serve: { port: 0 } } };
+const { upstream, gateway } = await startOnUpstream(afterAll, {
+  settings,
+  creditsMicroUsd: 1_000_000n,
+  logLines: lines,
 });
 
 const me = async () => meSchema.parse((await get(gateway, '/me')).body);

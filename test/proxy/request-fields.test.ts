@@ -1,19 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { asking, post, refusalOf } from '../fixtures/gateway/call.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 
 /** The fields that are looked at (interface, 1.2), asked of a listening gateway. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll);
 
 const BASE = asking('opal-medium');
 const MISSING = Symbol('missing');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EventLog, EventLogError, HiddenStreamError } from '../../contracts/event-log.ts';
 import { accountStream, keyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
@@ -9,27 +9,19 @@ import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-l
 import { asking, get, messageOf, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { type FurtherAccount, openAccount } from '../fixtures/gateway/open-account.ts';
 import { lastBodyOf, openSocket, statusesOf } from '../fixtures/gateway/raw-socket.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { countTokens, failure, wait } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
-import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { Script } from '../upstream/upstream.ts';
 
 /**
  * A caller who may call when a request's head comes, and may not any more when the request would go on: after its body,
  * after the count of its input, after the wait for its lease, after a deployment that did not answer.
  */
 let nowMs = Date.parse('2026-11-22T12:00:00.000Z');
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, clock: () => nowMs });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll, { clock: () => nowMs });
 beforeEach(() => upstream.answerWith(defaultAnswer));
 
 const COUNT = '/v1/messages/count_tokens';

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyId } from '../../contracts/ids.ts';
 import { asking, call, get, post } from '../fixtures/gateway/call.ts';
 import { openSocket, requestText, sendRaw } from '../fixtures/gateway/raw-socket.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { end, failure, hangUp, head, json, raw, reset, write } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
-import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { Script } from '../upstream/upstream.ts';
 
 /** Words that are told to the gateway and must come to light nowhere but upstream. */
 const PROMPT = 'prompt-text-a81f';
@@ -24,18 +24,11 @@ const logLines: string[] = [];
 const errorBodies: string[] = [];
 /** Heads, and the bodies of errors, of what an upstream answered that says our key. */
 const echoes: string[] = [];
-let upstream: Upstream;
-let gateway: TestGateway;
 let revoked = '';
+const { upstream, gateway } = await startOnUpstream(afterAll, { logLines, settings: { logLevel: 'trace' } });
 beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, logLines, settings: { logLevel: 'trace' } });
   await doEverything();
   await gateway.gateway.whenSettled();
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
 });
 
 const said = (more: object = {}) =>

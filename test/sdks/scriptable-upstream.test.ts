@@ -3,29 +3,19 @@ import Anthropic from '@anthropic-ai/sdk';
 import { ChatAnthropic } from '@langchain/anthropic';
 import { generateText, stepCountIs, streamText, tool } from 'ai';
 import Anthropic0 from 'anthropic-sdk-0x';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { recorded } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, countTokens, failure, json, stream } from '../upstream/answer.ts';
 import { type AnswerContent, text, thinking, toolUse } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
 import { cutAtRandom } from '../upstream/rechunk.ts';
 import type { SeenRequest } from '../upstream/seen-request.ts';
 import { errorEvent, streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 /** The real SDKs through the gateway to an upstream that answers as providers do: thinking, tools, cache usage. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll);
 
 const tokens = { input: 21, output: 9, cacheRead: 400, cacheWrite5m: 30, cacheWrite1h: 7 };
 const said: AnswerContent = { tokens, blocks: [thinking('well', ' now'), text('Grüße', ' aus ', 'Zürich')] };

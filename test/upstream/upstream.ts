@@ -28,7 +28,7 @@ export interface Upstream {
   answerWith(script: Script): void;
   /** Resolves with the request of that index as soon as it was read. Rejects when the upstream is closed before. */
   seen(index: number): Promise<SeenRequest>;
-  /** Ends every connection. @throws Error the first fault of a script, which no client could have told us. */
+  /** Ends every connection; it may be closed already. @throws Error the first fault of a script, which no client could have told us. */
   close(): Promise<void>;
 }
 
@@ -87,6 +87,7 @@ class ScriptedUpstream implements Upstream {
   }
 
   async close(): Promise<void> {
+    if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');
     this.#server.close();
     this.#server.closeAllConnections();

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { asking, post, refusalOf } from '../../fixtures/gateway/call.ts';
 import { openAccount } from '../../fixtures/gateway/open-account.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { countTokens } from '../../upstream/answer.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
 /** Breaks the clock once, where it is asked by what this says of the callers. */
 let breaks: ((callers: string) => boolean) | null = null;
@@ -15,16 +14,7 @@ function clock(): number {
   return Date.now();
 }
 
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, clock });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll, { clock });
 
 const inAdmission = (callers: string): boolean => callers.includes('/admission/admit.ts');
 /** The route's handler has returned: the admission has waited for something. */

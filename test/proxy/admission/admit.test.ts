@@ -1,22 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { asking, type Callable, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
 import { openAccount } from '../../fixtures/gateway/open-account.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { countTokens, failure, reset } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import type { SeenRequest } from '../../upstream/seen-request.ts';
-import { type Script, startUpstream, type Upstream } from '../../upstream/upstream.ts';
+import type { Script } from '../../upstream/upstream.ts';
 
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll);
 beforeEach(() => upstream.answerWith(defaultAnswer));
 
 const COUNT = '/v1/messages/count_tokens';

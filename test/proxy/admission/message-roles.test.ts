@@ -1,18 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { asking, post, refusalOf } from '../../fixtures/gateway/call.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll);
 
 const MESSAGES = [
   { role: 'user', content: 'hello' },

@@ -1,27 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { modelListSchema } from '../../../contracts/answers.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { asking, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { failure, head, reset, write } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
 /** opal-old of the test's catalog is deprecated until the first moment of 2099-12-31 (UTC); opal-gone is retired. */
 const SUNSET = Date.parse('2099-12-31T00:00:00.000Z');
 const DEPRECATION = 'sunset=2099-12-31; replacement=opal-medium';
 const GONE = 'is retired: use opal-medium; the request shape is unchanged';
 let nowMs = Date.parse('2026-05-15T12:00:00.000Z');
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, clock: () => nowMs });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll, { clock: () => nowMs });
 
 const send = (model: string, more: object = {}) => post(gateway, '/v1/messages', asking(model, more));
 const count = (model: string) => post(gateway, '/v1/messages/count_tokens', asking(model));

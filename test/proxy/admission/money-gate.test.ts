@@ -1,28 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { microUsd } from '../../../contracts/money.ts';
 import { asking, type Callable, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
 import { type FurtherAccount, openAccount } from '../../fixtures/gateway/open-account.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { head, json, wait, write } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { message } from '../../upstream/message.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
 /** An upstream that does not count, so that the bound by size alone decides. opal-medium: 3 and 15 micro-USD a token. */
 const NOW = Date.parse('2026-05-31T23:59:59.000Z');
 const TRIAL_MS = 30 * 24 * 60 * 60 * 1_000;
 let nowMs = NOW;
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  const provider = { countTokens: false };
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider, clock: () => nowMs, creditsMicroUsd: 0n });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const provider = { countTokens: false };
+const { upstream, gateway } = await startOnUpstream(afterAll, { provider, clock: () => nowMs, creditsMicroUsd: 0n });
 
 const send = (caller: Callable, maxTokens: number, more: object = {}) =>
   post(caller, '/v1/messages', asking('opal-medium', { max_tokens: maxTokens, ...more }));

@@ -1,30 +1,20 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { boundWaiting } from '../../../proxy/connections/bound-waiting.ts';
 import { leaveBodiesUnread } from '../../../proxy/routes/read-body.ts';
 import { asking, get } from '../../fixtures/gateway/call.ts';
 import { openSocket, requestText, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { silence, stream, wait } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
 /** Requests that are sent on one connection while the first has no answer yet. */
 const WAITING_MAX = 16;
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { onClientDisconnect: 'cancel' } });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll, { provider: { onClientDisconnect: 'cancel' } });
 beforeEach(() => upstream.answerWith(defaultAnswer));
 
 const SLOW = JSON.stringify(asking('opal-medium', { stream: true }));

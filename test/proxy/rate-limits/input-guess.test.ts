@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { asking, post, refusalOf } from '../../fixtures/gateway/call.ts';
 import { openAccount } from '../../fixtures/gateway/open-account.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { failure, wait } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
 /** What a request takes of the input tokens a minute before its input is metered. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  const rateLimits = { paid: { inputTokensPerMinute: 10_000 }, keyPercent: 50 };
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, settings: { rateLimits } });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const rateLimits = { paid: { inputTokensPerMinute: 10_000 }, keyPercent: 50 };
+const { upstream, gateway } = await startOnUpstream(afterAll, { settings: { rateLimits } });
 
 const FILE = { type: 'document', source: { type: 'file', file_id: 'file_1' } };
 

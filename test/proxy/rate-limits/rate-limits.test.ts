@@ -1,13 +1,13 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Answered, asking, type Callable, call, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
 import { type FurtherAccount, openAccount } from '../../fixtures/gateway/open-account.ts';
 import { postMessage, startPost } from '../../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import type { TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { failure, json, silence, wait } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
 import { message } from '../../upstream/message.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
 /** What callers see of their limits, over HTTP, by a clock that the test moves. */
 const MESSAGES = '/v1/messages';
@@ -26,22 +26,12 @@ const LIMITS = {
   keyPercent: 50,
 };
 
-let upstream: Upstream;
-let gateway: TestGateway;
 const clock = { nowMs: Date.parse('2026-11-22T12:00:00.250Z') };
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({
-    upstreamUrl: upstream.url,
-    // Who has left has nothing under way any more.
-    provider: { onClientDisconnect: 'cancel' },
-    clock: () => clock.nowMs,
-    settings: { rateLimits: LIMITS, metrics: { serve: { port: 0 } }, browserOrigins: ['*'] },
-  });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
+const { upstream, gateway } = await startOnUpstream(afterAll, {
+  // Who has left has nothing under way any more.
+  provider: { onClientDisconnect: 'cancel' },
+  clock: () => clock.nowMs,
+  settings: { rateLimits: LIMITS, metrics: { serve: { port: 0 } }, browserOrigins: ['*'] },
 });
 beforeEach(() => upstream.answerWith(defaultAnswer));
 

@@ -1,26 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { catalogAnswerSchema, pricingSchema } from '../../../contracts/answers.ts';
 import { catalogFileSchema } from '../../../contracts/catalog.ts';
 import type { CreditsDebited, UsageRecorded } from '../../../contracts/events.ts';
 import { commandId, uuidV7 } from '../../../contracts/ids.ts';
 import { publishCatalog } from '../../../ledger/catalog/publish-catalog.ts';
 import { type Answered, asking, call, get, post } from '../../fixtures/gateway/call.ts';
-import { startTestGateway, TEST_CATALOG, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { TEST_CATALOG } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { json, wait } from '../../upstream/answer.ts';
 import type { Tokens } from '../../upstream/content.ts';
 import { message } from '../../upstream/message.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll);
 
 const pricing = async () => pricingSchema.parse((await call(gateway.url, '/pricing')).body);
 

@@ -1,26 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { countTokensAnswerSchema } from '../../../contracts/messages.ts';
 import { type Answered, asking, post, refusalOf } from '../../fixtures/gateway/call.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startTestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { countTokens, failure, json, reset } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
 const PATH = '/v1/messages/count_tokens';
 const ASKED = { model: 'opal-medium', messages: [{ role: 'user', content: 'hello' }] };
 /** A token for four bytes. */
 const ESTIMATE = Math.ceil(JSON.stringify(ASKED).length / 4);
 const logLines: string[] = [];
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, logLines });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll, { logLines });
 beforeEach(() => upstream.answerWith(defaultAnswer));
 
 const count = (more: object = {}, headers: Readonly<Record<string, string>> = {}) =>

@@ -1,26 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { meSchema } from '../../../contracts/answers.ts';
 import { grantId, keyId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { asking, type Callable, get, post } from '../../fixtures/gateway/call.ts';
 import { openAccount } from '../../fixtures/gateway/open-account.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { json, wait } from '../../upstream/answer.ts';
 import { message } from '../../upstream/message.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
 const NOW = Date.parse('2026-05-15T12:00:00.000Z');
 let nowMs = NOW;
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, clock: () => nowMs, creditsMicroUsd: 5_000_000n });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll, { clock: () => nowMs, creditsMicroUsd: 5_000_000n });
 
 const me = async (caller: Callable) => meSchema.parse((await get(caller, '/me')).body);
 

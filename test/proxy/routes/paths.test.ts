@@ -1,18 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { gateway } = await startOnUpstream(afterAll);
 
 it.each(['/messages', '/messages/count_tokens'])('%s answers like the same path below /v1', async (path) => {
   const body = asking('opal-medium');

@@ -1,25 +1,15 @@
 import { brotliCompressSync, constants, createGzip, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { type PostedMessage, postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, end, head, reset, type Step, silence, wait, write } from '../../upstream/answer.ts';
 import { text } from '../../upstream/content.ts';
 import { message } from '../../upstream/message.ts';
 import { byteByByte } from '../../upstream/rechunk.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
 /** What an upstream encodes though it was asked not to is decoded, metered, and reaches the client as it was before. */
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const { upstream, gateway } = await startOnUpstream(afterAll);
 
 const MIB = 1024 * 1024;
 const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };

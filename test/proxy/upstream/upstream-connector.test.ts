@@ -1,24 +1,14 @@
 import { Agent, request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { upstreamConnector } from '../../../proxy/upstream/upstream-connector.ts';
 import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, head, json, raw, silence, write } from '../../upstream/answer.ts';
 import { message } from '../../upstream/message.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../../upstream/upstream.ts';
 
-let upstream: Upstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  // One connection, so that each answer comes on that of the last.
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { connections: 1 } });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+// One connection, so that each answer comes on that of the last.
+const { upstream, gateway } = await startOnUpstream(afterAll, { provider: { connections: 1 } });
 
 const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 const whole = JSON.stringify(message({ tokens }));
