@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import type { Processes } from '../fixtures/processes/processes.ts';
+import { programOfCommit } from '../fixtures/processes/program-of-commit.ts';
 import { CONTENDERS, type Contender } from './contenders/contender.ts';
 import { direct } from './contenders/direct.ts';
 import { startNginx } from './contenders/nginx.ts';
@@ -136,6 +137,8 @@ async function startContenders(
   for (const name of options.contenders) {
     if (name === 'direct') contenders.push(direct(upstreamPort));
     if (name === 'portkey') contenders.push(await startPortkey(processes, upstreamPort));
+    if (name === 'before' && options.before !== null)
+      contenders.push(await startBefore(processes, upstreamPort, options.before));
     if (name === 'ours') {
       ours = await startOurs(processes, upstreamPort, options);
       contenders.push(ours);
@@ -146,6 +149,12 @@ async function startContenders(
     else contenders.push(nginx);
   }
   return { contenders, ours };
+}
+
+async function startBefore(processes: Processes, upstreamPort: number, commit: string): Promise<Contender> {
+  const main = programOfCommit(commit, join(processes.folder, 'program-before'));
+  if (main === null) throw new Error(`--before: this clone's history has no ${commit}`);
+  return await startOurs(processes, upstreamPort, { profile: false, name: 'before', main });
 }
 
 async function runWorkload(bench: Bench, contenders: readonly Contender[], name: WorkloadName): Promise<Sample[]> {

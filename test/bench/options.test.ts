@@ -5,6 +5,7 @@ test('without options everything is measured in three rounds', () => {
   expect(readOptions([])).toMatchObject({
     workloads: ['json', 'burst', 'paced', 'latency-json', 'latency-stream', 'ledger'],
     contenders: ['direct', 'nginx', 'portkey', 'ours'],
+    before: null,
     settlements: true,
     fleet: true,
     fleetCost: true,
@@ -19,6 +20,13 @@ test('lists are taken in the order of all, and rounds stand above those of --qui
   const options = readOptions(['--quick', '--only', 'burst,json', '--contenders', 'ours, nginx', '--rounds', '2']);
   expect(options).toMatchObject({ workloads: ['json', 'burst'], contenders: ['nginx', 'ours'], rounds: 2 });
   expect(options.windowMs).toBeLessThan(readOptions([]).windowMs);
+});
+
+test('what was before is a contender where a commit is named', () => {
+  expect(readOptions(['--before', 'a111a14', '--contenders', 'before,ours'])).toMatchObject({
+    contenders: ['before', 'ours'],
+    before: 'a111a14',
+  });
 });
 
 test('settlements and the fleet can be measured alone, and left out', () => {

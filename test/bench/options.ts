@@ -31,6 +31,8 @@ export interface Options {
   /** Whether the relay and views from a topic are measured (feed/). */
   readonly feed: boolean;
   readonly contenders: readonly ContenderName[];
+  /** The commit whose program is the contender `before`; null for none. */
+  readonly before: string | null;
   readonly rounds: number;
   readonly warmUpMs: number;
   /** Load before each window, so that the caches and the connections are those of the contender measured. */
@@ -46,6 +48,7 @@ const USAGE = `npm run bench -- [options]
   --quick              one short round (about a minute): a smoke test, its figures are rough
   --only LIST          ${CHOICES.join(',')}
   --contenders LIST    ${CONTENDERS.join(',')}
+  --before COMMIT      this program as that commit has it, as a contender more
   --rounds N           interleaved rounds (3)
   --large              requests of 20 KB instead of 1 KB
   --profile            run ours with --cpu-prof and print where its time goes
@@ -63,6 +66,7 @@ export function readOptions(args: readonly string[]): Options {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
       contenders: { type: 'string' },
+      before: { type: 'string' },
       rounds: { type: 'string' },
       large: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
@@ -83,7 +87,10 @@ export function readOptions(args: readonly string[]): Options {
     fleetCost: choices.includes(FLEET_COST),
     hostile: choices.includes(HOSTILE),
     feed: choices.includes(FEED),
-    contenders: chosen('--contenders', values.contenders, CONTENDERS),
+    contenders: chosen('--contenders', values.contenders, CONTENDERS).filter(
+      (name) => name !== 'before' || values.before !== undefined,
+    ),
+    before: values.before ?? null,
     body: values.large ? 'large' : 'small',
     profile: values.profile,
     jsonFile: values.json ?? null,

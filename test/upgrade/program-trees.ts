@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PROGRAM_FOLDERS, programOfCommit, withPackages } from '../fixtures/processes/program-of-commit.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const FOLDERS = ['contracts', 'ledger', 'projections', 'proxy'];
 /** The last state of this project whose programs know nothing of forms: their claims name none. */
 export const OLD_COMMIT = '3e6e76607dfcbbb98435b47c40d505d9342191dd';
 
@@ -17,18 +16,8 @@ export interface ProgramTree {
 
 /** The program of an older commit. Null where the history of this clone does not have it. */
 export function oldTree(folder: string): ProgramTree | null {
-  try {
-    execFileSync('git', ['cat-file', '-e', `${OLD_COMMIT}^{commit}`], { cwd: ROOT, stdio: 'ignore' });
-  } catch {
-    return null;
-  }
-  const archive = execFileSync('git', ['archive', OLD_COMMIT, 'package.json', ...FOLDERS], {
-    cwd: ROOT,
-    maxBuffer: 256 * 1024 ** 2,
-  });
-  mkdirSync(folder, { recursive: true });
-  execFileSync('tar', ['-x', '-C', folder], { input: archive });
-  return asProgram('old', folder);
+  const main = programOfCommit(OLD_COMMIT, folder);
+  return main === null ? null : { name: 'old', main };
 }
 
 /** The program of today. */
@@ -36,7 +25,7 @@ export const todaysTree = (): ProgramTree => ({ name: 'today', main: join(ROOT, 
 
 /** The program of today, and one form more: a field of CreditsDebited. */
 export function newTree(folder: string): ProgramTree {
-  for (const part of FOLDERS) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  for (const part of PROGRAM_FOLDERS) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
   for (const { file, from, to } of ONE_FORM_MORE) {
     const path = join(folder, file);
@@ -44,7 +33,7 @@ export function newTree(folder: string): ProgramTree {
     if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times, not once, ${JSON.stringify(from)}`);
     writeFileSync(path, parts.join(to));
   }
-  return asProgram('new', folder);
+  return { name: 'new', main: withPackages(folder) };
 }
 
 const ONE_FORM_MORE: readonly { readonly file: string; readonly from: string; readonly to: string }[] = [
@@ -67,8 +56,3 @@ const ONE_FORM_MORE: readonly { readonly file: string; readonly from: string; re
     to: '    leftOut,\n    note: null,\n    lines: rated.lines,',
   },
 ];
-
-function asProgram(name: string, folder: string): ProgramTree {
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return { name, main: join(folder, 'proxy/main.ts') };
-}

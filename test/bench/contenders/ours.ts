@@ -9,7 +9,7 @@ import { MODELS } from '../fast-upstream/answers.ts';
 import { READY_MS_MAX, readyLine } from '../ready-line.ts';
 import type { Contender } from './contender.ts';
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../proxy/main.ts', import.meta.url));
 const PROBE = fileURLToPath(new URL('../event-loop-probe.ts', import.meta.url));
 /** Callers that pay, so that not every request is a line of one account's stream. */
 const ACCOUNTS = 4;
@@ -26,6 +26,15 @@ export interface Ours extends Contender {
   eventsInLedger(): number;
 }
 
+interface OursOptions {
+  readonly profile: boolean;
+  readonly name?: 'ours' | 'before';
+  /** Where it has its files, below those of the run; otherwise by its name. */
+  readonly folder?: string;
+  /** Its `proxy/main.ts`, where that is not this one. */
+  readonly main?: string;
+}
+
 /**
  * The gateway as its users run it: `gateway serve` with a provider, priced models and accounts with credits, durable
  * billing on. Whatever of its command line changes is changed here.
@@ -33,9 +42,9 @@ export interface Ours extends Contender {
 export async function startOurs(
   processes: Processes,
   upstreamPort: number,
-  { profile, folder: name = 'ours' }: { readonly profile: boolean; readonly folder?: string },
+  { profile, name = 'ours', folder: called = name, main = MAIN }: OursOptions,
 ): Promise<Ours> {
-  const folder = join(processes.folder, name);
+  const folder = join(processes.folder, called);
   const data = join(folder, 'data');
   const profileFolder = join(folder, 'profiles');
   const probeFile = join(folder, 'event-loop.json');
@@ -44,10 +53,10 @@ export async function startOurs(
   const catalog = join(folder, 'catalog.json');
   writeFileSync(configuration, JSON.stringify(configurationOf(data, catalog, upstreamPort)));
   writeFileSync(catalog, JSON.stringify({ models: Object.values(MODELS).map(modelOf) }));
-  const keys = Array.from({ length: ACCOUNTS }, (_, index) => openAccount(data, index));
-  const brokeKey = openBrokeAccount(data, configuration);
+  const keys = Array.from({ length: ACCOUNTS }, (_, index) => openAccount(main, data, index));
+  const brokeKey = openBrokeAccount(main, data, configuration);
   const child = processes.spawn(
-    name,
+    called,
     [
       process.execPath,
       // As `npm start` and the program's first line have it.
@@ -55,7 +64,7 @@ export async function startOurs(
       '--import',
       PROBE,
       ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
-      join(ROOT, 'proxy/main.ts'),
+      main,
       '--config',
       configuration,
       '--json',
@@ -63,9 +72,9 @@ export async function startOurs(
     ],
     { environment: { BENCH_KEY: 'bench', EVENT_LOOP_PROBE_FILE: probeFile, NODE_ENV: 'production' }, stdout: 'pipe' },
   );
-  const { url } = await readyLine<{ url: string }>(child, processes, name);
+  const { url } = await readyLine<{ url: string }>(child, processes, called);
   return {
-    name: 'ours',
+    name,
     port: Number(new URL(url).port),
     headers: keys.map((key) => ({ 'x-api-key': key })),
     pids: [child.pid ?? 0],
@@ -101,18 +110,19 @@ export const modelOf = (id: string) => ({
 });
 
 /** An account with credits for any number of requests; its key. */
-function openAccount(data: string, index: number): string {
+function openAccount(main: string, data: string, index: number): string {
   const id = `acct_bench${index}`;
-  gateway(data, 'account', 'open', '--kind', 'personal', '--email', `bench${index}@example.com`, '--id', id);
-  gateway(data, 'credits', 'grant', id, '--usd', '1000000');
-  const { key } = JSON.parse(gateway(data, 'key', 'issue', id));
+  gateway(main, data, 'account', 'open', '--kind', 'personal', '--email', `bench${index}@example.com`, '--id', id);
+  gateway(main, data, 'credits', 'grant', id, '--usd', '1000000');
+  const { key } = JSON.parse(gateway(main, data, 'key', 'issue', id));
   return String(key);
 }
 
 /** The configuration gives no trial. */
-function openBrokeAccount(data: string, configuration: string): string {
+function openBrokeAccount(main: string, data: string, configuration: string): string {
   const config = ['--config', configuration];
   gateway(
+    main,
     data,
     'account',
     'open',
@@ -124,11 +134,11 @@ function openBrokeAccount(data: string, configuration: string): string {
     'acct_broke',
     ...config,
   );
-  return String(JSON.parse(gateway(data, 'key', 'issue', 'acct_broke')).key);
+  return String(JSON.parse(gateway(main, data, 'key', 'issue', 'acct_broke')).key);
 }
 
-function gateway(data: string, ...command: string[]): string {
-  const program = [join(ROOT, 'proxy/main.ts'), ...command, '--data', data, '--json'];
+function gateway(main: string, data: string, ...command: string[]): string {
+  const program = [main, ...command, '--data', data, '--json'];
   return execFileSync(process.execPath, program, { encoding: 'utf8', timeout: READY_MS_MAX, stdio: 'pipe' });
 }
 
