@@ -3,7 +3,7 @@ import type { Position } from '../contracts/ids.ts';
 import { VIEW_LIMITS } from './limits.ts';
 
 /**
- * Which positions of the log are folded. From the log itself that is everything up to the last one; a feed in several
+ * Which positions of the log are folded. From the log itself that is everything up to the last one; a source in several
  * partitions knows less, and single positions beyond it are remembered for a while.
  */
 export class FoldedPositions {

@@ -6,7 +6,7 @@ import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import type { KnownEvent, LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
 import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
-import { logCheckpointSchema } from './log-view-feed.ts';
+import { logCheckpointSchema } from './log-view-source.ts';
 
 /** What of an account must outlive a ledger that has forgotten it; read from views of any version. */
 const keptSchema = z.looseObject({
@@ -15,7 +15,7 @@ const keptSchema = z.looseObject({
 });
 
 /** Of each account that views know, who is refused in it. */
-export interface KnownRefusals {
+export interface KnownLockouts {
   /** Of the ledger that the views are of; 1 where they are from before there were generations. */
   readonly generation: number;
   readonly accounts: readonly {
@@ -43,7 +43,7 @@ export function readKnownViews(path: string): LedgerKnowledge | null {
 }
 
 /** Null where there is no such file. @throws as `readKnownViews` */
-export const readRefusals = (path: string): KnownRefusals | null =>
+export const readLockouts = (path: string): KnownLockouts | null =>
   reading(path, (database, tables) => ({
     generation: (tables.has('of_ledger') ? identityIn(database) : null)?.generation ?? 1,
     accounts: balanceStatesIn(database, tables).map(({ accountId, revision, state }) => {

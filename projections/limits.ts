@@ -3,7 +3,7 @@ import { LIMITS } from '../contracts/limits.ts';
 
 /** Bounds of the views. */
 export const VIEW_LIMITS = Object.freeze({
-  /** While the views follow their feed and nothing happens, the file is told that they are current this often. */
+  /** While the views follow their source and nothing happens, the file is told that they are current this often. */
   currentMarkMs: 2_000,
   /** After a write of so many rows the next waits that much longer than `LIMITS.viewFlushMs`, up to a bound. */
   flushPausePerRowMs: 5,
@@ -21,7 +21,7 @@ export const VIEW_LIMITS = Object.freeze({
   foreignPauseMs: 300,
   /** An account that was set aside is read so often until nothing has come behind what was read. */
   takeBackReadings: 10,
-  /** Positions that were folded lately, by which a feed in several partitions answers for a single one. */
+  /** Positions that were folded lately, by which a source in several partitions answers for a single one. */
   recentPositionsMax: 10_000,
   /** How often the log is asked whether the topic that feeds the views lags behind it, and how much it shows at once. */
   lagLookMs: 2_000,
@@ -33,4 +33,4 @@ assert(
   'the mark costs less than the flushes of a busy gateway',
 );
 assert(VIEW_LIMITS.flushPauseMaxMs > LIMITS.viewFlushMs, 'a write of many rows is followed by a longer pause');
-assert(VIEW_LIMITS.currentMarkMs < LIMITS.viewsAgeMs, 'views that follow their feed are not too old after a restart');
+assert(VIEW_LIMITS.currentMarkMs < LIMITS.viewsAgeMs, 'views that follow their source are not too old after a restart');

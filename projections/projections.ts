@@ -16,20 +16,20 @@ import { readUndamaged, setDamagedViewsAside } from './damaged-views.ts';
 import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
-import { LogViewFeed } from './log-view-feed.ts';
+import { LogViewSource } from './log-view-source.ts';
 import { lacking, TakeBack } from './take-back.ts';
 import type { StoredView } from './view.ts';
 import { ViewAge } from './view-age.ts';
-import type { FeedBatch, ViewFeed } from './view-feed.ts';
 import type { StoredCheckpoint } from './view-file.ts';
 import { ViewFlush } from './view-flush.ts';
 import { ViewGapError } from './view-gap-error.ts';
+import type { SourceBatch, ViewSource } from './view-source.ts';
 import { restoreViews, ViewStore } from './view-store.ts';
 
 export interface ProjectionsOptions {
   readonly log: EventLog;
   /** Where the events come from, where that is not the log itself. */
-  readonly feed?: ViewFeed;
+  readonly source?: ViewSource;
   /** The views' file; null for a reader that starts from nothing. */
   readonly path: string | null;
   /** False for a reader that leaves the file alone (a command beside a running gateway). */
@@ -38,11 +38,11 @@ export interface ProjectionsOptions {
   readonly clock?: () => number;
   /** The projections stand still from here on: an event could not be folded, or the views not be written. */
   readonly onStopped: (error: Error) => void;
-  /** Each time the views have caught up with their feed and follow it again. */
+  /** Each time the views have caught up with their source and follow it again. */
   readonly onLive?: () => void;
-  /** Each time the feed is lost from sight, or is looked for in vain; it is looked for on and on. */
+  /** Each time the source is lost from sight, or is looked for in vain; it is looked for on and on. */
   readonly onDropped?: (error: Error) => void;
-  /** The views' file cannot be read, and all is read from the feed; where it is written to, it was set aside, and where. */
+  /** The views' file cannot be read, and all is read from the source; where it is written to, it was set aside, and where. */
   readonly onDamaged?: (why: string, aside: string | null) => void;
   /** The file cannot be written for the moment (a full disk, no descriptor): told once, until `onWrittenAgain`. */
   readonly onUnwritten?: (error: Error) => void;
@@ -58,7 +58,7 @@ export interface UnwrittenViews {
 }
 
 /**
- * All views, fed by one feed. Start-up needs no feed: it restores the rows that the file has, then catches up from
+ * All views, fed by one source. Start-up needs no source: it restores the rows that the file has, then catches up from
  * their checkpoint, whenever that can be.
  *
  *   restored ──▶ catching up ──▶ live ⇄ dropped          usable from the first of `restored` and `live` on; how old
@@ -68,7 +68,7 @@ export class Projections {
   readonly accounts = new AccountViews();
   readonly catalog = new CatalogView();
   readonly #options: ProjectionsOptions;
-  readonly #feed: ViewFeed;
+  readonly #source: ViewSource;
   readonly #clock: () => number;
   readonly #views: readonly StoredView[] = [...this.accounts.all, this.catalog, this.accounts.setAside];
   readonly #folded = new FoldedPositions();
@@ -89,13 +89,13 @@ export class Projections {
 
   private constructor(options: ProjectionsOptions) {
     this.#options = options;
-    this.#feed = options.feed ?? new LogViewFeed(options.log);
+    this.#source = options.source ?? new LogViewSource(options.log);
     this.#clock = options.clock ?? Date.now;
     // A stop before the end of catch-up is told to whoever waits; nobody has to wait.
     this.#firstCaughtUp.promise.catch(() => undefined);
     this.accounts.onFolded(() => this.#waiters.wake());
     this.#takeBack = new TakeBack(options.log, this.accounts);
-    // Also by what is met elsewhere than in the feed.
+    // Also by what is met elsewhere than in the source.
     this.accounts.setAside.onChanged(() => this.#flush?.request());
   }
 
@@ -107,20 +107,20 @@ export class Projections {
   }
 
   /**
-   * Whether the views have held everything that their feed held since they were started, and follow it or will again.
+   * Whether the views have held everything that their source held since they were started, and follow it or will again.
    * False for views that are only restored: they are usable, and `ageMs` old.
    */
   get caughtUp(): boolean {
     return this.#caughtUp && this.#stopped === null;
   }
 
-  /** Whether the feed is in sight and everything in it is in the views. */
+  /** Whether the source is in sight and everything in it is in the views. */
   get isLive(): boolean {
     return this.#age.isLive;
   }
 
   /**
-   * How old the views may be: 0 while they follow their feed; otherwise the time since they last did, in this process
+   * How old the views may be: 0 while they follow their source; otherwise the time since they last did, in this process
    * or, where they are only restored, in the one before. Null when they never held everything: they are not usable.
    */
   ageMs(nowMs: number): number | null {
@@ -140,7 +140,7 @@ export class Projections {
     return this.#unwritten;
   }
 
-  /** What has stopped the projections; null while they follow their feed, or look for it. */
+  /** What has stopped the projections; null while they follow their source, or look for it. */
   get stopped(): Error | null {
     return this.#stopped;
   }
@@ -150,9 +150,9 @@ export class Projections {
     return this.#folded.highest;
   }
 
-  /** Where the feed would be gone on with: text of the feed's own; null before anything was folded. */
-  get checkpoint(): { readonly feed: string; readonly text: string } | null {
-    return this.#checkpoint === null ? null : { feed: this.#feed.name, text: this.#checkpoint() };
+  /** Where the source would be gone on with: text of the source's own; null before anything was folded. */
+  get checkpoint(): { readonly source: string; readonly text: string } | null {
+    return this.#checkpoint === null ? null : { source: this.#source.name, text: this.#checkpoint() };
   }
 
   /**
@@ -169,9 +169,9 @@ export class Projections {
   }
 
   /**
-   * Resolves when the event at a position has come in by the feed. @throws Error when the projections stop before.
-   * Where the feed is Kafka's, an event that came long ago may only be known by later ones in every partition:
-   * `whenFolded` is exact with each feed.
+   * Resolves when the event at a position has come in by the source. @throws Error when the projections stop before.
+   * Where the source is Kafka's, an event that came long ago may only be known by later ones in every partition:
+   * `whenFolded` is exact with each source.
    */
   whenAt(at: Position): Promise<void> {
     return this.#waiters.when(() => this.#folded.has(at));
@@ -190,7 +190,7 @@ export class Projections {
     return this.#flush?.written() ?? Promise.reject(new Error('these views are not written'));
   }
 
-  /** Writes what the file lacks and lets go of feed and file. Idempotent. @throws Error when it cannot be written. */
+  /** Writes what the file lacks and lets go of source and file. Idempotent. @throws Error when it cannot be written. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -215,7 +215,7 @@ export class Projections {
     const restored = path === null ? null : this.#restore(path);
     if (restored !== null) this.#takeRestored(restored);
     if (persist && path !== null) this.#openStore({ path, keep: restored !== null });
-    this.#reading = this.#feed.open({
+    this.#reading = this.#source.open({
       from: restored?.checkpoint ?? null,
       isFolded: (event) => this.#isFolded(event),
       onBatch: (batch) => this.#takeBatch(batch),
@@ -228,7 +228,7 @@ export class Projections {
 
   /** Null where the file has no views to go on with. */
   #restore(path: string): StoredCheckpoint | null {
-    const found = readUndamaged(path, () => restoreViews(path, this.#views, this.#feed.name));
+    const found = readUndamaged(path, () => restoreViews(path, this.#views, this.#source.name));
     if (found.damage === null) return found.read;
     // Some rows may have been taken before the one that cannot be read.
     for (const view of this.#views) view.clear();
@@ -238,7 +238,7 @@ export class Projections {
 
   #takeRestored({ checkpoint, currentAtMs }: StoredCheckpoint): void {
     this.#checkpoint = () => checkpoint;
-    this.#folded.reset(this.#feed.throughOf(checkpoint));
+    this.#folded.reset(this.#source.throughOf(checkpoint));
     this.#restoredMarkMs = currentAtMs;
     // By a clock that is behind they would be young until it is there.
     this.#age.restored(currentAtMs === null ? null : Math.min(currentAtMs, this.#clock()));
@@ -266,7 +266,7 @@ export class Projections {
   #storedCheckpoint(): StoredCheckpoint | null {
     if (this.#checkpoint === null) return null;
     const currentAtMs = this.#age.currentAtMs(this.#clock());
-    return { feed: this.#feed.name, checkpoint: this.#checkpoint(), currentAtMs };
+    return { source: this.#source.name, checkpoint: this.#checkpoint(), currentAtMs };
   }
 
   /** The restored rows are of another log: nothing of them may stay, in memory or in the file. */
@@ -280,7 +280,7 @@ export class Projections {
     this.#age.restored(null);
   }
 
-  async #takeBatch({ events, through, checkpoint }: FeedBatch): Promise<void> {
+  async #takeBatch({ events, through, checkpoint }: SourceBatch): Promise<void> {
     // What this process has appended itself is folded by whoever appended it, in this turn of the event loop.
     if (this.#caughtUp) await nextTurn();
     await this.#foldInTurns(events);
@@ -317,7 +317,7 @@ export class Projections {
     try {
       this.accounts.take(accountId, recorded);
     } catch (error) {
-      if (!(error instanceof ViewGapError) || !this.#feed.isLedger) throw error;
+      if (!(error instanceof ViewGapError) || !this.#source.isLedger) throw error;
       this.accounts.putAside(accountId, lacking(accountId, error));
       this.accounts.setAside.left(accountId, error.found);
     }

@@ -1,12 +1,12 @@
 /**
- * How old the views may be: the time since they were last known to hold everything that their feed held. Times are
+ * How old the views may be: the time since they were last known to hold everything that their source held. Times are
  * wall-clock milliseconds since 1970, because they outlive the process.
  */
 export class ViewAge {
   #isLive = false;
   #currentAtMs: number | null = null;
 
-  /** Whether the views follow their feed right now. */
+  /** Whether the views follow their source right now. */
   get isLive(): boolean {
     return this.#isLive;
   }

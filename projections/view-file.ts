@@ -9,8 +9,8 @@ export type Statement = readonly [sql: string, values: readonly ColumnValue[]];
 
 /** Up to where rows are folded. */
 export interface StoredCheckpoint {
-  /** The name of the feed that the checkpoint belongs to. */
-  readonly feed: string;
+  /** The name of the source that the checkpoint belongs to. */
+  readonly source: string;
   readonly checkpoint: string;
   /** When the views were last known to hold everything, in milliseconds since 1970; null when they never did. */
   readonly currentAtMs: number | null;
@@ -78,7 +78,7 @@ export const writing = (rows: readonly ViewRow[], views: readonly StoredView[], 
     ];
   }),
   ...views.map(({ name, version }): Statement => ['INSERT OR REPLACE INTO stored_view VALUES (?, ?)', [name, version]]),
-  ['INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)', [at.feed, at.checkpoint]],
+  ['INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)', [at.source, at.checkpoint]],
   at.currentAtMs === null
     ? ['DELETE FROM known_current', []]
     : ['INSERT OR REPLACE INTO known_current VALUES (1, ?)', [at.currentAtMs]],
@@ -87,17 +87,18 @@ export const writing = (rows: readonly ViewRow[], views: readonly StoredView[], 
 /** What the rows of a file are; null when it does not hold every view in its present version. */
 export function checkpointOf(database: DatabaseSync, views: readonly StoredView[]): StoredCheckpoint | null {
   if (layoutOf(database) !== LAYOUT) return null;
-  if (!views.every((view) => isHeld(database, view) || (view.mayLack === true && versionOf(database, view) === null)))
+  if (!views.every((view) => isStored(database, view) || (view.mayLack === true && versionOf(database, view) === null)))
     return null;
   const row = database.prepare('SELECT feed, checkpoint FROM checkpoint').get();
   if (row === undefined) return null;
   const current = database.prepare('SELECT at_ms FROM known_current').get();
   const currentAtMs = current === undefined ? null : Number(current.at_ms);
-  return { feed: String(row.feed), checkpoint: String(row.checkpoint), currentAtMs };
+  return { source: String(row.feed), checkpoint: String(row.checkpoint), currentAtMs };
 }
 
 /** Whether the file holds the view, in its present version. */
-export const isHeld = (database: DatabaseSync, view: StoredView): boolean => versionOf(database, view) === view.version;
+export const isStored = (database: DatabaseSync, view: StoredView): boolean =>
+  versionOf(database, view) === view.version;
 
 function versionOf(database: DatabaseSync, { name }: StoredView): number | null {
   const row = database.prepare('SELECT version FROM stored_view WHERE name = ?').get(name);

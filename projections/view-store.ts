@@ -6,7 +6,7 @@ import {
   checkpointOf,
   checkStamps,
   clearing,
-  isHeld,
+  isStored,
   prepareFile,
   restoreTable,
   type Statement,
@@ -128,18 +128,18 @@ export class ViewStore {
 /**
  * Restores views from the file, as of one moment, and returns the checkpoint that they stand at; null, and nothing is
  * restored, where the file does not hold all of them in their present version (or has never held those that it may lack),
- * fed by that feed. A missing file is an empty one; nothing is written. @throws Error when the file is no database, its rows are not of one moment, or one is not
+ * fed by that source. A missing file is an empty one; nothing is written. @throws Error when the file is no database, its rows are not of one moment, or one is not
  * of its form.
  */
-export function restoreViews(path: string, views: readonly StoredView[], feed: string): StoredCheckpoint | null {
+export function restoreViews(path: string, views: readonly StoredView[], source: string): StoredCheckpoint | null {
   const database = openReadOnly(path);
   if (database === null) return null;
   try {
     // One snapshot, for a gateway may write beside a command that reads.
     database.exec('BEGIN');
     const at = checkpointOf(database, views);
-    if (at === null || at.feed !== feed) return null;
-    const held = views.filter((view) => isHeld(database, view));
+    if (at === null || at.source !== source) return null;
+    const held = views.filter((view) => isStored(database, view));
     checkStamps(database, held);
     for (const view of held) for (const table of view.tables) restoreTable(database, view, table);
     return at;

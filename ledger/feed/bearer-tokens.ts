@@ -15,7 +15,7 @@ export class BearerTokens {
   readonly #source: TokenSource;
   readonly #clock: () => number;
   readonly #programMs: number;
-  #held: HeldToken | null = null;
+  #cached: CachedToken | null = null;
   #asking: Promise<string> | null = null;
   #stop = new AbortController();
 
@@ -30,7 +30,7 @@ export class BearerTokens {
   async token(): Promise<string> {
     // Whoever keeps the file new has done so without telling.
     if ('file' in this.#source) return await readToken(this.#source.file);
-    if (this.#held !== null && isFresh(this.#held, this.#clock())) return this.#held.token;
+    if (this.#cached !== null && isFresh(this.#cached, this.#clock())) return this.#cached.token;
     this.#asking ??= this.#ask(this.#source.command).finally(() => {
       this.#asking = null;
     });
@@ -39,7 +39,7 @@ export class BearerTokens {
 
   /** A broker has refused it: the next is another one. */
   forget(token: string): void {
-    if (this.#held?.token === token) this.#held = null;
+    if (this.#cached?.token === token) this.#cached = null;
   }
 
   /** Ends a program that runs. */
@@ -51,19 +51,19 @@ export class BearerTokens {
   async #ask(command: readonly string[]): Promise<string> {
     const token = await tokenOf(command, { signal: this.#stop.signal, timeout: this.#programMs });
     const nowMs = this.#clock();
-    this.#held = { token, sinceMs: nowMs, untilMs: endOf(token) ?? nowMs + FEED_LIMITS.opaqueTokenMs };
+    this.#cached = { token, sinceMs: nowMs, untilMs: endOf(token) ?? nowMs + FEED_LIMITS.opaqueTokenMs };
     return token;
   }
 }
 
-interface HeldToken {
+interface CachedToken {
   readonly token: string;
   readonly sinceMs: number;
   readonly untilMs: number;
 }
 
 /** The driver authenticates anew when a session is over but for FEED_LIMITS.reauthenticateMs: by then there is another. */
-const isFresh = ({ sinceMs, untilMs }: HeldToken, nowMs: number): boolean =>
+const isFresh = ({ sinceMs, untilMs }: CachedToken, nowMs: number): boolean =>
   untilMs - nowMs > Math.max((untilMs - sinceMs) / FEED_LIMITS.tokenRestPart, 2 * FEED_LIMITS.reauthenticateMs);
 
 /** When a JWT is over, in ms; null where a token does not say, or is none. */

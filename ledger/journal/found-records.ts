@@ -3,7 +3,7 @@ import type { RecoveredRequest } from './journal.ts';
 import { OpenRequests, type Place } from './open-requests.ts';
 import type { JournalRecord } from './record-v1.ts';
 
-/** Folds the records of all segments. A request's records may come in any order, for a start can be carried forward. */
+/** Folds the records of all segments. A request's records may come in any order, for a start can be compacted into a later segment. */
 export class FoundRecords {
   readonly #requests = new Map<RequestId, FoundRequest>();
   nextSequence = 0;

@@ -53,9 +53,9 @@ export const TEXT_BYTES_MAX = 16 * KIB;
 /** Settled requests that wait for the next write. */
 export const SETTLED_WAITING_MAX = 1_024;
 /** Open requests' records that are moved out of the oldest segment at one rotation: a few milliseconds of work. */
-export const CARRY_BYTES_MAX = 2 * MIB;
-/** They take at most one part in so many of a fresh segment, so that carrying never fills what it frees. */
-export const CARRY_SHARE = 4;
+export const COMPACTION_BYTES_MAX = 2 * MIB;
+/** They take at most one part in so many of a fresh segment, so that compaction never fills what it frees. */
+export const COMPACTION_SHARE = 4;
 /** Room that is kept beside for the ends of requests that are kept aside: as long as three can be. */
 export const ASIDE_RESERVE_BYTES = 64 * KIB;
 /** Requests that are moved aside between two syncs: some milliseconds of work. */
@@ -76,7 +76,7 @@ export function endsBytes({ unfinished, open }: { readonly unfinished: number; r
 /**
  * What may be written once `bytesMax` is reached: the finish of every request that has begun, and the word that it is
  * settled. So a begun request can always finish. The live segments never have more than `bytesMax` + one write +
- * CARRY_BYTES_MAX + this + 25 bytes for each request that waits for the ledger, and settling frees more than it takes.
+ * COMPACTION_BYTES_MAX + this + 25 bytes for each request that waits for the ledger, and settling frees more than it takes.
  */
 export const finishHeadroomBytes = ({ unfinishedMax }: JournalBounds): number =>
   endsBytes({ unfinished: unfinishedMax, open: unfinishedMax });
@@ -92,7 +92,7 @@ export function checkedBounds(bounds: JournalBounds): JournalBounds {
   assert(bounds.segmentBytesMax <= bounds.stretchedBytesMax, 'a segment that goes on is longer than one that ends');
   // A shortage may forbid a fresh segment just when every begun request finishes: all of it must fit into the last.
   assert(
-    bounds.stretchedBytesMax + beginBytes(TEXT_BYTES_MAX) + CARRY_BYTES_MAX + finishHeadroomBytes(bounds) <=
+    bounds.stretchedBytesMax + beginBytes(TEXT_BYTES_MAX) + COMPACTION_BYTES_MAX + finishHeadroomBytes(bounds) <=
       SEGMENT_OFFSET_MAX,
     'every begun request can finish in the segment in use',
   );

@@ -40,14 +40,14 @@ export class OpenRequests {
     assert(!this.#requests.has(id), 'a request is restored once');
     this.#requests.set(id, { begin, finish });
     if (finish === null) this.#unfinished += 1;
-    if (begin !== null) hold(begin);
-    if (finish !== null) hold(finish);
+    if (begin !== null) retain(begin);
+    if (finish !== null) retain(finish);
   }
 
   begin(id: RequestId, place: Place): void {
     this.#requests.set(id, { begin: place, finish: null });
     this.#unfinished += 1;
-    hold(place);
+    retain(place);
   }
 
   finish(id: RequestId, place: Place): void {
@@ -55,7 +55,7 @@ export class OpenRequests {
     assert(request?.finish === null, 'a request finishes once, after it has begun');
     request.finish = place;
     this.#unfinished -= 1;
-    hold(place);
+    retain(place);
   }
 
   /** Forgets a request; false when it was not open. */
@@ -91,11 +91,11 @@ export class OpenRequests {
     release(place);
     place.segment = segment;
     place.offset = offset;
-    hold(place);
+    retain(place);
   }
 }
 
-function hold(place: Place): void {
+function retain(place: Place): void {
   place.segment.liveRecords += 1;
   place.segment.liveBytes += place.bytes;
 }

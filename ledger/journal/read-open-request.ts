@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { RecoveredRequest } from './journal.ts';
 import type { Place } from './open-requests.ts';
-import { type JournalRecord, readRecord, sealedBytes } from './record-v1.ts';
+import { checkedBytes, type JournalRecord, readRecord } from './record-v1.ts';
 
 /** The texts of a request, from where they lie. @throws what the file system said, or that a record is not what was written */
 export function readOpenRequest(
@@ -19,7 +19,7 @@ export function readOpenRequest(
 /** Fills the bytes, which are as many as the record has. @throws as above */
 export function readWhole(fd: number, { segment, offset, bytes }: Place, into: Buffer): void {
   readSync(fd, into, 0, bytes, offset);
-  const isWhole = sealedBytes(into, 0, segment.number, offset) === bytes;
+  const isWhole = checkedBytes(into, 0, segment.number, offset) === bytes;
   if (!isWhole) throw new Error(`${segment.path} has changed at offset ${offset} since it was written`);
 }
 

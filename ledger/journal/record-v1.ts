@@ -31,7 +31,7 @@ export const beginBytes = (textBytes: number): number => FRAME_BYTES + REQUEST_I
 export const finishBytes = (textBytes: number): number => FRAME_BYTES + REQUEST_ID_BYTES + textBytes;
 export const settleBytes = (requests: number): number => FRAME_BYTES + REQUEST_ID_BYTES * requests;
 
-/** Puts a record at `at` and returns where it ends. The record counts only once `seal` has been called. */
+/** Puts a record at `at` and returns where it ends. The record counts only once `putChecksum` has been called. */
 export function putBegin(buffer: Buffer, at: number, id: RequestId, sequence: number, text: string): number {
   putRequestId(buffer, at + FRAME_BYTES, id);
   buffer.writeUIntLE(sequence, at + FRAME_BYTES + REQUEST_ID_BYTES, SEQUENCE_BYTES);
@@ -52,12 +52,12 @@ export function putSettled(buffer: Buffer, at: number, index: number, id: Reques
 }
 
 /** Makes the record from `at` to `end` valid at this place of the file, and only there. */
-export function seal(buffer: Buffer, at: number, end: number, segment: number, offset: number): void {
+export function putChecksum(buffer: Buffer, at: number, end: number, segment: number, offset: number): void {
   buffer.writeUInt32LE(crc32(buffer.subarray(at + 4, end), placeSeed(segment, offset)), at);
 }
 
 /** The length of the valid record at `at`, which stands at `offset` of its segment; null where there is none. */
-export function sealedBytes(buffer: Buffer, at: number, segment: number, offset: number): number | null {
+export function checkedBytes(buffer: Buffer, at: number, segment: number, offset: number): number | null {
   if (at + FRAME_BYTES > buffer.length) return null;
   const bodyBytes = buffer.readUInt32LE(at + 4);
   const end = at + FRAME_BYTES + bodyBytes;
@@ -66,7 +66,7 @@ export function sealedBytes(buffer: Buffer, at: number, segment: number, offset:
   return sum === buffer.readUInt32LE(at) ? end - at : null;
 }
 
-/** Reads the record from `at` to `end`, which `sealedBytes` has found valid. */
+/** Reads the record from `at` to `end`, which `checkedBytes` has found valid. */
 export function readRecord(buffer: Buffer, at: number, end: number): JournalRecord {
   const idAt = at + FRAME_BYTES;
   switch (buffer[at + 8]) {

@@ -91,7 +91,7 @@ export class Reserve {
   }
 
   /** Whether there is room for the ends of one more request: looked at, and made, before it begins. */
-  hold(): boolean {
+  keepRoom(): boolean {
     const needed = this.#neededBytes();
     if (this.#file === null || !this.isWhole) return false;
     if (needed <= this.#file.bytes) return true;

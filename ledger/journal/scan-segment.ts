@@ -1,4 +1,4 @@
-import { type JournalRecord, readRecord, sealedBytes } from './record-v1.ts';
+import { checkedBytes, type JournalRecord, readRecord } from './record-v1.ts';
 import { decodeHeader, HEADER_BYTES } from './segment-header.ts';
 
 /** A stretch of a file in which no valid record begins; both in bytes. */
@@ -38,7 +38,7 @@ function scanVersion1(bytes: Buffer, segment: number, visit: RecordVisitor): Seg
   const damaged: Stretch[] = [];
   let validEnd = HEADER_BYTES;
   for (let at = HEADER_BYTES; at < bytes.length; ) {
-    const recordBytes = sealedBytes(bytes, at, segment, at);
+    const recordBytes = checkedBytes(bytes, at, segment, at);
     if (recordBytes === null) {
       at += 1;
       continue;

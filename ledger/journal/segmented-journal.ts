@@ -2,12 +2,18 @@ import assert from 'node:assert/strict';
 import { fdatasyncSync } from 'node:fs';
 import type { RequestId } from '../../contracts/ids.ts';
 import { shortageOf } from '../../contracts/shortage.ts';
-import { carryForward } from './carry-forward.ts';
+import { compact } from './compaction.ts';
 import type { FolderLock } from './folder-lock.ts';
 import { GroupSync } from './group-sync.ts';
 import type { Journal, JournalObstacle, JournalShortage, RecoveredRequest } from './journal.ts';
 import { JournalError, JournalFull, type JournalFullBound } from './journal-error.ts';
-import { CARRY_BYTES_MAX, CARRY_SHARE, endsBytes, type JournalBounds, SETTLED_WAITING_MAX } from './limits.ts';
+import {
+  COMPACTION_BYTES_MAX,
+  COMPACTION_SHARE,
+  endsBytes,
+  type JournalBounds,
+  SETTLED_WAITING_MAX,
+} from './limits.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { PostponedRotation } from './postponed-rotation.ts';
 import { readOpenRequest } from './read-open-request.ts';
@@ -129,7 +135,7 @@ export class SegmentedJournal implements Omit<Journal, 'keepAside' | 'asideBytes
     const bound = this.#boundReached();
     if (bound !== null) throw this.#full(bound);
     assert(!this.#open.has(id), 'a request begins once');
-    this.#holdRoom();
+    this.#keepRoom();
     this.#batch.setBegin(id, this.#sequence, start);
     try {
       this.#rotateWhenFull();
@@ -161,14 +167,14 @@ export class SegmentedJournal implements Omit<Journal, 'keepAside' | 'asideBytes
   }
 
   /** Before a request begins there is room for its end. */
-  #holdRoom(): void {
-    let isHeld: boolean;
+  #keepRoom(): void {
+    let isKept: boolean;
     try {
-      isHeld = this.#reserve.hold();
+      isKept = this.#reserve.keepRoom();
     } catch (error) {
       throw this.#fail('cannot keep room for the end of requests', error);
     }
-    if (!isHeld) throw this.#full('disk');
+    if (!isKept) throw this.#full('disk');
   }
 
   /** To the segment in use; where the disk is full, to the reserve, which then is the segment in use. */
@@ -269,7 +275,7 @@ export class SegmentedJournal implements Omit<Journal, 'keepAside' | 'asideBytes
     const { segment } = this.#writer;
     const { bytes } = this.#batch;
     const offset = segment.bytes + this.#batch.recordAt;
-    this.#batch.seal(segment.number, segment.bytes);
+    this.#batch.putChecksum(segment.number, segment.bytes);
     appendBytes(this.#writer, this.#batch.buffer, bytes);
     this.#batch.clear();
     this.#bytes += bytes;
@@ -302,7 +308,7 @@ export class SegmentedJournal implements Omit<Journal, 'keepAside' | 'asideBytes
       this.#postponed.begin();
       return;
     }
-    this.#carryOldest();
+    this.#compactOldest();
   }
 
   /** A full disk may have no room for a new segment and still some for what ends a request: that stays in the old one. */
@@ -355,14 +361,14 @@ export class SegmentedJournal implements Omit<Journal, 'keepAside' | 'asideBytes
   }
 
   /** Empties the oldest segments where little of them is still needed. */
-  #carryOldest(): void {
-    let leftBytes = Math.min(CARRY_BYTES_MAX, this.#bounds.segmentBytesMax / CARRY_SHARE);
+  #compactOldest(): void {
+    let leftBytes = Math.min(COMPACTION_BYTES_MAX, this.#bounds.segmentBytesMax / COMPACTION_SHARE);
     try {
       for (let [oldest] = this.#segments; oldest !== undefined; [oldest] = this.#segments) {
         if (oldest === this.#writer.segment || oldest.liveBytes > leftBytes) return;
-        const carriedBytes = carryForward(oldest, this.#open, this.#writer);
-        this.#bytes += carriedBytes;
-        leftBytes -= carriedBytes;
+        const copiedBytes = compact(oldest, this.#open, this.#writer);
+        this.#bytes += copiedBytes;
+        leftBytes -= copiedBytes;
         this.#syncNow();
         this.#retireSettled();
       }

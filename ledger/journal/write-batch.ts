@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RequestId } from '../../contracts/ids.ts';
 import { SETTLED_WAITING_MAX, TEXT_BYTES_MAX } from './limits.ts';
-import { beginBytes, finishBytes, putBegin, putFinish, putSettled, seal, settleBytes } from './record-v1.ts';
+import { beginBytes, finishBytes, putBegin, putChecksum, putFinish, putSettled, settleBytes } from './record-v1.ts';
 
 /** A character takes at most three bytes of UTF-8 for each of its UTF-16 units. */
 const BUFFER_BYTES = settleBytes(SETTLED_WAITING_MAX) + beginBytes(3 * TEXT_BYTES_MAX);
@@ -53,10 +53,10 @@ export class WriteBatch {
   }
 
   /** Makes the records valid at the place where they are about to be written. */
-  seal(segment: number, offset: number): void {
-    if (this.#settled > 0) seal(this.buffer, 0, this.#settledEnd, segment, offset);
+  putChecksum(segment: number, offset: number): void {
+    if (this.#settled > 0) putChecksum(this.buffer, 0, this.#settledEnd, segment, offset);
     if (this.#end > this.#settledEnd)
-      seal(this.buffer, this.#settledEnd, this.#end, segment, offset + this.#settledEnd);
+      putChecksum(this.buffer, this.#settledEnd, this.#end, segment, offset + this.#settledEnd);
   }
 
   /** Everything has been written. */

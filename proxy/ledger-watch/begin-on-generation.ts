@@ -3,7 +3,7 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { findUnsettleable } from '../../ledger/identity/unsettleable.ts';
 import type { Journal } from '../../ledger/journal/journal.ts';
-import { carryOver } from '../../projections/carry-over.ts';
+import { enterGeneration } from '../../projections/enter-generation.ts';
 import type { KeptNote } from './kept-note.ts';
 import type { LeftRequests } from './left-requests.ts';
 
@@ -25,7 +25,7 @@ export async function beginOnGeneration(identity: LedgerIdentity, parts: BeginOn
   const { log, clock, logger, dataFolder, left, journal, note } = parts;
   const nowMs = clock();
   const unsettleable = await findUnsettleable(log, left.all, nowMs);
-  const carried = await carryOver({
+  const entered = await enterGeneration({
     log,
     dataFolder,
     journal,
@@ -40,7 +40,7 @@ export async function beginOnGeneration(identity: LedgerIdentity, parts: BeginOn
   for (const { requestId, accountId, cause } of unsettleable)
     logger.error({ requestId, accountId, cause }, 'a request of the last run is lost with a part of the ledger');
   logger.warn(
-    { ...identity, ...carried },
+    { ...identity, ...entered },
     'a loss of the ledger was accepted; this gateway begins on its new generation',
   );
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { type FolderNote, renewNote, writeNote } from '../../ledger/identity/folder-note.ts';
-import { logCheckpointSchema } from '../../projections/log-view-feed.ts';
+import { logCheckpointSchema } from '../../projections/log-view-source.ts';
 import type { Projections } from '../../projections/projections.ts';
 import type { LeftRequests } from './left-requests.ts';
 
@@ -82,7 +82,7 @@ export class KeptNote {
 
   #noteOf(identity: LedgerIdentity): FolderNote {
     const checkpoint = this.#projections?.checkpoint ?? null;
-    if (checkpoint?.feed === 'log') {
+    if (checkpoint?.source === 'log') {
       const { stream, revision, id } = logCheckpointSchema.parse(JSON.parse(checkpoint.text));
       this.#newest = { stream, revision, id };
     }

@@ -29,10 +29,10 @@ export const USE_NAMES_LOOKED_AT_MAX = USE_NAMES_MAX + MALFORMED_MAX;
 export const WORD_CHARS_MAX = 64;
 /** Characters of an upstream's error message that are kept. */
 export const ERROR_MESSAGE_MAX = 2_000;
-/** What a carry keeps between two events; above it the memory is given back. */
-export const IDLE_CARRY_BYTES_MAX = 64 * KIB;
+/** What a partial event keeps between two events; above it the memory is given back. */
+export const IDLE_PARTIAL_BYTES_MAX = 64 * KIB;
 
-assert(IDLE_CARRY_BYTES_MAX <= EVENT_BYTES_MAX, 'an idle carry is no larger than a full one');
+assert(IDLE_PARTIAL_BYTES_MAX <= EVENT_BYTES_MAX, 'an idle partial event is no larger than a full one');
 assert(MEMBER_BYTES_MAX <= MEMBERS_BYTES_MAX, 'a member is no longer than all of them');
 assert(READ_VALUES_MAX <= LIMITS.requestValuesMax, 'an answer holds up others no longer than a request');
 assert(MEMBERS_BYTES_MAX <= READ_VALUES_MAX, 'what is left of a long answer is read whatever it has in it');

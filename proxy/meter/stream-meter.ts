@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
-import { EventCarry } from './event-carry.ts';
 import { EVENT_BYTES_MAX } from './limits.ts';
 import { LineEnds } from './line-ends.ts';
+import { PartialEvent } from './partial-event.ts';
 import { noteMalformed, type SeenUsage } from './seen-usage.ts';
 import { readStreamEvent } from './stream-event.ts';
 import { StreamReading, type UpstreamErrorEvent } from './stream-reading.ts';
@@ -43,7 +43,7 @@ class SearchingStreamMeter implements StreamMeter {
   readonly #reading: StreamReading;
   readonly usage: SeenUsage;
   readonly #lineEnds = new LineEnds();
-  readonly #carry = new EventCarry();
+  readonly #partial = new PartialEvent();
   readonly #stream = new StreamSearch();
   readonly #found: StreamFindings = {
     event: (bytes, event) => this.#read(bytes, event),
@@ -78,41 +78,43 @@ class SearchingStreamMeter implements StreamMeter {
   }
 
   get atBoundary(): boolean {
-    return this.#carry.isEmpty || (!this.#carry.isOverlong && isBetweenEvents(this.#withoutMark(this.#carry.kept)));
+    return (
+      this.#partial.isEmpty || (!this.#partial.isOverlong && isBetweenEvents(this.#withoutMark(this.#partial.kept)))
+    );
   }
 
   push(chunk: Buffer): void {
     assert(!this.#hasEnded, 'no bytes come after the end');
     this.usage.bytes += chunk.length;
     const text = this.#lineEnds.toLf(chunk);
-    const start = this.#carry.isEmpty ? 0 : this.#endCarried(text);
+    const start = this.#partial.isEmpty ? 0 : this.#endPartial(text);
     if (start !== -1) this.#search(text, start);
   }
 
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    if (this.#carry.isEmpty) return;
-    if (this.#carry.isOverlong) {
-      this.#noteOverlong(this.#carry.kept);
+    if (this.#partial.isEmpty) return;
+    if (this.#partial.isOverlong) {
+      this.#noteOverlong(this.#partial.kept);
       return;
     }
-    this.#searchEvents(Buffer.concat([this.#carry.kept, BLANK_LINE]));
+    this.#searchEvents(Buffer.concat([this.#partial.kept, BLANK_LINE]));
   }
 
-  /** Reads the carried event with its end in this chunk. Returns where it ends, or -1 where it does not. */
-  #endCarried(chunk: Buffer): number {
-    const end = this.#carry.endOfEventIn(chunk);
-    if (chunk.length > 0) this.#carry.add(chunk, 0, end === -1 ? chunk.length : end);
+  /** Reads the partial event with its end in this chunk. Returns where it ends, or -1 where it does not. */
+  #endPartial(chunk: Buffer): number {
+    const end = this.#partial.endOfEventIn(chunk);
+    if (chunk.length > 0) this.#partial.add(chunk, 0, end === -1 ? chunk.length : end);
     if (end === -1) return -1;
-    if (this.#carry.isOverlong) this.#noteOverlong(this.#carry.kept);
-    else this.#searchEvents(this.#carry.kept);
-    this.#carry.clear();
+    if (this.#partial.isOverlong) this.#noteOverlong(this.#partial.kept);
+    else this.#searchEvents(this.#partial.kept);
+    this.#partial.clear();
     this.#isAtStart = false;
     return end;
   }
 
-  /** Searches the events that end in a chunk, from where one begins, and carries what is left. */
+  /** Searches the events that end in a chunk, from where one begins,and keeps what is left. */
   #search(chunk: Buffer, from: number): void {
     let start = from;
     const end = endOfLastEvent(chunk);
@@ -121,7 +123,7 @@ class SearchingStreamMeter implements StreamMeter {
       this.#isAtStart = false;
       start = end;
     }
-    if (start < chunk.length) this.#carry.add(chunk, start, chunk.length);
+    if (start < chunk.length) this.#partial.add(chunk, start, chunk.length);
   }
 
   #searchEvents(events: Buffer): void {
@@ -165,7 +167,7 @@ function endOfLastEvent(chunk: Buffer): number {
 }
 
 /** Whether what follows the last event is no part of one: whole comment lines and nothing else. */
-function isBetweenEvents(carried: Buffer): boolean {
-  const lines = carried.toString('latin1').split('\n');
+function isBetweenEvents(kept: Buffer): boolean {
+  const lines = kept.toString('latin1').split('\n');
   return lines.pop() === '' && lines.every((line) => line === '' || line.startsWith(':'));
 }

@@ -24,7 +24,7 @@ describe('names and reasons that a terminal would obey', () => {
   beforeAll(async () => {
     const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
     const nowMs = Date.now();
-    const carryOut = async (command: AccountCommand) => {
+    const execute = async (command: AccountCommand) => {
       const recording = { commandId: newCommandId(nowMs), actor: HOSTILE, recordedAt: new Date(nowMs).toISOString() };
       expect(await executeCommand(log, ADA, command, recording)).toMatchObject({ type: 'done' });
     };
@@ -34,11 +34,11 @@ describe('names and reasons that a terminal would obey', () => {
       trial: microUsd(0n),
       trialGrantId: grantId('t'),
     } as const;
-    await carryOut({ type: 'OpenAccount', accountId: ADA, ...opening, nowMs });
+    await execute({ type: 'OpenAccount', accountId: ADA, ...opening, nowMs });
     const { sha256, last4, keyId: id } = newKey();
     const key = { sha256, last4, keyId: keyId(id), issuer: HOSTILE, expiresAtMs: null, monthlyLimit: null, nowMs };
-    await carryOut({ type: 'IssueKey', ...key, name: HOSTILE, models: [HOSTILE] });
-    await carryOut({ type: 'SuspendAccount', reason: HOSTILE });
+    await execute({ type: 'IssueKey', ...key, name: HOSTILE, models: [HOSTILE] });
+    await execute({ type: 'SuspendAccount', reason: HOSTILE });
     await log.close();
   });
 

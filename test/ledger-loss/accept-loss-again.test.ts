@@ -12,7 +12,7 @@ import { findUnsettleable } from '../../ledger/identity/unsettleable.ts';
 import type { Journal } from '../../ledger/journal/journal.ts';
 import { openJournal } from '../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
-import { carryOver } from '../../projections/carry-over.ts';
+import { enterGeneration } from '../../projections/enter-generation.ts';
 import { readFolder } from '../../projections/read-folder.ts';
 import type { ToDoAgain } from '../../projections/to-do-again.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
@@ -62,7 +62,7 @@ async function acceptUntil(site: LedgerSite, { appends = Number.POSITIVE_INFINIT
     if (identity === null) throw new Error('somebody else has written');
     const given = { recovered, unsettleable: requests, identity, nowMs, actor: 'test' };
     const dyingJournal = { settle: settle?.(journal) ?? journal.settle.bind(journal) };
-    await carryOver({ log: dying, dataFolder: site.data, journal: dyingJournal, ...given });
+    await enterGeneration({ log: dying, dataFolder: site.data, journal: dyingJournal, ...given });
   } catch (error) {
     if (!(error instanceof Killed)) throw error;
   } finally {

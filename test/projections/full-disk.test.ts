@@ -21,7 +21,7 @@ function writtenViews() {
   const flush = new ViewFlush({
     store,
     views: views.all,
-    checkpoint: () => ({ feed: 'log', checkpoint: String(folds), currentAtMs: null }),
+    checkpoint: () => ({ source: 'log', checkpoint: String(folds), currentAtMs: null }),
     onFailed: (error) => told.push(`failed: ${error.message}`),
     onPostponed: (error) => told.push(error.message),
     onWrittenAgain: () => told.push('again'),

@@ -11,7 +11,7 @@ import {
   type StreamName,
 } from '../../contracts/ids.ts';
 import { Projections } from '../../projections/projections.ts';
-import type { ViewFeed, ViewFeedOptions } from '../../projections/view-feed.ts';
+import type { ViewSource, ViewSourceOptions } from '../../projections/view-source.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { collect } from '../fixtures/ledger/shared-log.ts';
 import { passing, turns, until } from '../fixtures/ledger/turns.ts';
@@ -112,8 +112,8 @@ describe('projections', () => {
 
   test('fold a long batch in several turns, so that what comes next is read meanwhile', async () => {
     const log = logOf(0, 9);
-    const opened = Promise.withResolvers<ViewFeedOptions>();
-    const feed: ViewFeed = {
+    const opened = Promise.withResolvers<ViewSourceOptions>();
+    const source: ViewSource = {
       isLedger: true,
       name: 'a test',
       throughOf: () => null,
@@ -122,7 +122,7 @@ describe('projections', () => {
         return { close: async () => undefined };
       },
     };
-    const projections = await Projections.start({ log, feed, path: null, persist: false, onStopped: () => undefined });
+    const projections = await Projections.start({ log, source, path: null, persist: false, onStopped: () => undefined });
     onTestFinished(() => projections.close());
     const [event] = await collect(log.readAll({ limit: 1 }));
     assert(event !== undefined);

@@ -9,7 +9,7 @@ import { currentAtMsOf, dump, exampleLives, execute, foldAll, foldFrom, viewsFil
 
 const LIVES = exampleLives(4);
 const FEED = 'log';
-const HEAD: StoredCheckpoint = { feed: FEED, checkpoint: '500', currentAtMs: 1_000 };
+const HEAD: StoredCheckpoint = { source: FEED, checkpoint: '500', currentAtMs: 1_000 };
 const LATER = { ...HEAD, checkpoint: '900' };
 
 function openStore(path: string, views: readonly View[], { keep }: { keep: boolean }): ViewStore {

@@ -7,7 +7,7 @@ import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts'
 import { LIMITS } from '../../contracts/limits.ts';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
 import { Projections } from '../../projections/projections.ts';
-import { viewFeedOf } from '../../projections/view-feed-of.ts';
+import { viewSourceOf } from '../../projections/view-source-of.ts';
 import type { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { startBrokerPath } from '../kafka/broker-path.ts';
 import { lostBroker, WAYS_TO_BE_LOST } from '../kafka/lost-broker.ts';
@@ -56,7 +56,7 @@ async function topicOf(events: readonly RecordedEvent[]) {
 async function start(log: LogWithOutages, path: string, kafka: KafkaConfiguration | null) {
   const stopped: Error[] = [];
   const told: string[] = [];
-  const feed = await viewFeedOf(
+  const feed = await viewSourceOf(
     kafka === null
       ? { ...PLACE, projections: { ...SOURCE.projections, source: 'log' }, kafka }
       : { ...PLACE, ...SOURCE, kafka },
@@ -64,7 +64,7 @@ async function start(log: LogWithOutages, path: string, kafka: KafkaConfiguratio
   );
   const projections = await Projections.start({
     log,
-    feed,
+    source: feed,
     path,
     persist: true,
     onStopped: (error) => stopped.push(error),
@@ -86,7 +86,7 @@ async function next(told: readonly string[], count: number): Promise<void> {
   while (told.length < count) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-// Without a broker there is nothing to show; the same rules stand on a topic in memory in topic-view-feed.test.ts.
+// Without a broker there is nothing to show; the same rules stand on a topic in memory in topic-view-source.test.ts.
 describe.skipIf(broker === null)('views that are fed from Kafka', () => {
   test('are those that are fed from the log, byte for byte, over a restart and with events that come again', async () => {
     const log = exampleLog();

@@ -3,7 +3,7 @@ import { accountId, LEDGER_STREAM, ledgerId } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { Projections } from '../../projections/projections.ts';
-import { TopicViewFeed } from '../../projections/topic-view-feed.ts';
+import { TopicViewSource } from '../../projections/topic-view-source.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { eventually } from '../kafka/eventually.ts';
@@ -23,7 +23,14 @@ async function start(log: LogWithOutages, topic: MemoryTopic, ledger = LEDGER, p
   const doubtful = 'warn';
   const projections = await Projections.start({
     log,
-    feed: new TopicViewFeed({ topic: TOPIC, open: topic.open, log, place, doubtful, ledger: Promise.resolve(ledger) }),
+    source: new TopicViewSource({
+      topic: TOPIC,
+      open: topic.open,
+      log,
+      place,
+      doubtful,
+      ledger: Promise.resolve(ledger),
+    }),
     path,
     persist: true,
     onStopped: (error) => stopped.push(error),

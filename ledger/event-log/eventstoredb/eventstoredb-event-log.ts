@@ -24,7 +24,7 @@ import { DEFAULT_DEADLINES, type EventStoreDbDeadlines } from './limits.ts';
 import { LogReader } from './log-reader.ts';
 import { LogSubscription } from './log-subscription.ts';
 import { OwnStreams } from './own-streams.ts';
-import { settledAppend } from './settled-append.ts';
+import { readBackAppend } from './read-back-append.ts';
 import { checkLog } from './start-check.ts';
 
 export interface EventStoreDbOptions {
@@ -247,7 +247,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   /** What the stream says of an append of unknown outcome; null where it says nothing, or does not answer either. */
   async #settled(one: Append): Promise<AppendAnswer | null> {
     try {
-      return await settledAppend(this.#reader, one);
+      return await readBackAppend(this.#reader, one);
     } catch (error) {
       this.#logger?.warn({ reason: appendError(error).message }, 'what became of an append cannot be read');
       return null;

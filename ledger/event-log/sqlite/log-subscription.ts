@@ -5,7 +5,7 @@ import type { LogReader } from './log-reader.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { FileNotInPlaceError } from './while-in-place.ts';
 
-interface Feed {
+interface SubscriptionSource {
   readonly reader: LogReader;
   readonly recent: RecentEvents;
   /** A batch was handed over. */
@@ -27,7 +27,7 @@ interface Waiting {
  * While the file is not at its place it waits: each look for what others have written tells whether it is back.
  */
 export class LogSubscription implements Subscription {
-  readonly #feed: Feed;
+  readonly #source: SubscriptionSource;
   readonly #options: SubscribeAllOptions;
   readonly #hasEnded: Promise<void>;
   #delivered: number;
@@ -36,8 +36,8 @@ export class LogSubscription implements Subscription {
   #isDelivering = false;
   #waiting: Waiting | null = null;
 
-  constructor(feed: Feed, options: SubscribeAllOptions) {
-    this.#feed = feed;
+  constructor(source: SubscriptionSource, options: SubscribeAllOptions) {
+    this.#source = source;
     this.#options = options;
     this.#delivered = options.after ?? 0;
     this.#hasEnded = this.#run();
@@ -82,7 +82,7 @@ export class LogSubscription implements Subscription {
       if (!this.#isClosed) this.#stop(error instanceof Error ? error : new Error(String(error)));
     } finally {
       this.#isClosed = true;
-      this.#feed.onEnded();
+      this.#source.onEnded();
     }
   }
 
@@ -108,7 +108,7 @@ export class LogSubscription implements Subscription {
   async #readFile(): Promise<void> {
     this.#isLive = false;
     const rest = { type: 'all', after: this.#delivered, limit: Number.MAX_SAFE_INTEGER } as const;
-    for await (const { events } of this.#feed.reader.pages(rest)) {
+    for await (const { events } of this.#source.reader.pages(rest)) {
       if (events.length > 0) await this.#deliver(events);
       if (this.#isClosed) return;
     }
@@ -119,7 +119,7 @@ export class LogSubscription implements Subscription {
   async #followRecent(): Promise<void> {
     let isCaughtUp = false;
     while (!this.#isClosed) {
-      const events = this.#feed.recent.after(this.#delivered);
+      const events = this.#source.recent.after(this.#delivered);
       if (events === null) return;
       if (events.length > 0) await this.#deliver(events);
       else if (isCaughtUp) await this.#whenWoken();
@@ -136,7 +136,7 @@ export class LogSubscription implements Subscription {
     await this.#options.onEvents(events);
     this.#isDelivering = false;
     this.#delivered = events.at(-1)?.position ?? this.#delivered;
-    this.#feed.onDelivered();
+    this.#source.onDelivered();
   }
 
   #whenWoken(): Promise<void> {

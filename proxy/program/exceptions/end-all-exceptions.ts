@@ -41,9 +41,9 @@ export async function endAllExceptions(
     const ended = new EndedExceptions();
     const { actor } = recordingOf(context);
     const series = { type: 'EndExceptions', ending: ENDINGS[word].command, requestIds, reason, actor } as const;
-    const carryOut = dryRun ? decideOnly : appending(log, account, context);
+    const execute = dryRun ? decideOnly : appending(log, account, context);
     try {
-      for await (const done of endInGroups(series, from, account, carryOut)) ended.add(done);
+      for await (const done of endInGroups(series, from, account, execute)) ended.add(done);
     } catch (error) {
       if (ended.count > 0 && !dryRun)
         context.warn(`${countOf(ended.count)} of ${account} were ${ENDINGS[word].done} before this; run it again\n`);
@@ -54,17 +54,17 @@ export async function endAllExceptions(
 }
 
 type Ended = Pick<Done, 'before' | 'events' | 'revision'> & { readonly recordedAt: string | null };
-type CarryOut = (from: AccountSnapshot, command: CommandOf<'EndExceptions'>) => Promise<Ended | CommandRefusal>;
+type Execute = (from: AccountSnapshot, command: CommandOf<'EndExceptions'>) => Promise<Ended | CommandRefusal>;
 
 async function* endInGroups(
   series: CommandOf<'EndExceptions'>,
   from: AccountSnapshot,
   account: AccountId,
-  carryOut: CarryOut,
+  execute: Execute,
 ): AsyncGenerator<Ended> {
   let [snapshot, left] = [from, series.requestIds];
   while (left.length > 0) {
-    const done = await carryOut(snapshot, { ...series, requestIds: left });
+    const done = await execute(snapshot, { ...series, requestIds: left });
     if ('code' in done) throw refusedAs(account, done);
     yield done;
     const state = done.events.reduce<AccountState>(evolve, done.before);
@@ -80,7 +80,7 @@ const isOpen = (state: AccountState, requestId: RequestId): boolean =>
  * The longer a group takes to decide, the surer another writer comes between: where conflicts do not end, half as many
  * are ended at once, down to one, and those after them likewise. @throws ConflictsError where not even one gets in
  */
-function appending(log: EventLog, account: AccountId, context: CommandContext): CarryOut {
+function appending(log: EventLog, account: AccountId, context: CommandContext): Execute {
   let atOnce = Number.POSITIVE_INFINITY;
   return async (from, command) => {
     for (let snapshot = from; ; ) {
@@ -105,7 +105,7 @@ const countEnded = (decision: ReturnType<typeof decide>): number =>
 
 const isEnding = (type: AccountEvent['type']): boolean => type === 'ExceptionApproved' || type === 'ExceptionDropped';
 
-const decideOnly: CarryOut = async ({ state, revision }, command) => {
+const decideOnly: Execute = async ({ state, revision }, command) => {
   const events = decide(command, state);
   return 'type' in events ? events : { before: state, events, revision, recordedAt: null };
 };

@@ -17,9 +17,9 @@ import { type OpenedJournal, openJournal } from '../../../ledger/journal/open-jo
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { UnreadableFileError } from '../../../ledger/unreadable-file.ts';
 import { type AllToDoAgain, type AllToDoAgainOptions, findAllToDoAgain } from '../../../projections/all-to-do-again.ts';
-import { type CarriedOver, carryOver } from '../../../projections/carry-over.ts';
 import { describeToDoAgain } from '../../../projections/describe-to-do-again.ts';
-import { readKeptRefusals } from '../../../projections/kept-refusals.ts';
+import { type EnteredGeneration, enterGeneration } from '../../../projections/enter-generation.ts';
+import { readKeptLockouts } from '../../../projections/kept-lockouts.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { readFolder } from '../../../projections/read-folder.ts';
 import { findSettling } from '../../../projections/settles-by-itself.ts';
@@ -36,7 +36,7 @@ import {
 import { show } from '../show.ts';
 import { compareWithTopic } from './compare-with-topic.ts';
 
-/** What was given up and carried over, as the command shows it. */
+/** What was given up and taken over, as the command shows it. */
 interface Accepted {
   readonly identity: LedgerIdentity;
   /** Null where an earlier run of the command, or of another data folder's, has accepted it. */
@@ -44,7 +44,7 @@ interface Accepted {
   /** Other streams of which it cannot be told. */
   readonly untold: number;
   readonly requests: readonly UnsettleableRequest[];
-  readonly carried: CarriedOver;
+  readonly entered: EnteredGeneration;
   /** What only an operator can do again; null where there are no views to know it by. */
   readonly toDoAgain: AllToDoAgain | null;
   /** Where that stands, too: what is printed may be lost, and cannot be had again. */
@@ -99,13 +99,13 @@ async function accept(
     const unsettleable = new Set(requests.map(({ requestId }) => requestId));
     const left = recovered.filter(({ requestId }) => !unsettleable.has(requestId));
     const settling = await findSettling(log, left, nowMs);
-    // What cannot be read is told before anything is given up, not in the middle of carrying it over.
-    readKeptRefusals(configuration.data);
+    // What cannot be read is told before anything is given up, not in the middle of going over.
+    readKeptLockouts(configuration.data);
     const toDo = await noteToDoAgain(log, { dataFolder: configuration.data, generation, nowMs, settling });
     const identity = isBegun
       ? comparison.identity
       : await append(log, comparison, { known, requests, reason, nowMs, context });
-    const carried = await carryOver({
+    const entered = await enterGeneration({
       log,
       dataFolder: configuration.data,
       journal,
@@ -117,7 +117,7 @@ async function accept(
     });
     const lost = comparison.type === 'lost' ? comparison.lost.map(describeLost) : null;
     const untold = comparison.type === 'lost' ? comparison.untold : 0;
-    return { identity, lost, untold, requests, carried, ...toDo };
+    return { identity, lost, untold, requests, entered, ...toDo };
   } finally {
     await journal.close();
   }
@@ -189,7 +189,7 @@ async function append(
 }
 
 const jsonOf = (
-  { identity, lost, untold, requests, carried, toDoAgain, toDoAgainFile }: Accepted,
+  { identity, lost, untold, requests, entered, toDoAgain, toDoAgainFile }: Accepted,
   reason: string,
 ): unknown => ({
   ...identity,
@@ -197,13 +197,13 @@ const jsonOf = (
   lost,
   untold,
   lostRequests: requests.map(({ requestId, accountId, cause }) => ({ requestId, accountId, cause })),
-  ...carried,
+  ...entered,
   toDoAgain,
   toDoAgainFile,
 });
 
-function textOf({ identity, lost, untold, requests, carried, toDoAgain, toDoAgainFile }: Accepted): string {
-  const { revokedKeys, suspended, setAside, viewsSetAside, requestsSetAside } = carried;
+function textOf({ identity, lost, untold, requests, entered, toDoAgain, toDoAgainFile }: Accepted): string {
+  const { revokedKeys, suspended, setAside, viewsSetAside, requestsSetAside } = entered;
   return [
     `generation ${identity.generation} of ${identity.ledgerId} has begun`,
     ...saysGivenUp(lost),
@@ -256,7 +256,12 @@ function saysToDoAgain(toDoAgain: AllToDoAgain | null, file: string | null): str
   ];
 }
 
-function saysNotRefused({ accountId, whyAside, revokedKeys, suspended }: CarriedOver['setAside'][number]): string {
+function saysNotRefused({
+  accountId,
+  whyAside,
+  revokedKeys,
+  suspended,
+}: EnteredGeneration['setAside'][number]): string {
   const refused = [
     ...revokedKeys.map((key) => `key ${key} was revoked`),
     ...(suspended === null ? [] : [`the account was suspended (${onOneLine(suspended)})`]),

@@ -137,7 +137,7 @@ export class Gateway {
     this.#unusable(new UnusableError(CANNOT.useLog, error));
   }
 
-  /** The views follow their feed, or do so again. */
+  /** The views follow their source, or do so again. */
   logInSight(): void {
     const { options, ledgerWatch, breaker } = this.#process;
     if (this.#isInSight !== true) options.logger.info('the views follow the ledger');

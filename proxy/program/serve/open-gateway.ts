@@ -10,7 +10,7 @@ import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { Projections, type ProjectionsOptions } from '../../../projections/projections.ts';
-import { viewFeedOf } from '../../../projections/view-feed-of.ts';
+import { viewSourceOf } from '../../../projections/view-source-of.ts';
 import { GatewayClock } from '../../clock/gateway-clock.ts';
 import { setHiddenAside } from '../../hidden-accounts.ts';
 import type { LedgerWatch } from '../../ledger-watch/ledger-watch.ts';
@@ -63,7 +63,7 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
   const ledgerWatch = await startLedgerWatch(options, opened);
   const projections = await Projections.start({
     log,
-    feed: await viewFeedOf(configuration, {
+    source: await viewSourceOf(configuration, {
       log,
       clientId: proxyIdOf(configuration.data, options.clock()),
       ledger: ledgerWatch.whenWhole,

@@ -17,7 +17,7 @@ import type { Publisher } from '../../../ledger/relay/publisher.ts';
 import { runRelay } from '../../../ledger/relay/relay.ts';
 import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
 import { Projections } from '../../../projections/projections.ts';
-import { viewFeedOf } from '../../../projections/view-feed-of.ts';
+import { viewSourceOf } from '../../../projections/view-source-of.ts';
 import type { FeedJob, FeedResult, FillJob } from './feed-protocol.ts';
 import { Stretch } from './stretch.ts';
 
@@ -122,10 +122,10 @@ async function buildViews({ kafka, ledger, source, views }: ViewsJob): Promise<F
   };
   const startMs = performance.now();
   const startCpu = process.cpuUsage();
-  const feed = await viewFeedOf(from, { log, clientId: 'bench-views', ledger: identityOf(log) });
+  const feed = await viewSourceOf(from, { log, clientId: 'bench-views', ledger: identityOf(log) });
   const failed = Promise.withResolvers<never>();
   const onStopped = (error: Error): void => failed.reject(error);
-  const projections = await Projections.start({ log, feed, path: views, persist: true, onStopped });
+  const projections = await Projections.start({ log, source: feed, path: views, persist: true, onStopped });
   await Promise.race([projections.whenCaughtUp(), failed.promise]);
   const seconds = (performance.now() - startMs) / 1000;
   const { user, system } = process.cpuUsage(startCpu);

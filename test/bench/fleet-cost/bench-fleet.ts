@@ -105,7 +105,7 @@ const openAccounts = (log: EventLog): Promise<string[]> =>
 async function openAccount(log: EventLog, id: AccountId): Promise<string> {
   const nowMs = Date.now();
   const { secret, keyId: ofKey, sha256, last4 } = newKey();
-  const run = (command: AccountCommand) => carryOut(log, id, command);
+  const run = (command: AccountCommand) => execute(log, id, command);
   await run({
     ...{ type: 'OpenAccount', accountId: id, kind: 'organization', email: 'bench@example.com', nowMs },
     ...{ trial: microUsd(0n), trialGrantId: grantId(`${id}-trial`) },
@@ -121,7 +121,7 @@ async function openAccount(log: EventLog, id: AccountId): Promise<string> {
   return secret;
 }
 
-async function carryOut(log: EventLog, id: AccountId, command: AccountCommand): Promise<void> {
+async function execute(log: EventLog, id: AccountId, command: AccountCommand): Promise<void> {
   const nowMs = Date.now();
   const ofCommand = commandId(uuidV7(nowMs, randomBytes(10)));
   const recording = { commandId: ofCommand, actor: 'bench', recordedAt: new Date(nowMs).toISOString() };

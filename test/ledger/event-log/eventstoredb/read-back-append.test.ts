@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
-import { settledAppend } from '../../../../ledger/event-log/eventstoredb/settled-append.ts';
+import { readBackAppend } from '../../../../ledger/event-log/eventstoredb/read-back-append.ts';
 import { MemoryEventLog } from '../../../fixtures/ledger/memory-event-log.ts';
 import { events, newStream } from '../../../fixtures/ledger/shared-log.ts';
 
@@ -18,7 +18,7 @@ it.each([
   const log = new MemoryEventLog();
   const stream = newStream();
   log.write(stream, written);
-  const answer = await settledAppend(log, { stream, expected: NO_STREAM, events: OURS });
+  const answer = await readBackAppend(log, { stream, expected: NO_STREAM, events: OURS });
   if (settled === null) expect(answer).toBeNull();
   else expect(answer).toMatchObject(settled);
 });

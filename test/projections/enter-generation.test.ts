@@ -7,8 +7,8 @@ import { loadAccount } from '../../ledger/account/load-account.ts';
 import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
-import { carryOver } from '../../projections/carry-over.ts';
-import { readKeptRefusals, writeKeptRefusals } from '../../projections/kept-refusals.ts';
+import { enterGeneration } from '../../projections/enter-generation.ts';
+import { readKeptLockouts, writeKeptLockouts } from '../../projections/kept-lockouts.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { Projections } from '../../projections/projections.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
@@ -43,7 +43,7 @@ async function serve(log: EventLog, folder: string, generation: number): Promise
 }
 
 const takeOver = (log: EventLog, dataFolder: string, generation: number) =>
-  carryOver({
+  enterGeneration({
     ...{ log, dataFolder, identity: { ledgerId: LEDGER, generation } },
     ...{ journal: { settle: () => undefined }, recovered: [], unsettleable: [] },
     ...{ nowMs: Date.now(), actor: 'operator' },
@@ -250,7 +250,7 @@ describe('a folder of the fleet that knows a suspension of before a loss, and st
   it('has it suspended again where neither a file nor the ledger tells which came first', async () => {
     const folder = temporaryFolder();
     const suspended = { reason: 'fraud', inForce: null };
-    writeKeptRefusals(folder, [{ accountId: ADA, revokedKeys: [], suspended }]);
+    writeKeptLockouts(folder, [{ accountId: ADA, revokedKeys: [], suspended }]);
     const { program } = await backup();
     await program.run('account', 'suspend', ADA, ...REASON);
     await program.run('account', 'reinstate', ADA, ...REASON);
@@ -313,7 +313,7 @@ describe('views that were set aside before there was a file of who is refused', 
     await serve(program.log, folder, generation);
     renameSync(join(folder, VIEWS_FILE), join(folder, name));
   }
-  const keptIn = (folder: string) => readKeptRefusals(folder).map(({ suspended }) => suspended?.reason);
+  const keptIn = (folder: string) => readKeptLockouts(folder).map(({ suspended }) => suspended?.reason);
 
   it('are read by their generations, and within one as they were set aside: the last word counts', async () => {
     const folder = temporaryFolder();

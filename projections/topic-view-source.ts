@@ -9,8 +9,8 @@ import type { LedgerPlace } from '../ledger/identity/refuse-other-topic.ts';
 import { OwnMessages } from './own-messages.ts';
 import { TopicCheckpoint } from './topic-checkpoint.ts';
 import { TopicComparison } from './topic-comparison.ts';
-import type { ViewFeed, ViewFeedOptions } from './view-feed.ts';
 import { ViewGapError } from './view-gap-error.ts';
+import type { ViewSource, ViewSourceOptions } from './view-source.ts';
 
 /** Reads every partition of a topic, as ledger/feed does. */
 export type OpenTopic = (options: TopicOptions) => Subscription;
@@ -28,7 +28,7 @@ export interface TopicOptions {
   readonly onStopped: (error: Error) => void;
 }
 
-export interface TopicViewFeedOptions {
+export interface TopicViewSourceOptions {
   readonly topic: string;
   readonly open: OpenTopic;
   /** Asked now and then whether the topic lags behind it. */
@@ -43,15 +43,15 @@ export interface TopicViewFeedOptions {
 }
 
 /**
- * The log's feed in Kafka as the views' feed: the checkpoint is how far each partition is folded. The log itself is only
+ * The log's feed in Kafka as the views' source: the checkpoint is how far each partition is folded. The log itself is only
  * compared with: once in full, then what is new.
  */
-export class TopicViewFeed implements ViewFeed {
+export class TopicViewSource implements ViewSource {
   readonly name: string;
   readonly isLedger = false;
-  readonly #options: TopicViewFeedOptions;
+  readonly #options: TopicViewSourceOptions;
 
-  constructor(options: TopicViewFeedOptions) {
+  constructor(options: TopicViewSourceOptions) {
     this.#options = options;
     this.name = `kafka ${options.topic}`;
   }
@@ -60,7 +60,7 @@ export class TopicViewFeed implements ViewFeed {
     return TopicCheckpoint.parse(checkpoint).verified;
   }
 
-  open(options: ViewFeedOptions): Subscription {
+  open(options: ViewSourceOptions): Subscription {
     return new TopicReading(this.#options, options);
   }
 }
@@ -73,8 +73,8 @@ const NEEDS_ALL =
 class ForeignTopicError extends Error {}
 
 class TopicReading implements Subscription {
-  readonly #topic: TopicViewFeedOptions;
-  readonly #options: ViewFeedOptions;
+  readonly #topic: TopicViewSourceOptions;
+  readonly #options: ViewSourceOptions;
   readonly #comparison: TopicComparison;
   readonly #own: OwnMessages;
   readonly #closing = new AbortController();
@@ -85,7 +85,7 @@ class TopicReading implements Subscription {
   #restarting: Promise<void> | null = null;
   #isOver = false;
 
-  constructor(topic: TopicViewFeedOptions, options: ViewFeedOptions) {
+  constructor(topic: TopicViewSourceOptions, options: ViewSourceOptions) {
     this.#topic = topic;
     this.#options = options;
     this.#checkpoint = options.from === null ? new TopicCheckpoint() : TopicCheckpoint.parse(options.from);

@@ -1,4 +1,4 @@
-import { EVENT_BYTES_MAX, IDLE_CARRY_BYTES_MAX } from './limits.ts';
+import { EVENT_BYTES_MAX, IDLE_PARTIAL_BYTES_MAX } from './limits.ts';
 
 const LF = 0x0a;
 const BLANK_LINE = Buffer.from('\n\n');
@@ -10,7 +10,7 @@ const COPIED_BY_HAND_MAX = 16;
  * The beginning of an event whose end has not come yet. It grows by doubling, so that an event in one-byte pieces costs
  * no more than its length, and keeps no more than the first EVENT_BYTES_MAX bytes.
  */
-export class EventCarry {
+export class PartialEvent {
   #buffer: Buffer | null = null;
   #kept = 0;
   #bytes = 0;
@@ -52,7 +52,7 @@ export class EventCarry {
   clear(): void {
     this.#kept = 0;
     this.#bytes = 0;
-    if (this.#buffer !== null && this.#buffer.length > IDLE_CARRY_BYTES_MAX) this.#buffer = null;
+    if (this.#buffer !== null && this.#buffer.length > IDLE_PARTIAL_BYTES_MAX) this.#buffer = null;
   }
 
   #reserve(bytes: number): Buffer {

@@ -6,7 +6,7 @@ import { accountId, accountOfStream, accountStream, CATALOG_STREAM, position, re
 import { LIMITS } from '../../contracts/limits.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { Projections } from '../../projections/projections.ts';
-import { TopicViewFeed } from '../../projections/topic-view-feed.ts';
+import { TopicViewSource } from '../../projections/topic-view-source.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { passing, turns, until } from '../fixtures/ledger/turns.ts';
@@ -39,7 +39,7 @@ async function start(log: LogWithOutages, path: string, topic: MemoryTopic | nul
   const told: string[] = [];
   const projections = await Projections.start({
     log,
-    ...(topic === null ? {} : { feed: feedOf(log, topic) }),
+    ...(topic === null ? {} : { source: feedOf(log, topic) }),
     path,
     persist: true,
     clock: () => clock.nowMs,
@@ -51,7 +51,7 @@ async function start(log: LogWithOutages, path: string, topic: MemoryTopic | nul
   return { projections, stopped, told };
 }
 const feedOf = (log: LogWithOutages, topic: MemoryTopic) =>
-  new TopicViewFeed({
+  new TopicViewSource({
     topic: TOPIC,
     open: topic.open,
     log,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../contracts/limits.ts';
-import { viewFeedOf } from '../../projections/view-feed-of.ts';
+import { viewSourceOf } from '../../projections/view-source-of.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { LEDGER } from './example-log.ts';
 
@@ -15,7 +15,7 @@ const KAFKA = {
   sasl: null,
 } as const;
 const of = (source: 'log' | 'kafka', kafka: typeof KAFKA | null) =>
-  viewFeedOf(
+  viewSourceOf(
     {
       projections: { source, maxAgeMs: LIMITS.viewsAgeMs },
       kafka: kafka === null ? null : { ...kafka, brokers: [...kafka.brokers] },

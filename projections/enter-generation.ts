@@ -13,11 +13,11 @@ import type { UnsettleableRequest } from '../ledger/identity/unsettleable.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
 import { newCommandId } from '../ledger/new-command-id.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
-import { type KeptRefusal, readKeptRefusals, writeKeptRefusals } from './kept-refusals.ts';
+import { type KeptLockout, readKeptLockouts, writeKeptLockouts } from './kept-lockouts.ts';
 import { type InForce, isReinstatedSince } from './reinstated-since.ts';
 import { setViewsAside } from './views-set-aside.ts';
 
-interface CarryOverOptions {
+interface EnterGenerationOptions {
   readonly log: EventLog;
   readonly dataFolder: string;
   readonly journal: Pick<Journal, 'settle'>;
@@ -31,16 +31,16 @@ interface CarryOverOptions {
 }
 
 /** What was written into the ledger, and where what it cannot take was put. */
-export interface CarriedOver {
+export interface EnteredGeneration {
   readonly revokedKeys: readonly { readonly accountId: AccountId; readonly keyId: KeyId }[];
   readonly suspended: readonly AccountId[];
   /** What the folder knows to be refused, of accounts whose events cannot be relied on: nothing was written there. */
-  readonly setAside: readonly RefusalAside[];
+  readonly setAside: readonly LockoutAside[];
   readonly viewsSetAside: string | null;
   readonly requestsSetAside: string | null;
 }
 
-interface RefusalAside {
+interface LockoutAside {
   readonly accountId: AccountId;
   /** In one line, why they cannot. */
   readonly whyAside: string;
@@ -52,12 +52,12 @@ interface RefusalAside {
 /**
  * Takes a data folder over to a generation of its ledger that others of its kind have begun by accepting a loss. What
  * refused somebody goes on to refuse them: keys that only the folder knows as revoked are revoked, and accounts that only
- * it knows as suspended are suspended, also those that generations in between have lacked (kept-refusals.ts), but not whom
+ * it knows as suspended are suspended, also those that generations in between have lacked (kept-lockouts.ts), but not whom
  * the ledger has reinstated since (reinstated-since.ts). Limits are not taken over: what the ledger has is what its owner last set there.
  * Interrupted anywhere it can be done again: the folder's note, which tells that it is done, is written last. A folder
  * without one is noted first as what it is, of the generation before: without its views nothing else would tell.
  */
-export async function carryOver(options: CarryOverOptions): Promise<CarriedOver> {
+export async function enterGeneration(options: EnterGenerationOptions): Promise<EnteredGeneration> {
   const { dataFolder, identity, recovered, unsettleable } = options;
   const { ledgerId, generation } = identity;
   if (readNote(dataFolder) === null)
@@ -72,12 +72,12 @@ export async function carryOver(options: CarryOverOptions): Promise<CarriedOver>
 }
 
 /** What the ledger lacks of it is kept for the generation that has it again. Before the views that know it are set aside. */
-async function keepRefused(options: CarryOverOptions) {
-  const revokedKeys: CarriedOver['revokedKeys'][number][] = [];
+async function keepRefused(options: EnterGenerationOptions) {
+  const revokedKeys: EnteredGeneration['revokedKeys'][number][] = [];
   const suspended: AccountId[] = [];
-  const setAside: RefusalAside[] = [];
-  const kept: KeptRefusal[] = [];
-  for (const refusal of readKeptRefusals(options.dataFolder)) {
+  const setAside: LockoutAside[] = [];
+  const kept: KeptLockout[] = [];
+  for (const refusal of readKeptLockouts(options.dataFolder)) {
     const id = accountId(refusal.accountId);
     const again = await readOrReason(refuseAgain(options, id, refusal));
     if (isAsideReason(again)) {
@@ -91,21 +91,21 @@ async function keepRefused(options: CarryOverOptions) {
     const suspension = again.suspension?.kept ?? null;
     if (refusal.revokedKeys.length > 0 || suspension !== null) kept.push({ ...refusal, suspended: suspension });
   }
-  writeKeptRefusals(options.dataFolder, kept);
+  writeKeptLockouts(options.dataFolder, kept);
   return { revokedKeys, suspended, setAside };
 }
 
-async function refuseAgain(options: CarryOverOptions, id: AccountId, { revokedKeys, suspended }: KeptRefusal) {
+async function refuseAgain(options: EnterGenerationOptions, id: AccountId, { revokedKeys, suspended }: KeptLockout) {
   const keys = await revokeAgain(options, id, revokedKeys.map(keyId));
   return { keys, suspension: suspended && (await suspendAgain(options, id, suspended)) };
 }
 
 /** Of an account of which this generation shows nothing, or nothing yet. */
-const keptUnseen = ({ dataFolder }: CarryOverOptions, { suspended }: Pick<KeptRefusal, 'suspended'>) =>
+const keptUnseen = ({ dataFolder }: EnterGenerationOptions, { suspended }: Pick<KeptLockout, 'suspended'>) =>
   suspended && { reason: suspended.reason, inForce: null, wasInForce: lastInForce(dataFolder, suspended) };
 
 /** Those that were not revoked yet. A revocation is for good: nothing in the ledger can have taken it back. */
-async function revokeAgain(options: CarryOverOptions, id: AccountId, keys: readonly KeyId[]): Promise<KeyId[]> {
+async function revokeAgain(options: EnterGenerationOptions, id: AccountId, keys: readonly KeyId[]): Promise<KeyId[]> {
   const { state } = await loadAccount(options.log, id);
   const has = state.type === 'open' ? state.keys : {};
   const revoked: KeyId[] = [];
@@ -117,10 +117,10 @@ async function revokeAgain(options: CarryOverOptions, id: AccountId, keys: reado
   return revoked;
 }
 
-type Suspension = NonNullable<KeptRefusal['suspended']>;
+type Suspension = NonNullable<KeptLockout['suspended']>;
 
 /** Null where the ledger has lifted it since. One that it has already, or cannot have without the account, is kept on. */
-async function suspendAgain(options: CarryOverOptions, id: AccountId, suspension: Suspension) {
+async function suspendAgain(options: EnterGenerationOptions, id: AccountId, suspension: Suspension) {
   const { log, dataFolder, identity } = options;
   const { reason } = suspension;
   const before = await loadAccount(log, id);
@@ -142,7 +142,7 @@ function lastInForce(dataFolder: string, { inForce, wasInForce }: Suspension): I
 
 /** The account's revision after it; null where another folder of the fleet was first. @throws EventLogError; Error when it is refused otherwise */
 async function execute(
-  { log, nowMs, actor }: CarryOverOptions,
+  { log, nowMs, actor }: EnterGenerationOptions,
   id: AccountId,
   command: AccountCommand,
 ): Promise<Revision | null> {
@@ -158,7 +158,7 @@ async function execute(
 }
 
 /** What the journal holds and the ledger cannot take, word for word, for whoever wants to bill it by other means. */
-function setRequestsAside({ dataFolder, journal, unsettleable, identity }: CarryOverOptions): string | null {
+function setRequestsAside({ dataFolder, journal, unsettleable, identity }: EnterGenerationOptions): string | null {
   if (unsettleable.length === 0) return null;
   const file = join(dataFolder, `lost-requests.generation-${identity.generation}.ndjson`);
   const before = linesOf(file);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { closeSync, openSync } from 'node:fs';
 import type { OpenRequests, Place } from './open-requests.ts';
 import { readWhole } from './read-open-request.ts';
-import { seal } from './record-v1.ts';
+import { putChecksum } from './record-v1.ts';
 import type { Segment } from './segment.ts';
 import { appendBytes, type SegmentWriter } from './segment-writer.ts';
 
@@ -11,12 +11,12 @@ import { appendBytes, type SegmentWriter } from './segment-writer.ts';
  * everything that was written after it. The caller syncs before it retires the old segment. Returns the bytes copied.
  * @throws what the file system said, or that a record is not what was written; nothing has moved then.
  */
-export function carryForward(from: Segment, open: OpenRequests, to: SegmentWriter): number {
+export function compact(from: Segment, open: OpenRequests, to: SegmentWriter): number {
   const places = open.placesIn(from);
   const buffer = Buffer.allocUnsafe(from.liveBytes);
   const offset = to.segment.bytes;
   const moves = readPlaces(from, places, buffer);
-  for (const { place, at } of moves) seal(buffer, at, at + place.bytes, to.segment.number, offset + at);
+  for (const { place, at } of moves) putChecksum(buffer, at, at + place.bytes, to.segment.number, offset + at);
   appendBytes(to, buffer, buffer.length);
   for (const { place, at } of moves) open.move(place, to.segment, offset + at);
   return buffer.length;

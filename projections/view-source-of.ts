@@ -3,10 +3,10 @@ import type { Configuration } from '../contracts/configuration.ts';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
 import { ledgerPlace, looksFor } from '../ledger/identity/ledger-place.ts';
-import { LogViewFeed } from './log-view-feed.ts';
-import type { ViewFeed } from './view-feed.ts';
+import { LogViewSource } from './log-view-source.ts';
+import type { ViewSource } from './view-source.ts';
 
-interface ViewFeedParts {
+interface ViewSourceParts {
   readonly log: EventLog;
   /** What the brokers know this process by. */
   readonly clientId: string;
@@ -15,22 +15,22 @@ interface ViewFeedParts {
   readonly logger?: Logger;
 }
 
-/** The feed that `projections.source` names. Nothing is opened before the projections are started. */
-export async function viewFeedOf(
+/** The source that `projections.source` names. Nothing is opened before the projections are started. */
+export async function viewSourceOf(
   configuration: Pick<Configuration, 'projections' | 'kafka' | 'eventLog' | 'data'>,
-  { log, clientId, ledger, logger }: ViewFeedParts,
-): Promise<ViewFeed> {
+  { log, clientId, ledger, logger }: ViewSourceParts,
+): Promise<ViewSource> {
   const { projections, kafka } = configuration;
-  if (projections.source === 'log') return new LogViewFeed(log, ledger);
+  if (projections.source === 'log') return new LogViewSource(log, ledger);
   if (kafka === null) throw new Error('projections.source is kafka, and the configuration has no section kafka');
   // Loaded here, because most gateways read no topic.
-  const [{ openFeed }, { ToldDoubts }, { TopicViewFeed }] = await Promise.all([
+  const [{ openFeed }, { ToldDoubts }, { TopicViewSource }] = await Promise.all([
     import('../ledger/feed/open-feed.ts'),
     import('../ledger/feed/told-doubts.ts'),
-    import('./topic-view-feed.ts'),
+    import('./topic-view-source.ts'),
   ]);
   const doubts = new ToldDoubts(kafka.topic, logger);
-  return new TopicViewFeed({
+  return new TopicViewSource({
     topic: kafka.topic,
     log,
     ledger,

@@ -5,26 +5,26 @@ import type { Position } from '../contracts/ids.ts';
  * Where the views' events come from: the event log itself, or its feed in Kafka. The events of one account come in
  * order and without gap; those of different accounts in any order, and any of them again.
  */
-export interface ViewFeed {
-  /** What its checkpoints belong to: the rows of one feed are not gone on from with another. */
+export interface ViewSource {
+  /** What its checkpoints belong to: the rows of one source are not gone on from with another. */
   readonly name: string;
-  /** What it lacks of a stream the ledger itself lacks; otherwise it is the feed that is not whole. */
+  /** What it lacks of a stream the ledger itself lacks; otherwise it is the source that is not whole. */
   readonly isLedger: boolean;
 
-  /** Up to where a checkpoint of this feed holds every event; null where that is not known. @throws Error on another text. */
+  /** Up to where a checkpoint of this source holds every event; null where that is not known. @throws Error on another text. */
   throughOf(checkpoint: string): Position | null;
 
   /** Begins to hand events over, and reaches for its source again whenever that is away. */
-  open(options: ViewFeedOptions): Subscription;
+  open(options: ViewSourceOptions): Subscription;
 }
 
-export interface ViewFeedOptions {
-  /** Text of a `FeedBatch`; null is the beginning. */
+export interface ViewSourceOptions {
+  /** Text of a `SourceBatch`; null is the beginning. */
   readonly from: string | null;
   /** Whether the views hold what an event says, from wherever it came; true for those that are no part of any view. */
   readonly isFolded: (event: RecordedEvent) => boolean;
-  /** Awaited before the next. What it throws stops the feed: an event is never skipped. */
-  readonly onBatch: (batch: FeedBatch) => Promise<void>;
+  /** Awaited before the next. What it throws stops the source: an event is never skipped. */
+  readonly onBatch: (batch: SourceBatch) => Promise<void>;
   /**
    * `from` is not of this topic: it was made anew. (A log that is another than the views' is refused, not read.) What was restored with it must be gone when this resolves; events then come from the
    * beginning. Called before any event and before `onCaughtUp`.
@@ -34,11 +34,11 @@ export interface ViewFeedOptions {
   readonly onCaughtUp: () => void;
   /** Each time the source is lost from sight, or does not come into sight. */
   readonly onDropped: (error: Error) => void;
-  /** At most once, with what ended the feed; not after `close`. */
+  /** At most once, with what ended the source; not after `close`. */
   readonly onStopped: (error: Error) => void;
 }
 
-export interface FeedBatch {
+export interface SourceBatch {
   readonly events: readonly RecordedEvent[];
   /** With these events folded, every event up to here is; null where that is not known. */
   readonly through: Position | null;

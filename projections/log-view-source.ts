@@ -5,7 +5,7 @@ import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 import { pause } from '../ledger/pause.ts';
 import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import { VIEW_LIMITS } from './limits.ts';
-import type { ViewFeed, ViewFeedOptions } from './view-feed.ts';
+import type { ViewSource, ViewSourceOptions } from './view-source.ts';
 
 const NAME = 'log';
 
@@ -19,8 +19,8 @@ export const logCheckpointSchema = z.strictObject({
 /** The last event that was folded: where to go on, and by which a log is known again. */
 type LogCheckpoint = z.infer<typeof logCheckpointSchema>;
 
-/** The event log as the views' feed: one total order, and its last event as the checkpoint. */
-export class LogViewFeed implements ViewFeed {
+/** The event log as the views' source: one total order, and its last event as the checkpoint. */
+export class LogViewSource implements ViewSource {
   readonly name = NAME;
   readonly isLedger = true;
   readonly #log: EventLog;
@@ -36,7 +36,7 @@ export class LogViewFeed implements ViewFeed {
     return position(parse(checkpoint).position);
   }
 
-  open(options: ViewFeedOptions): Subscription {
+  open(options: ViewSourceOptions): Subscription {
     const from = options.from === null ? null : parse(options.from);
     return new LogReading(this.#log, from, options, this.#isWhole);
   }
@@ -50,14 +50,14 @@ const textOf = ({ position, stream, revision, id }: RecordedEvent): string =>
 /** From the first contact with the log, which tells whether the checkpoint is one of its own, to the subscription. */
 class LogReading implements Subscription {
   readonly #log: EventLog;
-  readonly #options: ViewFeedOptions;
+  readonly #options: ViewSourceOptions;
   readonly #closing = new AbortController();
   readonly #closed = new Promise<void>((resolve) =>
     this.#closing.signal.addEventListener('abort', () => resolve(), { once: true }),
   );
   readonly #opening: Promise<Subscription | null>;
 
-  constructor(log: EventLog, from: LogCheckpoint | null, options: ViewFeedOptions, isWhole: Promise<unknown>) {
+  constructor(log: EventLog, from: LogCheckpoint | null, options: ViewSourceOptions, isWhole: Promise<unknown>) {
     this.#log = log;
     this.#options = options;
     this.#opening = this.#open(from, isWhole).catch((error: unknown) => {

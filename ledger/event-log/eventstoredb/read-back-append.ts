@@ -8,7 +8,7 @@ import type { LogReader } from './log-reader.ts';
  * the append table of contracts/event-log.ts, read instead of asked for. Null where nothing stands there yet, so that it
  * may still come. @throws EventLogError as a read
  */
-export async function settledAppend(
+export async function readBackAppend(
   reader: Pick<LogReader, 'readStream'>,
   { stream, expected, events }: Append,
 ): Promise<AppendAnswer | null> {

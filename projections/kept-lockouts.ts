@@ -4,15 +4,15 @@ import { z } from 'zod';
 import { replaceFile } from '../ledger/replace-file.ts';
 import { UnreadableFileError } from '../ledger/unreadable-file.ts';
 import { wantOfRightsOf } from '../ledger/want-of-rights.ts';
-import { type KnownRefusals, readRefusals, VIEWS_FILE } from './known-views.ts';
+import { type KnownLockouts, readLockouts, VIEWS_FILE } from './known-views.ts';
 import { readSetAside, viewsSetAside } from './views-set-aside.ts';
 
 /** The file in a data folder that outlives its views: who was refused in any generation of its ledger. */
-const REFUSALS_FILE = 'refused.json';
+const LOCKOUTS_FILE = 'refused.json';
 
 const inForce = z.strictObject({ generation: z.int().min(1), revision: z.int().min(0) });
 
-const refusalSchema = z.strictObject({
+const lockoutSchema = z.strictObject({
   accountId: z.string(),
   /** For good: there is no event that takes a revocation back. */
   revokedKeys: z.array(z.string()),
@@ -27,26 +27,26 @@ const refusalSchema = z.strictObject({
     .nullable(),
 });
 /** An account that is suspended, or keys of it that are revoked, in whatever generation that was last so. */
-export type KeptRefusal = Readonly<z.infer<typeof refusalSchema>>;
+export type KeptLockout = Readonly<z.infer<typeof lockoutSchema>>;
 
-const fileSchema = z.strictObject({ refused: z.array(refusalSchema) });
+const fileSchema = z.strictObject({ refused: z.array(lockoutSchema) });
 
 /**
  * Who a data folder knows as refused: of all earlier generations, and of the views that are in it now. A ledger that has
  * lost an account may be followed by one that has it again, with keys that were revoked in between.
  * @throws UnreadableFileError; Error when the newest views are no database
  */
-export function readKeptRefusals(dataFolder: string): readonly KeptRefusal[] {
-  const kept = readFile(dataFolder) ?? refusalsSetAside(dataFolder);
-  return withViews(kept, readRefusals(join(dataFolder, VIEWS_FILE)));
+export function readKeptLockouts(dataFolder: string): readonly KeptLockout[] {
+  const kept = readFile(dataFolder) ?? lockoutsSetAside(dataFolder);
+  return withViews(kept, readLockouts(join(dataFolder, VIEWS_FILE)));
 }
 
 /** On disk when it returns, whole or not at all. Grows as fast as people refuse, and has no other bound. */
-export const writeKeptRefusals = (dataFolder: string, refused: readonly KeptRefusal[]): void =>
-  replaceFile(join(dataFolder, REFUSALS_FILE), `${JSON.stringify({ refused })}\n`);
+export const writeKeptLockouts = (dataFolder: string, refused: readonly KeptLockout[]): void =>
+  replaceFile(join(dataFolder, LOCKOUTS_FILE), `${JSON.stringify({ refused })}\n`);
 
-function readFile(dataFolder: string): readonly KeptRefusal[] | null {
-  const file = join(dataFolder, REFUSALS_FILE);
+function readFile(dataFolder: string): readonly KeptLockout[] | null {
+  const file = join(dataFolder, LOCKOUTS_FILE);
   if (!existsSync(file)) return null;
   try {
     return fileSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).refused;
@@ -58,13 +58,13 @@ function readFile(dataFolder: string): readonly KeptRefusal[] | null {
 }
 
 /** A folder that went over to a generation before there was the file has them in its views of then, if anywhere. */
-const refusalsSetAside = (dataFolder: string): readonly KeptRefusal[] =>
-  viewsSetAside(dataFolder).reduce<readonly KeptRefusal[]>(
-    (kept, { file }) => withViews(kept, readSetAside(file, 'who was refused', readRefusals)),
+const lockoutsSetAside = (dataFolder: string): readonly KeptLockout[] =>
+  viewsSetAside(dataFolder).reduce<readonly KeptLockout[]>(
+    (kept, { file }) => withViews(kept, readSetAside(file, 'who was refused', readLockouts)),
     [],
   );
 
-function withViews(kept: readonly KeptRefusal[], views: KnownRefusals | null): readonly KeptRefusal[] {
+function withViews(kept: readonly KeptLockout[], views: KnownLockouts | null): readonly KeptLockout[] {
   if (views === null) return kept;
   const merged = new Map(kept.map((refusal) => [refusal.accountId, refusal]));
   const { generation } = views;
@@ -81,7 +81,7 @@ function withViews(kept: readonly KeptRefusal[], views: KnownRefusals | null): r
   return [...merged.values()];
 }
 
-type Suspension = KeptRefusal['suspended'];
+type Suspension = KeptLockout['suspended'];
 type InForce = NonNullable<NonNullable<Suspension>['inForce']>;
 
 /** Views without a suspension tell that it was lifted only where they are of after it. */
