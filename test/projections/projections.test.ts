@@ -122,7 +122,13 @@ describe('projections', () => {
         return { close: async () => undefined };
       },
     };
-    const projections = await Projections.start({ log, source, path: null, persist: false, onStopped: () => undefined });
+    const projections = await Projections.start({
+      log,
+      source,
+      path: null,
+      persist: false,
+      onStopped: () => undefined,
+    });
     onTestFinished(() => projections.close());
     const [event] = await collect(log.readAll({ limit: 1 }));
     assert(event !== undefined);
