@@ -58,6 +58,16 @@ export function parseUsd(text: string): MicroUsd | null {
   return microUsd(BigInt(match[1] ?? '0') * MICRO_PER_USD + BigInt((match[2] ?? '').padEnd(6, '0')));
 }
 
+/** Writes an exact amount as USD with all its decimals, two to twelve. */
+export function formatExactUsd(amount: PicoUsd): string {
+  const [whole, part] = [amount / PICO_PER_MICRO, amount % PICO_PER_MICRO];
+  if (part === 0n) return formatUsd(whole);
+  const absolute = amount < 0n ? -amount : amount;
+  const unit = PICO_PER_MICRO * MICRO_PER_USD;
+  const decimals = (absolute % unit).toString().padStart(12, '0').replace(/0+$/, '');
+  return `${amount < 0n ? '-' : ''}${absolute / unit}.${decimals}`;
+}
+
 /** Writes micro-USD as USD with two to six decimals: 1500000 is "1.50", 1 is "0.000001". */
 export function formatUsd(amount: bigint): string {
   const sign = amount < 0n ? '-' : '';

@@ -37,7 +37,7 @@ const REVISIONS: ViewTable = {
 type MonthlyItem = TokenClass | `use:${string}` | 'exceptions';
 
 /** One line of an account's month. */
-interface MonthlyLine {
+export interface MonthlyLine {
   readonly month: string;
   readonly model: string;
   readonly item: MonthlyItem;

@@ -45,6 +45,12 @@ export function instantArgument(text: string): number {
   return Date.parse(text);
 }
 
+/** A calendar month (UTC). */
+export function monthArgument(text: string): string {
+  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('expected a month such as 2027-01');
+  return text;
+}
+
 export function wholeNumberArgument(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('expected a whole number of at least 0');

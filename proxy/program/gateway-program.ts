@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addAccountCommands } from './accounts/account-commands.ts';
 import { addAccountListCommand } from './accounts/account-list.ts';
+import { addAccountUsageCommand } from './accounts/account-usage.ts';
 import { addCreditsCommands } from './accounts/credits-commands.ts';
 import { addKeyCommands } from './accounts/key-commands.ts';
 import { addLimitCommands } from './accounts/limit-commands.ts';
@@ -36,6 +37,7 @@ export function gatewayProgram(context: CommandContext): Command {
   const account = program.command('account').description('accounts');
   addAccountCommands(account, context);
   addAccountListCommand(account, context);
+  addAccountUsageCommand(account, context);
   const credits = program.command('credits').description('credits');
   addCreditsCommands(credits, context);
   addReinstateCommand(credits, context);

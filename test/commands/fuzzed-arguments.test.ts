@@ -12,6 +12,7 @@ const COMMANDS = [
   'account open --email {ada@example.com} --kind {personal} --id {acct_new} --trial-usd {5}',
   'account show {acct_ada}',
   'account list',
+  'account usage {acct_ada} --month {2026-11}',
   'account suspend {acct_ada} --reason {why}',
   'account reinstate {acct_ada} --reason {why}',
   'credits grant {acct_ada} --usd {1} --source {promotion} --cost-usd {0} --expires {2099-01-01} --priority {7} --id {mine}',

@@ -35,7 +35,7 @@ interface OpenOptions {
   readonly trialUsd?: MicroUsd;
 }
 
-/** `gateway account open|show|suspend|reinstate`. (`account list` reads the views and stands in projections/.) */
+/** `gateway account open|show|suspend|reinstate`. (`account list` and `account usage` read the views, in files of their own.) */
 export function addAccountCommands(account: Command, context: CommandContext): void {
   account
     .command('open')

@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { formatExactUsd } from '../../../contracts/money.ts';
+import { monthOf } from '../../../ledger/account/month.ts';
+import type { MonthlyLine } from '../../../projections/monthly-view.ts';
+import { accountArgument, monthArgument } from '../command-arguments.ts';
+import type { CommandContext } from '../command-context.ts';
+import { CommandError, EXIT } from '../command-error.ts';
+import { withViews } from '../ledger/with-views.ts';
+import { type ShownRow, showRows } from '../show.ts';
+
+interface UsageOptions {
+  readonly month?: string;
+}
+
+/** `gateway account usage`: a month's lines, of which the amounts add up to what was debited for its requests. */
+export function addAccountUsageCommand(account: Command, context: CommandContext): void {
+  account
+    .command('usage')
+    .description('what an account has used in a month, by model, lane and what was billed')
+    .argument('<account>', 'account id', accountArgument)
+    .option('--month <month>', 'of the requests’ start (UTC); this month otherwise', monthArgument)
+    .addHelpText('after', '\nExample:\n  gateway account usage acct_demo --month 2026-11')
+    .action(async (id: AccountId, { month }: UsageOptions, command: Command) => {
+      await withViews(context, command, async ({ balance, monthly, setAside }) => {
+        const why = setAside.whyOf(id);
+        if (why !== null) throw new CommandError(`${id}: the account is set aside: ${why}`, EXIT.refused);
+        if (balance.read(id).state.type === 'unopened')
+          throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+        const lines = monthly.linesOf(id, month ?? monthOf(context.clock()));
+        await showRows(context, command, lines.toSorted(byName), ROW);
+      });
+    });
+}
+
+const byName = (a: MonthlyLine, b: MonthlyLine): number =>
+  [a.model, a.lane, a.item].join(' ') < [b.model, b.lane, b.item].join(' ') ? -1 : 1;
+
+const ROW: ShownRow<MonthlyLine> = {
+  head: ['month', 'model', 'lane', 'item', 'requests', 'count', 'USD'],
+  cells: ({ month, model, lane, item, requests, count, amount }) => [
+    ...[month, model, lane, item],
+    ...[String(requests), String(count), formatExactUsd(amount)],
+  ],
+  json: ({ month, model, lane, item, requests, count, amount }) => ({
+    ...{ month, model, lane, item, requests, count },
+    amountPicoUsd: amount,
+  }),
+};
