@@ -9,7 +9,7 @@ interface PartOfOne {
   readonly least: number;
 }
 
-type Said<W extends string, P extends string> = { readonly [K in W]: number } & {
+type Stated<W extends string, P extends string> = { readonly [K in W]: number } & {
   readonly [K in P]?: number | undefined;
 };
 
@@ -22,7 +22,7 @@ const QUARTER = 1 / 4;
  */
 export function withPart<W extends string, P extends string>(whole: W, part: P, one: PartOfOne) {
   const { usual, share = QUARTER, least } = one;
-  return <T extends Said<W, P>>(said: T, context: z.RefinementCtx): Omit<T, P> & { [K in P]: number } => {
+  return <T extends Stated<W, P>>(said: T, context: z.RefinementCtx): Omit<T, P> & { [K in P]: number } => {
     const all: number = said[whole];
     const own: number | undefined = said[part];
     if (own !== undefined && own > all)

@@ -13,8 +13,8 @@ const TABLE: ViewTable = {
 };
 
 /** `hidden`: the log's server hides events of the stream; `unreadable`: one cannot be read, or not be applied. */
-type Cause = 'hidden' | 'unreadable';
-const CAUSES: readonly Cause[] = ['hidden', 'unreadable'];
+type AsideCause = 'hidden' | 'unreadable';
+const CAUSES: readonly AsideCause[] = ['hidden', 'unreadable'];
 /** The revision of a stream that is hidden: no event of it is to blame. */
 const NONE = -1;
 
@@ -35,11 +35,14 @@ export class AccountsSetAside implements StoredView {
   readonly version = VERSION;
   readonly tables = [TABLE];
   readonly mayLack = true;
-  readonly #causes: { readonly [C in Cause]: Map<AccountId, Entry> } = { hidden: new Map(), unreadable: new Map() };
+  readonly #causes: { readonly [C in AsideCause]: Map<AccountId, Entry> } = {
+    hidden: new Map(),
+    unreadable: new Map(),
+  };
   /** The highest revision behind an unreadable event that came since, and was left for later. */
   readonly #leftUpTo = new Map<AccountId, Revision>();
   readonly #listeners: OnChanged[] = [];
-  #changed = new Map<string, readonly [AccountId, Cause]>();
+  #changed = new Map<string, readonly [AccountId, AsideCause]>();
 
   /** In one line; null where it is not. */
   whyOf(id: AccountId): string | null {
@@ -64,7 +67,7 @@ export class AccountsSetAside implements StoredView {
     return this.#leftUpTo.get(id) ?? revision(NONE);
   }
 
-  accountsOf(cause: Cause): AccountId[] {
+  accountsOf(cause: AsideCause): AccountId[] {
     return [...this.#causes[cause].keys()];
   }
 
@@ -75,14 +78,14 @@ export class AccountsSetAside implements StoredView {
 
   put(id: AccountId, reason: AsideReason): void {
     if (reason instanceof AccountUnreadableError)
-      this.#set(id, 'unreadable', { revision: reason.revision, why: reason.message });
-    else this.#set(id, 'hidden', { revision: NONE, why: reason.message });
+      this.#setCause(id, 'unreadable', { revision: reason.revision, why: reason.message });
+    else this.#setCause(id, 'hidden', { revision: NONE, why: reason.message });
   }
 
   /** All of its events have been read and applied, or are there again. */
-  takeBack(id: AccountId, cause: Cause): void {
+  takeBack(id: AccountId, cause: AsideCause): void {
     if (cause === 'unreadable') this.#leftUpTo.delete(id);
-    this.#set(id, cause, null);
+    this.#setCause(id, cause, null);
   }
 
   /** Also with what a restart has found. */
@@ -115,7 +118,7 @@ export class AccountsSetAside implements StoredView {
     this.#changed = new Map([...hidden.keys()].map((id) => [keyOf(id, 'hidden'), [id, 'hidden']]));
   }
 
-  #set(id: AccountId, cause: Cause, entry: Entry | null): void {
+  #setCause(id: AccountId, cause: AsideCause, entry: Entry | null): void {
     const before = this.#causes[cause].get(id);
     if (before?.why === entry?.why && before?.revision === entry?.revision) return;
     if (entry === null) this.#causes[cause].delete(id);
@@ -126,4 +129,4 @@ export class AccountsSetAside implements StoredView {
   }
 }
 
-const keyOf = (id: AccountId, cause: Cause): string => `${cause} ${id}`;
+const keyOf = (id: AccountId, cause: AsideCause): string => `${cause} ${id}`;

@@ -220,8 +220,8 @@ export class Projections {
       isFolded: (event) => this.#isFolded(event),
       onBatch: (batch) => this.#takeBatch(batch),
       onForeign: () => this.#startOver(),
-      onCaughtUp: () => this.#nowLive(),
-      onDropped: (error) => this.#nowDropped(error),
+      onCaughtUp: () => this.#sourceLive(),
+      onDropped: (error) => this.#sourceDropped(error),
       onStopped: (error) => this.#stop(error),
     });
   }
@@ -337,7 +337,7 @@ export class Projections {
     return stream !== CATALOG_STREAM || revision <= this.catalog.state.revision;
   }
 
-  #nowLive(): void {
+  #sourceLive(): void {
     if (this.#stopped !== null || this.#closing !== null) return;
     const isFirst = !this.#caughtUp;
     this.#caughtUp = true;
@@ -355,7 +355,7 @@ export class Projections {
     );
   }
 
-  #nowDropped(error: Error): void {
+  #sourceDropped(error: Error): void {
     this.#age.dropped(this.#clock());
     this.#stopMarks();
     if (this.#caughtUp) this.#flush?.request();

@@ -53,7 +53,7 @@ async function takeBack(log: EventLog, accounts: AccountViews, accountId: Accoun
   const { setAside } = accounts;
   try {
     for (let reading = 1; reading <= VIEW_LIMITS.takeBackReadings; reading++) {
-      await foldRest(log, accounts, accountId);
+      await foldToHead(log, accounts, accountId);
       // From here on in one turn of the event loop: what comes next is folded as it comes.
       if (accounts.foldedUpTo(accountId) < setAside.leftUpTo(accountId)) continue;
       setAside.takeBack(accountId, 'unreadable');
@@ -67,7 +67,7 @@ async function takeBack(log: EventLog, accounts: AccountViews, accountId: Accoun
   }
 }
 
-async function foldRest(log: EventLog, accounts: AccountViews, accountId: AccountId): Promise<void> {
+async function foldToHead(log: EventLog, accounts: AccountViews, accountId: AccountId): Promise<void> {
   const from = revision(accounts.foldedUpTo(accountId) + 1);
   try {
     for await (const recorded of log.readStream(accountStream(accountId), { from }))

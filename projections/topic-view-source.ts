@@ -150,12 +150,12 @@ class TopicReading implements Subscription {
     const after = this.#checkpoint.with(verified, partition, { next: nextOffset, last: last.position });
     await this.#options
       .onBatch({ events, through: verified, checkpoint: () => after.toString() })
-      .catch((error: unknown) => this.#sayWhatLacks(partition, error));
+      .catch((error: unknown) => this.#explainMissing(partition, error));
     this.#checkpoint = after;
     this.#comparison.folded(events);
   }
 
-  #sayWhatLacks(partition: number, error: unknown): never {
+  #explainMissing(partition: number, error: unknown): never {
     if (!(error instanceof ViewGapError)) throw error;
     throw new Error(
       `the topic ${this.#topic.topic} (partition ${partition}) lacks ${error.lacking} of ${error.stream}: ${NEEDS_ALL}`,

@@ -145,7 +145,7 @@ export class Availability {
       this.#outage(),
       this.#parts.shedding(),
       this.shortage(),
-      this.#stuckOnes(),
+      this.#stuckRequests(),
       this.#parts.claimDoubt(),
       this.#parts.unserved(),
     ].filter((what) => what !== null);
@@ -163,7 +163,7 @@ export class Availability {
   }
 
   /** One is named, the log names all. */
-  #stuckOnes(): string | null {
+  #stuckRequests(): string | null {
     const [first] = this.#stuck;
     if (first === undefined) return null;
     const others = this.#stuck.size === 1 ? '' : ` and ${this.#stuck.size - 1} more`;
@@ -196,11 +196,11 @@ export class Availability {
   #journalFull(obstacle: JournalObstacle, nowMs: number): string {
     switch (obstacle) {
       case 'bytesMax':
-        return `the journal of usage has reached the ${this.#parts.journalBytesMax} bytes of journal.maxBytes${this.#away(nowMs)}`;
+        return `the journal of usage has reached the ${this.#parts.journalBytesMax} bytes of journal.maxBytes${this.#logAwayClause(nowMs)}`;
       case 'unfinishedMax':
         return 'too many requests are under way';
       case 'disk':
-        return `the disk has no room for the journal of usage${this.#away(nowMs)}`;
+        return `the disk has no room for the journal of usage${this.#logAwayClause(nowMs)}`;
       case 'descriptors':
         return 'the process has no file descriptor left for the journal of usage';
       case 'failed':
@@ -211,7 +211,7 @@ export class Availability {
     }
   }
 
-  #away(nowMs: number): string {
+  #logAwayClause(nowMs: number): string {
     if (!this.#parts.breaker.isAway) return '';
     const ageMs = this.#parts.projections.ageMs(nowMs) ?? 0;
     return `: the event log has been away for ${seconds(Math.max(ageMs, this.#failMs(nowMs)))}`;

@@ -52,7 +52,7 @@ export class ExpirySweeper {
   async #sweepDue(): Promise<number> {
     const { log, accounts, clock, lateMs, mayWrite, logger } = this.#options;
     let written = 0;
-    for (const accountId of this.#due()) {
+    for (const accountId of this.#dueAccounts()) {
       // Looked at again each time: an append may have taken long.
       if (!mayWrite() || this.#hasHolds(accountId)) continue;
       const nowMs = clock();
@@ -72,7 +72,7 @@ export class ExpirySweeper {
     return written;
   }
 
-  #due(): AccountId[] {
+  #dueAccounts(): AccountId[] {
     if (!this.#options.mayWrite()) return [];
     const dueMs = this.#options.clock() - this.#options.lateMs;
     return [...this.#options.accounts.balance.all()]

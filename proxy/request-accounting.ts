@@ -105,7 +105,7 @@ export class RequestAccounting {
    */
   finish(request: OpenRequest, ending: Ending): boolean {
     const { journal, logger, counts, holds, settlement } = this.#parts;
-    const { requestId, accountId, card, started, startedText } = this.#withWhatIsHeld(request);
+    const { requestId, accountId, card, started, startedText } = this.#withPlacedHold(request);
     const usage = usageOf(requestId, started, ending);
     const most = mostDebitedWithinHold(usage, card);
     try {
@@ -126,7 +126,7 @@ export class RequestAccounting {
    * have spent it. What such a request costs is left out, and an operator decides. Said once, in the journal and in the
    * usage: however often its debit is decided, it is the same.
    */
-  #withWhatIsHeld(request: OpenRequest): OpenRequest {
+  #withPlacedHold(request: OpenRequest): OpenRequest {
     const { started, begun } = request;
     const isLeaseOver = started.leaseId !== undefined && this.#parts.passed.mostSince(begun) > this.#parts.leasedMs;
     if (!isLeaseOver && !this.#parts.mayBeSpentElsewhere()) return request;

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 /** As often is a connection looked at before it is cut: a gateway that itself stood still has looked once meanwhile. */
 const LOOKS = 4;
 
-interface Seen {
+interface SeenProgress {
   taken: string;
   /** Looks in a row at which it had taken nothing since the one before. */
   idleLooks: number;
@@ -18,7 +18,7 @@ interface Seen {
  * @param stallMs after which it is cut, and at the latest a half more
  */
 export function cutStalledClients(app: FastifyInstance, stallMs: number): void {
-  const connections = new Map<Socket, Seen>();
+  const connections = new Map<Socket, SeenProgress>();
   app.server.on('connection', (connection: Socket) => {
     connections.set(connection, { taken: '', idleLooks: 0 });
     connection.once('close', () => connections.delete(connection));
@@ -30,7 +30,7 @@ export function cutStalledClients(app: FastifyInstance, stallMs: number): void {
   app.server.once('close', () => clearInterval(looks));
 }
 
-function hasStalled(connection: Socket, seen: Seen): boolean {
+function hasStalled(connection: Socket, seen: SeenProgress): boolean {
   const taken = takenOf(connection);
   seen.idleLooks = connection.writableLength > 0 && taken === seen.taken ? seen.idleLooks + 1 : 0;
   seen.taken = taken;

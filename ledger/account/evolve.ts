@@ -4,7 +4,7 @@ import { type AccountState, type ApiKey, INITIAL_SPEND, NO_CARRY, NOTHING, type 
 import { evolveExceptions } from './exceptions.ts';
 import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
-import { withKeyLimitSet, withLease, withLeaseNarrowed, withLessLeased } from './leases.ts';
+import { withKeyLimitSet, withLease, withLeaseNarrowed, withLeaseReduced } from './leases.ts';
 import { evolveSpend } from './spend.ts';
 
 /** Folds one event into an account's state. Pure. @throws Error when the event cannot follow, which means a broken stream. */
@@ -56,13 +56,13 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'CreditsLeased':
       return { ...state, leases: withLease(state.leases, event.data) };
     case 'LeaseReleased':
-      return { ...state, leases: withLessLeased(state.leases, event.data) };
+      return { ...state, leases: withLeaseReduced(state.leases, event.data) };
     case 'LeaseNarrowed':
       return { ...state, leases: withLeaseNarrowed(state.leases, event.data) };
     case 'SpendLimitSet':
       return { ...state, leases: withKeyLimitSet(state, event.data) };
     case 'CreditsDebited':
-      return { ...debited(state, event.data), leases: withLessLeased(state.leases, event.data) };
+      return { ...debited(state, event.data), leases: withLeaseReduced(state.leases, event.data) };
     case 'ExceptionApproved':
       return debited(state, event.data);
     case 'AccountSuspended':

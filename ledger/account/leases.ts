@@ -63,7 +63,7 @@ interface CreditLeft {
 }
 
 /** Others' leases, and a process's own holds. */
-interface Beside {
+interface Commitments {
   readonly leases: readonly Lease[];
   readonly holds?: HeldOfAccount;
 }
@@ -83,7 +83,7 @@ const NO_HOLDS: HeldOfAccount = { amount: NOTHING, each: [] };
 export function leftBeside(
   account: OpenAccount,
   scope: KeyId | null,
-  { leases, holds = NO_HOLDS }: Beside,
+  { leases, holds = NO_HOLDS }: Commitments,
   nowMs: number,
 ): CreditLeft {
   const { accountLimit, keyLimits } = account.spend;
@@ -101,7 +101,11 @@ export function leftBeside(
 }
 
 /** What leases and holds take of the credits that can be spent now. */
-export function takenOfCredits({ grants }: OpenAccount, { leases, holds = NO_HOLDS }: Beside, nowMs: number): MicroUsd {
+export function takenOfCredits(
+  { grants }: OpenAccount,
+  { leases, holds = NO_HOLDS }: Commitments,
+  nowMs: number,
+): MicroUsd {
   const taken = sumOfLeases(leases) + holds.amount;
   if (taken === 0n) return NOTHING;
   const all = {
@@ -158,7 +162,7 @@ export function withLease(leases: Leases, data: EventData<'CreditsLeased'>): Lea
 const msOf = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
 /** What made a lease smaller: a debit under it, or its proxy's giving back. */
-interface LessLeased {
+interface LeaseReduction {
   readonly leaseId?: LeaseId | undefined;
   readonly amount: MicroUsd;
   /** Of a debit. */
@@ -169,7 +173,7 @@ interface LessLeased {
  * A lease after part of it was spent or given back; one that is used up is gone. A debit may name a lease that has
  * ended: its credit was free already.
  */
-export function withLessLeased(leases: Leases, { leaseId, amount, keyId }: LessLeased): Leases {
+export function withLeaseReduced(leases: Leases, { leaseId, amount, keyId }: LeaseReduction): Leases {
   const lease = leaseId === undefined ? undefined : leases[leaseId];
   if (lease === undefined) return leases;
   const { [lease.leaseId]: _changed, ...others } = leases;

@@ -29,7 +29,7 @@ export async function answeringSeed({ brokers, ssl, open }: SeedOptions): Promis
     return await Promise.any(
       brokers.map(async (broker) => {
         const [host = '', port = ''] = broker.split(':');
-        const asking = new Asking(broker, ssl);
+        const asking = new SeedQuestion(broker, ssl);
         sockets.push(asking.over((onConnect) => open(host, Number(port), onConnect)));
         await asking.answered;
         return broker;
@@ -49,7 +49,7 @@ const QUESTION = Buffer.from('0000000a001200000000' + '5eed' + 'ffff', 'hex');
 /** An alert of TLS, which is how a listener with TLS may answer. */
 const TLS_ALERT = 0x15;
 
-class Asking {
+class SeedQuestion {
   readonly #answered = Promise.withResolvers<void>();
   readonly #broker: string;
   readonly #ssl: boolean;
@@ -72,10 +72,12 @@ class Asking {
     });
     const timer = setTimeout(() => this.#fail(this.#silence()), FEED_LIMITS.connectMs);
     socket.on('data', (chunk) => this.#take(chunk));
-    socket.on('error', ({ message }) => this.#fail(this.#isConnected ? this.#closing(message) : this.#noWay(message)));
+    socket.on('error', ({ message }) =>
+      this.#fail(this.#isConnected ? this.#closing(message) : this.#unreachable(message)),
+    );
     socket.on('close', () => {
       clearTimeout(timer);
-      this.#fail(this.#isConnected ? this.#closing('') : this.#noWay('closed'));
+      this.#fail(this.#isConnected ? this.#closing('') : this.#unreachable('closed'));
     });
     return socket;
   }
@@ -101,7 +103,7 @@ class Asking {
   }
 
   /** What Node says of a refused connection names the address again; of a broker without TLS it says nothing of use. */
-  #noWay(message: string): string {
+  #unreachable(message: string): string {
     const isPlain = this.#ssl && /wrong version|packet length|before secure TLS|ECONNRESET|closed/i.test(message);
     return `${message}${isPlain ? ': it may not speak TLS, and kafka.ssl is true' : ''}`;
   }

@@ -112,7 +112,8 @@ function tokenOf(
   return new Promise((resolve, reject) => {
     const child = execFile(program, rest, options, (error, stdout, stderr) => {
       try {
-        if (error !== null) throw new TokenError(`${who} ${whatBecame(error, bounds.timeout)}${said(stderr, stdout)}`);
+        if (error !== null)
+          throw new TokenError(`${who} ${howCommandEnded(error, bounds.timeout)}${said(stderr, stdout)}`);
         resolve(tokenIn(stdout, `${who} has written to stdout`));
       } catch (failure) {
         reject(failure);
@@ -124,7 +125,10 @@ function tokenOf(
   });
 }
 
-function whatBecame(error: Error & { code?: unknown; killed?: boolean; signal?: unknown }, timeoutMs: number): string {
+function howCommandEnded(
+  error: Error & { code?: unknown; killed?: boolean; signal?: unknown },
+  timeoutMs: number,
+): string {
   if (error.name === 'AbortError') return 'was given up';
   if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
     return `has written more than ${FEED_LIMITS.tokenBytes} bytes`;

@@ -92,7 +92,7 @@ interface Progress {
   /** What was known of partitions is void: another member may have read on. */
   forget(): void;
   /** The offset to read the partition from instead; null where the batch is the right one. */
-  elsewhere(batch: FeedBatch): Promise<bigint | null>;
+  offsetInstead(batch: FeedBatch): Promise<bigint | null>;
   lastRevisions(streams: ReadonlySet<StreamName>): Promise<(stream: StreamName) => Revision | null>;
   /** Null where nothing of it is kept. */
   ledger(): Promise<LedgerIdentity | null>;
@@ -104,13 +104,13 @@ interface SeenLedger {
   ledger: LedgerIdentity | null;
 }
 
-interface Taking extends Pick<ConsumeFeedOptions, 'onEvents'> {
+interface TakeParts extends Pick<ConsumeFeedOptions, 'onEvents'> {
   readonly progress: Progress;
   readonly seen: SeenLedger;
 }
 
-async function take(batch: FeedBatch, { progress, seen, onEvents }: Taking): Promise<void> {
-  const offset = await progress.elsewhere(batch);
+async function take(batch: FeedBatch, { progress, seen, onEvents }: TakeParts): Promise<void> {
+  const offset = await progress.offsetInstead(batch);
   if (offset !== null) return batch.seek(offset);
   const ledger = oneLedger(batch.events, (await progress.ledger()) ?? seen.ledger);
   const lastRevision = await progress.lastRevisions(new Set(batch.events.map(({ stream }) => stream)));
@@ -134,7 +134,7 @@ class KeptPositions implements Progress {
     this.#isPlaced.clear();
   }
 
-  async elsewhere({ partition, firstOffset }: FeedBatch): Promise<bigint | null> {
+  async offsetInstead({ partition, firstOffset }: FeedBatch): Promise<bigint | null> {
     if (this.#isPlaced.has(partition)) return null;
     const kept = await this.#positions.nextOffset(partition);
     this.#isPlaced.add(partition);
@@ -164,7 +164,7 @@ class RememberedRevisions implements Progress {
     this.#last.clear();
   }
 
-  async elsewhere(): Promise<bigint | null> {
+  async offsetInstead(): Promise<bigint | null> {
     return null;
   }
 

@@ -25,7 +25,7 @@ export interface LostEvents {
 }
 
 /** A known event, and what the ledger has in its place. */
-interface Look {
+interface StreamLook {
   readonly known: KnownRevision;
   readonly there: RecordedEvent | null;
 }
@@ -49,14 +49,14 @@ export async function findLost(log: EventLog, known: readonly LedgerKnowledge[])
 }
 
 /** Null for a stream of which the log's server hides events: that is said by itself, and tells nothing of the ledger. */
-function lookAt(log: EventLog, known: KnownRevision): Promise<Look | null> {
+function lookAt(log: EventLog, known: KnownRevision): Promise<StreamLook | null> {
   return unlessHidden(
     eventAt(log, known.stream, known.revision).then((there) => ({ known, there })),
     null,
   );
 }
 
-function untoldOf(looks: readonly Look[], lost: readonly LostRange[], fork: Fork): number {
+function untoldOf(looks: readonly StreamLook[], lost: readonly LostRange[], fork: Fork): number {
   const told = new Set(lost.map(({ stream }) => stream));
   const untold = looks.filter(({ known, there }) => there !== null && there.position > fork.after && known.id === null);
   return new Set(untold.flatMap(({ known: { stream } }) => (told.has(stream) ? [] : [stream]))).size;
@@ -73,7 +73,7 @@ interface Fork {
   readonly from: Position | typeof Number.POSITIVE_INFINITY;
 }
 
-function forkOf(looks: readonly Look[]): Fork {
+function forkOf(looks: readonly StreamLook[]): Fork {
   let after = -1;
   let from = Number.POSITIVE_INFINITY;
   for (const { known, there } of looks) {
@@ -84,7 +84,7 @@ function forkOf(looks: readonly Look[]): Fork {
   return { after, from } as Fork;
 }
 
-async function rangeOf(log: EventLog, { known, there }: Look, fork: Fork): Promise<LostRange> {
+async function rangeOf(log: EventLog, { known, there }: StreamLook, fork: Fork): Promise<LostRange> {
   const end = await lastRevision(log, known.stream);
   const before = (limit: number): Promise<number> => lastBefore(log, known.stream, end, limit);
   const sharedAtMost = fork.from === Number.POSITIVE_INFINITY ? end : await before(fork.from);

@@ -52,7 +52,7 @@ export class GroupSync {
     if (this.#isDirty) {
       this.#next ??= Promise.withResolvers();
       const { promise } = this.#next;
-      this.#hurry();
+      this.#syncSoon();
       return promise;
     }
     if (!this.#isSyncing) return Promise.resolve();
@@ -90,7 +90,7 @@ export class GroupSync {
     closeSync(this.#fd);
   }
 
-  #hurry(): void {
+  #syncSoon(): void {
     if (this.#isSyncing || this.#timerIsUrgent) return;
     const waitMs = this.#endedAtMs + this.#options.pauseMs - performance.now();
     if (waitMs <= 0) this.#start();
@@ -132,7 +132,7 @@ export class GroupSync {
       return;
     }
     waiting?.resolve();
-    if (this.#next !== null) this.#hurry();
+    if (this.#next !== null) this.#syncSoon();
     else if (this.#isDirty) this.#startAfter(this.#options.backgroundMs, false);
   }
 }

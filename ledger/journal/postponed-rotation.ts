@@ -1,14 +1,14 @@
 /** A rotation that had no descriptor for its segment: how long that has been so, and when it is tried again. */
 export class PostponedRotation {
   readonly #pauseMs: number;
-  readonly #onAgain: () => void;
+  readonly #retry: () => void;
   #sinceMs: number | null = null;
   #timer: NodeJS.Timeout | null = null;
 
-  /** @param onAgain rotates, and then calls `end`; or is refused once more, and calls `begin` */
-  constructor(pauseMs: number, onAgain: () => void) {
+  /** @param retry rotates, and then calls `end`; or is refused once more, and calls `begin` */
+  constructor(pauseMs: number, retry: () => void) {
     this.#pauseMs = pauseMs;
-    this.#onAgain = onAgain;
+    this.#retry = retry;
   }
 
   /** By `performance.now()`; null where none is postponed. */
@@ -25,7 +25,7 @@ export class PostponedRotation {
     this.#sinceMs ??= performance.now();
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
-      this.#onAgain();
+      this.#retry();
     }, this.#pauseMs);
     this.#timer.unref();
   }

@@ -18,7 +18,7 @@ export class PendingRequests {
   readonly #options: PendingRequestsOptions;
   readonly #pending = new Map<RequestId, PendingRequest>();
   /** Requests under way here that somebody else has recorded as `recovered`. */
-  readonly #recoveredElsewhere = new Set<RequestId>();
+  readonly #recoveredByOthers = new Set<RequestId>();
 
   constructor(options: PendingRequestsOptions) {
     this.#options = options;
@@ -35,7 +35,7 @@ export class PendingRequests {
   /** Null where it is pending already. Late where that is said, or where somebody else has recorded it as `recovered`. */
   add({ isLate, ...submitted }: Omit<EarlierRequest, 'isLate'> & { readonly isLate?: boolean }): PendingRequest | null {
     const { requestId } = submitted.usage;
-    const wasRecovered = isLate ?? this.#recoveredElsewhere.delete(requestId);
+    const wasRecovered = isLate ?? this.#recoveredByOthers.delete(requestId);
     if (this.#pending.has(requestId)) return null;
     const request: PendingRequest = { ...submitted, isLate: wasRecovered, recorded: false, hasDebit: null };
     this.#pending.set(requestId, request);
@@ -48,7 +48,7 @@ export class PendingRequests {
     const { requestId } = event.data;
     const request = this.#pending.get(requestId);
     if (request === undefined) {
-      if (event.type === 'UsageRecorded') this.#keepWhatIsUnderWay(requestId);
+      if (event.type === 'UsageRecorded') this.#noteIfUnderWay(requestId);
       return;
     }
     if (event.type === 'UsageRecorded' && event.data.outcome === 'recovered' && request.usage.outcome !== 'recovered') {
@@ -74,10 +74,10 @@ export class PendingRequests {
   }
 
   /** No more of them than are under way: one that no upstream has seen is abandoned, and never submitted. */
-  #keepWhatIsUnderWay(recorded: RequestId): void {
+  #noteIfUnderWay(recorded: RequestId): void {
     const { isUnderWay } = this.#options;
     if (!isUnderWay(recorded)) return;
-    for (const earlier of this.#recoveredElsewhere) if (!isUnderWay(earlier)) this.#recoveredElsewhere.delete(earlier);
-    this.#recoveredElsewhere.add(recorded);
+    for (const earlier of this.#recoveredByOthers) if (!isUnderWay(earlier)) this.#recoveredByOthers.delete(earlier);
+    this.#recoveredByOthers.add(recorded);
   }
 }

@@ -8,7 +8,7 @@ import { CreditLeases, type CreditLeasesOptions, type LeaseScope } from './credi
 import type { Holds } from './holds.ts';
 import { LeaseQueue } from './lease-queue.ts';
 import { LeaseUpkeep } from './lease-upkeep.ts';
-import { type MoneyRequest, type Taken, takenByHolds } from './money-gate.ts';
+import { type AlreadyTaken, type MoneyRequest, takenByHolds } from './money-gate.ts';
 
 interface CreditFleetOptions extends CreditLeasesOptions {
   readonly breaker: LogBreaker;
@@ -52,7 +52,7 @@ export class CreditFleet {
   }
 
   /** What other leases and the holds under this request's own take of what it needs, for the words of a refusal. */
-  takenByLeases(request: MoneyRequest): Taken {
+  takenByLeases(request: MoneyRequest): AlreadyTaken {
     const { accountId, account, keyId, nowMs } = request;
     const scope = this.leases.scopeOf(account, keyId, nowMs);
     const others = activeLeases(account, nowMs).filter(({ leaseId }) => leaseId !== scope.leaseId);

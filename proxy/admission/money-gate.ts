@@ -34,7 +34,7 @@ export interface MoneyRequest extends Remedies {
 }
 
 /** What is taken already of what a request needs: by holds of this proxy and, in a fleet, by leases of the others. */
-export interface Taken {
+export interface AlreadyTaken {
   readonly account: MicroUsd;
   readonly accountMonth: MicroUsd;
   readonly keyMonth: MicroUsd;
@@ -50,7 +50,7 @@ export const heldOf = (accountId: AccountId, holds: Holds): HeldOfAccount => ({
 });
 
 /** What this proxy's own holds take. */
-export function takenByHolds({ accountId, account, keyId, nowMs }: MoneyRequest, holds: Holds): Taken {
+export function takenByHolds({ accountId, account, keyId, nowMs }: MoneyRequest, holds: Holds): AlreadyTaken {
   const month = monthOf(nowMs);
   return {
     account: heldOfCredits(accountId, account, holds, nowMs),
@@ -73,7 +73,7 @@ interface Room {
  * Whether a request's worst case fits credits, the account's monthly limit and the key's (What holds, 7); says what it does
  * not fit.
  */
-export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, taken: Taken): Refusal | null {
+export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, taken: AlreadyTaken): Refusal | null {
   const { accountId, account, keyId, worst, nowMs } = request;
   if (worst.hold === 0n) return null;
   const month = monthOf(nowMs);

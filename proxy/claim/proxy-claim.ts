@@ -174,7 +174,7 @@ export class ProxyClaim {
     return mayRunElsewhere || (newest.takenOverAtMs !== null && kept.length > 1);
   }
 
-  #next({ proxy, kept, last, isOfAnother, takesOver }: Found): KeptClaim {
+  #next({ proxy, kept, last, isOfAnother, takesOver }: ClaimAttempt): KeptClaim {
     const { folder, clock } = this.#options;
     // Also beyond those of an earlier name: a folder's epochs only grow, so that a request's says whose it was.
     const newest = newestOf(kept);
@@ -239,7 +239,7 @@ export class ProxyClaim {
 }
 
 /** What an attempt goes by. */
-interface Found {
+interface ClaimAttempt {
   readonly proxy: ProxyId;
   readonly kept: readonly KeptClaim[];
   readonly last: RecordedClaim | null;

@@ -47,7 +47,7 @@ export class ClockWatch {
   #atMs = 0;
   #offset = 0;
   /** What the last believed reading had. */
-  #believed: number;
+  #trusted: number;
   #readings: Readings;
   #earlier: Readings | null = null;
   #doubt: string | null = null;
@@ -56,7 +56,7 @@ export class ClockWatch {
   constructor(options: ClockWatchOptions) {
     this.#options = options;
     this.#read();
-    this.#believed = this.#offset;
+    this.#trusted = this.#offset;
     this.#readings = this.#start();
     this.#timer = setInterval(() => this.#look(), LOOK_MS);
     this.#timer.unref();
@@ -65,7 +65,7 @@ export class ClockWatch {
   /** Milliseconds since 1970, whole. */
   readonly now = (): number => {
     this.#look();
-    return Math.round((this.#doubt === null ? this.#offset : this.#believed) + this.#atMs);
+    return Math.round((this.#doubt === null ? this.#offset : this.#trusted) + this.#atMs);
   };
 
   /** Why the time is not to be relied on; null where it is. */
@@ -96,7 +96,7 @@ export class ClockWatch {
     this.#read();
     const spread = this.#spread();
     if (spread > this.#options.jumpMs) this.#enterDoubt(`the clock of this machine has jumped by ${lengthOf(spread)}`);
-    else if (this.#doubt === null) this.#believe();
+    else if (this.#doubt === null) this.#trust();
     else if (this.#atMs - this.#readings.fromMs >= this.#options.steadyMs) this.#endDoubt();
   }
 
@@ -123,8 +123,8 @@ export class ClockWatch {
     return Math.max(readings.most, earlier.most) - Math.min(readings.least, earlier.least);
   }
 
-  #believe(): void {
-    this.#believed = this.#offset;
+  #trust(): void {
+    this.#trusted = this.#offset;
     if (this.#atMs - this.#readings.fromMs < this.#options.steadyMs) return;
     this.#earlier = this.#readings;
     this.#readings = this.#start();
@@ -140,9 +140,9 @@ export class ClockWatch {
   }
 
   #endDoubt(): void {
-    this.#options.logger.warn({ changedByMs: Math.round(this.#offset - this.#believed) }, 'the clock is steady again');
+    this.#options.logger.warn({ changedByMs: Math.round(this.#offset - this.#trusted) }, 'the clock is steady again');
     this.#doubt = null;
-    this.#believed = this.#offset;
+    this.#trusted = this.#offset;
     this.#startAnew();
   }
 

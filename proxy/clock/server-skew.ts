@@ -55,7 +55,7 @@ export class ServerSkew {
   /** The jumps there had been when the clocks were last compared; null before that. */
   #comparedAtJumps: number | null = null;
   #nextMs = 0;
-  #isTold = false;
+  #isWarned = false;
 
   constructor(options: ServerSkewOptions) {
     this.#options = options;
@@ -106,13 +106,13 @@ export class ServerSkew {
     if (!this.#options.mayCompare()) return Promise.resolve();
     this.#comparing ??= this.#compare()
       .then(() => {
-        this.#isTold = false;
+        this.#isWarned = false;
       })
       .catch((error: unknown) => {
         // Once, for it is tried again soon and often.
-        if (!this.#isTold)
+        if (!this.#isWarned)
           this.#options.logger.warn({ err: error }, "the clock could not be compared with the event log's");
-        this.#isTold = true;
+        this.#isWarned = true;
       })
       .finally(() => {
         const isFine = this.doubt() === null;

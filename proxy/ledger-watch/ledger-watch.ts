@@ -88,7 +88,7 @@ export class LedgerWatch {
     const proving = this.#prove();
     const isAnswered = await isAnsweredSoon(proving);
     this.#isServing = true;
-    if (!isAnswered) this.#looking = this.#lookOn(proving);
+    if (!isAnswered) this.#looking = this.#keepLooking(proving);
   }
 
   /** Resolves when the ledger has proved to be whole; rejects with a LedgerLostError when it has not. */
@@ -198,7 +198,7 @@ export class LedgerWatch {
   }
 
   /** However long the log is away. Never rejects: what is found is in `whenWhole`. */
-  async #lookOn(first: Promise<void>): Promise<void> {
+  async #keepLooking(first: Promise<void>): Promise<void> {
     const { signal } = this.#closing;
     let proving: Promise<void> | null = first;
     const prove = (): Promise<void> => {

@@ -27,10 +27,13 @@ export class LimitsByAccount {
   of(account: Pick<OpenAccount, 'plan' | 'grants'>, proxies: number): ApplyingLimits {
     const { paid, unpaid, plans } = this.#configuration;
     const ofPlan = Object.hasOwn(plans, account.plan) ? plans[account.plan] : undefined;
-    return this.#among(ofPlan ?? (hasPaid(account) ? paid : unpaid), Math.max(proxies, this.#configuration.proxies));
+    return this.#dividedAmong(
+      ofPlan ?? (hasPaid(account) ? paid : unpaid),
+      Math.max(proxies, this.#configuration.proxies),
+    );
   }
 
-  #among(configured: RateLimitSet, proxies: number): ApplyingLimits {
+  #dividedAmong(configured: RateLimitSet, proxies: number): ApplyingLimits {
     const ofSet = this.#divided.get(configured) ?? new Map<number, ApplyingLimits>();
     this.#divided.set(configured, ofSet);
     const known = ofSet.get(proxies);

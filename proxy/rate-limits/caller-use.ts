@@ -70,7 +70,7 @@ export class CallerUse {
     this.#buckets[of].take(amount, this.limitOf(of), nowMs);
   }
 
-  giveBack(of: Minutely, amount: number, { taken, takenAtMs }: Taken, nowMs: number): void {
+  giveBack(of: Minutely, amount: number, { taken, takenAtMs }: BucketTake, nowMs: number): void {
     this.#buckets[of].giveBack(amount, taken, takenAtMs, this.limitOf(of), nowMs);
   }
 
@@ -103,7 +103,7 @@ export class CallerUse {
 }
 
 /** What was taken, and when. */
-interface Taken {
+interface BucketTake {
   readonly taken: number;
   readonly takenAtMs: number;
 }

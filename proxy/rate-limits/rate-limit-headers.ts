@@ -34,14 +34,14 @@ interface HeadersAt {
   readonly instants: WholeSeconds;
 }
 
-interface Left {
+interface Remaining {
   readonly limit: number;
   readonly left: number;
   /** After how long nothing of it is used any more. */
   readonly fullInMs: number;
 }
 
-const leftOf = (use: CallerUse, of: Minutely, atMs: number): Left => ({
+const leftOf = (use: CallerUse, of: Minutely, atMs: number): Remaining => ({
   limit: use.limitOf(of),
   left: use.left(of, atMs),
   fullInMs: use.fullInMs(of, atMs),

@@ -6,7 +6,7 @@ import { type ApplyingLimits, LimitsByAccount } from './applying-limits.ts';
 import type { AskedMessage, CallKind, EnteringKind } from './asked-call.ts';
 import { CallerUse, type Obstacle } from './caller-use.ts';
 import { rateLimitHeaders, WholeSeconds } from './rate-limit-headers.ts';
-import { refuseByRate, type Whose } from './rate-refusal.ts';
+import { type LimitOwner, refuseByRate } from './rate-refusal.ts';
 import { RateTicket } from './rate-ticket.ts';
 import { RememberedUses } from './remembered-uses.ts';
 
@@ -22,7 +22,7 @@ interface RateLimitsParts {
 
 /** A limit that was in a call's way. */
 interface RefusedBy {
-  readonly whose: Whose;
+  readonly whose: LimitOwner;
   readonly limit: keyof RateLimitSet;
 }
 
@@ -37,7 +37,10 @@ export class RateLimits {
   readonly #uses = new RememberedUses();
   readonly #instants = new WholeSeconds();
   readonly #underWay: Record<CallKind, number> = { message: 0, stream: 0, count: 0 };
-  readonly #refused: Readonly<Record<Whose, Map<keyof RateLimitSet, number>>> = { account: new Map(), key: new Map() };
+  readonly #refused: Readonly<Record<LimitOwner, Map<keyof RateLimitSet, number>>> = {
+    account: new Map(),
+    key: new Map(),
+  };
 
   constructor(parts: RateLimitsParts) {
     this.#parts = parts;

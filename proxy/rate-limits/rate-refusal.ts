@@ -3,7 +3,7 @@ import type { RateLimitSet } from '../../contracts/rate-limits.ts';
 import type { Obstacle } from './caller-use.ts';
 
 /** Whose limit is in the way. */
-export type Whose = 'account' | 'key';
+export type LimitOwner = 'account' | 'key';
 
 const WORDS: Readonly<Record<keyof RateLimitSet, string>> = {
   requestsPerMinute: 'requests a minute',
@@ -22,7 +22,7 @@ const ENDING_S = 1;
  * where they do not read the header.
  */
 export function refuseByRate(
-  whose: Whose,
+  whose: LimitOwner,
   { limit, waitMs }: Obstacle,
   limits: RateLimitSet,
   proxies: number,

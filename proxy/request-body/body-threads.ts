@@ -30,7 +30,7 @@ export interface BodyResult<T> {
   readonly value: T;
 }
 
-export interface Asker {
+export interface BodyAsker {
   /** Accounts take turns, so that nobody's bodies stand before all of another's. */
   readonly owner: BodyOwner;
   /** Whether anybody still waits for it. */
@@ -61,7 +61,7 @@ interface ThreadTimes {
 interface Waiting {
   readonly task: Omit<BodyTask, 'pieces'>;
   readonly pieces: readonly Buffer[];
-  readonly asker: Asker;
+  readonly asker: BodyAsker;
   readonly resolve: (result: BodyResult<unknown>) => void;
   readonly reject: (error: Error) => void;
 }
@@ -90,13 +90,13 @@ export class BodyThreads {
   facts<K extends FactsKind>(
     kind: K,
     { pieces, windowMax }: { readonly pieces: readonly Buffer[]; readonly windowMax: number },
-    asker: Asker,
+    asker: BodyAsker,
   ): Promise<BodyResult<FactsByKind[K] | Refusal>> {
     return this.#run({ job: kind, windowMax }, pieces, asker);
   }
 
   /** The same for the mock's reply. */
-  mockAnswer(pieces: readonly Buffer[], asker: Asker): Promise<BodyResult<MockAnswer>> {
+  mockAnswer(pieces: readonly Buffer[], asker: BodyAsker): Promise<BodyResult<MockAnswer>> {
     return this.#run({ job: 'mock', windowMax: 0 }, pieces, asker);
   }
 
@@ -108,7 +108,7 @@ export class BodyThreads {
   }
 
   /** What comes back is what the job of the task computes (body-thread.ts). */
-  #run<T>(task: Omit<BodyTask, 'pieces'>, pieces: readonly Buffer[], asker: Asker): Promise<BodyResult<T>> {
+  #run<T>(task: Omit<BodyTask, 'pieces'>, pieces: readonly Buffer[], asker: BodyAsker): Promise<BodyResult<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<BodyResult<T>>();
     if (this.#isClosed) reject(new BodyNotReadError('the gateway is shutting down'));
     else if (this.#waiting.sizeOf(asker.owner) >= WAITING_OF_ONE_MAX)

@@ -50,14 +50,14 @@ const CLOSE_ARRAY = 0x5d;
 const folded = (key: string): string => key.toUpperCase().toLowerCase();
 
 /** A name that is looked for. */
-interface Sought {
+interface WatchedName {
   readonly name: string;
   /** Of what one object was seen to have; 0 where it may stand twice. */
   readonly bit: number;
   readonly isData: boolean;
 }
 
-const SOUGHT: ReadonlyMap<string, Sought> = new Map(
+const WATCHED: ReadonlyMap<string, WatchedName> = new Map(
   [...new Set([...DECIDING_FIELDS, ...DATA_FIELDS])].map((name) => {
     const index = DECIDING_FIELDS.indexOf(name);
     return [name, { name, bit: index === -1 ? 0 : 1 << index, isData: DATA_FIELDS.has(name) }];
@@ -82,7 +82,7 @@ function duplicateIn(body: Buffer, from: number, to: number): string | null {
         continue;
       }
       isKey = false;
-      const found = soughtIn(body, at, end);
+      const found = watchedIn(body, at, end);
       at = end;
       if (found === undefined) continue;
       const seen = levels[depth] ?? 0;
@@ -104,22 +104,22 @@ function duplicateIn(body: Buffer, from: number, to: number): string | null {
   return null;
 }
 
-const NAME_LENGTH_MAX = Math.max(...[...SOUGHT.keys()].map((name) => name.length));
+const NAME_LENGTH_MAX = Math.max(...[...WATCHED.keys()].map((name) => name.length));
 /** No name that is looked for has more bytes, be all its letters escaped. */
 const KEY_BYTES_MAX = '""'.length + '\\u0000'.length * NAME_LENGTH_MAX;
 
 /** The name that a key is, as it is compared; what only folds to a name of data is none of data. */
-function soughtIn(body: Buffer, open: number, end: number): Sought | undefined {
+function watchedIn(body: Buffer, open: number, end: number): WatchedName | undefined {
   const hash = end - open - 2 > NAME_LENGTH_MAX ? null : hashOfPlain(body, open + 1, end - 1);
   if (hash !== null) {
-    const sought = BY_HASH.get(hash);
-    return sought !== undefined && stands(sought.name, body, open + 1, end - 1) ? sought : undefined;
+    const watched = BY_HASH.get(hash);
+    return watched !== undefined && isNameAt(watched.name, body, open + 1, end - 1) ? watched : undefined;
   }
   if (end - open > KEY_BYTES_MAX) return undefined;
   const text = body.toString('utf8', open + 1, end - 1);
   const key = text.includes('\\') ? String(JSON.parse(`"${text}"`)) : text;
-  const sought = SOUGHT.get(folded(key));
-  return sought?.isData === true && key !== sought.name ? { ...sought, isData: false } : sought;
+  const watched = WATCHED.get(folded(key));
+  return watched?.isData === true && key !== watched.name ? { ...watched, isData: false } : watched;
 }
 
 /** Of a key that is folded already, as nearly all are; null of any other. By hand: native calls cost more for few bytes. */
@@ -135,12 +135,15 @@ function hashOfPlain(body: Buffer, from: number, to: number): number | null {
 
 const IS_PLAIN = new Uint8Array(256);
 for (const byte of Buffer.from('abcdefghijklmnopqrstuvwxyz0123456789_')) IS_PLAIN[byte] = 1;
-const BY_HASH: ReadonlyMap<number, Sought> = new Map(
-  [...SOUGHT.values()].map((sought) => [hashOfPlain(Buffer.from(sought.name), 0, sought.name.length) ?? 0, sought]),
+const BY_HASH: ReadonlyMap<number, WatchedName> = new Map(
+  [...WATCHED.values()].map((watched) => [
+    hashOfPlain(Buffer.from(watched.name), 0, watched.name.length) ?? 0,
+    watched,
+  ]),
 );
-assert(BY_HASH.size === SOUGHT.size, 'each name has a hash of its own');
+assert(BY_HASH.size === WATCHED.size, 'each name has a hash of its own');
 
-function stands(name: string, body: Buffer, from: number, to: number): boolean {
+function isNameAt(name: string, body: Buffer, from: number, to: number): boolean {
   if (to - from !== name.length) return false;
   for (let at = 0; at < name.length; at++) if (body[from + at] !== name.charCodeAt(at)) return false;
   return true;

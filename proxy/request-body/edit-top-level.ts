@@ -11,7 +11,7 @@ export interface TopLevelEdits {
 }
 
 /** Bytes from `from` up to `to` (exclusive) give way to a text. */
-export interface Change {
+export interface ByteEdit {
   readonly from: number;
   readonly to: number;
   readonly text: string;
@@ -29,12 +29,12 @@ export interface Change {
 export function editTopLevel(
   { inside, members }: TopLevel,
   { set = {}, remove = [], keepOnly }: TopLevelEdits,
-): Change[] {
+): ByteEdit[] {
   const texts = new Map(Object.entries(set));
   assert(!remove.some((key) => texts.has(key)), 'a key is either set or removed');
   const goes = (name: string | null): boolean =>
     name === null ? keepOnly !== undefined : remove.includes(name) || keepOnly?.has(name) === false;
-  const changes: Change[] = [];
+  const changes: ByteEdit[] = [];
   const missing = new Map(texts);
   let hasKept = false;
   let goneFrom: number | null = null;

@@ -15,11 +15,11 @@ export class OwnerTurns<T> {
   }
 
   sizeOf({ accountId, hasPaid }: BodyOwner): number {
-    return this.#of(hasPaid).sizeOf(accountId);
+    return this.#turnsOf(hasPaid).sizeOf(accountId);
   }
 
   add({ accountId, hasPaid }: BodyOwner, item: T): void {
-    this.#of(hasPaid).add(accountId, item);
+    this.#turnsOf(hasPaid).add(accountId, item);
   }
 
   /** The first of whose turn it is; null where nothing waits. */
@@ -34,7 +34,7 @@ export class OwnerTurns<T> {
     return this.#paid.take();
   }
 
-  #of(hasPaid: boolean): ShareTurns<T> {
+  #turnsOf(hasPaid: boolean): ShareTurns<T> {
     return hasPaid ? this.#paid : this.#unpaid;
   }
 }

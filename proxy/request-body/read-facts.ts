@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { RequestCounts } from '../metrics/request-counts.ts';
-import { type Asker, BodyNotReadError, type BodyThreads } from './body-threads.ts';
+import { type BodyAsker, BodyNotReadError, type BodyThreads } from './body-threads.ts';
 import type { RequestBytes } from './request-bytes.ts';
 import { type FactsByKind, type FactsKind, factsOf } from './request-facts.ts';
 
-interface BodyToRead extends Asker {
+interface BodyToRead extends BodyAsker {
   readonly bytes: RequestBytes;
   readonly headers: IncomingHttpHeaders;
   /** Tokens of the widest context window that it may be for. */
@@ -28,10 +28,10 @@ export function readFacts<K extends FactsKind>(
   if (encoding !== undefined && encoding !== '' && encoding !== 'identity')
     return invalid(`content-encoding: ${JSON.stringify(encoding)} is not supported; send the body as it is`);
   if (bytes.length === 0) return invalid('the body is empty; expected a JSON object');
-  return bytes.isShort ? factsOf(kind, bytes.whole, null) : readElsewhere(kind, body, parts);
+  return bytes.isShort ? factsOf(kind, bytes.whole, null) : readInThread(kind, body, parts);
 }
 
-async function readElsewhere<K extends FactsKind>(
+async function readInThread<K extends FactsKind>(
   kind: K,
   body: BodyToRead,
   { threads, counts }: ReadingParts,

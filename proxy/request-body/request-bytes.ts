@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Change } from './edit-top-level.ts';
+import type { ByteEdit } from './edit-top-level.ts';
 import { freeBytes } from './free-bytes.ts';
 import { hasMoreValues } from './json-scan.ts';
 import { READ_AT_ONCE_BYTES_MAX, READ_AT_ONCE_VALUES_MAX } from './limits.ts';
@@ -43,7 +43,7 @@ export class RequestBytes {
   }
 
   /** Itself where nothing changes. What stays of a long one is not copied. */
-  changed(changes: readonly Change[]): RequestBytes {
+  changed(changes: readonly ByteEdit[]): RequestBytes {
     if (changes.length === 0) return this;
     const pieces: Buffer[] = [];
     let copied = 0;

@@ -48,13 +48,18 @@ export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
         ticket: ticketOf(request),
       };
       const admitted = admit(incoming, parts);
-      if (!(admitted instanceof Promise)) return proceed(admitted, request, reply, parts);
+      if (!(admitted instanceof Promise)) return forwardOrAnswer(admitted, request, reply, parts);
       share.keep();
-      return admitted.then((result) => proceed(result, request, reply, parts)).finally(() => share.letGo());
+      return admitted.then((result) => forwardOrAnswer(result, request, reply, parts)).finally(() => share.letGo());
     });
 }
 
-function proceed(admitted: Admitted | Refusal, request: FastifyRequest, reply: FastifyReply, parts: GatewayParts) {
+function forwardOrAnswer(
+  admitted: Admitted | Refusal,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: GatewayParts,
+) {
   if (new CallingClient(reply.raw).hasLeft) {
     // The client left while its body was read, or its input counted: nothing has gone upstream.
     if (admitted.type === 'admitted') {

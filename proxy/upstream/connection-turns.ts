@@ -78,11 +78,11 @@ export class ConnectionTurns {
     this.#isServing = true;
     queueMicrotask(() => {
       this.#isServing = false;
-      this.#serve();
+      this.#assign();
     });
   }
 
-  #serve(): void {
+  #assign(): void {
     for (const [of, waiting] of this.#waiting) {
       if (this.#takenCount >= this.#options.connections) return;
       const [first] = waiting;

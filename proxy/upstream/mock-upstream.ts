@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../../contracts/limits.ts';
 import { EVENT_STREAM_TYPE } from '../../contracts/media-types.ts';
 import type { Message } from '../../contracts/messages.ts';
-import type { Asker, BodyThreads, MockAnswer } from '../request-body/body-threads.ts';
+import type { BodyAsker, BodyThreads, MockAnswer } from '../request-body/body-threads.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import { mockMessage, mockTokens } from './mock-reply.ts';
 import type { Upstream, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from './upstream.ts';
@@ -38,7 +38,7 @@ export class MockUpstream implements Upstream {
   }
 
   /** It reads the body as no other upstream does, so a long one is read by a thread: a copy, for the body may be sent again. */
-  async #answerLong(body: RequestBytes, asker: Asker, receiver: UpstreamReceiver): Promise<void> {
+  async #answerLong(body: RequestBytes, asker: BodyAsker, receiver: UpstreamReceiver): Promise<void> {
     try {
       const pieces = await copyOf(body);
       const { value } = await this.#threads.mockAnswer(pieces, asker);

@@ -23,7 +23,7 @@ export class UpstreamWords {
     // A secret that is cut would not be known for one. Each that is replaced shortens the text, so what is looked through
     // is as long as comes to enough characters whatever is in it, and what its cut halves is past them.
     const beginning = text.slice(0, (charsMax + 1) * this.#secretCharsMax);
-    return this.#without(beginning)
+    return this.#redacted(beginning)
       .slice(0, charsMax)
       .replace(/[\t\n\v\f\r]/g, ' ')
       .replace(NOT_PRINTABLE, '?');
@@ -31,10 +31,10 @@ export class UpstreamWords {
 
   /** What a caller is to read, in any script: without control and format characters. */
   sentence(text: string, charsMax: number): string {
-    return readable(this.#without(text).replace(/\s+/g, ' ').slice(0, charsMax).toWellFormed());
+    return readable(this.#redacted(text).replace(/\s+/g, ' ').slice(0, charsMax).toWellFormed());
   }
 
-  #without(text: string): string {
+  #redacted(text: string): string {
     return this.#secret === null ? text : text.replace(this.#secret, REDACTED);
   }
 }

@@ -17,7 +17,7 @@ export interface Flight {
   hops: number;
 }
 
-interface Sent {
+interface SentAppend {
   readonly flight: Flight;
   /** Null while the call has not begun. */
   timer: NodeJS.Timeout | null;
@@ -52,7 +52,7 @@ export interface BatchCallEnd {
  */
 export class BatchCall {
   readonly #options: BatchCallOptions;
-  readonly #sent = new Map<number, Sent>();
+  readonly #sent = new Map<number, SentAppend>();
   readonly #closing = new AbortController();
   /** Null before it has begun, and when it is lost. */
   #call: Call | null = null;
@@ -74,7 +74,7 @@ export class BatchCall {
   }
 
   send(flight: Flight): void {
-    const sent: Sent = { flight, timer: null, answersBefore: 0 };
+    const sent: SentAppend = { flight, timer: null, answersBefore: 0 };
     const correlation = ++this.#correlation;
     this.#sent.set(correlation, sent);
     if (this.#call !== null) this.#write(this.#call, correlation, sent);
@@ -117,9 +117,9 @@ export class BatchCall {
     await promise;
   }
 
-  #write(call: Call, correlation: number, sent: Sent): void {
+  #write(call: Call, correlation: number, sent: SentAppend): void {
     sent.answersBefore = this.#answers;
-    sent.timer = setTimeout(() => this.#late(correlation, sent), this.#options.deadlines.appendMs);
+    sent.timer = setTimeout(() => this.#timeOut(correlation, sent), this.#options.deadlines.appendMs);
     call.write(encodeBatchAppend(correlation, sent.flight.one));
   }
 
@@ -131,20 +131,20 @@ export class BatchCall {
       // One whose time was over has been told so.
       if (sent === undefined) return;
       this.#remove(correlation, sent);
-      settle(sent.flight, verdict);
+      resolveFlight(sent.flight, verdict);
     } catch (cause) {
       this.#fail(new EventLogError('ambiguous', 'EventStoreDB answered an append with what is no answer', { cause }));
     }
   }
 
-  #late(correlation: number, sent: Sent): void {
+  #timeOut(correlation: number, sent: SentAppend): void {
     const late = unanswered(this.#options.deadlines.appendMs);
     this.#remove(correlation, sent);
     sent.flight.reject(late);
     if (sent.answersBefore === this.#answers) this.#fail(late);
   }
 
-  #remove(correlation: number, { timer }: Sent): void {
+  #remove(correlation: number, { timer }: SentAppend): void {
     if (timer !== null) clearTimeout(timer);
     this.#sent.delete(correlation);
   }
@@ -159,7 +159,7 @@ export class BatchCall {
     this.#closing.abort();
     const left = [...this.#sent.values()];
     this.#sent.clear();
-    const isUnsent = ({ timer }: Sent): boolean => this.#hasBegun && timer === null;
+    const isUnsent = ({ timer }: SentAppend): boolean => this.#hasBegun && timer === null;
     for (const { timer } of left) if (timer !== null) clearTimeout(timer);
     this.#options.onEnded({
       error,
@@ -169,7 +169,7 @@ export class BatchCall {
   }
 }
 
-function settle({ one, resolve, reject }: Flight, verdict: BatchAnswer['verdict']): void {
+function resolveFlight({ one, resolve, reject }: Flight, verdict: BatchAnswer['verdict']): void {
   try {
     if (verdict.type === 'refused') reject(verdict.error);
     else if (verdict.type === 'wrong-expected-version') resolve(conflict(verdict.actualRevision));

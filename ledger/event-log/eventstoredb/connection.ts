@@ -85,7 +85,7 @@ export class Connection {
           this.#suspicions = 0;
           return result;
         } catch (error) {
-          await this.#mend(used, grpc, error);
+          await this.#afterFailure(used, grpc, error);
           if (!faultOf(error).isNotLeader || hops >= leaderHopsMax) throw error;
         }
       } finally {
@@ -113,14 +113,14 @@ export class Connection {
     }
   }
 
-  async #mend(used: ClientInUse, grpc: StreamsClient, error: unknown): Promise<void> {
+  async #afterFailure(used: ClientInUse, grpc: StreamsClient, error: unknown): Promise<void> {
     // One of ours says that the call was not answered in time.
     if (error instanceof EventLogError) return this.#suspect(used, error);
     try {
       // The client does not wait for this, so that a failure in it would end the process. It may itself wait for a new
       // channel that another call is looking for.
       if (error instanceof Error)
-        await within(EVENTSTOREDB_LIMITS.mendMs, used.client.handleError(grpc, error).then(Object));
+        await within(EVENTSTOREDB_LIMITS.handleErrorMs, used.client.handleError(grpc, error).then(Object));
     } catch (cause) {
       this.#replace(used, cause);
       return;

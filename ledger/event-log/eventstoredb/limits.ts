@@ -61,7 +61,7 @@ export const EVENTSTOREDB_LIMITS = Object.freeze({
   /** For so long each append is a call of its own where the server knows no other; then it is asked again. */
   plainAppendsMs: 600_000,
   /** The client's own turning away from a channel that failed. */
-  mendMs: 500,
+  handleErrorMs: 500,
   /** Calls in a row that ran out of time before the client is made anew. */
   suspicionsMax: 3,
   /** A checkpoint of a filtered subscription for each so many times 32 events that the filter leaves out. */

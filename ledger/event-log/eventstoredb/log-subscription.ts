@@ -13,7 +13,7 @@ import type { ReadResponse } from './decode-read-response.ts';
 import { faultOf, readError } from './fault.ts';
 import type { EventStoreDbDeadlines } from './limits.ts';
 import type { OwnStreams } from './own-streams.ts';
-import { ReadCall, type Taken } from './read-call.ts';
+import { ReadCall, type ReadOutcome } from './read-call.ts';
 import { subscribeRequest } from './read-request.ts';
 import { ledgersStream, recordedEventOf } from './recorded-event.ts';
 
@@ -123,7 +123,7 @@ export class LogSubscription implements Subscription {
   }
 
   /** What comes next. While no event does, the head tells whether one should have. */
-  async #take(call: ReadCall): Promise<Exclude<Taken, 'silence'>> {
+  async #take(call: ReadCall): Promise<Exclude<ReadOutcome, 'silence'>> {
     for (;;) {
       const leftMs = this.#silentAtMs - performance.now();
       const taken = leftMs > 0 ? await call.take(leftMs) : 'silence';

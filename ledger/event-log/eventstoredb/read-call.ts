@@ -8,7 +8,7 @@ import { READ, type ReadRequest } from './streams-wire.ts';
 type Stream = ClientReadableStream<ReadResponse>;
 
 /** What `take` found: what has come since, the end, or nothing in the time given. */
-export type Taken = readonly ReadResponse[] | 'ended' | 'silence';
+export type ReadOutcome = readonly ReadResponse[] | 'ended' | 'silence';
 
 /**
  * One Read call, pulled. It reads ahead of who takes, because servers before 24.2 drop a subscriber that lags. What has come
@@ -35,8 +35,8 @@ export class ReadCall {
   }
 
   /** What is at hand, waiting so long for the first piece. @throws what broke the call, after what came before it */
-  async take(timeMs: number): Promise<Taken> {
-    if (this.#responses.length === 0 && this.#end === null) await this.#something(timeMs);
+  async take(timeMs: number): Promise<ReadOutcome> {
+    if (this.#responses.length === 0 && this.#end === null) await this.#firstPiece(timeMs);
     await this.#gather();
     if (this.#responses.length > 0) {
       const responses = this.#responses.splice(0, EVENTSTOREDB_LIMITS.batchEventsMax);
@@ -97,7 +97,7 @@ export class ReadCall {
     }
   }
 
-  async #something(timeMs: number): Promise<void> {
+  async #firstPiece(timeMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     const timer = setTimeout(resolve, timeMs);

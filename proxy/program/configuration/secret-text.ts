@@ -9,7 +9,7 @@ const NOT_IN_A_SECRET = new RegExp(`^\\s|${CONTROL.source}|\\s$`, 'u');
 export function fromEnvironment(name: string, path: string, environment: Environment, faults: string[]): string {
   const value = environment[name] ?? '';
   if (value === '') faults.push(`${path}: the environment variable ${name} is not set`);
-  refuseAmiss(value, `${path}: the environment variable ${name}`, faults);
+  checkSecret(value, `${path}: the environment variable ${name}`, faults);
   return value;
 }
 
@@ -19,11 +19,11 @@ export function fromSecretFile(file: string, path: string, faults: string[]): st
   if (text === null) return '';
   const value = text.replace(/\r?\n$/, '');
   if (value === '') faults.push(`${path}: ${file} is empty`);
-  refuseAmiss(value, `${path}: ${file}`, faults);
+  checkSecret(value, `${path}: ${file}`, faults);
   return value;
 }
 
-function refuseAmiss(value: string, whose: string, faults: string[]): void {
+function checkSecret(value: string, whose: string, faults: string[]): void {
   const amiss = NOT_IN_A_SECRET.exec(value);
   if (amiss === null) return;
   // What it holds is a secret: what is amiss and where is all that is told.

@@ -13,7 +13,7 @@ import { type AccountSnapshot, loadAccount } from '../../../ledger/account/load-
 import { type Done, refusedAs } from '../accounts/run-account-command.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { show, showWritten } from '../show.ts';
-import { type Asked, ENDINGS, type Ending } from './endings.ts';
+import { type CommandCall, ENDINGS, type Ending } from './endings.ts';
 
 interface EndAllOptions {
   readonly account: AccountId;
@@ -30,7 +30,7 @@ interface EndAllOptions {
 export async function endAllExceptions(
   word: Ending,
   { account, before, reason, dryRun = false }: EndAllOptions,
-  { command, context }: Asked,
+  { command, context }: CommandCall,
 ): Promise<void> {
   await withEventLog(context, command, async (log) => {
     const from = await loadAccount(log, account);
@@ -144,7 +144,7 @@ function tell(
   word: Ending,
   ended: EndedExceptions,
   { account, before, reason, dryRun = false }: EndAllOptions,
-  { command, context }: Asked,
+  { command, context }: CommandCall,
 ): void {
   const { count, amount, uncovered, balanceAfter, unpriced, revision } = ended;
   const done = ENDINGS[word].done;

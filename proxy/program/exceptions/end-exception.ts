@@ -8,7 +8,7 @@ import { type Decided, decideAccountCommand, runAccountCommand } from '../accoun
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { show, showWritten } from '../show.ts';
-import { type Asked, ENDINGS, type Ending } from './endings.ts';
+import { type CommandCall, ENDINGS, type Ending } from './endings.ts';
 import { exceptionsByAccount } from './exceptions-by-account.ts';
 
 export interface EndOptions {
@@ -22,7 +22,7 @@ export async function endException(
   word: Ending,
   request: RequestId,
   { reason, account, dryRun = false }: EndOptions,
-  { command, context }: Asked,
+  { command, context }: CommandCall,
 ): Promise<void> {
   const accountId = account ?? (await accountOf(request, command, context));
   const { actor } = recordingOf(context);

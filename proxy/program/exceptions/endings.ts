@@ -9,7 +9,7 @@ export const ENDINGS = {
 export type Ending = keyof typeof ENDINGS;
 
 /** The program's command, and what it works with. */
-export interface Asked {
+export interface CommandCall {
   readonly command: Command;
   readonly context: CommandContext;
 }

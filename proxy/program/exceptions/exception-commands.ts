@@ -4,7 +4,7 @@ import { accountArgument, instantArgument, reasonArgument } from '../command-arg
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { endAllExceptions } from './end-all-exceptions.ts';
 import { type EndOptions, endException } from './end-exception.ts';
-import type { Asked, Ending } from './endings.ts';
+import type { CommandCall, Ending } from './endings.ts';
 import { listExceptions } from './list-exceptions.ts';
 
 /** `gateway exception list|approve|drop`: usage that could not be debited as it came, and what becomes of it. */
@@ -55,7 +55,12 @@ interface AllOptions extends EndOptions {
 }
 
 /** @throws CommandError */
-async function endOneOrAll(word: Ending, id: string | undefined, options: AllOptions, asked: Asked): Promise<void> {
+async function endOneOrAll(
+  word: Ending,
+  id: string | undefined,
+  options: AllOptions,
+  asked: CommandCall,
+): Promise<void> {
   const { all = false, before, account } = options;
   if ((id === undefined) !== all) throw new CommandError('say one of <request> and --all', EXIT.usage);
   if (id !== undefined && before !== undefined) throw new CommandError('--before goes with --all', EXIT.usage);

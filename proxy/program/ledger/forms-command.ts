@@ -56,14 +56,14 @@ export function addFormsCommand(ledger: Command, context: CommandContext): void 
     });
 }
 
-interface Asked {
+interface FormsQuestion {
   readonly log: EventLog;
   /** Whose relay is asked; null where the configuration names none. */
   readonly topic: string | null;
   readonly nowMs: number;
 }
 
-async function viewOf({ log, topic, nowMs }: Asked): Promise<FormsView> {
+async function viewOf({ log, topic, nowMs }: FormsQuestion): Promise<FormsView> {
   const state = await readLedgerState(log);
   const toAdopt = formsToAdopt(state);
   const relay = topic === null ? null : await readRelayClaim(log, topic, nowMs);
@@ -73,7 +73,7 @@ async function viewOf({ log, topic, nowMs }: Asked): Promise<FormsView> {
 }
 
 /** @throws CommandError where a live claim does not read it, or there is no such proxy to leave out */
-async function adoptNow(context: CommandContext, ask: Asked, gone: readonly string[]): Promise<void> {
+async function adoptNow(context: CommandContext, ask: FormsQuestion, gone: readonly string[]): Promise<void> {
   const { toAdopt, live, inTheWay } = await viewOf(ask);
   const unknown = gone.find((name) => live.every(({ proxy }) => proxy !== name));
   if (unknown !== undefined) throw new CommandError(`${unknown}: there is no live claim of such a proxy`, EXIT.refused);

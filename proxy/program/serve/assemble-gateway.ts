@@ -116,7 +116,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   };
 }
 
-type Built = Pick<
+type BuiltParts = Pick<
   GatewayProcess,
   | 'availability'
   | 'settlement'
@@ -167,7 +167,7 @@ function unservedOf({ options, projections }: OpenedGateway, upstreams: Upstream
 
 function accountingOf(
   { options, journal, projections, clock: watch }: OpenedGateway,
-  { claim, ...moved }: Pick<Built, 'holds' | 'counts' | 'settlement' | 'claim'>,
+  { claim, ...moved }: Pick<BuiltParts, 'holds' | 'counts' | 'settlement' | 'claim'>,
 ): RequestAccounting {
   const { configuration, logger } = options;
   return new RequestAccounting({
@@ -182,7 +182,10 @@ function accountingOf(
   });
 }
 
-function recoveredOf(opened: OpenedGateway, { accounting, settlement, claim, availability }: Built): RecoveredRequests {
+function recoveredOf(
+  opened: OpenedGateway,
+  { accounting, settlement, claim, availability }: BuiltParts,
+): RecoveredRequests {
   const { options, projections, ledgerWatch } = opened;
   const { configuration, log, clock, logger } = options;
   return new RecoveredRequests({
@@ -202,7 +205,7 @@ function recoveredOf(opened: OpenedGateway, { accounting, settlement, claim, ava
 
 function metricsOf(
   { options, clock: watch, projections, journal, breaker }: OpenedGateway,
-  { recovered, settlement, ...measured }: Built & Pick<GatewayProcess, 'recovered' | 'unserved'>,
+  { recovered, settlement, ...measured }: BuiltParts & Pick<GatewayProcess, 'recovered' | 'unserved'>,
 ): GatewayMetrics | null {
   if (options.configuration.metrics.serve === undefined) return null;
   const pending = (): number => settlement.pending + recovered.count;
@@ -210,7 +213,7 @@ function metricsOf(
 }
 
 /** Several proxies share the log: this one admits within its leases. */
-function fleetOf({ options, clock: watch, projections, breaker }: OpenedGateway, built: Built): CreditFleet {
+function fleetOf({ options, clock: watch, projections, breaker }: OpenedGateway, built: BuiltParts): CreditFleet {
   const { configuration, log, logger, clock } = options;
   const { holds, claim } = built;
   return new CreditFleet({
@@ -229,7 +232,7 @@ function fleetOf({ options, clock: watch, projections, breaker }: OpenedGateway,
 
 function serverOf(
   { options, projections }: OpenedGateway,
-  built: Built & Pick<GatewayProcess, 'fleet' | 'threads'>,
+  built: BuiltParts & Pick<GatewayProcess, 'fleet' | 'threads'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
   const { claim, holds, accounting, counts, rateLimits, drains, fleet, upstreams, inFlight, availability } = built;
@@ -266,7 +269,7 @@ function serverOf(
   });
 }
 
-function formsAdoptionOf({ options }: OpenedGateway, { availability }: Built): FormsAdoption {
+function formsAdoptionOf({ options }: OpenedGateway, { availability }: BuiltParts): FormsAdoption {
   const { configuration, log, clock, logger } = options;
   const mayWrite = (): boolean => availability.refuse() === null;
   const { kafka, eventForms } = configuration;
@@ -274,7 +277,7 @@ function formsAdoptionOf({ options }: OpenedGateway, { availability }: Built): F
   return new FormsAdoption({ log, clock, logger, mayWrite, topic, afterMs: eventForms.adoptAfterMs });
 }
 
-function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: Built): ExpirySweeper {
+function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: BuiltParts): ExpirySweeper {
   const { configuration, log, clock, logger } = options;
   return new ExpirySweeper({
     log,

@@ -12,7 +12,7 @@ import {
   nextExpiry,
   sumOfLeases,
   withLease,
-  withLessLeased,
+  withLeaseReduced,
 } from '../../../ledger/account/leases.ts';
 import {
   anyGrants,
@@ -122,7 +122,7 @@ class World {
     for (const done of this.underWay.filter(({ settlesAt }) => settlesAt <= index)) {
       const after = settle(this.account.grants, done, done.cost);
       expect(after.uncovered).toBe(0n);
-      const leases = withLessLeased(this.account.leases, {
+      const leases = withLeaseReduced(this.account.leases, {
         leaseId: leaseId(done.leaseId),
         amount: microUsd(done.cost),
       });
