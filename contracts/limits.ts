@@ -75,6 +75,8 @@ export const LIMITS = Object.freeze({
   settlementGroupMax: 128,
   /** How long a finished request waits for others of its account, so that they share an append. */
   settlementLingerMs: 8,
+  /** How long an append that met a conflict waits until what was first comes by the subscription, before the stream is read for it. */
+  conflictWaitMs: 50,
   /** Settlement appends under way at once, each of another account. */
   settlementAppendsMax: 64,
   /** Tries of one settlement append before it is put back in the queue and the log counts as away. */

@@ -7,6 +7,7 @@ import { type AccountBook, catchUpBook, foldAppended, isAsideReason } from '../a
 import { decide } from '../account/decide.ts';
 import { evolve } from '../account/evolve.ts';
 import type { Timing } from '../timing.ts';
+import type { AwaitedFolds } from './awaited-folds.ts';
 import { ContentionError } from './lane-rest.ts';
 import { commandOf, type PendingRequest } from './pending-request.ts';
 import type { PendingRequests } from './pending-requests.ts';
@@ -17,6 +18,7 @@ export interface GroupAppendParts {
   readonly clock: () => number;
   readonly timing: Timing;
   readonly pending: PendingRequests;
+  readonly awaited: AwaitedFolds;
   readonly isClosed: () => boolean;
 }
 
@@ -40,7 +42,10 @@ export async function appendGroup(
         foldAppended(book, accountId, at, events);
         conflicts = 0;
       } else {
-        await catchUpBook(log, book, accountId);
+        const { actualRevision } = result;
+        // A log that says less than the book knows is asked why.
+        if (actualRevision <= at || !(await parts.awaited.has(accountId, actualRevision)))
+          await catchUpBook(log, book, accountId);
         conflicts++;
       }
     } catch (error) {

@@ -7,6 +7,7 @@ import type { LogBreaker } from '../log-breaker.ts';
 import { TIMING, type Timing } from '../timing.ts';
 import { AccountTurns } from './account-turns.ts';
 import { appendGroup } from './append-group.ts';
+import { AwaitedFolds } from './awaited-folds.ts';
 import type { EarlierRequest } from './pending-request.ts';
 import { PendingRequests } from './pending-requests.ts';
 
@@ -55,7 +56,7 @@ export class Settlement {
     const onLeft = (): void => this.#tellIdle();
     const pending = new PendingRequests({ onSettled, onStuck, isUnderWay, onLeft });
     const isClosed = (): boolean => this.#turns.isClosed;
-    const parts = { log, book, clock, timing, pending, isClosed };
+    const parts = { log, book, clock, timing, pending, awaited: new AwaitedFolds(book, timing), isClosed };
     this.#pending = pending;
     this.#turns = new AccountTurns({
       book,

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EventLogError } from '../../../contracts/event-log.ts';
+import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { debitIn, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { heldMs, passWaits } from '../../fixtures/ledger/held-pauses.ts';
 import type { AppendFault } from '../../fixtures/ledger/memory-event-log.ts';
 import { waitedMs } from '../../fixtures/ledger/prompt-pauses.ts';
 import {
@@ -11,9 +13,11 @@ import {
   eventsOf,
   foldInto,
   foreignGrant,
+  heldScene,
   nextFaults,
   once,
   promptScene,
+  type SettlementScene,
   submit,
   usages,
 } from '../../fixtures/ledger/settlement-scene.ts';
@@ -103,6 +107,62 @@ describe('an append that goes wrong', () => {
       expect(waited).toBeGreaterThanOrEqual(longest / 2);
       expect(waited).toBeLessThanOrEqual(longest);
     }
+  });
+});
+
+describe('an append that meets a conflict', () => {
+  /** What the subscription brings of the log's last events. */
+  const bring = ({ log, book }: SettlementScene, last: number, count = last): void => {
+    for (const recorded of log.events.slice(-last).slice(0, count)) foldInto(book, recorded);
+  };
+
+  test('waits until what was first comes by the subscription, and reads nothing', async () => {
+    const scene = await heldScene(1);
+    nextFaults(scene, { type: 'precede', events: foreignGrant(1) });
+    submit(scene, A, usageOf(1, 3));
+    await turns();
+    expect(heldMs()).toEqual([LIMITS.conflictWaitMs]);
+    bring(scene, 1);
+    await turns();
+    expect(billed(scene)).toEqual(once([usageOf(1, 3)]));
+    expect([scene.log.appends, scene.log.reads, heldMs()]).toEqual([2, 0, []]);
+  });
+
+  test('does not wait where that has come by then', async () => {
+    const scene = await heldScene(1);
+    const gate = Promise.withResolvers<void>();
+    nextFaults(scene, { type: 'stall', until: gate.promise });
+    submit(scene, A, usageOf(1, 3));
+    await turns();
+    scene.log.write(accountStream(A), foreignGrant(1));
+    bring(scene, 1);
+    gate.resolve();
+    await turns();
+    expect([scene.log.appends, scene.log.reads, heldMs()]).toEqual([2, 0, []]);
+  });
+
+  test('reads the stream where but a part of it has come in its time', async () => {
+    const scene = await heldScene(1);
+    nextFaults(scene, { type: 'precede', events: [...foreignGrant(1), ...foreignGrant(2)] });
+    submit(scene, A, usageOf(1, 3));
+    await turns();
+    bring(scene, 2, 1);
+    await turns();
+    expect([scene.log.appends, scene.log.reads]).toEqual([1, 0]);
+    passWaits();
+    await turns();
+    expect([scene.log.appends, scene.log.reads]).toEqual([2, 1]);
+    expect(await bookEqualsLog(scene, A)).toBe(true);
+  });
+
+  test('reads at once where the log has less than the book: nothing will come, and the stream may be hidden', async () => {
+    const scene = await heldScene(1);
+    scene.log.lose(1);
+    scene.log.hidden.add(accountStream(A));
+    submit(scene, A, usageOf(1, 3));
+    await turns();
+    expect(scene.book.whyAside(A)).toContain('hidden');
+    expect([scene.settlement.aside, heldMs()]).toEqual([1, []]);
   });
 });
 

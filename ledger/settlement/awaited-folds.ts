@@ -1,0 +1,45 @@
+import type { AccountId, Revision } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import type { AccountBook } from '../account/account-book.ts';
+import type { Timing } from '../timing.ts';
+
+type Book = Pick<AccountBook, 'read' | 'onFolded'>;
+
+interface Awaited {
+  readonly revision: Revision;
+  readonly folded: AbortController;
+}
+
+/**
+ * Lanes whose append has met a conflict, each waiting until what was first is folded. Mostly the subscription brings it
+ * within milliseconds, and a read of the stream costs several times as much as an append.
+ */
+export class AwaitedFolds {
+  readonly #book: Book;
+  readonly #pause: Timing['pause'];
+  /** An account has one lane, and so one append. */
+  readonly #awaited = new Map<AccountId, Awaited>();
+
+  constructor(book: Book, { pause }: Timing) {
+    this.#book = book;
+    this.#pause = pause;
+    book.onFolded((accountId) => {
+      const awaited = this.#awaited.get(accountId);
+      if (awaited !== undefined && this.#has(accountId, awaited.revision)) awaited.folded.abort();
+    });
+  }
+
+  /** Whether the book holds the revision, now or within a bounded while. */
+  async has(accountId: AccountId, revision: Revision): Promise<boolean> {
+    if (this.#has(accountId, revision)) return true;
+    const folded = new AbortController();
+    this.#awaited.set(accountId, { revision, folded });
+    await this.#pause(LIMITS.conflictWaitMs, folded.signal);
+    this.#awaited.delete(accountId);
+    return this.#has(accountId, revision);
+  }
+
+  #has(accountId: AccountId, revision: Revision): boolean {
+    return this.#book.read(accountId).revision >= revision;
+  }
+}
