@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventData } from '../../contracts/events.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { type PostOptions, postMessage, recorded } from '../fixtures/gateway/post-message.ts';
@@ -11,11 +11,12 @@ import {
   requestsAtOnce,
   WORST_MICRO_USD,
 } from '../fixtures/gateway/requests-at-once.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
+import type { TestGateway, TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { SeededRandom } from '../fixtures/seeded-random.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 const FITTING = 10;
 const ACCOUNT_ALONE = 1_000_000_000n;
@@ -25,14 +26,8 @@ let upstream: Upstream;
 let gateway: TestGateway;
 
 async function start(options: TestGatewayOptions = {}): Promise<void> {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, provider: { countTokens: false }, ...options });
+  ({ upstream, gateway } = await startOnUpstream(onTestFinished, { provider: { countTokens: false }, ...options }));
 }
-
-afterEach(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
 
 /** A proxy that leases its credit is no different from outside, so long as it is alone. */
 describe.each(['one', 'many'])('with `proxies: %s`', (proxies) => {

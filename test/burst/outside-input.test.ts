@@ -1,9 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import type { TestGateway, TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { json, silence } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 const REQUESTS = 100;
 const TRIAL = 5_000_000n;
@@ -29,15 +30,10 @@ const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 1 };
 let upstream: Upstream;
 let gateway: TestGateway;
 
-async function start(): Promise<void> {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, catalog: CATALOG, creditsMicroUsd: TRIAL });
+async function start(options: TestGatewayOptions = {}): Promise<void> {
+  const given = { catalog: CATALOG, creditsMicroUsd: TRIAL, ...options };
+  ({ upstream, gateway } = await startOnUpstream(onTestFinished, given));
 }
-
-afterEach(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
 
 describe(`${REQUESTS} parallel requests on a trial of 5 USD`, () => {
   it('that search the web spend no more than there is, though a count sees none of what the search brings', async () => {
@@ -68,15 +64,8 @@ describe(`${REQUESTS} parallel requests on a trial of 5 USD`, () => {
   });
 
   it('whose clients all leave before the head pay for their input, and for no more than there is', async () => {
-    await start();
+    await start({ provider: { onClientDisconnect: 'cancel' } });
     upstream.answerWith(({ path }) => (path.endsWith('/count_tokens') ? json({ input_tokens: 500 }) : [silence]));
-    await gateway.stop();
-    gateway = await startTestGateway({
-      upstreamUrl: upstream.url,
-      catalog: CATALOG,
-      creditsMicroUsd: TRIAL,
-      provider: { onClientDisconnect: 'cancel' },
-    });
     const leaving = Array.from({ length: REQUESTS }, async (_, index) => {
       const { answered, leave } = startPost(gateway, { model: 'opal-searching', maxTokens: 10, body: { messages } });
       answered.catch(() => undefined);

@@ -1,16 +1,16 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DomainEvent, EventData, EventType } from '../../contracts/events.ts';
 import { isAccountEvent } from '../../contracts/events.ts';
 import { grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { asking, get, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
+import type { TestGateway, TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { PlainLedger } from '../fixtures/ledger/plain-ledger.ts';
 import { json, wait } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
 import { message } from '../upstream/message.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 const DAY_MS = 86_400_000;
 const STEADY_MS = 60_000;
@@ -25,19 +25,10 @@ const clocks = {
   clock: () => Date.now() + moved.passedMs + moved.jumpedMs,
   monotonic: () => performance.now() + moved.passedMs,
 };
-const stops: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-  moved.passedMs = 0;
-  moved.jumpedMs = 0;
-});
 
-async function start(options: TestGatewayOptions = {}): Promise<{ gateway: TestGateway; upstream: Upstream }> {
-  const upstream = await startUpstream();
-  stops.push(() => upstream.close());
-  const gateway = await startTestGateway({ upstreamUrl: upstream.url, ...clocks, creditsMicroUsd: 0n, ...options });
-  stops.push(() => gateway.stop());
-  return { gateway, upstream };
+function start(options: TestGatewayOptions = {}) {
+  onTestFinished(() => void Object.assign(moved, { passedMs: 0, jumpedMs: 0 }));
+  return startOnUpstream(onTestFinished, { ...clocks, creditsMicroUsd: 0n, ...options });
 }
 
 /** Credits for 30 days. */

@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { serve, stop } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 async function site() {
-  const store = await startFakeEventStore();
-  onTestFinished(() => store.stop());
+  const store = endedLater(await startFakeEventStore());
   const folder = temporaryFolder();
   const configured = (name: string, eventLog: object = {}): string => {
     const file = join(folder, `${name}.json`);

@@ -16,6 +16,7 @@ import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { NetworkPath } from '../eventstoredb/network-path.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { TEST_CATALOG } from '../fixtures/gateway/start-gateway.ts';
 import { gatewayCommand } from '../fixtures/processes/gateway-command.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
@@ -48,12 +49,9 @@ it('a command that has failed is gone with its code, whatever holds its process'
 /** A gateway over a log that can be frozen, with a provider whose answers never end. */
 async function site() {
   const folder = temporaryFolder();
-  const store = await startFakeEventStore();
-  onTestFinished(() => store.stop());
-  const path = await NetworkPath.open(store.port);
-  onTestFinished(() => path.close());
-  const upstream = await startUpstream({ script: [head(), silence] });
-  onTestFinished(() => upstream.close());
+  const store = endedLater(await startFakeEventStore());
+  const path = endedLater(await NetworkPath.open(store.port));
+  const upstream = endedLater(await startUpstream({ script: [head(), silence] }));
   const file = join(folder, 'gateway.json');
   writeFileSync(join(folder, 'catalog.json'), JSON.stringify(TEST_CATALOG));
   const configuration = {
@@ -84,8 +82,7 @@ it('a gateway that meets an event that it cannot read ends in one line, with str
   });
   streaming.catch(() => undefined);
   await expect.poll(() => upstream.requests.length, { timeout: 60_000 }).toBe(1);
-  const others = await openEventStoreDbEventLog({ connectionString: store.connectionString });
-  onTestFinished(() => others.close());
+  const others = endedLater(await openEventStoreDbEventLog({ connectionString: store.connectionString }));
   const event = { id: '019a5b3c-0000-7000-8000-00000000000b' as never, type: 'Order', data: '{}', metadata: '{}' };
   const published = await others
     .readStream(CATALOG_STREAM, { direction: 'backwards', limit: 1 })
@@ -109,8 +106,7 @@ describe('an end is bounded where the log never closes', () => {
   ])('%s', async (_whose, args, exitCode, said) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const program = await programInProcess();
-    onTestFinished(() => program.close());
+    const program = endedLater(await programInProcess());
     const recorded = { id: '019a5b3c-0000-7000-8000-00000000000b' as never, type: 'Surprise', data: '{}' };
     await program.log.append('account-acct_ada' as StreamName, NO_STREAM, [{ ...recorded, metadata: '{}' }]);
     const { journal } = await openJournal({ directory: journalFolder(dirname(program.file)) });

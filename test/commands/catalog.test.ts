@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -10,8 +11,7 @@ const model = {
 };
 
 it('the catalog is shown with its prices a use and its betas; names that are not known are told when it is published', async () => {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   const file = join(temporaryFolder(), 'catalog.json');
   const uses = { web_search_requests: '0.01', drawing_requests: '0.0625' };
   const long = { name: 'context-1m-2025-08-07', context_window: 1_000_000, price: { input: '6.00', output: '22.50' } };
@@ -37,8 +37,7 @@ it('the catalog is shown with its prices a use and its betas; names that are not
 });
 
 it('a beta by which a model costs less is told when it is published, for any client can send it', async () => {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   const file = join(temporaryFolder(), 'catalog.json');
   const betas = [{ name: 'cheap-2026-01-01', price: { input: '0.02', output: '15.00' } }];
   writeFileSync(file, JSON.stringify({ models: [{ ...model, price: { input: '3.00', output: '15.00' }, betas }] }));

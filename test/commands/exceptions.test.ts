@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { EventLogError } from '../../contracts/event-log.ts';
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
@@ -7,6 +7,7 @@ import { accountId, accountStream, commandId, revision, uuidV7 } from '../../con
 import { microUsd } from '../../contracts/money.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { given } from '../fixtures/ledger/decider-specification.ts';
 import { granted, keyIssued, opened, record, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
@@ -21,8 +22,7 @@ const why = ['--reason', 'looked into it'];
 let program: ProgramInProcess;
 let life: AccountEvent[];
 beforeEach(async () => {
-  program = await programInProcess();
-  onTestFinished(() => program.close());
+  program = endedLater(await programInProcess());
   life = [];
   await write(opened, granted('g', 100), keyIssued());
   await use(

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import pino from 'pino';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { accountId, grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
@@ -17,6 +17,7 @@ import { catalogAtStart, readConfiguredCatalog } from '../../proxy/program/serve
 import { openDemoAccount } from '../../proxy/program/serve/first-run.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { banner, readyLine } from '../../proxy/program/serve/ready-words.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { PROGRAM, stop } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -86,8 +87,7 @@ describe('a start that cannot listen', () => {
 
   it('spends no key of the demo account where a gateway has run before', async () => {
     const data = temporaryFolder();
-    const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
-    onTestFinished(() => log.close());
+    const log = endedLater(await openSqliteEventLog({ path: join(data, 'ledger.db') }));
     mkdirSync(journalFolder(data));
     expect(await runHere('serve', '--data', data, '--port', String(takenPort))).toMatchObject({
       exitCode: 4,
@@ -116,8 +116,7 @@ describe('the demo account', () => {
 
   async function firstGateway() {
     const data = temporaryFolder();
-    const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
-    onTestFinished(() => log.close());
+    const log = endedLater(await openSqliteEventLog({ path: join(data, 'ledger.db') }));
     const configuration = { ...readConfiguration({ file: null, data, environment: {}, callsProviders: true }) };
     const context: CommandContext = {
       openEventLog: async () => log,
@@ -128,18 +127,19 @@ describe('the demo account', () => {
       write: () => undefined,
       warn: () => undefined,
     };
-    const gateway = await Gateway.start({
-      configuration: { ...configuration, listen: { host: '127.0.0.1', port: 0 } },
-      log,
-      logger: pino({ level: 'silent' }),
-      clock: Date.now,
-      monotonic: () => performance.now(),
-      onLedgerWhole: async () => {
-        const startedWith = { config: null, data };
-        await catalogAtStart(context, log, { configured: readConfiguredCatalog(configuration), startedWith });
-      },
-    });
-    onTestFinished(() => gateway.stop());
+    const gateway = endedLater(
+      await Gateway.start({
+        configuration: { ...configuration, listen: { host: '127.0.0.1', port: 0 } },
+        log,
+        logger: pino({ level: 'silent' }),
+        clock: Date.now,
+        monotonic: () => performance.now(),
+        onLedgerWhole: async () => {
+          const startedWith = { config: null, data };
+          await catalogAtStart(context, log, { configured: readConfiguredCatalog(configuration), startedWith });
+        },
+      }),
+    );
     await gateway.whenReady();
     const open = () => openDemoAccount(context, log, { gateway, trial: TRIAL });
     const ask = async (key: string | null | undefined): Promise<number> => {

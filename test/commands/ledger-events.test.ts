@@ -1,5 +1,6 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { accountStream, eventId } from '../../contracts/ids.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { account, settlementScene } from '../fixtures/ledger/settlement-scene.ts';
 import { newId } from '../fixtures/ledger/shared-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
@@ -16,9 +17,7 @@ async function spoiltStream() {
   write('OrderPlaced', '{"items":\n2}', '{}');
   write('Blob', '\u0000\u001b[2J', 'no JSON');
   write('OrderShipped', '{}', RECORDED);
-  const program = await programInProcess(log);
-  onTestFinished(() => program.close());
-  return program;
+  return endedLater(await programInProcess(log));
 }
 
 it('an event whose metadata cannot be read is one clear line among the others, with what it holds made visible', async () => {

@@ -1,16 +1,16 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { commandId, NO_STREAM, proxyId, proxyStream, relayStream } from '../../contracts/ids.ts';
 import { RelayClaim } from '../../ledger/relay/relay-claim.ts';
 import { readRelayState } from '../../ledger/relay/relay-state.ts';
 import { EXIT } from '../../proxy/program/command-error.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 const FORMS = ['ledger', 'forms'] as const;
 
 it('gateway ledger forms shows who reads what, and adopts nothing where nothing is to be written', async () => {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   const proxy = proxyId('prx_before');
   const claimedAt = '2026-11-05T10:20:31.001Z';
   const recording = {
@@ -32,8 +32,7 @@ it('gateway ledger forms shows who reads what, and adopts nothing where nothing 
 });
 
 it('gateway ledger forms shows the relay of the configured topic, while its claim lasts', async () => {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   const feed = {
     log: program.log,
     feed: 'ledger',
@@ -51,8 +50,7 @@ it('gateway ledger forms shows the relay of the configured topic, while its clai
 });
 
 it('gateway ledger forms leaves out only proxies that there are, and only to adopt', async () => {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   await expect(program.run(...FORMS, '--gone', 'prx_a')).rejects.toMatchObject({ exitCode: EXIT.usage });
   await expect(program.run(...FORMS, '--adopt', '--gone', 'prx_a')).rejects.toMatchObject({
     exitCode: EXIT.refused,

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ledgerLost } from '../../ledger/identity/ledger-lost.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 /** What each command does with a ledger that has lost events that the data folder knows of. */
@@ -48,8 +49,7 @@ const lost = ledgerLost('ledger.db', {
 let program: ProgramInProcess;
 
 beforeEach(async () => {
-  program = await programInProcess();
-  onTestFinished(() => program.close());
+  program = endedLater(await programInProcess());
   await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
   program.ledger = { isWhole: false, error: lost };
 });

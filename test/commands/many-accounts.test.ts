@@ -1,14 +1,14 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { accountId, grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 it('many accounts are listed in blocks, each written before the next is looked at', async () => {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   const nowMs = Date.now();
   const recorded = { actor: 'test', recordedAt: new Date(nowMs).toISOString() };
   const opening = {

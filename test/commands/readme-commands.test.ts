@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { READMES, ROOT } from '../source-files.ts';
 
@@ -31,8 +32,7 @@ it('no page, message or comment tells anybody to run a package of the name `gate
 });
 
 it('each command of a README is one that the program has', async () => {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   const commands = [...READMES].flatMap(([file, text]) =>
     [...text.matchAll(COMMANDS)].map(([, words = '']) => ({ file, words: words.split(/\s/) })),
   );

@@ -5,6 +5,7 @@ import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-l
 import { writeNote } from '../../ledger/identity/folder-note.ts';
 import { newLedgerId } from '../../ledger/identity/identify-ledger.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -17,8 +18,7 @@ const WHY = ['--reason', 'test'];
 describe('a reason or a name', () => {
   let program: ProgramInProcess;
   beforeEach(async () => {
-    program = await programInProcess();
-    onTestFinished(() => program.close());
+    program = endedLater(await programInProcess());
     await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
   });
 
@@ -82,8 +82,7 @@ describe('what there is not', () => {
   ];
 
   it('is refused by every command that takes an account, a grant, a key or a request', async () => {
-    const program = await programInProcess();
-    onTestFinished(() => program.close());
+    const program = endedLater(await programInProcess());
     await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
     const before = await program.log.headPosition();
     for (const [message, args] of NOT_THERE)
@@ -108,8 +107,7 @@ describe("a ledger's file that is gone", () => {
   ];
 
   async function runIn(data: string, args: readonly string[]): Promise<void> {
-    const program = await programInProcess();
-    onTestFinished(() => program.close());
+    const program = endedLater(await programInProcess());
     const context = {
       ...program.context,
       openEventLog: () => openSqliteEventLog({ path: join(data, 'ledger.db') }),
@@ -153,8 +151,7 @@ describe('an argument out of its bounds', () => {
     ['--data', ['account', 'list', '--data', ''], /'--data <folder>' .*expected a path; this one is empty$/],
     ['--config', ['account', 'list', '--config', ' '], /'--config <file>' .*expected a path; this one is empty$/],
   ])('is told with the bound: %s', async (_option, args, says) => {
-    const program = await programInProcess();
-    onTestFinished(() => program.close());
+    const program = endedLater(await programInProcess());
     await expect(program.run(...args)).rejects.toMatchObject({
       code: 'commander.invalidArgument',
       message: expect.stringMatching(says),
@@ -162,8 +159,7 @@ describe('an argument out of its bounds', () => {
   });
 
   it('is taken at the bound', async () => {
-    const program = await programInProcess();
-    onTestFinished(() => program.close());
+    const program = endedLater(await programInProcess());
     expect(long(254)).toHaveLength(254);
     await program.run('account', 'open', '--email', long(254), '--id', ...ADA);
     await program.run('limit', 'set', ...ADA, '--usd', '999999999999.999999');

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { versionOf } from '../../contracts/event-upcasters.ts';
 import { commandId, LEDGER_STREAM, NO_STREAM } from '../../contracts/ids.ts';
@@ -8,6 +8,7 @@ import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-l
 import type { CommandContext } from '../../proxy/program/command-context.ts';
 import { proveLedger } from '../../proxy/program/ledger/proven-ledger.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -18,8 +19,7 @@ const recording = {
 };
 
 async function runOn(forms: Readonly<Record<string, number>>, args: readonly string[]) {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   const folder = temporaryFolder();
   const log = await openSqliteEventLog({ path: join(folder, 'ledger.db') });
   const data = { forms, without: [], reason: 'every live claim reads them', actor: 'gateway' };

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { CATALOG_STREAM, NO_STREAM, type StreamName } from '../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -16,14 +17,12 @@ const OF_ADA = 'acct_ada: the account is set aside: account-acct_ada revision 0 
 
 /** Carries out a command on a ledger of one event. */
 async function onLedgerOf(stream: StreamName, type: string, data: string) {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   const folder = temporaryFolder();
   const recording = { commandId: 'test', actor: 'test', recordedAt: '2026-11-05T10:20:31.001Z' };
   const bad = { id: '019a5b3c-0000-7000-8000-00000000000b' as never, type, data };
   const metadata = JSON.stringify({ schemaVersion: 1, ...recording });
-  const log = await openSqliteEventLog({ path: join(folder, 'ledger.db') });
-  onTestFinished(() => log.close());
+  const log = endedLater(await openSqliteEventLog({ path: join(folder, 'ledger.db') }));
   await log.append(stream, NO_STREAM, [{ ...bad, metadata }]);
   const file = join(folder, 'gateway.json');
   writeFileSync(file, JSON.stringify({ data: folder, listen: { port: 0 }, logLevel: 'silent' }));

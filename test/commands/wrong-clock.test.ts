@@ -1,7 +1,8 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { compareCommandClock } from '../../proxy/clock/command-clock.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
@@ -28,8 +29,7 @@ const WRITING: readonly (readonly string[])[] = [
 ];
 
 async function programAt(nowMs: number): Promise<ProgramInProcess> {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   program.clock = () => nowMs;
   await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
   return program;
@@ -131,8 +131,7 @@ function stampingAt(stampedAtMs: number): EventLog {
 
 describe('a program that stays up', () => {
   it.each(['serve', 'relay'])('%s has no --trust-clock, which it would not heed', async (name) => {
-    const program = await programInProcess();
-    onTestFinished(() => program.close());
+    const program = endedLater(await programInProcess());
     for (const args of [
       [name, '--trust-clock'],
       ['--trust-clock', name],

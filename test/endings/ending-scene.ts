@@ -1,4 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { get } from '../fixtures/gateway/call.ts';
 import { recorded } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
@@ -18,8 +19,7 @@ export async function start(options: TestGatewayOptions = {}): Promise<void> {
 /** The next life of a gateway that was stopped, on its folder. */
 export async function startAgain(): Promise<void> {
   await gateway.log.close();
-  const next = await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data });
-  onTestFinished(() => next.stop());
+  const next = endedLater(await startTestGateway({ upstreamUrl: upstream.url, data: gateway.data }));
   gateway = next;
 }
 

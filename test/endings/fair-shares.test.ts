@@ -1,36 +1,29 @@
 import type { Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { asking, type Callable, call, get, post } from '../fixtures/gateway/call.ts';
 import { openAccount } from '../fixtures/gateway/open-account.ts';
 import { postMessage, startPost } from '../fixtures/gateway/post-message.ts';
 import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import type { TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, head, json, silence, stream, wait } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 /** What one caller can take from another: connections of a provider, and what is done for those who have left. */
 const COUNT = '/v1/messages/count_tokens';
 let upstream: Upstream;
 let gateway: TestGateway;
 let gate: PromiseWithResolvers<void>;
-beforeEach(async () => {
-  upstream = await startUpstream();
-  gate = Promise.withResolvers();
-});
-afterEach(async () => {
-  gate.resolve();
-  await gateway.stop();
-  await upstream.close();
-});
 
 const start = async (provider: Readonly<Record<string, unknown>>): Promise<void> => {
-  gateway = await startTestGateway({
-    upstreamUrl: upstream.url,
+  ({ upstream, gateway } = await startOnUpstream(onTestFinished, {
     provider: { onClientDisconnect: 'cancel', ...provider },
     settings: { metrics: { serve: { port: 0 } } },
-  });
+  }));
+  gate = Promise.withResolvers();
+  onTestFinished(() => gate.resolve());
 };
 
 /** Counts are answered once the gate is open, messages at once. */

@@ -1,28 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { recorded, startPost } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, end, head, reset, type Step, silence, write } from '../upstream/answer.ts';
 import { text, thinking, toolUse } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
 import { byteByByte, cutAt, cutAtRandom, oneChunk } from '../upstream/rechunk.ts';
 import { errorEvent, event, streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 /** The same content in other packets is recorded as the same usage, whichever way the request ends. */
-let upstream: Upstream;
-/** Of providers that drain, and that cancel. */
-let draining: TestGateway;
-let cancelling: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  draining = await startTestGateway({ upstreamUrl: upstream.url });
-  cancelling = await startTestGateway({ upstreamUrl: upstream.url, provider: { onClientDisconnect: 'cancel' } });
-});
-afterAll(async () => {
-  await draining.stop();
-  await cancelling.stop();
-  await upstream.close();
-});
+const { upstream, gateway: draining } = await startOnUpstream(afterAll);
+const provider = { onClientDisconnect: 'cancel' };
+const cancelling = endedLater(await startTestGateway({ upstreamUrl: upstream.url, provider }), afterAll);
 
 const tokens = { input: 1_000, output: 40, cacheRead: 7, cacheWrite5m: 3, cacheWrite1h: 2 };
 const blocks = [

@@ -1,5 +1,6 @@
 import { connect as connectSocket } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { NetworkPath } from './network-path.ts';
 import { appendCounted, CREDENTIALS, collect, connect, counted, startWithClient, until } from './with-client.ts';
 
@@ -7,8 +8,7 @@ const STREAM = 'account-1';
 
 async function startBehindPath() {
   const { store } = await startWithClient();
-  const path = await NetworkPath.open(store.port);
-  onTestFinished(() => path.close());
+  const path = endedLater(await NetworkPath.open(store.port));
   return { store, path, client: connect(`esdb://127.0.0.1:${path.port}?tls=false`) };
 }
 

@@ -1,5 +1,6 @@
 import { EventStoreDBClient, type JSONEventData, jsonEvent } from '@eventstore/db-client';
 import { onTestFinished } from 'vitest';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { type FakeEventStore, type FakeEventStoreOptions, startFakeEventStore } from './fake-event-store.ts';
 
 /** Sending credentials makes the client use Streams.Append; without TLS they do not leave it. */
@@ -9,8 +10,7 @@ export const CREDENTIALS = { credentials: { username: 'proxy', password: 'test-o
 export async function startWithClient(
   options?: FakeEventStoreOptions,
 ): Promise<{ store: FakeEventStore; client: EventStoreDBClient }> {
-  const store = await startFakeEventStore(options);
-  onTestFinished(() => store.stop());
+  const store = endedLater(await startFakeEventStore(options));
   return { store, client: connect(store.connectionString) };
 }
 

@@ -1,14 +1,13 @@
-import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { DomainEvent, EventData, EventType } from '../../contracts/events.ts';
 import { grantId, keyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
-import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { PATIENT_LEASES, REQUESTS, requestsAtOnce, WORST_MICRO_USD } from '../fixtures/gateway/requests-at-once.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { newLedger } from '../fixtures/ledger/new-ledger.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 const PROXIES = 3;
@@ -20,15 +19,17 @@ let log: EventLog;
 let gateways: TestGateway[] = [];
 
 async function start(creditsMicroUsd: bigint): Promise<void> {
-  upstream = await startUpstream();
-  log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
+  upstream = endedLater(await startUpstream());
+  log = await newLedger();
   const options = {
     upstreamUrl: upstream.url,
     provider: { countTokens: false },
     settings: { proxies: 'many', leases: PATIENT_LEASES },
     log,
   };
-  for (let count = 0; count < PROXIES; count++) gateways.push(await startTestGateway({ ...options, creditsMicroUsd }));
+  gateways = [];
+  for (let count = 0; count < PROXIES; count++)
+    gateways.push(endedLater(await startTestGateway({ ...options, creditsMicroUsd })));
 }
 
 /** The same account and key at each of the proxies. */
@@ -39,13 +40,6 @@ function first(): TestGateway {
   if (gateway === undefined) throw new Error('no gateway');
   return gateway;
 }
-
-afterEach(async () => {
-  await Promise.all(gateways.map((gateway) => gateway.stop()));
-  gateways = [];
-  await log.close();
-  await upstream.close();
-});
 
 describe(`${PROXIES} proxies on one log`, () => {
   it(`admit ${FITTING} of ${REQUESTS} parallel requests where ${FITTING} worst cases fit, and all credit comes back`, async () => {

@@ -1,11 +1,10 @@
-import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { type Answered, asking, type Callable, post } from '../fixtures/gateway/call.ts';
 import { PATIENT_LEASES } from '../fixtures/gateway/requests-at-once.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { newLedger } from '../fixtures/ledger/new-ledger.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 /** Limits of an account whose calls come to several proxies of one log. No time passes, so that nothing comes back. */
@@ -17,20 +16,14 @@ let log: EventLog;
 let gateways: TestGateway[] = [];
 
 async function start(proxies: number): Promise<void> {
-  upstream = await startUpstream();
-  log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
+  upstream = endedLater(await startUpstream());
+  log = await newLedger();
   const rateLimits = { paid: { requestsPerMinute: LIMIT }, keyPercent: 100, proxies };
   const settings = { proxies: 'many', leases: PATIENT_LEASES, rateLimits };
   const options = { upstreamUrl: upstream.url, provider: { countTokens: false }, settings, log, clock: () => nowMs };
-  for (let count = 0; count < PROXIES; count++) gateways.push(await startTestGateway(options));
-}
-
-afterEach(async () => {
-  await Promise.all(gateways.map((gateway) => gateway.stop()));
   gateways = [];
-  await log.close();
-  await upstream.close();
-});
+  for (let count = 0; count < PROXIES; count++) gateways.push(endedLater(await startTestGateway(options)));
+}
 
 /** The same key at each of the proxies. */
 const targets = (): Callable[] => gateways.map(({ url }) => ({ url, key: gateways[0]?.key ?? '' }));

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { accountStream, grantId } from '../../contracts/ids.ts';
@@ -6,6 +6,7 @@ import { microUsd } from '../../contracts/money.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, get, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
@@ -15,9 +16,7 @@ import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 const SKEW_MS = 300_000;
 const DAY_MS = 86_400_000;
-const stops: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
+afterEach(() => {
   logLines.length = 0;
 });
 
@@ -29,10 +28,10 @@ interface Clocks {
 
 /** Two proxies on one server of the log, whose clocks are off the true time by so much. */
 async function start(clocks: Clocks): Promise<[TestGateway, TestGateway, Upstream]> {
-  const upstream = await startUpstream();
-  stops.push(() => upstream.close());
-  const store = await startFakeEventStore({ log: new StoredLog({ now: () => Date.now() + clocks.server }) });
-  stops.push(() => store.stop());
+  const upstream = endedLater(await startUpstream());
+  const store = endedLater(
+    await startFakeEventStore({ log: new StoredLog({ now: () => Date.now() + clocks.server }) }),
+  );
   const first = await startOne(store.connectionString, upstream, () => clocks.proxies[0]);
   const second = await startOne(store.connectionString, upstream, () => clocks.proxies[1]);
   return [first, { ...second, key: first.key }, upstream];
@@ -43,17 +42,17 @@ const logLines: string[] = [];
 
 async function startOne(connectionString: string, upstream: Upstream, skew: () => number): Promise<TestGateway> {
   const log: EventLog = await openEventStoreDbEventLog({ connectionString });
-  stops.push(() => log.close());
-  const gateway = await startTestGateway({
-    log,
-    upstreamUrl: upstream.url,
-    clock: () => Date.now() + skew(),
-    monotonic: () => performance.now(),
-    settings: { proxies: 'many', clock: { steadyMs: 500 } },
-    logLines,
-  });
-  stops.push(() => gateway.stop());
-  return gateway;
+  onTestFinished(() => log.close());
+  return endedLater(
+    await startTestGateway({
+      log,
+      upstreamUrl: upstream.url,
+      clock: () => Date.now() + skew(),
+      monotonic: () => performance.now(),
+      settings: { proxies: 'many', clock: { steadyMs: 500 } },
+      logLines,
+    }),
+  );
 }
 
 const send = (gateway: TestGateway) => post(gateway, '/v1/messages', asking('opal-medium'));

@@ -1,24 +1,15 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
-import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { readBesideGateway } from '../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { readRecovered } from '../../ledger/settlement/read-recovered.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { newLedger } from '../fixtures/ledger/new-ledger.ts';
 import { stream, wait } from '../upstream/answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-
-let upstream: Upstream;
-let log: EventLog;
-let gateway: TestGateway;
-afterEach(async () => {
-  await gateway.stop();
-  await log.close();
-  await upstream.close();
-});
+import { startUpstream } from '../upstream/upstream.ts';
 
 const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 const COST = 3_600n;
@@ -40,21 +31,23 @@ const STANDING_STILL = { stopped: { wall: 1, monotonic: 1 }, suspended: { wall: 
  * is what the journal had by then, by which a start after a crash would settle.
  */
 async function streamAcross(forMs: number, how: keyof typeof STANDING_STILL, settings: object) {
-  upstream = await startUpstream();
-  log = await openSqliteEventLog({ path: `${temporaryFolder()}/ledger.db` });
+  const upstream = endedLater(await startUpstream());
+  const log = await newLedger();
   let stoodStillMs = 0;
   const { wall, monotonic } = STANDING_STILL[how];
   const maySettle = Promise.withResolvers<void>();
-  gateway = await startTestGateway({
-    upstreamUrl: upstream.url,
-    settings: { ...settings },
-    log: settlingFrom(
-      withoutClaims(log, () => stoodStillMs > 0),
-      maySettle.promise,
-    ),
-    clock: () => Date.now() + wall * stoodStillMs,
-    monotonic: () => performance.now() + monotonic * stoodStillMs,
-  });
+  const gateway = endedLater(
+    await startTestGateway({
+      upstreamUrl: upstream.url,
+      settings: { ...settings },
+      log: settlingFrom(
+        withoutClaims(log, () => stoodStillMs > 0),
+        maySettle.promise,
+      ),
+      clock: () => Date.now() + wall * stoodStillMs,
+      monotonic: () => performance.now() + monotonic * stoodStillMs,
+    }),
+  );
   const stoodStill = Promise.withResolvers<void>();
   const [head, ...more] = stream(streamEvents({ tokens }));
   if (head === undefined) throw new Error('a stream has a head');

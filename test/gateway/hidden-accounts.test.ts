@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountId, accountStream, grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
@@ -6,21 +6,16 @@ import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/ev
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, get, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
-
-const stops: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
 
 const OTHER = accountId('acct_other');
 
 /** A gateway on an event store, and a key of a second account. */
 async function start(): Promise<{ store: FakeEventStore; gateway: TestGateway; otherKey: string }> {
-  const store = await startFakeEventStore();
-  stops.push(() => store.stop());
+  const store = endedLater(await startFakeEventStore());
   const gateway = await startOn(store);
   const [trialGrantId, nowMs, email] = [grantId('grant_trial'), Date.now(), 'other@example.com'];
   const opening = { accountId: OTHER, kind: 'personal', email, trial: microUsd(0n), trialGrantId, nowMs } as const;
@@ -31,11 +26,9 @@ async function start(): Promise<{ store: FakeEventStore; gateway: TestGateway; o
 
 async function startOn({ connectionString }: FakeEventStore, data?: string): Promise<TestGateway> {
   const log: EventLog = await openEventStoreDbEventLog({ connectionString });
-  stops.push(() => log.close());
+  onTestFinished(() => log.close());
   const settings = { metrics: { serve: { port: 0 } } };
-  const gateway = await startTestGateway({ log, settings, ...(data === undefined ? {} : { data }) });
-  stops.push(() => gateway.stop());
-  return gateway;
+  return endedLater(await startTestGateway({ log, settings, ...(data === undefined ? {} : { data }) }));
 }
 
 const ask = (gateway: Pick<TestGateway, 'url' | 'key'>) => post(gateway, '/v1/messages', asking('svc-mock'));
@@ -89,7 +82,6 @@ describe.each([
     // The views then stand at an event of the account, which the next start looks for.
     await gateway.issueKey();
     await gateway.stop();
-    stops.pop();
     hide(store, streamOf(gateway.accountId));
     // The looking takes longer than everything else.
     let refusals = 3;

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { JOURNAL_BOUNDS } from '../../ledger/journal/limits.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, get, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { replaceWithFullDevice } from '../fixtures/ledger/full-device.ts';
@@ -17,8 +18,7 @@ describe.runIf(canMount)('a gateway whose disk is full', () => {
     const data = join(dirname(disk.folder), 'data');
     mkdirSync(data);
     const logLines: string[] = [];
-    const gateway = await startTestGateway({ data, logLines, reserveBytes: JOURNAL_BOUNDS.reserveBytes });
-    onTestFinished(() => gateway.stop());
+    const gateway = endedLater(await startTestGateway({ data, logLines, reserveBytes: JOURNAL_BOUNDS.reserveBytes }));
     const ask = () => post(gateway, '/v1/messages', asking('svc-mock'));
     let answered = 0;
     for (; answered < 3; answered++) expect((await ask()).status).toBe(200);
@@ -76,8 +76,7 @@ describe.runIf(process.platform === 'linux')('a gateway whose journal cannot be 
 describe('a gateway that can use its event log no more', () => {
   it('is not healthy, admits nothing and is told to end', async () => {
     const unusable: string[] = [];
-    const gateway = await startTestGateway({ onUnusable: ({ message }) => unusable.push(message) });
-    onTestFinished(() => gateway.stop());
+    const gateway = endedLater(await startTestGateway({ onUnusable: ({ message }) => unusable.push(message) }));
     gateway.gateway.logLost(new Error('the thread that writes ledger.db has ended'));
     expect(unusable).toEqual(['the event log cannot be used any more: the thread that writes ledger.db has ended']);
     expect(await get(gateway, '/healthz')).toMatchObject({

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { CATALOG_STREAM, type EventId, revision } from '../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -10,6 +10,7 @@ import { openJournal } from '../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { get } from '../fixtures/gateway/call.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
@@ -29,17 +30,17 @@ async function servedFrom(): Promise<TestGateway> {
 async function liveAgain({ data }: TestGateway, change: (log: EventLog) => Partial<EventLog> = () => ({})) {
   const logLines: string[] = [];
   const unusable: Error[] = [];
-  const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
-  onTestFinished(() => log.close());
-  const gateway = await Gateway.start({
-    configuration: readConfiguration({ file: join(data, 'gateway.json'), environment: {}, callsProviders: true }),
-    log: { ...bound(log), ...change(log) },
-    logger: pino({ level: 'fatal' }, { write: (line: string) => logLines.push(line) }),
-    clock: Date.now,
-    monotonic: Date.now,
-    onUnusable: (error) => unusable.push(error),
-  });
-  onTestFinished(() => gateway.stop());
+  const log = endedLater(await openSqliteEventLog({ path: join(data, 'ledger.db') }));
+  const gateway = endedLater(
+    await Gateway.start({
+      configuration: readConfiguration({ file: join(data, 'gateway.json'), environment: {}, callsProviders: true }),
+      log: { ...bound(log), ...change(log) },
+      logger: pino({ level: 'fatal' }, { write: (line: string) => logLines.push(line) }),
+      clock: Date.now,
+      monotonic: Date.now,
+      onUnusable: (error) => unusable.push(error),
+    }),
+  );
   const readyz = () => get({ url: gateway.url, key: '' }, '/readyz');
   return { gateway, log, unusable, logLines, readyz };
 }

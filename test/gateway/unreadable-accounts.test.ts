@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { accountId, accountStream, commandId, eventId, grantId, revision } from '../../contracts/ids.ts';
@@ -8,6 +8,7 @@ import { asideFolder } from '../../ledger/journal/aside-folder.ts';
 import { readJournal } from '../../ledger/journal/recovery.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, call, get, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
@@ -16,11 +17,6 @@ import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { newId } from '../fixtures/ledger/shared-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-
-const stops: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
 
 const OTHER = accountId('acct_other');
 const BAD = { type: 'OrderPlaced', data: '{}', metadata: '{}' };
@@ -38,10 +34,8 @@ async function onMemory(): Promise<readonly [EventLog, Spoil]> {
 
 /** There it may be no text at all. */
 async function onEventStore(): Promise<readonly [EventLog, Spoil]> {
-  const store = await startFakeEventStore();
-  stops.push(() => store.stop());
-  const log = await openEventStoreDbEventLog({ connectionString: store.connectionString });
-  stops.push(() => log.close());
+  const store = endedLater(await startFakeEventStore());
+  const log = endedLater(await openEventStoreDbEventLog({ connectionString: store.connectionString }));
   const binary = { contentType: 'application/octet-stream', data: Buffer.of(0xff), metadata: Buffer.of() };
   return [
     log,
@@ -53,9 +47,7 @@ async function onEventStore(): Promise<readonly [EventLog, Spoil]> {
 }
 
 async function start(log: EventLog, data: string, logLines: string[] = []): Promise<TestGateway> {
-  const gateway = await startTestGateway({ log, data, logLines, settings: { metrics: { serve: { port: 0 } } } });
-  stops.push(() => gateway.stop());
-  return gateway;
+  return endedLater(await startTestGateway({ log, data, logLines, settings: { metrics: { serve: { port: 0 } } } }));
 }
 
 const ask = (gateway: Pick<TestGateway, 'url' | 'key'>) => post(gateway, '/v1/messages', asking('svc-mock'));
@@ -91,7 +83,6 @@ describe.each([
     expect(await Array.fromAsync(log.readStream(accountStream(gateway.accountId)))).toHaveLength(at + 1);
 
     await gateway.stop();
-    stops.pop();
     const again = await start(log, data);
     expect((await ask({ url: again.url, key: gateway.key })).text).toContain(said);
     expect((await ask({ url: again.url, key })).status).toBe(200);
@@ -117,12 +108,10 @@ it('what its requests have used waits beside the journal, over a restart, too, a
   expect(text).toMatch(/^gateway_journal_aside_bytes [1-9]/m);
 
   await gateway.stop();
-  stops.pop();
   const second = await start(log, data);
   expect(second.gateway.projections.accounts.setAside.count).toBe(1);
   expect([waiting(journal), waiting(asideFolder(journal))]).toEqual([0, 2]);
   await second.stop();
-  stops.pop();
 
   // A program that can read it: here the event has become one that can be.
   const recording = { commandId: commandId(newId()), actor: 'test', recordedAt: new Date().toISOString() };

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -17,9 +18,7 @@ const SOON = { timeout: 60_000 };
 const fileOf = ({ data }: Pick<TestGateway, 'data'>): string => join(data, 'ledger.db');
 
 async function start(data = temporaryFolder(), logLines: string[] = []): Promise<TestGateway> {
-  const gateway = await startTestGateway({ data, logLines, clock: Date.now, monotonic: () => performance.now() });
-  onTestFinished(() => gateway.stop());
-  return gateway;
+  return endedLater(await startTestGateway({ data, logLines, clock: Date.now, monotonic: () => performance.now() }));
 }
 
 /** A gateway with an account, and a copy of its ledger as it was when it was last stopped. */

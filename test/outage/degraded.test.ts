@@ -1,29 +1,25 @@
 import { join } from 'node:path';
 import pino from 'pino';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { statusSchema } from '../../contracts/answers.ts';
 import { decodeEvent } from '../../contracts/event-codec.ts';
 import { accountId, accountStream } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, call, get, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const clock = { nowMs: 0 };
-const stops: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
 
 /** A gateway over a log that goes away when it is told to; the example catalog answers from the built-in mock. */
 async function start(creditsMicroUsd = 1_000_000_000n, settings = {}) {
   clock.nowMs = Date.now();
   const log = new LogWithOutages();
-  const gateway = await startTestGateway({ log, clock: () => clock.nowMs, creditsMicroUsd, settings });
-  stops.push(() => gateway.stop());
+  const gateway = endedLater(await startTestGateway({ log, clock: () => clock.nowMs, creditsMicroUsd, settings }));
   return { log, gateway };
 }
 
@@ -31,14 +27,15 @@ async function start(creditsMicroUsd = 1_000_000_000n, settings = {}) {
 async function startAgain({ data, key }: { data: string; key: string }, log: LogWithOutages) {
   const configuration = readConfiguration({ file: join(data, 'gateway.json'), environment: {}, callsProviders: true });
   const logger = pino({ level: 'silent' });
-  const gateway = await Gateway.start({
-    configuration,
-    log,
-    logger,
-    clock: () => clock.nowMs,
-    monotonic: () => clock.nowMs,
-  });
-  stops.push(() => gateway.stop());
+  const gateway = endedLater(
+    await Gateway.start({
+      configuration,
+      log,
+      logger,
+      clock: () => clock.nowMs,
+      monotonic: () => clock.nowMs,
+    }),
+  );
   return { gateway, url: gateway.url, key };
 }
 
@@ -207,14 +204,15 @@ describe('a gateway that starts while the event log is away', () => {
       callsProviders: true,
     });
     const logger = pino({ level: 'silent' });
-    const fresh = await Gateway.start({
-      configuration,
-      log,
-      logger,
-      clock: () => clock.nowMs,
-      monotonic: () => clock.nowMs,
-    });
-    stops.push(() => fresh.stop());
+    const fresh = endedLater(
+      await Gateway.start({
+        configuration,
+        log,
+        logger,
+        clock: () => clock.nowMs,
+        monotonic: () => clock.nowMs,
+      }),
+    );
     const target = { url: fresh.url, key: gateway.key };
     expect(refusalOf(await post(target, '/v1/messages', asking('svc-mock')), 529)).toMatch(/catching up/);
     expect((await call(fresh.url, '/readyz')).status).toBe(503);

@@ -1,6 +1,6 @@
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { accountId, keyId, ledgerId, NO_STREAM, type Position, revision } from '../../contracts/ids.ts';
 import { loadAccount } from '../../ledger/account/load-account.ts';
@@ -11,6 +11,7 @@ import { enterGeneration } from '../../projections/enter-generation.ts';
 import { readKeptLockouts, writeKeptLockouts } from '../../projections/kept-lockouts.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { Projections } from '../../projections/projections.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -20,9 +21,7 @@ const REASON = ['--reason', 'fraud'];
 
 /** A ledger of its own, as somebody has put it back, or an empty one. */
 async function ledger(): Promise<ProgramInProcess> {
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
-  return program;
+  return endedLater(await programInProcess());
 }
 
 /** One with the account and its key, both in use: what a backup of before has. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import {
   accountId,
@@ -12,6 +12,7 @@ import {
 } from '../../contracts/ids.ts';
 import { Projections } from '../../projections/projections.ts';
 import type { ViewSource, ViewSourceOptions } from '../../projections/view-source.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { collect } from '../fixtures/ledger/shared-log.ts';
 import { passing, turns, until } from '../fixtures/ledger/turns.ts';
@@ -122,14 +123,7 @@ describe('projections', () => {
         return { close: async () => undefined };
       },
     };
-    const projections = await Projections.start({
-      log,
-      source,
-      path: null,
-      persist: false,
-      onStopped: () => undefined,
-    });
-    onTestFinished(() => projections.close());
+    endedLater(await Projections.start({ log, source, path: null, persist: false, onStopped: () => undefined }));
     const [event] = await collect(log.readAll({ limit: 1 }));
     assert(event !== undefined);
     const count = 500;

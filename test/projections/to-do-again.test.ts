@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
@@ -14,6 +14,7 @@ import { findAllToDoAgain } from '../../projections/all-to-do-again.ts';
 import { describeToDoAgain } from '../../projections/describe-to-do-again.ts';
 import { Projections } from '../../projections/projections.ts';
 import { findToDoAgain, type ToDoAgain } from '../../projections/to-do-again.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { given } from '../fixtures/ledger/decider-specification.ts';
 import {
   ACCOUNT,
@@ -31,8 +32,7 @@ import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 it('what views know and the ledger has lost is named, as far as an operator has to do it again', async () => {
   const data = temporaryFolder();
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   const run = (...args: string[]) => program.json(...args);
   await run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '5');
   const { keyId: kept } = await run('key', 'issue', 'acct_ada', '--name', 'kept');
@@ -119,8 +119,7 @@ function lifeOf(): { readonly kept: AccountEvent[]; readonly lost: AccountEvent[
 /** A ledger with a day that can be lost, the views of it, and what is left without that day. */
 async function ledgerWithLostDay() {
   const data = temporaryFolder();
-  const program = await programInProcess();
-  onTestFinished(() => program.close());
+  const program = endedLater(await programInProcess());
   const yaml = readFileSync(new URL('../../contracts/example-catalog.yaml', import.meta.url), 'utf8');
   const publish = async (text: string) => {
     writeFileSync(join(data, 'catalog.yaml'), text);
@@ -360,8 +359,7 @@ async function viewsOf(log: EventLog, folder: string): Promise<string> {
 
 /** A ledger with the first events of another. */
 async function copyOf(log: EventLog | null, path: string, keep: (event: RecordedEvent) => boolean = () => true) {
-  const copy = await openSqliteEventLog({ path });
-  onTestFinished(() => copy.close());
+  const copy = endedLater(await openSqliteEventLog({ path }));
   for await (const event of log?.readAll() ?? []) {
     if (!keep(event)) break;
     await copy.append(event.stream, event.revision === 0 ? NO_STREAM : revision(event.revision - 1), [event]);

@@ -1,10 +1,11 @@
 import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AccountViews } from '../../projections/account-views.ts';
 import type { StoredView, View, ViewRow } from '../../projections/view.ts';
 import type { StoredCheckpoint } from '../../projections/view-file.ts';
 import { restoreViews, ViewStore } from '../../projections/view-store.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { currentAtMsOf, dump, exampleLives, execute, foldAll, foldFrom, viewsFile } from './example-ledger.ts';
 
 const LIVES = exampleLives(4);
@@ -13,9 +14,7 @@ const HEAD: StoredCheckpoint = { source: FEED, checkpoint: '500', currentAtMs: 1
 const LATER = { ...HEAD, checkpoint: '900' };
 
 function openStore(path: string, views: readonly View[], { keep }: { keep: boolean }): ViewStore {
-  const store = ViewStore.open({ path, views, keep, onDied: () => undefined });
-  onTestFinished(() => store.close());
-  return store;
+  return endedLater(ViewStore.open({ path, views, keep, onDied: () => undefined }));
 }
 function changesOf(views: readonly View[]): ViewRow[] {
   return views.flatMap((view) => {

@@ -8,6 +8,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
 import { Projections } from '../../projections/projections.ts';
 import { viewSourceOf } from '../../projections/view-source-of.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import type { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { startBrokerPath } from '../kafka/broker-path.ts';
 import { lostBroker, WAYS_TO_BE_LOST } from '../kafka/lost-broker.ts';
@@ -124,8 +125,7 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
   });
 
   test('are as old as the time since the broker fell silent, and are live again when it answers', async () => {
-    const way = await startBrokerPath(broker?.brokers[0] ?? '');
-    onTestFinished(() => way.close());
+    const way = endedLater(await startBrokerPath(broker?.brokers[0] ?? ''));
     const log = exampleLog();
     const { kafka } = await topicOf(published(log));
     const { projections, told } = await start(log, viewsFile(), { ...kafka, brokers: way.brokers });
@@ -144,8 +144,7 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
   });
 
   test.each(WAYS_TO_BE_LOST)('are fed where the first of the brokers is %s', async (how) => {
-    const lost = await lostBroker(how);
-    onTestFinished(() => lost.close());
+    const lost = endedLater(await lostBroker(how));
     const log = exampleLog();
     const { kafka } = await topicOf(published(log));
     const { projections, told } = await start(log, viewsFile(), {

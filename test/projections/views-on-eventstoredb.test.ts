@@ -4,6 +4,7 @@ import { revision } from '../../contracts/ids.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { Projections } from '../../projections/projections.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { dump, viewsFile } from './example-ledger.ts';
 import { exampleLog, LIVES } from './example-log.ts';
 
@@ -11,9 +12,7 @@ const [A] = LIVES.keys();
 if (A === undefined) throw new Error('no example lives');
 
 async function openLog(connectionString: string): Promise<EventLog> {
-  const log = await openEventStoreDbEventLog({ connectionString });
-  onTestFinished(() => log.close());
-  return log;
+  return endedLater(await openEventStoreDbEventLog({ connectionString }));
 }
 
 async function start(log: EventLog, path: string) {
@@ -39,8 +38,7 @@ async function appendAgain(log: EventLog, event: RecordedEvent, tries: number): 
 }
 
 test('views on an event store start while it is away, follow it when it is back, and are those of a rebuild', async () => {
-  const store = await startFakeEventStore();
-  onTestFinished(() => store.stop());
+  const store = endedLater(await startFakeEventStore());
   const { events } = exampleLog().inner;
   const path = viewsFile();
   const before = await openLog(store.connectionString);

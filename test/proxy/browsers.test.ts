@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { asking, call, get, post } from '../fixtures/gateway/call.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 
 const APP = 'https://app.example';
 const OTHER = 'https://other.example';
 const DIRECT = 'anthropic-dangerous-direct-browser-access';
-let upstream: Upstream;
-let closed: TestGateway;
-let open: TestGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  closed = await startTestGateway({ upstreamUrl: upstream.url });
-  open = await startTestGateway({ upstreamUrl: upstream.url, settings: { browserOrigins: [APP] } });
-});
-afterAll(async () => {
-  await closed.stop();
-  await open.stop();
-  await upstream.close();
-});
+const { gateway: closed } = await startOnUpstream(afterAll);
+const { gateway: open } = await startOnUpstream(afterAll, { settings: { browserOrigins: [APP] } });
 
 const preflight = (gateway: TestGateway, path: string, origin: string, headers = `content-type,${DIRECT},x-api-key`) =>
   call(gateway.url, path, {

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
@@ -16,15 +17,12 @@ const ODD = message({ tokens: { input: 1, output: 1e15 }, serviceTier: 'batch' }
 let upstream: Upstream;
 let log: MemoryEventLog;
 beforeEach(async () => {
-  upstream = await startUpstream();
-  onTestFinished(() => upstream.close());
+  upstream = endedLater(await startUpstream());
   log = new MemoryEventLog();
 });
 
 async function start(data: string, logLines: string[]): Promise<TestGateway> {
-  const gateway = await startTestGateway({ upstreamUrl: upstream.url, settings: SETTINGS, data, log, logLines });
-  onTestFinished(() => gateway.stop());
-  return gateway;
+  return endedLater(await startTestGateway({ upstreamUrl: upstream.url, settings: SETTINGS, data, log, logLines }));
 }
 
 const told = (lines: readonly string[]): unknown[] =>

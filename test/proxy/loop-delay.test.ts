@@ -1,21 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../contracts/limits.ts';
 import { LoopDelay, loopDelayOfProcess } from '../../proxy/loop-delay.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, call, get, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 
 const { loopDelayShedMs: SHED, loopDelayCalmMs: CALM, loopDelayTimes: TIMES } = LIMITS;
-const open: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0)) await close();
-});
 
 describe('a loop that is behind', () => {
   const watched = () => {
     const reading = { ms: 0 };
-    const delay = new LoopDelay(() => reading.ms);
-    open.push(() => delay.close());
+    const delay = endedLater(new LoopDelay(() => reading.ms));
     const look = (ms: number): boolean => {
       reading.ms = ms;
       delay.look();
@@ -77,8 +73,9 @@ describe('a gateway whose loop is behind', () => {
 
   it('refuses new messages and counts with 529 before it looks at them, tells of it, and goes on by itself', async () => {
     let ms = 0;
-    gateway = await startTestGateway({ loopDelay: () => ms, settings: { metrics: { serve: { port: 0 } } } });
-    open.push(() => gateway.stop());
+    gateway = endedLater(
+      await startTestGateway({ loopDelay: () => ms, settings: { metrics: { serve: { port: 0 } } } }),
+    );
     const ask = async (path: string, key = gateway.key) => post({ ...gateway, key }, path, asking('svc-mock'));
     expect((await ask('/v1/messages')).status).toBe(200);
     ms = 2 * SHED;

@@ -1,16 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { DomainEvent } from '../../contracts/events.ts';
-import { startTestGateway, TEST_CATALOG, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { TEST_CATALOG, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { type Answer, failure, stream } from '../upstream/answer.ts';
 import { type Block, text, toolUse } from '../upstream/content.ts';
 import { defaultAnswer, jsonOf } from '../upstream/default-answer.ts';
 import type { SeenRequest } from '../upstream/seen-request.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import { codingAgent } from './fetched-clients.ts';
 import { runClient } from './run-client.ts';
 
@@ -24,16 +25,9 @@ let upstream: Upstream;
 let gateway: TestGateway;
 
 async function start(extra: readonly object[] = []): Promise<void> {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({
-    upstreamUrl: upstream.url,
-    catalog: { models: [...TEST_CATALOG.models, ...extra] },
-  });
+  const catalog = { models: [...TEST_CATALOG.models, ...extra] };
+  ({ upstream, gateway } = await startOnUpstream(onTestFinished, { catalog }));
 }
-afterEach(async () => {
-  await gateway?.stop();
-  await upstream?.close();
-});
 
 const bodySchema = z.looseObject({
   model: z.string(),

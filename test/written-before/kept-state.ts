@@ -7,6 +7,7 @@ import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/ev
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { Computed } from './computed.ts';
 
@@ -51,9 +52,7 @@ export function readKept(commit: string, kind: Kind, parts: Parts): { folder: st
 
 async function openLog(kind: Kind, folder: string, now: () => number): Promise<EventLog> {
   if (kind === 'sqlite') {
-    const log = await openSqliteEventLog({ path: join(folder, 'data', 'ledger.db') });
-    onTestFinished(() => log.close());
-    return log;
+    return endedLater(await openSqliteEventLog({ path: join(folder, 'data', 'ledger.db') }));
   }
   const store = await startFakeEventStore({ log: new StoredLog({ file: join(folder, 'events.ndjson'), now }) });
   const log = await openEventStoreDbEventLog({ connectionString: store.connectionString, waitForServer: true });

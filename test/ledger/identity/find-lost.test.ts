@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { EventLog, ProposedEvent } from '../../../contracts/event-log.ts';
 import {
   accountId,
@@ -16,6 +16,7 @@ import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-even
 import { findLost } from '../../../ledger/identity/find-lost.ts';
 import type { LedgerKnowledge } from '../../../ledger/identity/known-ledger.ts';
 import { describeLost, ledgerLost } from '../../../ledger/identity/ledger-lost.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const ADA = accountStream(accountId('ada'));
@@ -23,8 +24,7 @@ const BOB = accountStream(accountId('bob'));
 
 let log: EventLog;
 beforeEach(async () => {
-  log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
-  onTestFinished(() => log.close());
+  log = endedLater(await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') }));
 });
 
 const newEvent = (): ProposedEvent => ({

@@ -1,7 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { GroupSync } from '../../../ledger/journal/group-sync.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
 import { replaceWithFullDevice } from '../../fixtures/ledger/full-device.ts';
 import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
 import { idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
@@ -11,16 +12,17 @@ import { segmentNames } from './fixtures/plain-reader.ts';
 function countedSync(pauseMs: number, backgroundMs: number): { sync: GroupSync; count: { syncs: number } } {
   const path = `${journalFolder()}-file`;
   const count = { syncs: 0 };
-  const sync = new GroupSync({
-    fd: openSync(path, 'w'),
-    backgroundMs,
-    pauseMs,
-    beforeSync: () => {
-      count.syncs += 1;
-    },
-    onFailure: (cause) => new Error('failed', { cause }),
-  });
-  onTestFinished(() => sync.close());
+  const sync = endedLater(
+    new GroupSync({
+      fd: openSync(path, 'w'),
+      backgroundMs,
+      pauseMs,
+      beforeSync: () => {
+        count.syncs += 1;
+      },
+      onFailure: (cause) => new Error('failed', { cause }),
+    }),
+  );
   return { sync, count };
 }
 

@@ -9,6 +9,7 @@ import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { openSegments } from '../../../ledger/journal/open-segments.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { readJournal } from '../../../ledger/journal/recovery.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
 import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
 import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { segmentNames } from './fixtures/plain-reader.ts';
@@ -42,8 +43,7 @@ describe('requests that are kept aside', () => {
     const { journal: main } = await openSegments(directory, bounds);
     const { journal: aside } = await openSegments(asideFolder(directory), bounds);
     const openAside = () => Promise.reject(new Error('it is open'));
-    const journal = new JournalWithAside({ main, aside, openAside, lookMs: 5 });
-    onTestFinished(() => journal.close());
+    const journal = endedLater(new JournalWithAside({ main, aside, openAside, lookMs: 5 }));
     const disk = Promise.withResolvers<void>();
     const synced = vi.spyOn(aside, 'durable').mockReturnValue(disk.promise);
     const whenMoving = () => expect.poll(() => synced.mock.calls.length).toBe(1);

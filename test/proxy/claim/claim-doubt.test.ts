@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { proxyId } from '../../../contracts/ids.ts';
 import { ClaimDoubt } from '../../../proxy/claim/claim-doubt.ts';
 import type { Claim } from '../../../proxy/claim/proxy-claim.ts';
@@ -10,11 +10,6 @@ const LONGEST_MS = 4_000;
 /** A taking over at 1,000: what the older one admits until 1,300 has ended by then. */
 const TAKEN_OVER_MS = 1_000;
 const OVER_MS = TAKEN_OVER_MS + UNSEEN_MS + LONGEST_MS;
-
-const closes: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closes.splice(0)) await close();
-});
 
 function scene(isOnly: boolean, takenOverAtMs: number | null = null) {
   const claimed: Claim = { proxy: proxyId('proxy_1'), epoch: 2, ownsFrom: 2, takenOverAtMs };
@@ -36,7 +31,7 @@ function scene(isOnly: boolean, takenOverAtMs: number | null = null) {
     passed,
     logger: pino({ level: 'silent' }),
   });
-  closes.push(() => {
+  onTestFinished(() => {
     caughtUp.resolve();
     return doubt.close();
   });

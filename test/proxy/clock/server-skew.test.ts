@@ -1,9 +1,10 @@
 import pino from 'pino';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { type EventLog, EventLogError } from '../../../contracts/event-log.ts';
 import { proxyId, type StreamName } from '../../../contracts/ids.ts';
 import { ServerSkew, type ServerSkewOptions } from '../../../proxy/clock/server-skew.ts';
 import type { FakeEventStore } from '../../eventstoredb/fake-event-store.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { startWithLog } from '../../ledger/event-log/eventstoredb/log-under-test.ts';
 
@@ -27,19 +28,19 @@ function stampingLog(stampedAtMs: number, answering: (append: Append) => Append)
 
 /** Its clock stands still, so that nothing is compared by itself but what is due because of a jump. */
 function skewOf(log: EventLog, more: Partial<ServerSkewOptions> = {}): ServerSkew {
-  const skew = new ServerSkew({
-    log,
-    proxy: proxyId('proxy_1'),
-    now: () => NOW,
-    monotonic: () => 0,
-    jumps: () => 0,
-    mayCompare: () => true,
-    skewMs: 1_000,
-    logger: pino({ level: 'silent' }),
-    ...more,
-  });
-  onTestFinished(() => skew.close());
-  return skew;
+  return endedLater(
+    new ServerSkew({
+      log,
+      proxy: proxyId('proxy_1'),
+      now: () => NOW,
+      monotonic: () => 0,
+      jumps: () => 0,
+      mayCompare: () => true,
+      skewMs: 1_000,
+      logger: pino({ level: 'silent' }),
+      ...more,
+    }),
+  );
 }
 
 it.each([

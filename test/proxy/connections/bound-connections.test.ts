@@ -1,29 +1,25 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { endedLater } from '../../fixtures/ended-later.ts';
 import { asking, call, get, messageOf } from '../../fixtures/gateway/call.ts';
 import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
 import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { hangUp, wait } from '../../upstream/answer.ts';
 import { startUpstream } from '../../upstream/upstream.ts';
 
-const open: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
-
 async function start(settings: object, upstreamUrl?: string): Promise<TestGateway> {
-  const gateway = await startTestGateway({
-    settings: { metrics: { serve: { port: 0 } }, ...settings },
-    ...(upstreamUrl === undefined ? {} : { upstreamUrl }),
-  });
-  open.push(() => gateway.stop());
-  return gateway;
+  return endedLater(
+    await startTestGateway({
+      settings: { metrics: { serve: { port: 0 } }, ...settings },
+      ...(upstreamUrl === undefined ? {} : { upstreamUrl }),
+    }),
+  );
 }
 
 const kept = (socket: Socket): Socket => {
   socket.on('error', () => undefined);
-  open.push(() => socket.destroy());
+  onTestFinished(() => void socket.destroy());
   return socket;
 };
 /** Whether a connection is answered, or closed without a word. */
@@ -71,18 +67,18 @@ describe('connections', () => {
 
 describe('requests through a trusted proxy', () => {
   const setUp = async (settings: object) => {
-    const upstream = await startUpstream();
-    open.push(() => upstream.close());
+    const upstream = endedLater(await startUpstream());
     const gateway = await start({ connections: { perAddress: 1 }, ...settings }, upstream.url);
     const gate = Promise.withResolvers<void>();
-    open.push(() => gate.resolve());
+    onTestFinished(() => gate.resolve());
     upstream.answerWith([wait(gate.promise), hangUp]);
     /** A request that does not end before the gate is opened. */
-    const hold = async (...headers: string[]): Promise<void> => {
+    const hold = async (...headers: string[]): Promise<Socket> => {
       const sent = upstream.requests.length;
       const socket = kept(await openSocket(gateway.url));
       socket.write(requestText(gateway.key, JSON.stringify(asking('opal-medium')), headers));
       await upstream.seen(sent);
+      return socket;
     };
     const me = async (...headers: string[]): Promise<string> => {
       const answer = await sendRaw(gateway.url, ME(gateway.key, ...headers));
@@ -115,11 +111,11 @@ describe('requests through a trusted proxy', () => {
 
   it('are forgotten when their client leaves', async () => {
     const { gateway, hold, me } = await setUp({ metrics: { serve: { port: 0 } } });
-    await hold('x-forwarded-for: 203.0.113.5');
+    const held = await hold('x-forwarded-for: 203.0.113.5');
     expect(await me('x-forwarded-for: 203.0.113.5')).toBe('429');
     const metrics = await (await fetch(`${gateway.gateway.metricsUrl}/metrics`)).text();
     expect(metrics).toMatch(/^gateway_rate_limited_total\{whose="address",limit="concurrentRequests"\} 1$/m);
-    await open.pop()?.();
+    held.destroy();
     await expect.poll(() => me('x-forwarded-for: 203.0.113.5')).toBe('200');
     expect((await get(gateway, '/me')).status).toBe(200);
   });

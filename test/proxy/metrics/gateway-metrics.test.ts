@@ -1,4 +1,5 @@
-import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
+import { endedLater } from '../../fixtures/ended-later.ts';
 import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
 import { postMessage } from '../../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../fixtures/gateway/start-gateway.ts';
@@ -91,8 +92,7 @@ it('tell of an outage of the log: that it is away, the age of the views, what wa
 });
 
 it('tell of what is relayed, what is read on for who has left, jumps of the clock, and health', async () => {
-  const upstream = await startUpstream();
-  onTestFinished(() => upstream.close());
+  const upstream = endedLater(await startUpstream());
   const time = { wallMs: Date.now(), monotonicMs: 1_000 };
   const clocks = { clock: () => time.wallMs, monotonic: () => time.monotonicMs };
   const one = await start({ upstreamUrl: upstream.url, ...clocks, settings: { shutdownDrainMs: 10 } });

@@ -6,6 +6,7 @@ import { type FakeEventStore, startFakeEventStore } from '../../../eventstoredb/
 import { StoredLog } from '../../../eventstoredb/stored-log.ts';
 import { makeTlsCertificate } from '../../../eventstoredb/tls-certificate.ts';
 import { until } from '../../../eventstoredb/with-client.ts';
+import { endedLater } from '../../../fixtures/ended-later.ts';
 import { collect, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { open, rejectionOf } from './log-under-test.ts';
 
@@ -143,8 +144,7 @@ describe('a cluster', () => {
 describe('TLS with credentials', () => {
   it('is taken from the connection string', async () => {
     const tls = makeTlsCertificate();
-    const server = await startFakeEventStore({ tls, users: { proxy: 'test:only' } });
-    onTestFinished(() => server.stop());
+    const server = endedLater(await startFakeEventStore({ tls, users: { proxy: 'test:only' } }));
     const query = `tls=true&tlsCAFile=${tls.certificateFile}`;
     const log = await open({ connectionString: `esdb://proxy:test%3Aonly@localhost:${server.port}?${query}` });
     expect(await log.startFaults).toEqual([]);

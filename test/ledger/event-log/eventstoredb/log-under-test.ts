@@ -11,6 +11,7 @@ import {
   type FakeEventStoreOptions,
   startFakeEventStore,
 } from '../../../eventstoredb/fake-event-store.ts';
+import { endedLater } from '../../../fixtures/ended-later.ts';
 
 /** Longer than anything takes that goes well, on any machine. A test that waits for one of them makes that one short. */
 export const PATIENT: EventStoreDbDeadlines = {
@@ -52,9 +53,7 @@ export class Lines implements Logger {
 
 /** A log that is closed when the test ends. */
 export async function open(options: EventStoreDbOptions): Promise<EventStoreDbEventLog> {
-  const log = await openEventStoreDbEventLog({ ...options, deadlines: { ...PATIENT, ...options.deadlines } });
-  onTestFinished(() => log.close());
-  return log;
+  return endedLater(await openEventStoreDbEventLog({ ...options, deadlines: { ...PATIENT, ...options.deadlines } }));
 }
 
 export interface LogUnderTest {
@@ -67,8 +66,7 @@ export interface LogUnderTest {
 export async function startWithLog(
   options: Partial<EventStoreDbOptions> & { readonly server?: FakeEventStoreOptions } = {},
 ): Promise<LogUnderTest> {
-  const server = await startFakeEventStore(options.server);
-  onTestFinished(() => server.stop());
+  const server = endedLater(await startFakeEventStore(options.server));
   const lines = new Lines();
   const log = await open({ connectionString: server.connectionString, logger: lines, waitForServer: true, ...options });
   // One that is left open looks for its server for ever, and may find another one at the same port.

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../../contracts/event-log.ts';
 import { CATALOG_STREAM, NO_STREAM, type StreamName } from '../../../../contracts/ids.ts';
 import { checkEventStoreDb } from '../../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { OwnStreams } from '../../../../ledger/event-log/eventstoredb/own-streams.ts';
+import { endedLater } from '../../../fixtures/ended-later.ts';
 import { startTestGateway } from '../../../fixtures/gateway/start-gateway.ts';
 import { events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { runHere } from '../../../fixtures/processes/run-here.ts';
@@ -81,8 +82,7 @@ it('a data folder whose ledger is under another prefix is refused in one line th
   const withPrefix = (streamPrefix?: string) => ({
     eventLog: { kind: 'eventstoredb', connectionString, streamPrefix },
   });
-  const gateway = await startTestGateway({ log, settings: withPrefix('a-') });
-  onTestFinished(() => gateway.stop());
+  const gateway = endedLater(await startTestGateway({ log, settings: withPrefix('a-') }));
   await gateway.stop();
   const refusals: unknown[] = [];
   for (const prefix of ['b-', undefined])

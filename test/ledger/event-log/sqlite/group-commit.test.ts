@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { groupCommit } from '../../../../ledger/event-log/sqlite/group-commit.ts';
 import {
   APPENDED,
@@ -7,6 +7,7 @@ import {
   CONFLICT,
 } from '../../../../ledger/event-log/sqlite/messages.ts';
 import { openForAppends } from '../../../../ledger/event-log/sqlite/open-database.ts';
+import { endedLater } from '../../../fixtures/ended-later.ts';
 import { events } from '../../../fixtures/ledger/shared-log.ts';
 import { newPath, openPlainly } from './log-file.ts';
 
@@ -16,8 +17,7 @@ function append(expected: number, stream: string, count: number, bytes = 10): Ap
 }
 
 function open(path: string, busyMs = 50) {
-  const database = openForAppends(path, busyMs);
-  onTestFinished(() => database.close());
+  const database = endedLater(openForAppends(path, busyMs));
   return { database, commit: groupCommit(database, busyMs) };
 }
 

@@ -8,15 +8,14 @@ import {
   openSqliteEventLog,
   type SqliteEventLogOptions,
 } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { endedLater } from '../../../fixtures/ended-later.ts';
 
 /** A path in a folder of its own, which is removed with the test run's. */
 export const newPath = (name = 'ledger.db'): string => join(mkdtempSync(join(tmpdir(), 'event-log-')), name);
 
 /** A log that is closed after the test. */
 export async function openLog(path: string, options: Omit<SqliteEventLogOptions, 'path'> = {}): Promise<EventLog> {
-  const log = await openSqliteEventLog({ path, ...options });
-  onTestFinished(() => log.close());
-  return log;
+  return endedLater(await openSqliteEventLog({ path, ...options }));
 }
 
 /** Any other program's connection, closed after the test. */

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { checkSqliteVersion, openForAppends } from '../../../../ledger/event-log/sqlite/open-database.ts';
+import { endedLater } from '../../../fixtures/ended-later.ts';
 import { collect, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { newPath, openLog, openPlainly } from './log-file.ts';
 
 describe('opening the embedded log', () => {
   it('writes ahead and syncs at each commit', () => {
-    const database = openForAppends(newPath(), 100);
-    onTestFinished(() => database.close());
+    const database = endedLater(openForAppends(newPath(), 100));
     const pragma = (name: string): unknown => database.prepare(`PRAGMA ${name}`).get()?.[name];
     expect(pragma('journal_mode')).toBe('wal');
     expect(pragma('synchronous')).toBe(2);

@@ -1,10 +1,11 @@
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { SQLITE_LIMITS } from '../../../../ledger/event-log/sqlite/limits.ts';
 import type { EventRow, PageQuery } from '../../../../ledger/event-log/sqlite/messages.ts';
 import { openForReads } from '../../../../ledger/event-log/sqlite/open-database.ts';
 import { readPages } from '../../../../ledger/event-log/sqlite/read-pages.ts';
 import { openSqliteEventLog } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { endedLater } from '../../../fixtures/ended-later.ts';
 import { collect, event, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
 import { newPath, openLog } from './log-file.ts';
 
@@ -28,8 +29,7 @@ describe('a page', () => {
   });
 
   const page = (query: PageQuery): { rows: readonly EventRow[]; isEnd: boolean } => {
-    const database = openForReads(path, 100);
-    onTestFinished(() => database.close());
+    const database = endedLater(openForReads(path, 100));
     const answer = readPages(database)({ sequence: 7, query });
     if (answer.type !== 'page' || answer.sequence !== 7) throw new Error('a page answers');
     return answer;
