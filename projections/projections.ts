@@ -2,14 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeEvent, UnreadableEventError } from '../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
 import type { LedgerEvent } from '../contracts/events.ts';
-import {
-  type AccountId,
-  accountOfStream,
-  CATALOG_STREAM,
-  LEDGER_STREAM,
-  type Position,
-  type Revision,
-} from '../contracts/ids.ts';
+import { type AccountId, accountOfStream, CATALOG_STREAM, LEDGER_STREAM, type Position } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
 import { readUndamaged, setDamagedViewsAside } from './damaged-views.ts';
@@ -93,7 +86,6 @@ export class Projections {
     this.#clock = options.clock ?? Date.now;
     // A stop before the end of catch-up is told to whoever waits; nobody has to wait.
     this.#firstCaughtUp.promise.catch(() => undefined);
-    this.accounts.onFolded(() => this.#waiters.wake());
     this.#takeBack = new TakeBack(options.log, this.accounts);
     // Also by what is met elsewhere than in the source.
     this.accounts.setAside.onChanged(() => this.#flush?.request());
@@ -170,16 +162,10 @@ export class Projections {
 
   /**
    * Resolves when the event at a position has come in by the source. @throws Error when the projections stop before.
-   * Where the source is Kafka's, an event that came long ago may only be known by later ones in every partition:
-   * `whenFolded` is exact with each source.
+   * Where the source is Kafka's, an event that came long ago may only be known by later ones in every partition.
    */
   whenAt(at: Position): Promise<void> {
     return this.#waiters.when(() => this.#folded.has(at));
-  }
-
-  /** Resolves when an account's views hold a revision, from wherever it came. @throws as `whenAt`. */
-  whenFolded(accountId: AccountId, revision: Revision): Promise<void> {
-    return this.#waiters.when(() => this.accounts.hasFolded(accountId, revision));
   }
 
   /**

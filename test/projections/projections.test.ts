@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import {
-  accountId,
-  CATALOG_STREAM,
-  commandId,
-  position,
-  relayStream,
-  revision,
-  type StreamName,
-} from '../../contracts/ids.ts';
+import { CATALOG_STREAM, commandId, position, relayStream, revision, type StreamName } from '../../contracts/ids.ts';
 import { Projections } from '../../projections/projections.ts';
 import type { ViewSource, ViewSourceOptions } from '../../projections/view-source.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -63,35 +55,6 @@ describe('projections', () => {
     writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'solo' } }]);
     await passing(later);
     expect(seen).toHaveLength(2);
-  });
-
-  test('tell when they hold a revision of an account, from wherever it came', async () => {
-    const log = logOf(0, 9);
-    const { projections } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
-    const at = projections.accounts.read(A).revision;
-    await expect(projections.whenFolded(A, at)).resolves.toBeUndefined();
-    const seen: string[] = [];
-    const onEnd = (error: Error): number => seen.push(error.message);
-    projections.whenFolded(A, revision(at + 1)).then(() => seen.push('first'), onEnd);
-    projections.whenFolded(A, revision(at + 2)).then(() => seen.push('second'), onEnd);
-    projections.whenFolded(A, revision(at + 9)).then(() => seen.push('ninth'), onEnd);
-    writeTo(log, accountId('a1'), [{ type: 'PlanChanged', data: { plan: 'team' } }]);
-    await passing(projections.whenAt(head(log)));
-    expect(seen).toEqual([]);
-    // An own append, which its process folds before it comes back.
-    projections.accounts.fold(A, revision(at + 1), { type: 'PlanChanged', data: { plan: 'team' } });
-    await turns(1);
-    expect(seen).toEqual(['first']);
-    writeTo(
-      log,
-      A,
-      ['team', 'solo'].map((plan) => ({ type: 'PlanChanged', data: { plan } }) as const),
-    );
-    await until(() => seen.length > 1);
-    await passing(projections.close());
-    await turns(1);
-    expect(seen).toEqual(['first', 'second', 'the projections are closed']);
   });
 
   test('pass over what is of no view: a relay’s claims, seals, the streams of others', async () => {
