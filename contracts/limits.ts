@@ -85,6 +85,10 @@ export const LIMITS = Object.freeze({
   settlementBackoffMaxMs: 5 * SECOND_MS,
   /** While the log is away one account tries as often as this; its first answer wakes all others. */
   settlementProbeMs: 250,
+  /** The log counts as away for an account, too, once its appends have failed for so long: each may hang. */
+  settlementRoundMs: 8 * SECOND_MS,
+  /** While the log is away, who needs it waits so long for what a try brings: one more than its own turn. */
+  logVerdictMs: 750,
 
   /** Views are written to disk this often while they change; less often where much of them does (projections/limits.ts). */
   viewFlushMs: 250,
@@ -206,5 +210,9 @@ assert(
   'an append takes all that expires at once, twice as long as the longest ids',
 );
 assert(LIMITS.settlementProbeMs < LIMITS.settlementBackoffMaxMs, 'the probe comes before the others');
+assert(
+  2 * LIMITS.settlementProbeMs < LIMITS.logVerdictMs,
+  'who waits for a verdict sees a turn that began after it came',
+);
 assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');
 assert(LIMITS.fatalDrainMs < LIMITS.fatalEndMs, 'what was drained at an end can still be closed');

@@ -1,36 +1,61 @@
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
+import { TIMING, type Timing } from './timing.ts';
+import { within } from './within.ts';
 
-/** Accounts of which it is remembered when they tried. */
-const TRIED_BY_MAX = 1_000;
+/** Accounts of which it is remembered when they had their turn. */
+const TURNS_KEPT_MAX = 1_000;
 
 /** Called with what the last attempt failed by, and whether it is news. */
 type OnFailed = (error: unknown, isNews: boolean) => void;
-/** Called with whether the log was away until then. */
-type OnAnswered = (wasAway: boolean) => void;
+/** Called with whether the log takes appends again; otherwise it can be read again, and whether it takes them is to be tried. */
+type OnSignOfLife = (isClosed: boolean) => void;
+
+interface LogBreakerOptions {
+  readonly clock: () => number;
+  readonly timing?: Pick<Timing, 'later'>;
+  /** Whether it can be read, at first: not before the views that read it follow it. */
+  readonly isRead?: boolean;
+}
+
+interface Asking {
+  readonly who: AccountId;
+  readonly resolve: (mayTry: true) => void;
+}
 
 /**
  * The circuit breaker of the event log: the one place that knows whether it is there.
  *
- *   closed ──a whole round of attempts has failed──▶ open ──one probes, often──▶ half-open ──answered──▶ closed
- *                                                     ▲────────────in vain──────────┘
+ *   closed ──a whole round of somebody's attempts has failed, ──▶ open ──an append is taken──▶ closed
+ *            and nobody's append was taken meanwhile                └──nobody waits, and a probe is answered──▶ closed
  *
- * It opens by appends that fail. Where the views read the log itself, that they cannot counts as away as well.
+ * Appends alone open and close it. While it is open, half-open probes go on: of those whose appends have failed one tries often
+ * (`waits`), whoever asks anew takes turns (`mayAppend`), and where nobody waits log-probe.ts asks. That the log can be read
+ * again says nothing of appends: all try at once. Where it cannot be read it is away, too.
  */
 export class LogBreaker {
   readonly #clock: () => number;
-  readonly #isRead: () => boolean;
+  readonly #timing: Pick<Timing, 'later'>;
   readonly #onFailed: OnFailed[] = [];
-  readonly #onAnswered: OnAnswered[] = [];
+  readonly #onSignOfLife: OnSignOfLife[] = [];
+  #isRead: boolean;
   #openSinceMs: number | null = null;
-  #probe: object | null = null;
   #isGivenUp = false;
-  #triedMs = Number.NEGATIVE_INFINITY;
-  readonly #triedBy = new Map<AccountId, number>();
+  #taken = 0;
+  readonly #waiting = new Set<object>();
+  #often: object | null = null;
+  readonly #asking = new Set<Asking>();
+  #isTurnFree = true;
+  /** When each account had its last turn, by their number. */
+  readonly #turns = new Map<AccountId, number>();
+  #turn = 0;
+  /** A probe has closed it, and no append was taken since. */
+  #isClosedByProbe = false;
+  #isProbeBelieved = true;
 
-  /** @param isRead false while views that read the log itself do not follow it */
-  constructor(clock: () => number, isRead: () => boolean = () => true) {
+  constructor({ clock, timing = TIMING, isRead = true }: LogBreakerOptions) {
     this.#clock = clock;
+    this.#timing = timing;
     this.#isRead = isRead;
   }
 
@@ -45,24 +70,41 @@ export class LogBreaker {
 
   /** Whether the log is known to be out of reach, for appends or for reads. */
   get isAway(): boolean {
-    return this.isOpen || !this.#isRead();
+    return this.isOpen || !this.#isRead;
+  }
+
+  /** How many appends the log has taken. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** Whether nobody's append would tell that the log is back, so that a probe has to. */
+  get wantsProbe(): boolean {
+    return this.isOpen && !this.#isGivenUp && this.#waiting.size === 0 && this.#isProbeBelieved;
   }
 
   onFailed(listener: OnFailed): void {
     this.#onFailed.push(listener);
   }
 
-  onAnswered(listener: OnAnswered): void {
-    this.#onAnswered.push(listener);
+  onSignOfLife(listener: OnSignOfLife): void {
+    this.#onSignOfLife.push(listener);
   }
 
-  /** A whole round of somebody's attempts has failed. */
-  failed(error: unknown): void {
-    if (this.#isGivenUp) return;
+  /**
+   * A whole round of somebody's attempts has failed. False where others' appends were taken meanwhile: then that is a trouble
+   * of its own, and the log is there. @param takenBefore `taken` as it was when the round began
+   */
+  failed(error: unknown, takenBefore = this.#taken): boolean {
+    if (this.#isGivenUp) return true;
+    if (takenBefore !== this.#taken) return false;
     const isNews = !this.isOpen;
-    if (isNews) this.#triedMs = this.#clock();
     this.#openSinceMs ??= this.#clock();
+    // One that was answered and was not true is not believed again before an append is taken.
+    if (this.#isClosedByProbe) this.#isProbeBelieved = false;
+    if (isNews) this.#endTurn();
     for (const listener of this.#onFailed) listener(error, isNews);
+    return true;
   }
 
   /** This process can use it no more, which is told elsewhere: away for good, whatever is still answered. */
@@ -71,43 +113,107 @@ export class LogBreaker {
     this.#isGivenUp = true;
   }
 
-  /** A sign of life: whoever waits after a failure tries again at once. */
-  answered(): void {
-    if (this.#isGivenUp) return;
-    const wasAway = this.isOpen;
-    this.#openSinceMs = null;
-    this.#probe = null;
-    for (const listener of this.#onAnswered) listener(wasAway);
+  /** The log has taken an append. */
+  appended(): void {
+    this.#taken++;
+    this.#isClosedByProbe = false;
+    this.#isProbeBelieved = true;
+    this.#close();
+  }
+
+  /** It has answered a probe. Where somebody waits, that one's append says more. */
+  probed(): void {
+    if (!this.isOpen) return;
+    this.#isClosedByProbe = this.#waiting.size === 0;
+    if (this.#isClosedByProbe) this.#close();
+    else this.#tellSignOfLife(false);
+  }
+
+  readsLost(): void {
+    this.#isRead = false;
+  }
+
+  readsBack(): void {
+    if (this.#isRead) return;
+    this.#isRead = true;
+    this.#tellSignOfLife(false);
+  }
+
+  /** An append has failed, and is tried again after a pause. Whether that is to be a short one: of one at a time. */
+  waits(who: object): boolean {
+    if (!this.isOpen) return false;
+    this.#waiting.add(who);
+    this.#often ??= who;
+    return this.#often === who;
+  }
+
+  /** Its pause is over. Whoever fails next may try often, so that one with a trouble of its own does not do so for ever. */
+  tries(who: object): void {
+    if (this.#often === who) this.#often = null;
+  }
+
+  /** It has nothing to append any more, or cannot. */
+  waitsNoMore(who: object): void {
+    this.#waiting.delete(who);
   }
 
   /**
-   * Whether to try an append for an account now: always while the log is there; while it is not, one every so often, so that
-   * it is found to be back though nobody else waits for it. Accounts take turns: one with a trouble of its own takes no turn
-   * of the others. Never while the views cannot read the log: they find it.
+   * Whether to try an append for an account: at once while the breaker is closed. While it is open one may every so often,
+   * of those who ask the one who has tried the longest ago. The others wait a little for what comes of it, so that nobody
+   * is refused because of an outage that is over.
    */
-  mayTry(who: AccountId): boolean {
-    if (!this.isAway) return true;
-    if (this.#isGivenUp || !this.#isRead()) return false;
-    const nowMs = this.#clock();
-    const { settlementProbeMs, settlementBackoffMaxMs } = LIMITS;
-    const lastOwnMs = this.#triedBy.get(who) ?? Number.NEGATIVE_INFINITY;
-    // The clock may have been set back.
-    if (Math.abs(nowMs - this.#triedMs) < settlementProbeMs) return false;
-    if (Math.abs(nowMs - lastOwnMs) < settlementBackoffMaxMs) return false;
-    if (this.#triedBy.size >= TRIED_BY_MAX) this.#triedBy.clear();
-    this.#triedBy.set(who, nowMs);
-    this.#triedMs = nowMs;
-    return true;
+  async mayAppend(who: AccountId): Promise<boolean> {
+    if (!this.isOpen) return true;
+    if (this.#isGivenUp) return false;
+    const { promise, resolve } = Promise.withResolvers<true>();
+    const asking = { who, resolve };
+    this.#asking.add(asking);
+    this.#giveTurn();
+    try {
+      return (await within(LIMITS.logVerdictMs, promise)) ?? false;
+    } finally {
+      this.#asking.delete(asking);
+    }
   }
 
-  /** Whether this is who may try often while the log is away, so that its first answer ends the waiting of all. */
-  mayProbe(who: object): boolean {
-    if (this.isOpen) this.#probe ??= who;
-    return this.#probe === who;
+  #giveTurn(): void {
+    if (!this.#isTurnFree || this.#asking.size === 0) return;
+    let next: Asking | null = null;
+    for (const asking of this.#asking)
+      if (next === null || this.#lastTurn(asking) < this.#lastTurn(next)) next = asking;
+    if (next === null) return;
+    if (this.#turns.size >= TURNS_KEPT_MAX) this.#turns.clear();
+    this.#turns.set(next.who, ++this.#turn);
+    this.#asking.delete(next);
+    next.resolve(true);
+    this.#endTurn();
   }
 
-  /** Whoever fails next takes over, so that one with a trouble of its own is not the probe for ever. */
-  endProbe(who: object): void {
-    if (this.#probe === who) this.#probe = null;
+  #lastTurn({ who }: Asking): number {
+    return this.#turns.get(who) ?? 0;
+  }
+
+  /** The next one may be given after a while. */
+  #endTurn(): void {
+    this.#isTurnFree = false;
+    this.#timing.later(LIMITS.settlementProbeMs, () => {
+      this.#isTurnFree = true;
+      this.#giveTurn();
+    });
+  }
+
+  #close(): void {
+    if (!this.isOpen || this.#isGivenUp) return;
+    this.#openSinceMs = null;
+    this.#often = null;
+    this.#waiting.clear();
+    this.#turns.clear();
+    for (const { resolve } of this.#asking) resolve(true);
+    this.#asking.clear();
+    this.#tellSignOfLife(true);
+  }
+
+  #tellSignOfLife(isClosed: boolean): void {
+    for (const listener of this.#onSignOfLife) listener(isClosed);
   }
 }

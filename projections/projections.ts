@@ -29,12 +29,6 @@ export interface ProjectionsOptions {
   readonly persist: boolean;
   /** Wall-clock milliseconds since 1970, the same that `ageMs` is asked with; Date.now by default. */
   readonly clock?: () => number;
-  /** The projections stand still from here on: an event could not be folded, or the views not be written. */
-  readonly onStopped: (error: Error) => void;
-  /** Each time the views have caught up with their source and follow it again. */
-  readonly onLive?: () => void;
-  /** Each time the source is lost from sight, or is looked for in vain; it is looked for on and on. */
-  readonly onDropped?: (error: Error) => void;
   /** The views' file cannot be read, and all is read from the source; where it is written to, it was set aside, and where. */
   readonly onDamaged?: (why: string, aside: string | null) => void;
   /** The file cannot be written for the moment (a full disk, no descriptor): told once, until `onWrittenAgain`. */
@@ -42,6 +36,16 @@ export interface ProjectionsOptions {
   readonly onWrittenAgain?: () => void;
   /** Each event that says which ledger this is: no view holds it. */
   readonly onLedgerEvent?: (event: LedgerEvent) => void;
+}
+
+/** Told how the views fare, whichever turn of it comes, from what they have come to when they began to be followed. */
+export interface ViewsFollower {
+  /** The projections stand still from here on: an event could not be folded, or the views not be written. */
+  readonly onStopped: (error: Error) => void;
+  /** The views have caught up with their source, and follow it (again, where it was lost). */
+  readonly onLive?: (again: { readonly wasLost: boolean }) => void;
+  /** Each time the source is lost from sight, which is news, or is looked for in vain; it is looked for on and on. */
+  readonly onDropped?: (error: Error, isNews: boolean) => void;
 }
 
 export interface UnwrittenViews {
@@ -69,6 +73,7 @@ export class Projections {
   readonly #age = new ViewAge();
   readonly #firstCaughtUp = Promise.withResolvers<void>();
   readonly #takeBack: TakeBack;
+  readonly #followers: ViewsFollower[] = [];
   #store: ViewStore | null = null;
   #flush: ViewFlush | null = null;
   #marks: NodeJS.Timeout | null = null;
@@ -78,6 +83,8 @@ export class Projections {
   #restoredMarkMs: number | null = null;
   #unwritten: UnwrittenViews | null = null;
   #stopped: Error | null = null;
+  /** Why the source is out of sight; null before it has been, and while it is not. */
+  #lost: Error | null = null;
   #closing: Promise<void> | null = null;
 
   private constructor(options: ProjectionsOptions) {
@@ -135,6 +142,14 @@ export class Projections {
   /** What has stopped the projections; null while they follow their source, or look for it. */
   get stopped(): Error | null {
     return this.#stopped;
+  }
+
+  /** What they have come to by now is told at once. */
+  follow(follower: ViewsFollower): void {
+    this.#followers.push(follower);
+    if (this.#stopped !== null) follower.onStopped(this.#stopped);
+    else if (this.#lost !== null) follower.onDropped?.(this.#lost, true);
+    else if (this.isLive) follower.onLive?.({ wasLost: false });
   }
 
   /** The highest position that was folded. Fed from the log, every event up to it is. */
@@ -327,10 +342,13 @@ export class Projections {
     if (this.#stopped !== null || this.#closing !== null) return;
     const isFirst = !this.#caughtUp;
     this.#caughtUp = true;
+    const isNews = !this.isLive;
+    const wasLost = this.#lost !== null;
+    this.#lost = null;
     this.#age.caughtUp();
     if (isFirst) this.#takeAllBack();
     this.#startMarks();
-    this.#options.onLive?.();
+    if (isNews) for (const { onLive } of this.#followers) onLive?.({ wasLost });
   }
 
   /** The ledger is known to be the one that the views are of, and a newer program may read what an earlier one could not. */
@@ -342,10 +360,12 @@ export class Projections {
   }
 
   #sourceDropped(error: Error): void {
+    const isNews = this.#lost === null;
+    this.#lost = error;
     this.#age.dropped(this.#clock());
     this.#stopMarks();
     if (this.#caughtUp) this.#flush?.request();
-    this.#options.onDropped?.(error);
+    for (const { onDropped } of this.#followers) onDropped?.(error, isNews);
   }
 
   /** While live, the file is told so now and then, also when nothing happens: a restart then knows how old it is. */
@@ -367,6 +387,6 @@ export class Projections {
     this.#stopMarks();
     this.#waiters.end(error);
     this.#firstCaughtUp.reject(error);
-    this.#options.onStopped(error);
+    for (const { onStopped } of this.#followers) onStopped(error);
   }
 }

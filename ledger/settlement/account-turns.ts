@@ -10,6 +10,7 @@ import type { PendingRequests } from './pending-requests.ts';
 
 export interface AccountTurnsOptions {
   readonly book: Pick<AccountBook, 'whyAside' | 'putAside'>;
+  readonly clock: () => number;
   readonly timing: Timing;
   readonly breaker: LogBreaker;
   readonly pending: PendingRequests;
@@ -17,6 +18,8 @@ export interface AccountTurnsOptions {
   readonly append: (accountId: AccountId, group: readonly PendingRequest[]) => Promise<void>;
   /** Requests wait until their account is not set aside any more. */
   readonly onAside: (requests: readonly PendingRequest[]) => void;
+  /** The log takes what others append, and not what this account needs: told once, until it does. */
+  readonly onOwnTrouble: (accountId: AccountId, error: unknown) => void;
   /** Nothing is appended before `start`. */
   readonly waitsForStart: boolean;
 }
@@ -30,6 +33,9 @@ interface AccountLane {
   phase: 'idle' | 'lingering' | 'ready' | 'running' | 'resting' | 'aside';
   /** Appends in a row that failed. */
   failures: number;
+  /** When the first of them began, and how many appends the log had taken by then. */
+  round: { readonly beganMs: number; readonly taken: number } | null;
+  hasOwnTrouble: boolean;
 }
 
 /**
@@ -58,8 +64,8 @@ export class AccountTurns {
   constructor(options: AccountTurnsOptions) {
     this.#options = options;
     this.#hasStarted = !options.waitsForStart;
-    options.breaker.onAnswered(() => {
-      for (const lane of this.#lanes.values()) lane.failures = 0;
+    options.breaker.onSignOfLife((isClosed) => {
+      if (isClosed) for (const lane of this.#lanes.values()) forgetFailures(lane);
       this.#endRests();
     });
   }
@@ -120,7 +126,7 @@ export class AccountTurns {
   #laneOf(accountId: AccountId): AccountLane {
     let lane = this.#lanes.get(accountId);
     if (lane === undefined) {
-      lane = { waiting: [], phase: 'idle', failures: 0 };
+      lane = { waiting: [], phase: 'idle', failures: 0, round: null, hasOwnTrouble: false };
       this.#lanes.set(accountId, lane);
     }
     return lane;
@@ -168,67 +174,83 @@ export class AccountTurns {
 
   /** Settles one group, then gives the place to the next account in the queue. */
   async #runLane(accountId: AccountId): Promise<void> {
-    const { book, append, pending, breaker } = this.#options;
+    const { book, append, pending, breaker, clock } = this.#options;
     const lane = this.#laneOf(accountId);
     if (book.whyAside(accountId) !== null) return this.#putAside(lane);
     lane.phase = 'running';
+    lane.round ??= { beganMs: clock(), taken: breaker.taken };
     const group = lane.waiting.splice(0, LIMITS.settlementGroupMax);
     try {
       await append(accountId, group);
-      // Also where the feed has brought what an append had written whose answer was lost.
-      if (breaker.isOpen) breaker.answered();
     } catch (error) {
       // Put back in order.
       lane.waiting.unshift(...group.filter((request) => pending.has(request)));
       if (isAsideReason(error)) {
-        // The log has answered: that of this account it tells nothing.
-        if (breaker.isOpen) breaker.answered();
         book.putAside(accountId, error);
         this.#putAside(lane);
       } else if (!this.#isClosed) void this.#rest(accountId, lane, error);
       return;
     }
     lane.phase = 'idle';
-    lane.failures = 0;
+    lane.hasOwnTrouble = false;
+    forgetFailures(lane);
+    breaker.waitsNoMore(lane);
     if (lane.waiting.length > 0) this.#wake(accountId, lane);
     else this.#lanes.delete(accountId);
   }
 
   #putAside(lane: AccountLane): void {
     lane.phase = 'aside';
-    lane.failures = 0;
+    forgetFailures(lane);
+    this.#options.breaker.waitsNoMore(lane);
     this.#aside.add(lane);
     this.#options.onAside(lane.waiting);
   }
 
   /** Waits without a place among the appends: longer after each failure, and after a whole round of them longest. */
   async #rest(accountId: AccountId, lane: AccountLane, error: unknown): Promise<void> {
-    const { breaker, timing } = this.#options;
+    const { timing } = this.#options;
     lane.phase = 'resting';
     if (error instanceof ContentionError) {
       // Others make progress, so the log is there.
       await this.#restFor(accountId, lane, backOffMs(1, timing.random()));
       return;
     }
-    const isFinal = !isLogAway(error);
-    lane.failures = isFinal ? LIMITS.settlementAttemptsMax : lane.failures + 1;
-    const isRoundOver = lane.failures >= LIMITS.settlementAttemptsMax;
-    if (isRoundOver) {
-      lane.failures = 0;
-      breaker.failed(error);
-    }
-    const isProbe = breaker.mayProbe(lane);
+    lane.failures++;
+    const isRoundOver = this.#isRoundOver(lane, error);
     const longestMs = isRoundOver ? LIMITS.settlementBackoffMaxMs : backOffMs(lane.failures, timing.random());
+    if (isRoundOver) this.#endRound(accountId, lane, error);
+    const isProbe = !lane.hasOwnTrouble && this.#options.breaker.waits(lane);
     await this.#restFor(accountId, lane, isProbe ? Math.min(longestMs, LIMITS.settlementProbeMs) : longestMs);
+  }
+
+  #isRoundOver({ failures, round }: AccountLane, error: unknown): boolean {
+    if (!isLogAway(error) || failures >= LIMITS.settlementAttemptsMax) return true;
+    return round !== null && this.#options.clock() - round.beganMs >= LIMITS.settlementRoundMs;
+  }
+
+  /** The next one begins where this one has ended. */
+  #endRound(accountId: AccountId, lane: AccountLane, error: unknown): void {
+    const { breaker, clock, onOwnTrouble } = this.#options;
+    const isOwn = !breaker.failed(error, lane.round?.taken);
+    if (isOwn && !lane.hasOwnTrouble) onOwnTrouble(accountId, error);
+    lane.hasOwnTrouble ||= isOwn;
+    lane.failures = 0;
+    lane.round = { beganMs: clock(), taken: breaker.taken };
   }
 
   async #restFor(accountId: AccountId, lane: AccountLane, waitMs: number): Promise<void> {
     const { breaker, timing } = this.#options;
     // Ended early by a sign of life, or by the close.
     await timing.pause(waitMs, this.#rests.signal);
-    breaker.endProbe(lane);
+    breaker.tries(lane);
     if (this.#isClosed) return;
     this.#makeReady(accountId, lane);
     this.#startReady();
   }
+}
+
+function forgetFailures(lane: AccountLane): void {
+  lane.failures = 0;
+  lane.round = null;
 }

@@ -15,7 +15,7 @@ interface SettlementOptions {
   readonly log: EventLog;
   readonly book: AccountBook;
   readonly clock: () => number;
-  /** Opened by a whole round of attempts that fail, closed by the first that is answered. */
+  /** Opened by a whole round of attempts that fail; the log tells it of what it takes (told-appends.ts). */
   readonly breaker: LogBreaker;
   /** Told once for each request, when its usage and debit are in the ledger and folded into the book. */
   readonly onSettled: (accountId: AccountId, usage: UsageRecorded) => void;
@@ -26,6 +26,8 @@ interface SettlementOptions {
    * by themselves.
    */
   readonly onAside?: (requestIds: readonly RequestId[]) => void;
+  /** As AccountTurns'. */
+  readonly onOwnTrouble?: (accountId: AccountId, error: unknown) => void;
   /** Whether a request is under way here and has not ended: somebody else may record it all the same. */
   readonly isUnderWay?: (requestId: RequestId) => boolean;
   /** Nothing is appended before `startAfter`: requests of an earlier run come first. */
@@ -60,6 +62,7 @@ export class Settlement {
     this.#pending = pending;
     this.#turns = new AccountTurns({
       book,
+      clock,
       timing,
       breaker,
       pending,
@@ -68,6 +71,7 @@ export class Settlement {
         onAside?.(requests.map(({ usage }) => usage.requestId));
         this.#tellIdle();
       },
+      onOwnTrouble: (accountId, error) => options.onOwnTrouble?.(accountId, error),
       waitsForStart: options.waitsForEarlier === true,
     });
     book.onFolded((_accountId, event) => pending.observe(event));

@@ -148,13 +148,12 @@ export class CreditLeases {
 
   /**
    * Leases what requests need beyond the room there is, and a share of what is free on top; less where less is free.
-   * The account's view has it when this resolves, with whether the log was asked: not where nothing is free.
-   * @throws EventLogError when the log does not answer.
+   * The account's view has it when this resolves. @throws EventLogError when the log does not answer.
    */
-  async extend(accountId: AccountId, account: OpenAccount, scope: LeaseScope, need: MicroUsd): Promise<boolean> {
+  async extend(accountId: AccountId, account: OpenAccount, scope: LeaseScope, need: MicroUsd): Promise<void> {
     const missing = need - this.room(accountId, account, scope);
     const share = this.share(account, scope);
-    return this.#execute(accountId, this.#leaseCommand(scope, microUsd(missing > share ? missing : share)));
+    await this.#execute(accountId, this.#leaseCommand(scope, microUsd(missing > share ? missing : share)));
   }
 
   /** Gives a lease a new expiry, where it still stands. @throws EventLogError */
@@ -220,8 +219,7 @@ export class CreditLeases {
     return { type: 'LeaseCredits', proxy, leaseId, epoch, keyId, upTo, requestsBeforeMs, expiresAtMs, nowMs };
   }
 
-  /** Whether anything was to be written. */
-  async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<boolean> {
+  async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<void> {
     const { log, accounts, clock } = this.#options;
     const nowMs = clock();
     const result = await executeOnBook(log, accounts, accountId, command, {
@@ -230,7 +228,6 @@ export class CreditLeases {
       recordedAt: new Date(nowMs).toISOString(),
     });
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
-    return result.position !== null;
   }
 }
 

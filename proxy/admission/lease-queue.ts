@@ -53,8 +53,8 @@ interface LeaseQueueOptions {
   readonly accounts: AccountViews;
   readonly clock: () => number;
   readonly logger: Logger;
-  /** Where the event log is known to be out of reach nobody waits to learn it, but for whoever tries whether it is back. */
-  readonly breaker: Pick<LogBreaker, 'isAway' | 'isOpen' | 'mayTry' | 'answered' | 'failed'>;
+  /** Where the event log is known to be out of reach nobody waits long to learn it, but for whoever tries whether it is back. */
+  readonly breaker: Pick<LogBreaker, 'isAway' | 'isOpen' | 'mayAppend' | 'taken' | 'failed'>;
   /** How long a request waits for what others give back. */
   readonly reclaimMs: number;
   /** How long it waits in all, before it is refused because the log is slow. */
@@ -84,10 +84,16 @@ export class LeaseQueue {
   }
 
   /** Resolves `held` once `tryHold` has said true; otherwise why not. */
-  whenHeld(accountId: AccountId, wait: LeaseWait): Promise<'held' | NoLease> {
-    if (this.#count >= WAITING_MAX) return Promise.resolve('too_many_waiting');
-    if (wait.client.hasLeft) return Promise.resolve('client_left');
-    if (!this.#options.breaker.mayTry(accountId)) return Promise.resolve('log_away');
+  async whenHeld(accountId: AccountId, wait: LeaseWait): Promise<'held' | NoLease> {
+    if (this.#count >= WAITING_MAX) return 'too_many_waiting';
+    this.#count++;
+    const mayAppend = !this.#options.breaker.isOpen || (await this.#options.breaker.mayAppend(accountId));
+    this.#count--;
+    if (wait.client.hasLeft) return 'client_left';
+    return mayAppend ? this.#whenLeased(accountId, wait) : 'log_away';
+  }
+
+  #whenLeased(accountId: AccountId, wait: LeaseWait): Promise<'held' | NoLease> {
     this.#count++;
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(accountId) ?? [];
@@ -133,6 +139,7 @@ export class LeaseQueue {
 
   async #run(accountId: AccountId): Promise<void> {
     this.#running.add(accountId);
+    const { taken } = this.#options.breaker;
     const takesUntilMs = performance.now() + this.#options.reclaimMs / TAKING_PART;
     try {
       for (;;) {
@@ -151,7 +158,7 @@ export class LeaseQueue {
       }
     } catch (error) {
       this.#options.logger.warn({ err: error }, 'no credit could be leased');
-      if (isLogAway(error)) this.#options.breaker.failed(error);
+      if (isLogAway(error)) this.#options.breaker.failed(error, taken);
       this.#resolveAll(accountId, () => 'log_away');
     } finally {
       this.#running.delete(accountId);
@@ -208,12 +215,11 @@ export class LeaseQueue {
 
   /** The account's other writers may come between again and again: that is no log that is away. */
   async #extendDespiteOthers(accountId: AccountId, scope: LeaseScope, need: bigint): Promise<void> {
-    const { leases, accounts, breaker, waitMs } = this.#options;
+    const { leases, accounts, waitMs } = this.#options;
     const untilMs = performance.now() + waitMs;
     for (;;) {
       try {
-        const hasAnswered = await leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need));
-        if (hasAnswered && breaker.isOpen) breaker.answered();
+        await leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need));
         return;
       } catch (error) {
         if (!(error instanceof ConflictsError) || performance.now() >= untilMs) throw error;

@@ -86,6 +86,29 @@ describe('with the event log away', () => {
   });
 });
 
+describe('a log that takes no appends', () => {
+  it('is told as away though its reads come back, until it takes them again, for which nobody has to ask', async () => {
+    const eventLog = { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:1?tls=false' };
+    const { log, gateway } = await start(undefined, { proxies: 'many', eventLog });
+    log.inner.faults = () => ({ type: 'refuse' });
+    const ask = () => post(gateway, '/v1/messages', asking('opal-medium'));
+    expect(refusalOf(await ask(), 529)).toBe('the event log does not answer, and no credit is set aside here');
+    const degraded = 'the event log has been away for 0 s; usage waits in the journal';
+    const readyz = async () => (await call(gateway.url, '/readyz')).body;
+    expect(await readyz()).toEqual({ ok: true, degraded });
+    await log.goAway();
+    expect(await readyz()).toMatchObject({ degraded: expect.stringContaining('by the views of then') });
+    log.comeBack();
+    await expect.poll(readyz).toEqual({ ok: true, degraded });
+    const { appends } = log.inner;
+    await expect.poll(() => log.inner.appends).toBeGreaterThan(appends);
+    expect(await readyz()).toEqual({ ok: true, degraded });
+    log.inner.faults = () => ({ type: 'none' });
+    await expect.poll(readyz).toEqual({ ok: true });
+    expect((await ask()).status).toBe(200);
+  });
+});
+
 describe('a log that comes back with less than was seen', () => {
   it('is served from no more at the first look; where a node has lagged behind it goes on', async () => {
     const eventLog = { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:1?tls=false' };

@@ -35,7 +35,7 @@ async function backup(): Promise<{ readonly program: ProgramInProcess; readonly 
 /** What a gateway's life on a generation leaves in its folder. */
 async function serve(log: EventLog, folder: string, generation: number): Promise<void> {
   const path = join(folder, VIEWS_FILE);
-  const projections = await Projections.start({ log, path, persist: true, onStopped: () => undefined });
+  const projections = await Projections.start({ log, path, persist: true });
   await projections.whenCaughtUp();
   await projections.close();
   writeLedgerOfViews(path, { ledgerId: LEDGER, generation });

@@ -47,6 +47,8 @@ async function start(log: LogWithOutages, path: string): Promise<Started> {
     path,
     persist: true,
     clock: () => clock.nowMs,
+  });
+  projections.follow({
     onStopped: (error) => stopped.push(error),
     onLive: () => told.push('live'),
     onDropped: (error) => told.push(`dropped: ${error.message}`),

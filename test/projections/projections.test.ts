@@ -86,7 +86,7 @@ describe('projections', () => {
         return { close: async () => undefined };
       },
     };
-    endedLater(await Projections.start({ log, source, path: null, persist: false, onStopped: () => undefined }));
+    endedLater(await Projections.start({ log, source, path: null, persist: false }));
     const [event] = await collect(log.readAll({ limit: 1 }));
     assert(event !== undefined);
     const count = 500;

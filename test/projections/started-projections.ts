@@ -18,9 +18,8 @@ interface Started {
 }
 export async function start(log: MemoryEventLog, path: string, persist = true): Promise<Started> {
   const stopped: Error[] = [];
-  const projections = await passing(
-    Projections.start({ log, path, persist, onStopped: (error) => stopped.push(error) }),
-  );
+  const projections = await passing(Projections.start({ log, path, persist }));
+  projections.follow({ onStopped: (error) => stopped.push(error) });
   let closing: Promise<void> | null = null;
   const close = (): Promise<void> => {
     closing ??= projections.close();

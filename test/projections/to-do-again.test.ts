@@ -351,7 +351,7 @@ const END_MS = Date.parse('2026-12-01T00:00:00.000Z');
 
 async function viewsOf(log: EventLog, folder: string): Promise<string> {
   const path = join(folder, 'views.db');
-  const projections = await Projections.start({ log, path, persist: true, onStopped: () => undefined });
+  const projections = await Projections.start({ log, path, persist: true });
   await projections.whenCaughtUp();
   await projections.close();
   return path;

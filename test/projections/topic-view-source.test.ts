@@ -43,6 +43,8 @@ async function start(log: LogWithOutages, path: string, topic: MemoryTopic | nul
     path,
     persist: true,
     clock: () => clock.nowMs,
+  });
+  projections.follow({
     onStopped: (error) => stopped.push(error),
     onLive: () => told.push('live'),
     onDropped: (error) => told.push(`dropped: ${error.message}`),

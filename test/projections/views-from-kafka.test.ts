@@ -68,6 +68,8 @@ async function start(log: LogWithOutages, path: string, kafka: KafkaConfiguratio
     source: feed,
     path,
     persist: true,
+  });
+  projections.follow({
     onStopped: (error) => stopped.push(error),
     onLive: () => told.push('live'),
     onDropped: (error) => told.push(`dropped: ${error.message}`),

@@ -17,7 +17,8 @@ async function openLog(connectionString: string): Promise<EventLog> {
 
 async function start(log: EventLog, path: string) {
   const stopped: Error[] = [];
-  const projections = await Projections.start({ log, path, persist: true, onStopped: (error) => stopped.push(error) });
+  const projections = await Projections.start({ log, path, persist: true });
+  projections.follow({ onStopped: (error) => stopped.push(error) });
   onTestFinished(() => projections.close().catch(() => undefined));
   return { projections, stopped };
 }

@@ -33,9 +33,8 @@ async function start(log: LogWithOutages, topic: MemoryTopic, ledger = LEDGER, p
     }),
     path,
     persist: true,
-    onStopped: (error) => stopped.push(error),
-    onDropped: ({ message }) => told.push(message),
   });
+  projections.follow({ onStopped: (error) => stopped.push(error), onDropped: ({ message }) => told.push(message) });
   onTestFinished(() => projections.close().catch(() => undefined));
   const folded = (): number =>
     [...LIVES.keys()].reduce((sum, id) => sum + projections.accounts.read(id).revision + 1, 0);

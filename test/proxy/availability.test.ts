@@ -52,9 +52,9 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     viewsAgeMsMax: MAX_AGE_MS,
     journalBytesMax,
   };
-  const breaker = new LogBreaker(parts.clock, () => views.isLive);
+  const breaker = new LogBreaker(parts);
   const availability = new Availability({ ...parts, source: 'log', breaker });
-  const ofKafka = new Availability({ ...parts, source: 'kafka', breaker: new LogBreaker(parts.clock) });
+  const ofKafka = new Availability({ ...parts, source: 'kafka', breaker: new LogBreaker(parts) });
   return { availability, breaker, journal, state, found, ofKafka };
 }
 
@@ -107,9 +107,10 @@ describe('requests are', () => {
   });
 
   test('refused with the bound and the length of the outage where the journal has no more room', async () => {
-    const { availability, journal, state } = await scene({ bytesMax: 1_000 });
+    const { availability, breaker, journal, state } = await scene({ bytesMax: 1_000 });
     availability.serve();
     state.ageMs = 61_000;
+    breaker.readsLost();
     let begun = 0;
     for (; availability.refuse() === null; begun++) journal.begin(idOf(begun), startOf(begun));
     expect(availability.refuse()).toMatchObject({
@@ -120,6 +121,7 @@ describe('requests are', () => {
     });
     // With the log in sight it is refused as well, and no outage is told of.
     state.ageMs = 0;
+    breaker.readsBack();
     expect(availability.refuse()).toMatchObject({ message: expect.stringMatching(/of journal\.maxBytes$/) });
     for (let index = 0; index < begun; index++) journal.finish(idOf(index), finishedOf(index));
     journal.settle(Array.from({ length: begun }, (_, index) => idOf(index)));
@@ -213,7 +215,7 @@ describe('the event log is told as away', () => {
       true,
       'the event log has been away for 12 s; usage waits in the journal',
     ]);
-    breaker.answered();
+    breaker.appended();
     expect([breaker.isAway, availability.degraded()]).toEqual([false, null]);
     await journal.close();
   });

@@ -1,13 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { EventLogError } from '../../../contracts/event-log.ts';
-import {
-  CATALOG_STREAM,
-  eventId,
-  LEDGER_STREAM,
-  type Position,
-  revision,
-  type StreamName,
-} from '../../../contracts/ids.ts';
+import { CATALOG_STREAM, LEDGER_STREAM, type Position, type StreamName } from '../../../contracts/ids.ts';
+import { probe, UNREACHED } from '../../append-probe.ts';
 import type { Append, AppendAnswer } from './append-answer.ts';
 import { type Fault, faultOf } from './fault.ts';
 import { whyHidden } from './why-hidden.ts';
@@ -22,9 +15,7 @@ interface CheckedLog {
   streamMetadata(stream: StreamName): Promise<string | null>;
 }
 
-/** No stream ever has so many events: an append that expects it is refused, and leaves nothing behind. */
-const UNREACHED = revision(2 ** 50);
-/** How often that append is made, where its answer is lost: it leaves nothing behind, so that asking again costs nothing. */
+/** How often the append is made, where its answer is lost: it leaves nothing behind, so that asking again costs nothing. */
 const PROBES_MAX = 10;
 /** Without these nobody can be served; an account whose events are hidden is refused by itself (hidden-streams.ts). */
 const OF_ALL: readonly StreamName[] = [CATALOG_STREAM, LEDGER_STREAM, 'seals' as StreamName];
@@ -64,7 +55,7 @@ async function mayAppend(log: CheckedLog): Promise<boolean> {
   let lost: EventLogError | null = null;
   for (let asked = 0; asked < PROBES_MAX; asked++) {
     try {
-      return await isAllowed(log.append({ stream: CATALOG_STREAM, expected: UNREACHED, events: [probe()] }));
+      return await isAllowed(log.append({ stream: CATALOG_STREAM, expected: UNREACHED, events: probe('StartCheck') }));
     } catch (error) {
       if (!(error instanceof EventLogError && error.kind === 'ambiguous')) throw error;
       lost = error;
@@ -104,5 +95,3 @@ async function isAllowed(asked: Promise<unknown>): Promise<boolean> {
 function faultBehind(error: unknown): Fault {
   return error instanceof EventLogError && error.cause !== undefined ? faultBehind(error.cause) : faultOf(error);
 }
-
-const probe = () => ({ id: eventId(randomUUID()), type: 'StartCheck', data: '{}', metadata: '{}' });

@@ -22,7 +22,6 @@ export async function withViews<T>(
       log,
       path,
       persist: false,
-      onStopped: () => undefined,
       onDamaged: (why) => context.warn(`warning: ${describeDamage(data, why)}\n`),
     });
     try {

@@ -39,12 +39,14 @@ export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
       logger.fatal({ err: error, requestId }, 'a request cannot be settled; the journal keeps it');
     },
     onAside,
+    onOwnTrouble: (accountId, error) =>
+      logger.error({ err: error, accountId }, 'the event log takes no usage of this account; it stays in the journal'),
   });
   breaker.onFailed((error, isNews) => {
     if (isNews) logger.error({ err: error }, 'the event log does not answer; usage stays in the journal');
   });
-  breaker.onAnswered((wasAway) => {
-    if (wasAway) logger.info({ requests: settlement.pending }, 'the event log answers again; what waits is settled');
+  breaker.onSignOfLife((isClosed) => {
+    if (isClosed) logger.info({ requests: settlement.pending }, 'the event log answers again; what waits is settled');
   });
   return settlement;
 }

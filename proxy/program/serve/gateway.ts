@@ -25,8 +25,6 @@ export class Gateway {
   readonly #process: GatewayProcess;
   readonly #ready = Promise.withResolvers<void>();
   #metricsServer: MetricsServer | null = null;
-  /** Null before the first word of it. */
-  #isInSight: boolean | null = null;
   #isUnusable = false;
   #stopping: Promise<void> | null = null;
 
@@ -41,6 +39,17 @@ export class Gateway {
       onFailed: (error) => this.#unusable(new UnusableError(CANNOT.compareLedger, error)),
     });
     void journal.failed.then((error) => this.#unusable(new UnusableError(CANNOT.writeJournal, error)));
+    projections.follow({
+      onStopped: (error) => this.fail(error),
+      onLive: ({ wasLost }) => {
+        options.logger.info('the views follow the ledger');
+        if (wasLost) void ledgerWatch.lookAgain();
+      },
+      onDropped: (error, isNews) => {
+        if (isNews) options.logger.error({ err: error }, 'the feed of the views is away; it is looked for');
+        this.#serveWithoutLog();
+      },
+    });
     void this.#process.claim?.failed.then((error) => this.#unusable(new UnusableError(CANNOT.endClaimDoubt, error)));
     void this.#becomeReady();
   }
@@ -50,13 +59,7 @@ export class Gateway {
    * LedgerLostError
    */
   static async start(options: GatewayOptions): Promise<Gateway> {
-    let gateway: Gateway | null = null;
-    const opened = await openGateway(options, {
-      onStopped: (error) => gateway?.fail(error),
-      onLive: () => gateway?.logInSight(),
-      onDropped: (error) => gateway?.logOutOfSight(error),
-    });
-    gateway = new Gateway(opened);
+    const gateway = new Gateway(await openGateway(options));
     try {
       const { server } = gateway.#process;
       const { listen } = options.configuration;
@@ -135,23 +138,6 @@ export class Gateway {
     // The end waits for no settlement then: the journal has it.
     this.#process.breaker.giveUp();
     this.#unusable(new UnusableError(CANNOT.useLog, error));
-  }
-
-  /** The views follow their source, or do so again. */
-  logInSight(): void {
-    const { options, ledgerWatch, breaker } = this.#process;
-    if (this.#isInSight !== true) options.logger.info('the views follow the ledger');
-    if (this.#isInSight === false) void ledgerWatch.lookAgain();
-    this.#isInSight = true;
-    breaker.answered();
-  }
-
-  /** Told again and again while it is looked for in vain. */
-  logOutOfSight(error: Error): void {
-    const { logger } = this.#process.options;
-    if (this.#isInSight !== false) logger.error({ err: error }, 'the feed of the views is away; it is looked for');
-    this.#isInSight = false;
-    this.#serveWithoutLog();
   }
 
   /** Stops in order; bounded by `shutdownDrainMs`, or less where less is given, and the flush's own time. Idempotent. */

@@ -7,9 +7,11 @@ import type { Journal } from '../../../ledger/journal/journal.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { LogBreaker } from '../../../ledger/log-breaker.ts';
+import { LogProbe } from '../../../ledger/log-probe.ts';
+import { toldAppends } from '../../../ledger/told-appends.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
-import { Projections, type ProjectionsOptions } from '../../../projections/projections.ts';
+import { Projections, type ViewsFollower } from '../../../projections/projections.ts';
 import { viewSourceOf } from '../../../projections/view-source-of.ts';
 import { GatewayClock } from '../../clock/gateway-clock.ts';
 import { setHiddenAside } from '../../hidden-accounts.ts';
@@ -27,21 +29,19 @@ export interface OpenedGateway {
   readonly journal: Journal;
   readonly ledgerWatch: LedgerWatch;
   readonly projections: Projections;
-  /** Whether the event log is there: told by settlement and views, asked by all. */
+  /** Whether the event log is there: told by it and by who appends and reads, asked by all. */
   readonly breaker: LogBreaker;
+  readonly probe: LogProbe;
   /** Resolves when accounts are set aside of which the log hides events. */
   readonly hiddenAside: Promise<void>;
 }
-
-/** Who is told how the views fare; the views may have something to tell before `openGateway` has resolved. */
-type ViewsFollower = Pick<ProjectionsOptions, 'onStopped' | 'onLive' | 'onDropped'>;
 
 /**
  * Opens, in this order: the journal, with which the folder is locked, the clock's watch, the ledger (compared with what the folder knows), the views.
  * @throws JournalError, EventLogError, LedgerLostError; Error where the views' file cannot be opened
  */
-export async function openGateway(given: GatewayOptions, follower: ViewsFollower): Promise<OpenedGateway> {
-  const { configuration, log, logger, clock: wall, monotonic } = given;
+export async function openGateway(given: GatewayOptions): Promise<OpenedGateway> {
+  const { configuration, logger, clock: wall, monotonic } = given;
   makeFolders(configuration.data);
   keepPrefix(configuration, existsSync(journalFolder(configuration.data)));
   const opened = await openJournal({
@@ -53,8 +53,11 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
   if (opened.cutBytes > 0)
     logger.warn({ bytes: opened.cutBytes }, 'the last record of the journal was not written whole and is cut off');
   const proxy = configuration.proxies === 'many' ? proxyIdOf(configuration.data, wall()) : null;
-  const clock = new GatewayClock({ wall, monotonic, bounds: configuration.clock, log, proxy, logger });
-  const options = { ...given, clock: clock.now };
+  const clock = new GatewayClock({ wall, monotonic, bounds: configuration.clock, log: given.log, proxy, logger });
+  const readsLog = configuration.projections.source === 'log';
+  const breaker = new LogBreaker({ clock: clock.now, isRead: !readsLog });
+  const log = toldAppends(given.log, breaker);
+  const options = { ...given, log, clock: clock.now };
   const views = join(configuration.data, VIEWS_FILE);
   const onDamaged = (reason: string, file: string | null): void =>
     logger.error({ reason, file }, 'views.db cannot be read as views: it is set aside, and made anew from the log');
@@ -73,15 +76,21 @@ export async function openGateway(given: GatewayOptions, follower: ViewsFollower
     path: views,
     persist: true,
     onDamaged,
-    ...follower,
     onUnwritten: (error) => logger.error({ err: error }, 'the views cannot be written for now; it is tried on and on'),
     onWrittenAgain: () => logger.info('the views are written again, with what their file lacked'),
     onLedgerEvent: (event) => ledgerWatch.heard(event),
   });
   noteProviders(configuration);
-  const readsLog = configuration.projections.source === 'log';
-  const breaker = new LogBreaker(options.clock, () => !readsLog || projections.isLive);
+  if (readsLog) projections.follow(readsOf(breaker));
+  const probe = new LogProbe({ log, breaker });
   tellSetAside(projections.accounts.setAside, logger);
   const hiddenAside = setHiddenAside(log, projections, logger);
-  return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, breaker };
+  return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, breaker, probe };
 }
+
+/** Views that read the log itself are those who see whether it can be read. */
+const readsOf = (breaker: LogBreaker): ViewsFollower => ({
+  onLive: () => breaker.readsBack(),
+  onDropped: () => breaker.readsLost(),
+  onStopped: () => breaker.readsLost(),
+});

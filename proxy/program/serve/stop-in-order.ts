@@ -28,6 +28,7 @@ export async function stopInOrder(
   await flush(gateway);
   await within(LIMITS.shutdownFlushMs, gateway.fleet?.upkeep.close() ?? Promise.resolve());
   gateway.settlement.close();
+  gateway.probe.close();
   await gateway.claim?.close();
   server.server.closeAllConnections();
   await closed;

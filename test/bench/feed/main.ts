@@ -124,8 +124,8 @@ async function buildViews({ kafka, ledger, source, views }: ViewsJob): Promise<F
   const startCpu = process.cpuUsage();
   const feed = await viewSourceOf(from, { log, clientId: 'bench-views', ledger: identityOf(log) });
   const failed = Promise.withResolvers<never>();
-  const onStopped = (error: Error): void => failed.reject(error);
-  const projections = await Projections.start({ log, source: feed, path: views, persist: true, onStopped });
+  const projections = await Projections.start({ log, source: feed, path: views, persist: true });
+  projections.follow({ onStopped: (error) => failed.reject(error) });
   await Promise.race([projections.whenCaughtUp(), failed.promise]);
   const seconds = (performance.now() - startMs) / 1000;
   const { user, system } = process.cpuUsage(startCpu);

@@ -7,6 +7,7 @@ import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
 import type { AccountBook } from '../../../ledger/account/account-book.ts';
 import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { Settlement } from '../../../ledger/settlement/settlement.ts';
+import { toldAppends } from '../../../ledger/told-appends.ts';
 import { Latencies } from '../load/latencies.ts';
 import type { SettlementWindow } from './settlement-protocol.ts';
 
@@ -33,8 +34,8 @@ export class SettlementLoad {
   #markedMs = 0;
 
   constructor(log: EventLog, book: AccountBook, onFailure: (reason: string) => void) {
-    this.#log = countAppends(log);
-    const breaker = new LogBreaker(Date.now);
+    const breaker = new LogBreaker({ clock: Date.now });
+    this.#log = countAppends(toldAppends(log, breaker));
     breaker.onFailed((error) => onFailure(`the log is away: ${String(error)}`));
     this.#settlement = new Settlement({
       log: this.#log,

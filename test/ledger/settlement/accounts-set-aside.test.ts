@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { EventLog } from '../../../contracts/event-log.ts';
-import { HiddenStreamError } from '../../../contracts/event-log.ts';
+import { type EventLog, EventLogError, HiddenStreamError } from '../../../contracts/event-log.ts';
 import { accountStream, type RequestId } from '../../../contracts/ids.ts';
 import { requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
 import {
@@ -62,13 +61,18 @@ test('requests of an account whose stream is hidden are not stuck: they wait unt
   const scene = await settlementScene(1);
   const log: EventLog = scene.log;
   const append = log.append.bind(log);
-  log.append = () => Promise.reject(new HiddenStreamError(accountStream(A), 'account-a0 was deleted'));
+  const hidden = (): Promise<never> =>
+    Promise.reject(new HiddenStreamError(accountStream(A), 'account-a0 was deleted'));
+  log.append = () => {
+    log.append = hidden;
+    return Promise.reject(new EventLogError('unavailable', 'no answer'));
+  };
   scene.breaker.failed(new Error('no answer'));
   submit(scene, A, usageOf(1, 3));
   await passing(scene.settlement.idle());
   expect([scene.stuck, scene.settlement.aside, scene.book.whyAside(A)]).toEqual([[], 1, 'account-a0 was deleted']);
-  // That it is hidden is an answer: the log is there.
-  expect(scene.breaker.isAway).toBe(false);
+  // That it is hidden says nothing of appends, and nobody waits for one: the log is asked.
+  expect([scene.breaker.isAway, scene.breaker.wantsProbe]).toEqual([true, true]);
   log.append = append;
   scene.book.setAside.takeBack(A, 'hidden');
   await passing(scene.settlement.idle());

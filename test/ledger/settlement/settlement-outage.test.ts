@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
+import { LogProbe } from '../../../ledger/log-probe.ts';
 import { CARD, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
-import { heldMs, passWaits } from '../../fixtures/ledger/held-pauses.ts';
+import { heldMs, heldPause, passWaits } from '../../fixtures/ledger/held-pauses.ts';
 import {
   account,
   billed,
@@ -56,6 +57,44 @@ describe('accounts whose appends fail', () => {
     scene.settlement.close();
   });
 
+  test('while others are taken have a trouble of their own, which is told once: the log is there', async () => {
+    const scene = await heldScene(2);
+    scene.log.faults = (stream) => (isFailing(stream, 1) ? { type: 'refuse' } : { type: 'none' });
+    submit(scene, account(0), usageOf(1, 1));
+    for (let tries = 1; tries <= 2 * LIMITS.settlementAttemptsMax; tries++) {
+      await until(() => scene.log.appends === 2 * tries - 1 && heldMs().length === 1);
+      submit(scene, account(1), usageOf(100 + tries, 1));
+      await until(() => scene.settled.length === tries);
+      passWaits();
+    }
+    expect([scene.ownTroubles, scene.away, scene.back()]).toEqual([[account(0)], [], 0]);
+    // It waits its longest after a round, and nobody takes its tries for a look whether the log is back.
+    await until(() => heldMs().length === 1);
+    scene.breaker.failed(new Error('no lease could be had'));
+    const { appends } = scene.log;
+    passWaits();
+    await until(() => scene.log.appends > appends && heldMs().length === 1);
+    expect([scene.breaker.isOpen, scene.breaker.wantsProbe]).toEqual([true, true]);
+    scene.log.faults = () => ({ type: 'none' });
+    passWaits();
+    await until(() => scene.settlement.pending === 0);
+  });
+
+  test('so slowly that it takes long are told as away after fewer tries', async () => {
+    const scene = await heldScene(1);
+    scene.log.faults = () => {
+      scene.nowMs += LIMITS.settlementRoundMs / 2;
+      return { type: 'drop' };
+    };
+    submit(scene, account(0), usageOf(1, 1));
+    await until(() => heldMs().length === 1);
+    expect(scene.breaker.isOpen).toBe(false);
+    passWaits();
+    await until(() => scene.breaker.isOpen);
+    expect(scene.log.appends).toBe(2);
+    scene.settlement.close();
+  });
+
   test('are one lane each: what finishes meanwhile waits with the others, in order', async () => {
     const scene = await heldScene(1);
     scene.log.faults = () => ({ type: 'refuse' });
@@ -76,15 +115,42 @@ describe('accounts whose appends fail', () => {
 describe('a log that is back', () => {
   test('is told by its subscriber, and every account goes at once', async () => {
     const scene = await untilAway(5);
+    scene.breaker.readsLost();
     scene.log.faults = () => ({ type: 'none' });
     const appends = scene.log.appends;
     await turns();
     expect(scene.log.appends).toBe(appends);
-    scene.breaker.answered();
+    scene.breaker.readsBack();
     await until(() => scene.settlement.pending === 0);
     expect(heldMs()).toEqual([]);
     expect(billed(scene)).toEqual(once(Array.from({ length: 5 }, (_, number) => usageOf(1 + number, 1))));
     expect(scene.back()).toBe(1);
+  });
+
+  test('for its reads alone is away for appends on, which all try at once', async () => {
+    const scene = await untilAway(5);
+    const { appends } = scene.log;
+    const since = scene.breaker.openSinceMs;
+    scene.breaker.readsLost();
+    scene.breaker.readsBack();
+    await until(() => scene.log.appends === appends + 5 && heldMs().length === 5);
+    expect([scene.breaker.openSinceMs, scene.back()]).toEqual([since, 0]);
+    scene.settlement.close();
+  });
+
+  test('for its reads alone, again and again, is told as away after as many tries as ever', async () => {
+    const scene = await heldScene(1);
+    scene.log.faults = () => ({ type: 'refuse' });
+    submit(scene, account(0), usageOf(1, 1));
+    for (let failures = 1; failures < LIMITS.settlementAttemptsMax; failures++) {
+      await until(() => scene.log.appends === failures && heldMs().length === 1);
+      expect(scene.breaker.isOpen).toBe(false);
+      scene.breaker.readsLost();
+      scene.breaker.readsBack();
+    }
+    await until(() => scene.breaker.isOpen);
+    expect(scene.log.appends).toBe(LIMITS.settlementAttemptsMax);
+    scene.settlement.close();
   });
 
   test('is found by the account that looks for it often, and then wakes all the others', async () => {
@@ -104,22 +170,31 @@ describe('a log that is back', () => {
 
   test('is found where the feed has brought what waited: it was written, and its answer lost', async () => {
     const scene = await untilAway(1);
+    new LogProbe({ log: scene.log, breaker: scene.breaker, timing: { pause: heldPause } });
+    scene.breaker.failed(new Error('still away'));
+    expect(heldMs()).toHaveLength(2);
+    scene.log.faults = () => ({ type: 'none' });
     const { state } = scene.book.read(account(0));
     if (state.type === 'unopened') throw new Error('not open');
     const before = scene.log.events.length;
     settledElsewhere(scene, account(0), recordUsage(state, usageOf(1, 1), CARD), usageOf(1, 1));
     for (const recorded of scene.log.events.slice(before)) foldInto(scene.book, recorded);
     expect([scene.settlement.pending, scene.back()]).toEqual([0, 0]);
+    const { length } = scene.log.events;
     passWaits();
-    await turns();
-    expect([scene.back(), scene.breaker.isAway]).toEqual([1, false]);
+    await until(() => heldMs().length === 1);
+    expect(scene.breaker.isAway).toBe(true);
+    // Nobody waits any more: it is asked.
+    passWaits();
+    await until(() => !scene.breaker.isAway);
+    expect([scene.back(), scene.log.events.length]).toEqual([1, length]);
   });
 
   test('is told once, and its being away again when it is', async () => {
     const scene = await untilAway(1);
     scene.log.faults = () => ({ type: 'none' });
-    scene.breaker.answered();
-    scene.breaker.answered();
+    scene.breaker.appended();
+    scene.breaker.appended();
     await until(() => scene.settlement.pending === 0);
     expect([scene.back(), scene.away.length]).toEqual([1, 1]);
   });
@@ -135,7 +210,8 @@ describe('a log that is back', () => {
     }
     expect(Math.min(...heldMs())).toBeGreaterThan(LIMITS.settlementBackoffMs);
     const appends = scene.log.appends;
-    scene.breaker.answered();
+    scene.breaker.failed(new Error('no lease could be had'));
+    scene.breaker.appended();
     await until(() => scene.log.appends === appends + 2 && heldMs().length === 2);
     expect(Math.max(...heldMs())).toBeLessThanOrEqual(LIMITS.settlementBackoffMs);
     scene.settlement.close();

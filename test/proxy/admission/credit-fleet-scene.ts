@@ -6,6 +6,7 @@ import { accountOfStream, accountStream, commandId, proxyId, requestId } from '.
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { LogBreaker } from '../../../ledger/log-breaker.ts';
+import { toldAppends } from '../../../ledger/told-appends.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { CreditFleet } from '../../../proxy/admission/credit-fleet.ts';
 import { Holds } from '../../../proxy/admission/holds.ts';
@@ -25,14 +26,10 @@ export const scene = {
   log: new MemoryEventLog(),
   nowMs: ms('2026-11-06T12:00:00.000Z'),
   mayLease: true,
-  isLogAway: false,
   breaker: breakerOfScene(),
 };
 function breakerOfScene(): LogBreaker {
-  return new LogBreaker(
-    () => scene.nowMs,
-    () => !scene.isLogAway,
-  );
+  return new LogBreaker({ clock: () => scene.nowMs });
 }
 let proxies: Proxy[] = [];
 
@@ -61,7 +58,7 @@ export function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epo
   });
   const fleet = new CreditFleet({
     claim: () => ({ proxy: proxyId(name), epoch, ownsFrom, takenOverAtMs: null }),
-    log: scene.log,
+    log: toldAppends(scene.log, scene.breaker),
     accounts: views,
     holds,
     clock: () => scene.nowMs,
@@ -143,7 +140,6 @@ export async function clearScene(): Promise<void> {
   await scene.log.close();
   proxies = [];
   scene.log = new MemoryEventLog();
-  scene.isLogAway = false;
   scene.breaker = breakerOfScene();
   scene.mayLease = true;
 }
