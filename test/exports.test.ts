@@ -48,6 +48,16 @@ test('every file of the product is reached from a program', () => {
   expect([...SOURCES.keys()].filter((file) => !isTest(file) && !reached.has(file))).toEqual([]);
 });
 
+test('a test that starts a gateway has the name of a source beside its own, or stands under a behaviour', () => {
+  const mirroring = [...SOURCES].filter(([file]) =>
+    /^test\/(contracts|ledger|projections|proxy)\/.*\.test\.ts$/.test(file),
+  );
+  expect(mirroring.length).toBeGreaterThan(200);
+  const starting = mirroring.filter(([, text]) => /fixtures\/gateway\/start-[\w-]+\.ts'/.test(text));
+  const sourceOf = (file: string): string => file.replace('test/', '').replace('.test.ts', '.ts');
+  expect(starting.map(([file]) => file).filter((file) => !SOURCES.has(sourceOf(file)))).toEqual([]);
+});
+
 const importing = (names: string, path: string): string => `import ${names} from '${path}';`;
 
 test('every type of event is written by something that runs', () => {

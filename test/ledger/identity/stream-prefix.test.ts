@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { RecordedEvent } from '../../../../contracts/event-log.ts';
-import { CATALOG_STREAM, NO_STREAM, type StreamName } from '../../../../contracts/ids.ts';
-import { checkEventStoreDb } from '../../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
-import { OwnStreams } from '../../../../ledger/event-log/eventstoredb/own-streams.ts';
-import { endedLater } from '../../../fixtures/ended-later.ts';
-import { startTestGateway } from '../../../fixtures/gateway/start-gateway.ts';
-import { events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
-import { runHere } from '../../../fixtures/processes/run-here.ts';
-import { open, startWithLog } from './log-under-test.ts';
+import type { RecordedEvent } from '../../../contracts/event-log.ts';
+import { CATALOG_STREAM, NO_STREAM, type StreamName } from '../../../contracts/ids.ts';
+import { checkEventStoreDb } from '../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { OwnStreams } from '../../../ledger/event-log/eventstoredb/own-streams.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
+import { startTestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { events, newStream, written } from '../../fixtures/ledger/shared-log.ts';
+import { runHere } from '../../fixtures/processes/run-here.ts';
+import { open, startWithLog } from '../event-log/eventstoredb/log-under-test.ts';
 
 const CLOCK = 'clock-proxy_1' as StreamName;
 

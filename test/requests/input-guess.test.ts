@@ -1,9 +1,9 @@
 import { afterAll, expect, it } from 'vitest';
-import { asking, post, refusalOf } from '../../fixtures/gateway/call.ts';
-import { openAccount } from '../../fixtures/gateway/open-account.ts';
-import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
-import { failure, wait } from '../../upstream/answer.ts';
-import { defaultAnswer } from '../../upstream/default-answer.ts';
+import { asking, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { openAccount } from '../fixtures/gateway/open-account.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
+import { failure, wait } from '../upstream/answer.ts';
+import { defaultAnswer } from '../upstream/default-answer.ts';
 
 /** What a request takes of the input tokens a minute before its input is metered. */
 const rateLimits = { paid: { inputTokensPerMinute: 10_000 }, keyPercent: 50 };

@@ -5,9 +5,9 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { asking, call, get, messageOf, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { openAccount } from '../fixtures/gateway/open-account.ts';
 import { lastBodyOf, openSocket, statusesOf } from '../fixtures/gateway/raw-socket.ts';
-import { startWatchedGateway, type WatchedGateway } from '../fixtures/gateway/watched-gateway.ts';
 import { hangUp, head, wait, write } from '../upstream/answer.ts';
 import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { startWatchedGateway, type WatchedGateway } from './watched-gateway.ts';
 
 const MIB = 1024 * 1024;
 const MAX = LIMITS.requestBodyBytesMax;

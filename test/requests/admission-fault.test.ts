@@ -1,8 +1,8 @@
 import { afterAll, expect, it } from 'vitest';
-import { asking, post, refusalOf } from '../../fixtures/gateway/call.ts';
-import { openAccount } from '../../fixtures/gateway/open-account.ts';
-import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
-import { countTokens } from '../../upstream/answer.ts';
+import { asking, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { openAccount } from '../fixtures/gateway/open-account.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
+import { countTokens } from '../upstream/answer.ts';
 
 /** Breaks the clock once, where it is asked by what this says of the callers. */
 let breaks: ((callers: string) => boolean) | null = null;

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Answered, asking, call, get, post, refusalOf } from '../fixtures/gateway/call.ts';
-import { startWatchedGateway, type WatchedGateway } from '../fixtures/gateway/watched-gateway.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { startWatchedGateway, type WatchedGateway } from './watched-gateway.ts';
 
 /** Input that no client would send on purpose. After each: nothing is held or recorded, and the gateway serves on. */
 let upstream: Upstream;

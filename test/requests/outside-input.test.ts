@@ -1,14 +1,14 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { pricingSchema } from '../../../contracts/answers.ts';
-import type { EventData } from '../../../contracts/events.ts';
-import { asking, call, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
-import { openAccount } from '../../fixtures/gateway/open-account.ts';
-import { startTestGateway, TEST_CATALOG, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
-import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
-import { countTokens, json } from '../../upstream/answer.ts';
-import { defaultAnswer } from '../../upstream/default-answer.ts';
-import { message } from '../../upstream/message.ts';
-import type { Script } from '../../upstream/upstream.ts';
+import { pricingSchema } from '../../contracts/answers.ts';
+import type { EventData } from '../../contracts/events.ts';
+import { asking, call, get, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { openAccount } from '../fixtures/gateway/open-account.ts';
+import { startTestGateway, TEST_CATALOG, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
+import { countTokens, json } from '../upstream/answer.ts';
+import { defaultAnswer } from '../upstream/default-answer.ts';
+import { message } from '../upstream/message.ts';
+import type { Script } from '../upstream/upstream.ts';
 
 const COUNT = '/v1/messages/count_tokens';
 const WINDOW = 200_000;

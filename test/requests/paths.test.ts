@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
-import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
-import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
+import { asking, call, get, post } from '../fixtures/gateway/call.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 
 const { gateway } = await startOnUpstream(afterAll);
 

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { asking, get, messageOf, post } from '../fixtures/gateway/call.ts';
 import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from '../fixtures/gateway/raw-socket.ts';
-import { startWatchedGateway, type WatchedGateway } from '../fixtures/gateway/watched-gateway.ts';
 import { countTokens, hangUp, stream, wait } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { startWatchedGateway, type WatchedGateway } from './watched-gateway.ts';
 
 /** Connections that no client would make on purpose. After each: nothing is held or recorded, and the gateway serves on. */
 let upstream: Upstream;
