@@ -8,7 +8,7 @@ import { evolve } from '../ledger/account/evolve.ts';
 import { loadCatalog, rateCardOf } from '../ledger/catalog/catalog-state.ts';
 import type { RecoveredRequest } from '../ledger/journal/journal.ts';
 import { commandOf } from '../ledger/settlement/pending-request.ts';
-import { examineRecovered, type UnsettledRequest } from '../ledger/settlement/recover-requests.ts';
+import { reconcileRecovered, type UnsettledRequest } from '../ledger/settlement/recover-requests.ts';
 
 /** A request that a journal holds and the ledger has not, with the card that it is billed by. */
 type Settling = UnsettledRequest & { readonly card: RateCard };
@@ -25,7 +25,7 @@ export async function findSettling(
   if (recovered.length === 0) return new Map();
   const catalog = await loadCatalog(log);
   const all = new Set(recovered.map(({ requestId }) => requestId));
-  const { unsettled } = await examineRecovered(log, recovered, nowMs, undefined, all);
+  const { unsettled } = await reconcileRecovered(log, recovered, nowMs, undefined, all);
   const settling = unsettled.flatMap((request) => {
     const card = rateCardOf(catalog, request.usage.rateCard);
     return card === null ? [] : [{ ...request, card }];

@@ -24,19 +24,19 @@ export async function viewSourceOf(
   if (projections.source === 'log') return new LogViewSource(log, ledger);
   if (kafka === null) throw new Error('projections.source is kafka, and the configuration has no section kafka');
   // Loaded here, because most gateways read no topic.
-  const [{ openFeed }, { ToldDoubts }, { TopicViewSource }] = await Promise.all([
+  const [{ openFeed }, { TopicWarnings }, { TopicViewSource }] = await Promise.all([
     import('../ledger/feed/open-feed.ts'),
-    import('../ledger/feed/told-doubts.ts'),
+    import('../ledger/feed/topic-warnings.ts'),
     import('./topic-view-source.ts'),
   ]);
-  const doubts = new ToldDoubts(kafka.topic, logger);
+  const warnings = new TopicWarnings(kafka.topic, logger);
   return new TopicViewSource({
     topic: kafka.topic,
     log,
     ledger,
     place: { where: ledgerPlace(configuration), looks: looksFor(configuration) },
     doubtful: kafka.doubtfulTopic,
-    onLook: (look) => doubts.tell(look),
+    onLook: (look) => warnings.warn(look),
     open: (options) => openFeed({ kafka, clientId, ...options }),
   });
 }

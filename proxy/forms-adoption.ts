@@ -39,7 +39,7 @@ export class FormsAdoption {
   /** The claims up to here are known. */
   #seenUpTo: Position | null = null;
   /** What was last said to be in the way. */
-  #told = '';
+  #lastReported = '';
 
   constructor(options: FormsAdoptionOptions) {
     this.#options = options;
@@ -64,7 +64,7 @@ export class FormsAdoption {
     const standing = standingOf(await this.#newestClaims(), forms);
     const nowMs = clock();
     const sinceMs = standing.sinceMs ?? this.#startedMs;
-    this.#tell(forms, standing, sinceMs + afterMs);
+    this.#report(forms, standing, sinceMs + afterMs);
     if (standing.inTheWay.length > 0 || nowMs - sinceMs < afterMs || !mayWrite()) return 'waits';
     const recordedAt = new Date(nowMs).toISOString();
     const recording = { commandId: newCommandId(nowMs), actor: 'gateway', recordedAt };
@@ -114,11 +114,11 @@ export class FormsAdoption {
   }
 
   /** Once, and again when it is somebody else. */
-  #tell(forms: Forms, { inTheWay }: FormsStanding, fromMs: number): void {
+  #report(forms: Forms, { inTheWay }: FormsStanding, fromMs: number): void {
     const names = inTheWay.map(({ proxy }) => proxy);
     const waitsFor = names.length > 0 ? names.join(', ') : `the time until ${new Date(fromMs).toISOString()}`;
-    if (waitsFor === this.#told) return;
-    this.#told = waitsFor;
+    if (waitsFor === this.#lastReported) return;
+    this.#lastReported = waitsFor;
     const what = 'new forms of events are not written yet: `gateway ledger forms` shows who does not read them';
     this.#options.logger.info({ forms: describeForms(forms), waitsFor }, what);
   }

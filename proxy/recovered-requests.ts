@@ -8,8 +8,8 @@ import type { RecoveredRequest } from '../ledger/journal/journal.ts';
 import type { EarlierRequest } from '../ledger/settlement/pending-request.ts';
 import { readRecovered } from '../ledger/settlement/read-recovered.ts';
 import {
-  examineRecovered,
   type JournalFindings,
+  reconcileRecovered,
   type UnsettledRequest,
 } from '../ledger/settlement/recover-requests.ts';
 import type { Settlement } from '../ledger/settlement/settlement.ts';
@@ -155,7 +155,7 @@ export class RecoveredRequests {
     requests: readonly RecoveredRequest[],
     submit: (requests: readonly EarlierRequest[]) => void,
   ): Promise<{ readonly handedOver: number; readonly inLedger: number }> {
-    const { unsettled, recorded, untold } = await this.#examine(requests);
+    const { unsettled, recorded, untold } = await this.#reconcile(requests);
     // From here to the start of settlement in one turn of the event loop: no fold falls between the two watches.
     const isRecorded = new Set(recorded);
     const inLedger = recorded.concat([...this.#recordedSince].filter((requestId) => !isRecorded.has(requestId)));
@@ -234,10 +234,10 @@ export class RecoveredRequests {
     this.#closing.abort();
   }
 
-  #examine(recovered: readonly RecoveredRequest[]): Promise<JournalFindings> {
+  #reconcile(recovered: readonly RecoveredRequest[]): Promise<JournalFindings> {
     const { log, ofEarlierGeneration, clock, projections, logger } = this.#parts;
     const foldedUpTo = (of: AccountId) => projections.accounts.read(of).revision;
-    return untilLogAnswers(() => examineRecovered(log, recovered, clock(), foldedUpTo, ofEarlierGeneration), {
+    return untilLogAnswers(() => reconcileRecovered(log, recovered, clock(), foldedUpTo, ofEarlierGeneration), {
       signal: this.#closing.signal,
       onFirst: (error) => logger.warn({ err: error }, 'the event log does not answer; requests of the last run wait'),
     });

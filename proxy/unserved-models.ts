@@ -23,7 +23,7 @@ const NOTHING_SOLD = 'no catalog is published: there is no model, and each reque
  */
 export class UnservedModels {
   readonly #parts: UnservedParts;
-  #toldHash: string | null = null;
+  #reportedHash: string | null = null;
 
   constructor(parts: UnservedParts) {
     this.#parts = parts;
@@ -46,8 +46,8 @@ export class UnservedModels {
   /** Into the log, once for each catalog that has some. */
   tell(): void {
     const { catalog, logger } = this.#parts;
-    if (this.#toldHash === catalog.state.hash) return;
-    this.#toldHash = catalog.state.hash;
+    if (this.#reportedHash === catalog.state.hash) return;
+    this.#reportedHash = catalog.state.hash;
     const models = this.#models().map(nameOf);
     if (models.length > 0)
       logger.error(

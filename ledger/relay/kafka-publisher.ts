@@ -7,9 +7,9 @@ import { type KafkaClient, kafkaClient } from '../feed/kafka-client.ts';
 import { causes, faultTypes, reasonOf } from '../feed/kafka-fault.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
 import { partitionOfKey } from '../feed/murmur2.ts';
-import { ToldDoubts } from '../feed/told-doubts.ts';
 import { lookAtTopic, type TopicLook } from '../feed/topic-look.ts';
 import { isEmptyTopic } from '../feed/topic-offsets.ts';
+import { TopicWarnings } from '../feed/topic-warnings.ts';
 import { changedCount } from './partition-count.ts';
 import { PublishError, type Publisher, type TopicState } from './publisher.ts';
 import { ensureTopic, judged } from './topic.ts';
@@ -29,13 +29,13 @@ interface KafkaPublisherOptions {
 export class KafkaPublisher implements Publisher {
   readonly #client: KafkaClient;
   readonly #options: KafkaPublisherOptions;
-  readonly #doubts: ToldDoubts;
+  readonly #warnings: TopicWarnings;
   #producer: Producer | null = null;
 
   constructor(options: KafkaPublisherOptions) {
     this.#options = options;
     this.#client = kafkaClient(options);
-    this.#doubts = new ToldDoubts(options.kafka.topic, options.logger);
+    this.#warnings = new TopicWarnings(options.kafka.topic, options.logger);
   }
 
   async connect(): Promise<TopicState> {
@@ -72,7 +72,7 @@ export class KafkaPublisher implements Publisher {
   }
 
   #stateOf(look: TopicLook): TopicState {
-    this.#doubts.tell(look);
+    this.#warnings.warn(look);
     return { isEmpty: isEmptyTopic(look.partitions), tail: look.tail };
   }
 

@@ -37,7 +37,7 @@ export class LagWatch {
   acknowledged(position: Position | null): void {
     this.#acknowledged = position;
     this.#metrics.acknowledged = position;
-    if (!this.#isWaiting && this.#found !== null && this.#isAcknowledged(this.#found)) this.#tell(null);
+    if (!this.#isWaiting && this.#found !== null && this.#isAcknowledged(this.#found)) this.#show(null);
   }
 
   /** The oldest event that the relay has in its hands; null when it has none. */
@@ -64,14 +64,14 @@ export class LagWatch {
       if (this.#isWaiting) return;
       const oldest = await this.#oldest.after(this.#acknowledged);
       // Meanwhile the relay may have been given something, which it knows better, or have published this.
-      if (!this.#isWaiting) this.#tell(oldest === null || this.#isAcknowledged(oldest.position) ? null : oldest);
+      if (!this.#isWaiting) this.#show(oldest === null || this.#isAcknowledged(oldest.position) ? null : oldest);
     } catch (error) {
       // A log that is away tells nothing; what was known stands.
       if (!(error instanceof EventLogError)) throw error;
     }
   }
 
-  #tell(oldest: RecordedEvent | null): void {
+  #show(oldest: RecordedEvent | null): void {
     this.#found = oldest?.position ?? null;
     this.#metrics.oldestUnpublishedMs = oldest === null ? null : recordedMs(oldest);
   }

@@ -9,7 +9,7 @@ export interface RelayState {
   /** Of the last claim; 0 before the first. */
   readonly epoch: number;
   /** Null where there was none, or it was released. */
-  readonly holder: { readonly relay: string; readonly untilMs: number } | null;
+  readonly leader: { readonly relay: string; readonly untilMs: number } | null;
   /** Everything up to here is acknowledged; null is nothing. */
   readonly checkpoint: Position | null;
 }
@@ -24,7 +24,7 @@ export async function readRelayState(log: EventLog, stream: StreamName): Promise
     latest.push(event);
     if (event.type === 'RelayCheckpointed') break;
   }
-  let state: RelayState = { revision: NO_STREAM, epoch: 0, holder: null, checkpoint: null };
+  let state: RelayState = { revision: NO_STREAM, epoch: 0, leader: null, checkpoint: null };
   for (const event of latest.reverse()) state = evolve(state, event);
   return state;
 }
@@ -34,16 +34,16 @@ function evolve(state: RelayState, recorded: RecordedEvent): RelayState {
   const { revision } = recorded;
   switch (event.type) {
     case 'RelayClaimed':
-      return { ...state, revision, epoch: event.data.epoch, holder: holderOf(event.data) };
+      return { ...state, revision, epoch: event.data.epoch, leader: leaderOf(event.data) };
     case 'RelayCheckpointed':
       return {
         revision,
         epoch: event.data.epoch,
-        holder: holderOf(event.data),
+        leader: leaderOf(event.data),
         checkpoint: checkpointOf(event.data.position),
       };
     case 'RelayReleased':
-      return { ...state, revision, epoch: event.data.epoch, holder: null };
+      return { ...state, revision, epoch: event.data.epoch, leader: null };
     default:
       throw new TypeError(`${recorded.stream} revision ${revision} is ${recorded.type}, no event of a relay`);
   }
@@ -52,7 +52,7 @@ function evolve(state: RelayState, recorded: RecordedEvent): RelayState {
 /** 0 is written when a topic is filled anew: nothing is acknowledged. */
 const checkpointOf = (value: number): Position | null => (value === 0 ? null : position(value));
 
-const holderOf = ({ relay, until }: { relay: string; until: string }): RelayState['holder'] => ({
+const leaderOf = ({ relay, until }: { relay: string; until: string }): RelayState['leader'] => ({
   relay,
   untilMs: Date.parse(until),
 });

@@ -36,8 +36,8 @@ export async function standBy(options: StandByOptions): Promise<RelayClaim | nul
     const mayClaim = isFree(state, options) && (await options.mayClaim());
     const claim = mayClaim && !signal.aborted ? await RelayClaim.take(options, state) : null;
     if (claim !== null) return claim;
-    if (state.holder !== null && state.holder.relay !== other) {
-      other = state.holder.relay;
+    if (state.leader !== null && state.leader.relay !== other) {
+      other = state.leader.relay;
       options.onOther(other);
     }
     await pause(Math.min(RELAY_LIMITS.checkMs, claimMs / RELAY_LIMITS.skewPart), signal);
@@ -56,5 +56,5 @@ async function stateOr(log: EventLog, { feed, onLogAway }: StandByOptions): Prom
   }
 }
 
-const isFree = ({ holder }: RelayState, { clock, claimMs }: StandByOptions): boolean =>
-  holder === null || clock() > holder.untilMs + claimMs / RELAY_LIMITS.skewPart;
+const isFree = ({ leader }: RelayState, { clock, claimMs }: StandByOptions): boolean =>
+  leader === null || clock() > leader.untilMs + claimMs / RELAY_LIMITS.skewPart;

@@ -45,7 +45,7 @@ type FoldedUpTo = (accountId: AccountId) => number;
  * @throws Error when a journal text is not of its form; EventLogError as `readStream`, and `unavailable` where the node
  *   that answers does not have yet what the book has: a request could be there and not be seen.
  */
-export async function examineRecovered(
+export async function reconcileRecovered(
   log: EventLog,
   recovered: readonly RecoveredRequest[],
   nowMs: number,

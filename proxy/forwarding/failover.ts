@@ -15,7 +15,7 @@ export class Failover {
   readonly #deployments: readonly Deployment[];
   readonly #options: FailoverOptions;
   #index = 0;
-  #told: Refusal | null = null;
+  #worthiest: Refusal | null = null;
 
   /** @param deployments at least one */
   constructor(deployments: readonly Deployment[], options: FailoverOptions) {
@@ -31,8 +31,8 @@ export class Failover {
 
   /** The deployment has failed for this reason: what is worth telling of it and of those before. */
   worthTelling(refused: Refusal): Refusal {
-    this.#told = worthTelling(this.#told, refused);
-    return this.#told;
+    this.#worthiest = worthTelling(this.#worthiest, refused);
+    return this.#worthiest;
   }
 
   /** The deployment has failed. Whether there is another, which is the one to call from here on. */

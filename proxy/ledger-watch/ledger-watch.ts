@@ -99,7 +99,7 @@ export class LedgerWatch {
   /** From here on what the views learn is noted, and what is found is told. */
   follow(projections: Projections, proxy: string, follower: LedgerWatchFollower): void {
     this.#follower = follower;
-    this.#whole.promise.catch((error: unknown) => this.#tell(error));
+    this.#whole.promise.catch((error: unknown) => this.#report(error));
     this.#note.follow(projections, proxy);
   }
 
@@ -116,14 +116,14 @@ export class LedgerWatch {
       const known = [{ ...knowledgeOfNote(note), source: 'this gateway' }];
       const comparison = await this.#compare(known);
       if (this.#closing.signal.aborted || comparison.type === 'whole') return;
-      this.#tell(
+      this.#report(
         comparison.type === 'later generation'
           ? laterGeneration(this.#options.where, comparison.identity)
           : comparison.error,
       );
     } catch (error) {
       // Away again; it is looked at when it is back.
-      if (!isLogAway(error)) this.#tell(error);
+      if (!isLogAway(error)) this.#report(error);
     }
   }
 
@@ -135,7 +135,7 @@ export class LedgerWatch {
     }
     const { ledgerId, generation } = event.data;
     if (this.#identity === null || generation <= this.#identity.generation) return;
-    this.#tell(laterGeneration(this.#options.where, { ledgerId, generation }));
+    this.#report(laterGeneration(this.#options.where, { ledgerId, generation }));
   }
 
   /** A start would have refused them: whatever comes in such a form could not be read. */
@@ -143,7 +143,7 @@ export class LedgerWatch {
     try {
       refuseUnreadForms(adopted, OWN_FORMS);
     } catch (error) {
-      this.#tell(error);
+      this.#report(error);
     }
   }
 
@@ -154,7 +154,7 @@ export class LedgerWatch {
     await this.#note.close();
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     if (error instanceof LedgerLostError) this.#follower?.onLost(error);
     else this.#follower?.onFailed(error);
   }

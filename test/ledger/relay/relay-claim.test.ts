@@ -9,7 +9,7 @@ import { eventually } from '../../kafka/eventually.ts';
 import { LedgerFile } from './ledger-file.ts';
 
 const CLAIM_MS = 600;
-const NEW: RelayState = { revision: NO_STREAM, epoch: 0, holder: null, checkpoint: null };
+const NEW: RelayState = { revision: NO_STREAM, epoch: 0, leader: null, checkpoint: null };
 
 describe('the claim of a relay', () => {
   let ledger: LedgerFile;
@@ -92,7 +92,7 @@ describe('the claim of a relay', () => {
     expect((await stateNow()).revision).toBe(revision);
     nowMs += 1;
     await one.ensure();
-    expect(await stateNow()).toMatchObject({ revision: revision + 1, holder: { untilMs: nowMs + CLAIM_MS } });
+    expect(await stateNow()).toMatchObject({ revision: revision + 1, leader: { untilMs: nowMs + CLAIM_MS } });
   });
 
   it('keeps its checkpoint when it is renewed', async () => {

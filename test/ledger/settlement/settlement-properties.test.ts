@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { accountStream, type RequestId } from '../../../contracts/ids.ts';
 import type { RecoveredRequest } from '../../../ledger/journal/journal.ts';
-import { examineRecovered } from '../../../ledger/settlement/recover-requests.ts';
+import { reconcileRecovered } from '../../../ledger/settlement/recover-requests.ts';
 import { CARD, usageOf } from '../../fixtures/ledger/example-account.ts';
 import { finishedText } from '../../fixtures/ledger/journal-texts.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
@@ -159,7 +159,7 @@ describe('under any faults of the log', () => {
 });
 
 async function recover(scene: SettlementScene, journal: PlainJournal): Promise<void> {
-  const { unsettled, recorded } = await passing(examineRecovered(scene.log, [...journal.values()], 0));
+  const { unsettled, recorded } = await passing(reconcileRecovered(scene.log, [...journal.values()], 0));
   for (const requestId of recorded) journal.delete(requestId);
   for (const { accountId, usage } of unsettled) scene.settlement.submit(accountId, usage, CARD);
 }
