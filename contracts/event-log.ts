@@ -94,6 +94,8 @@ export interface ReadAllOptions {
    * them: not for what is asked often.
    */
   readonly category?: LedgerCategory;
+  /** For whoever only compares where events stand: a log that can leaves their data and metadata out, as empty text. */
+  readonly placesOnly?: boolean;
 }
 
 export interface SubscribeAllOptions {

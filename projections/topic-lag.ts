@@ -46,7 +46,7 @@ export class TopicLag {
     const missing = new Map<StreamName, RecordedEvent>();
     let end = after;
     let seen = 0;
-    for await (const event of this.#log.readAll({ after, limit: VIEW_LIMITS.lagPageEvents })) {
+    for await (const event of this.#log.readAll({ after, limit: VIEW_LIMITS.lagPageEvents, placesOnly: true })) {
       if (!this.#isFolded(event)) missing.set(event.stream, event);
       end = event.position;
       seen++;

@@ -108,7 +108,7 @@ function restOf(query: PageQuery, { events, isEnd }: EventPage): PageQuery | nul
   const last = events.at(-1);
   const limit = query.limit - events.length;
   if (isEnd || last === undefined || limit <= 0) return null;
-  if (query.type === 'all' || query.type === 'category') return { ...query, after: last.position, limit };
+  if ('after' in query) return { ...query, after: last.position, limit };
   return { ...query, from: last.revision + (query.type === 'forwards' ? 1 : -1), limit };
 }
 

@@ -48,7 +48,8 @@ export type PageQuery =
       readonly limit: number;
     }
   | {
-      readonly type: 'all';
+      /** `places`: without data and metadata. */
+      readonly type: 'all' | 'places';
       /** Exclusive. */
       readonly after: number;
       readonly limit: number;

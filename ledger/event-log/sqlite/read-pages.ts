@@ -4,8 +4,8 @@ import { SQLITE_LIMITS } from './limits.ts';
 import type { EventRow, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
 import { prepareArrays } from './open-database.ts';
 
-const COLUMNS =
-  'event.position, stream.name, event.revision, lower(hex(event.id)), event.type, event.data, event.metadata';
+const PLACE = 'event.position, stream.name, event.revision, lower(hex(event.id)), event.type';
+const COLUMNS = `${PLACE}, event.data, event.metadata`;
 const FROM = 'FROM event JOIN stream ON stream.id = event.stream_id';
 const IN_STREAM = `${FROM} WHERE event.stream_id = (SELECT id FROM stream WHERE name = ?)`;
 
@@ -21,6 +21,10 @@ export function readPages(database: DatabaseSync): (message: ReadMessage) => Rea
       `SELECT ${COLUMNS} ${IN_STREAM} AND event.revision <= ? ORDER BY event.revision DESC LIMIT ?`,
     ),
     all: prepareArrays(database, `SELECT ${COLUMNS} ${FROM} WHERE event.position > ? ORDER BY event.position LIMIT ?`),
+    places: prepareArrays(
+      database,
+      `SELECT ${PLACE}, '', '' ${FROM} WHERE event.position > ? ORDER BY event.position LIMIT ?`,
+    ),
     category: prepareArrays(
       database,
       `SELECT ${COLUMNS} ${FROM} WHERE event.stream_id IN (SELECT id FROM stream WHERE name > ? AND name < ?)
@@ -58,9 +62,9 @@ function readPage(statement: StatementSync, query: PageQuery): { rows: EventRow[
 }
 
 function placeOf(query: PageQuery, last: EventRow | undefined): SQLInputValue[] {
-  if (query.type === 'all') return [last?.[0] ?? query.after];
   // What comes after the hyphen, in the order of names.
   if (query.type === 'category') return [`${query.category}-`, `${query.category}.`, last?.[0] ?? query.after];
+  if ('after' in query) return [last?.[0] ?? query.after];
   const step = query.type === 'forwards' ? 1 : -1;
   return [query.stream, last === undefined ? query.from : last[2] + step];
 }

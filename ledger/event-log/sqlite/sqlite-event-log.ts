@@ -91,11 +91,10 @@ class SqliteEventLog implements EventLog {
   }
 
   readAll(options: ReadAllOptions = {}): AsyncIterable<RecordedEvent> {
-    const { after, limit = Number.MAX_SAFE_INTEGER, category } = options;
+    const { after, limit = Number.MAX_SAFE_INTEGER, category, placesOnly = false } = options;
     const place = { after: after ?? 0, limit };
-    return this.#reader.read(
-      category === undefined ? { type: 'all', ...place } : { type: 'category', category, ...place },
-    );
+    if (category !== undefined) return this.#reader.read({ type: 'category', category, ...place });
+    return this.#reader.read({ type: placesOnly ? 'places' : 'all', ...place });
   }
 
   subscribeAll(options: SubscribeAllOptions): Subscription {

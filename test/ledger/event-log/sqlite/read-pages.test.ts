@@ -49,6 +49,13 @@ describe('a page', () => {
     expect(revisions({ type: 'all', after: LONG_EVENTS + 100, limit: 512 })).toEqual([upTo(100, 299), true]);
   });
 
+  it('is without data and metadata where only places are asked for, and so has more of long events', () => {
+    const all = page({ type: 'forwards', stream: long, from: 0, limit: 2 }).rows;
+    const { rows } = page({ type: 'places', after: 0, limit: 512 });
+    expect(rows).toHaveLength(LONG_EVENTS + SHORT_EVENTS);
+    expect(rows.slice(0, 2)).toEqual(all.map((row) => [...row.slice(0, 5), '', '']));
+  });
+
   it('has fewer of long events, so that its text is bounded', () => {
     const { rows, isEnd } = page({ type: 'all', after: 0, limit: 512 });
     expect(isEnd).toBe(false);
