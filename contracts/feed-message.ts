@@ -41,6 +41,19 @@ const FEED_HEADERS = [
 ] as const;
 
 export type FeedHeader = (typeof FEED_HEADERS)[number];
+/** Those that `readFeedMessage` looks at: whoever decodes messages for it need not make the others. */
+export const READ_HEADERS: ReadonlySet<string> = new Set<FeedHeader>([
+  'content-type',
+  'ce_specversion',
+  'ce_id',
+  'ce_type',
+  'ce_stream',
+  'ce_revision',
+  'ce_position',
+  'ce_relayepoch',
+  'ce_eventmetadata',
+  'ce_ledger',
+]);
 /** What the event's metadata says. */
 type StampHeader = 'ce_time' | 'ce_schemaversion';
 
@@ -67,7 +80,7 @@ export interface ReceivedMessage {
   readonly headers?: Readonly<Record<string, ReceivedHeader>> | undefined;
 }
 
-type ReceivedHeader = Uint8Array | string | readonly (Uint8Array | string)[] | undefined;
+type ReceivedHeader = Uint8Array | string | null | readonly (Uint8Array | string | null)[] | undefined;
 
 /** A message that is none of the feed's. `part` is the header at fault, or `key` or `value`. */
 export class FeedMessageError extends Error {
@@ -156,7 +169,7 @@ function ledgerOf(text: string): LedgerIdentity {
 
 function headerText(headers: ReceivedMessage['headers'], header: FeedHeader, { mayBeEmpty = false } = {}): string {
   const value = headers?.[header];
-  if (value === undefined) throw new FeedMessageError(header, 'is missing');
+  if (value === undefined || value === null) throw new FeedMessageError(header, 'is missing');
   if (typeof value !== 'string' && !(value instanceof Uint8Array))
     throw new FeedMessageError(header, 'stands there more than once');
   const text = utf8(value, header);

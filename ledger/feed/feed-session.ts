@@ -1,8 +1,10 @@
-import type { Consumer, EachBatchPayload } from 'kafkajs';
+import type { Batch, Consumer, EachBatchPayload } from 'kafkajs';
 import { type FeedEvent, FeedMessageError, readFeedMessage } from '../../contracts/feed-message.ts';
 import { closeWithin } from './close-within.ts';
 import type { KafkaClient } from './kafka-client.ts';
+import type { FetchedPartition } from './kafkajs-internals.ts';
 import { FEED_LIMITS } from './limits.ts';
+import type { FeedRecord } from './record-decoder.ts';
 
 interface SessionOptions {
   readonly client: KafkaClient;
@@ -19,7 +21,7 @@ interface SessionOptions {
   readonly lookMs?: number | undefined;
 }
 
-/** What one fetch brought of one partition. */
+/** What one fetch brought of one partition, or a piece of it. */
 export interface FeedBatch {
   readonly partition: number;
   readonly firstOffset: bigint;
@@ -47,7 +49,7 @@ export class HandlingError extends Error {
 class UnreadableMessageError extends Error {
   override readonly name = 'UnreadableMessageError';
 
-  constructor(place: { topic: string; partition: number; offset: string }, cause: FeedMessageError) {
+  constructor(place: { topic: string; partition: number; offset: bigint }, cause: FeedMessageError) {
     super(`${place.topic} partition ${place.partition} offset ${place.offset}: ${cause.message}`, { cause });
   }
 }
@@ -180,41 +182,67 @@ export class FeedSession {
 
   /** Does not reject: what the driver is told it would try again. */
   async #handle(payload: EachBatchPayload): Promise<void> {
-    const { batch, resolveOffset } = payload;
-    const { topic, partition } = batch;
-    const nextOffset = BigInt(batch.lastOffset()) + 1n;
-    let hasLeft = false;
     try {
-      await this.#options.onBatch({
-        partition,
-        firstOffset: BigInt(batch.firstOffset() ?? '0'),
-        nextOffset,
-        events: eventsOf(payload),
-        seek: (offset) => {
-          hasLeft = true;
-          this.seek(partition, offset);
-        },
-        commit: () => this.#consumer.commitOffsets([{ topic, partition, offset: nextOffset.toString() }]),
-      });
+      for await (const run of runsOf(payload.batch)) {
+        if (this.#isOver || payload.isStale()) return;
+        const hasLeft = await this.#handOver(payload.batch, run);
+        if (hasLeft) return;
+        payload.resolveOffset(String(run.nextOffset - 1n));
+      }
     } catch (error) {
       this.#lose(new HandlingError(error));
-      return;
     }
-    if (!hasLeft) resolveOffset(batch.lastOffset());
+  }
+
+  /** Whether the partition was taken elsewhere. */
+  async #handOver({ topic, partition }: Batch, { firstOffset, nextOffset, records }: HandedRun): Promise<boolean> {
+    let hasLeft = false;
+    await this.#options.onBatch({
+      partition,
+      firstOffset,
+      nextOffset,
+      events: records.map((record) => eventOf(record, { topic, partition })),
+      seek: (offset) => {
+        hasLeft = true;
+        this.seek(partition, offset);
+      },
+      commit: () => this.#consumer.commitOffsets([{ topic, partition, offset: String(nextOffset) }]),
+    });
+    return hasLeft;
   }
 }
 
 /** The next heartbeat of the driver's own meets the same error, and the driver joins again. */
 const leaveToDriver = (): void => undefined;
 
-function eventsOf({ batch }: EachBatchPayload): FeedEvent[] {
-  const { topic, partition } = batch;
-  return batch.messages.map((message) => {
-    try {
-      return readFeedMessage(message);
-    } catch (error) {
-      if (!(error instanceof FeedMessageError)) throw error;
-      throw new UnreadableMessageError({ topic, partition, offset: message.offset }, error);
-    }
-  });
+/** What is handed over at once. */
+interface HandedRun {
+  readonly firstOffset: bigint;
+  readonly nextOffset: bigint;
+  readonly records: readonly FeedRecord[];
+}
+
+/** Batches as they were sent are put together, because for a handler each call may be a transaction. */
+async function* runsOf(fetched: Batch): AsyncGenerator<HandedRun, void, undefined> {
+  const { fetchedOffset, messages } = fetched as unknown as FetchedPartition;
+  let firstOffset = BigInt(fetchedOffset);
+  let nextOffset = firstOffset;
+  let records: FeedRecord[] = [];
+  for (const batch of messages) {
+    records = records.concat(await batch.records(nextOffset));
+    ({ nextOffset } = batch);
+    if (records.length < FEED_LIMITS.handedEvents) continue;
+    yield { firstOffset, nextOffset, records };
+    [firstOffset, records] = [nextOffset, []];
+  }
+  if (nextOffset > firstOffset) yield { firstOffset, nextOffset, records };
+}
+
+function eventOf(record: FeedRecord, { topic, partition }: { topic: string; partition: number }): FeedEvent {
+  try {
+    return readFeedMessage(record);
+  } catch (error) {
+    if (!(error instanceof FeedMessageError)) throw error;
+    throw new UnreadableMessageError({ topic, partition, offset: record.offset }, error);
+  }
 }

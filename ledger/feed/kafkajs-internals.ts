@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Kafka } from 'kafkajs';
-import type { ReceivedMessage } from '../../contracts/feed-message.ts';
 import { type Encoded, encodeProduce, isPlain, type ProduceFields, type ProduceParts } from './produce-request.ts';
-import { decodeRecord } from './record-decoder.ts';
+import { type RecordBatch, recordBatches } from './record-batch.ts';
 
 /** What is changed in kafkajs 2.2.4 itself, from outside. Nothing else of ours knows its private parts. */
 export function mendKafkajs(): void {
@@ -11,7 +10,7 @@ export function mendKafkajs(): void {
   const load = createRequire(import.meta.url);
   stopIdleTimers(load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue });
   encodeFaster(load);
-  instead(load, 'kafkajs/src/protocol/recordBatch/record/v0/decoder', () => decodeRecord);
+  instead(load, 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages', () => fetchedBatches);
   tellWhyNoBrokerDid(load('kafkajs/src/cluster/brokerPool') as { prototype: BrokerPool });
 }
 
@@ -45,6 +44,13 @@ function encodeFaster(load: NodeJS.Require): void {
         : original(fields);
   instead(load, 'kafkajs/src/protocol/requests/produce/v3/request', make);
 }
+
+interface Decoder {
+  /** Of a length that stands before them; null where that is -1. */
+  readBytes(): Buffer | null;
+}
+
+const fetchedBatches = (decoder: Decoder): RecordBatch[] => recordBatches(decoder.readBytes() ?? Buffer.alloc(0));
 
 interface RequestQueue {
   readonly pending: readonly unknown[];
@@ -105,6 +111,14 @@ interface FetchingBroker {
   fetch(request: FetchRequest): Promise<{ readonly responses: readonly FetchedTopic[] }>;
 }
 
+/** What a consumer is given as a batch of messages: whatever of its partition has come. */
+export interface FetchedPartition {
+  /** That was asked for. */
+  readonly fetchedOffset: string;
+  /** But for marks of the brokers, and transactions that were given up. */
+  readonly messages: readonly RecordBatch[];
+}
+
 interface FetchRequest {
   /** -1: this is no replica. */
   readonly replicaId: -1;
@@ -123,11 +137,8 @@ interface FetchRequest {
 }
 
 interface FetchedTopic {
-  readonly partitions: readonly { readonly partition: number; readonly messages: readonly FetchedMessage[] }[];
+  readonly partitions: readonly { readonly partition: number; readonly messages: readonly RecordBatch[] }[];
 }
-
-/** May stand before the offset that was asked for: a batch comes whole. */
-export type FetchedMessage = ReceivedMessage & { readonly offset: string; readonly isControlRecord?: boolean };
 
 /** A connection that can fetch without joining a group, for which a relay would need rights and seconds. */
 export function clusterOf(kafka: Kafka): Cluster {

@@ -36,6 +36,11 @@ export const FEED_LIMITS = Object.freeze({
   heartbeatPart: 10,
   partitionBytes: 1_000_000,
   fetchBytes: 10_000_000,
+  /** Of what was fetched so many events are handed over at once, or a batch that has more: few enough to die young. */
+  handedEvents: 250,
+  /** Up to so many bytes a batch is decompressed at once, and up to so many in one piece. */
+  decompressAtOnceBytes: 64 * 1024,
+  decompressedBytes: 1024 * 1024,
   /** Names of headers that are remembered, by their place in a record, and the bytes of one. */
   headerNamesKept: 32,
   headerNameBytesKept: 64,

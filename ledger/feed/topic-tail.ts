@@ -1,8 +1,10 @@
 import { type FeedEvent, FeedMessageError, readFeedMessage } from '../../contracts/feed-message.ts';
 import { closeWithin } from './close-within.ts';
 import type { KafkaClient } from './kafka-client.ts';
-import { type Cluster, clusterOf, type FetchedMessage } from './kafkajs-internals.ts';
+import { type Cluster, clusterOf } from './kafkajs-internals.ts';
 import { FEED_LIMITS } from './limits.ts';
+import type { RecordBatch } from './record-batch.ts';
+import type { FeedRecord } from './record-decoder.ts';
 import type { PartitionOffsets } from './topic-offsets.ts';
 
 /** The last messages of each partition: whose the topic is, and how far its ledger had come. */
@@ -48,7 +50,7 @@ export async function readTail(
 
 class PartitionTail {
   readonly partition: number;
-  readonly messages: FetchedMessage[] = [];
+  readonly messages: FeedRecord[] = [];
   /** Offset of the next message. */
   next: bigint;
   readonly #high: bigint;
@@ -65,12 +67,10 @@ class PartitionTail {
     return this.next >= this.#high;
   }
 
-  take(fetched: readonly FetchedMessage[]): void {
-    for (const message of fetched) {
-      const offset = BigInt(message.offset);
-      if (offset < this.next) continue;
-      if (offset < this.#high && message.isControlRecord !== true) this.messages.push(message);
-      this.next = offset + 1n;
+  async take(fetched: readonly RecordBatch[]): Promise<void> {
+    for (const batch of fetched) {
+      for (const record of await batch.records(this.next)) if (record.offset < this.#high) this.messages.push(record);
+      this.next = batch.nextOffset;
     }
   }
 }
@@ -98,11 +98,11 @@ async function fetchOnce(cluster: Cluster, topic: string, wanted: readonly Parti
       ],
     });
     for (const response of responses)
-      for (const { partition, messages } of response.partitions) open.get(partition)?.take(messages);
+      for (const { partition, messages } of response.partitions) await open.get(partition)?.take(messages);
   }
 }
 
-function eventOf(message: FetchedMessage): FeedEvent | null {
+function eventOf(message: FeedRecord): FeedEvent | null {
   try {
     return readFeedMessage(message);
   } catch (error) {

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { closeWithin } from '../../ledger/feed/close-within.ts';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
-import { type Cluster, clusterOf, type FetchedMessage } from '../../ledger/feed/kafkajs-internals.ts';
+import { type Cluster, clusterOf } from '../../ledger/feed/kafkajs-internals.ts';
+import type { RecordBatch } from '../../ledger/feed/record-batch.ts';
+import type { FeedRecord } from '../../ledger/feed/record-decoder.ts';
 import { TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 
 /** A message of the topic as the auditor reads it: by the headers that the feed promises, and by nothing of ours. */
@@ -79,7 +81,7 @@ export class TopicRecord {
         while (!signal.aborted) {
           const fetched = await fetchOnce(cluster, { topic, partition, next });
           this.#unread.delete(partition);
-          next = this.#take(partition, next, fetched);
+          next = await this.#take(partition, next, fetched);
         }
       } catch (error) {
         if (!signal.aborted) this.#unread.set(partition, error instanceof Error ? error.message : String(error));
@@ -93,30 +95,32 @@ export class TopicRecord {
   }
 
   /** Returns the offset of the next message. */
-  #take(partition: number, from: bigint, fetched: readonly FetchedMessage[]): bigint {
+  async #take(partition: number, from: bigint, fetched: readonly RecordBatch[]): Promise<bigint> {
     const atMs = Date.now();
     let next = from;
-    for (const { offset, key, value, headers } of fetched) {
-      // A batch comes whole, also with what stands before the offset that was asked for.
-      if (BigInt(offset) < next) continue;
-      next = BigInt(offset) + 1n;
-      const header = (name: string): string => String(headers?.[name] ?? '');
-      const stream = header('ce_stream');
-      const revision = Number(header('ce_revision'));
-      this.#last.set(stream, Math.max(this.#last.get(stream) ?? -1, revision));
-      this.messages.push({
-        partition,
-        offset: BigInt(offset),
-        key: key === null ? '' : key.toString(),
-        stream,
-        revision,
-        position: Number(header('ce_position')),
-        type: header('ce_type'),
-        data: value === null ? '' : value.toString(),
-        atMs,
-      });
+    for (const batch of fetched) {
+      for (const record of await batch.records(next)) this.#add(partition, record, atMs);
+      next = batch.nextOffset;
     }
     return next;
+  }
+
+  #add(partition: number, { offset, key, value, headers }: FeedRecord, atMs: number): void {
+    const header = (name: string): string => String(headers?.[name] ?? '');
+    const stream = header('ce_stream');
+    const revision = Number(header('ce_revision'));
+    this.#last.set(stream, Math.max(this.#last.get(stream) ?? -1, revision));
+    this.messages.push({
+      partition,
+      offset,
+      key: String(key ?? ''),
+      stream,
+      revision,
+      position: Number(header('ce_position')),
+      type: header('ce_type'),
+      data: String(value ?? ''),
+      atMs,
+    });
   }
 }
 
@@ -126,7 +130,7 @@ interface Place {
   readonly next: bigint;
 }
 
-async function fetchOnce(cluster: Cluster, { topic, partition, next }: Place): Promise<readonly FetchedMessage[]> {
+async function fetchOnce(cluster: Cluster, { topic, partition, next }: Place): Promise<readonly RecordBatch[]> {
   const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
   if (nodeId === undefined) throw new Error(`partition ${partition} has no leader`);
   const broker = await cluster.findBroker({ nodeId });

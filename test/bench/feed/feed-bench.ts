@@ -13,7 +13,7 @@ import { fillLedger } from './feed-ledger.ts';
 import { FEED_CODECS, FEED_WRITERS, type FeedJob, type FeedResult, VIEW_SOURCES } from './feed-protocol.ts';
 
 /** Of which the first third is warm-up: Node compiles what runs. */
-const EVENTS = 30_000;
+const EVENTS = 100_000;
 const WARM_UP_PART = 3;
 
 type FeedOptions = Pick<Options, 'rounds' | 'profile'>;

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Subscription } from '../../../contracts/event-log.ts';
+import { FEED_LIMITS } from '../../../ledger/feed/limits.ts';
 import { type OpenFeedOptions, openFeed } from '../../../ledger/feed/open-feed.ts';
 import { type BrokerPath, startBrokerPath } from '../../kafka/broker-path.ts';
 import { eventually } from '../../kafka/eventually.ts';
@@ -129,6 +130,55 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
     await eventually('it catches up', () => feed.told.length > 0);
     expect(feed.told).toEqual(['caught up at 4']);
     expect(most).toBe(1);
+  });
+
+  describe('of a fetch that brings more than is handed over at once', () => {
+    const EVENTS = FEED_LIMITS.handedEvents * 3;
+    // What one send has of a partition is a batch.
+    const write = async (): Promise<void> => {
+      const messages = Array.from({ length: EVENTS }, (_, at) => planMessage('acct_0', at));
+      for (let at = 0; at < EVENTS; at += 50) await writer.write(...messages.slice(at, at + 50));
+    };
+    const all = Array.from({ length: EVENTS }, (_, at) => `0/${at}`);
+
+    it('hands over one piece after the other, each with its offset, and all of them', async () => {
+      await write();
+      const pieces: string[] = [];
+      const feed = open('beginning', (_partition, events, nextOffset) => {
+        pieces.push(`${events.length} to ${nextOffset}`);
+      });
+      await eventually('it catches up', () => feed.told.length > 0);
+      expect(feed.seen).toEqual(all);
+      expect(pieces).toEqual([1, 2, 3].map((at) => `${FEED_LIMITS.handedEvents} to ${at * FEED_LIMITS.handedEvents}`));
+      expect(feed.told).toEqual([`caught up at ${EVENTS}`]);
+    });
+
+    it('begins no further piece once it is closed, and goes on with that', async () => {
+      await write();
+      const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const feed = open('beginning', () => {
+        begun.resolve();
+        return held.promise;
+      });
+      await begun.promise;
+      const closed = feed.close();
+      held.resolve();
+      await closed;
+      expect(feed.seen).toEqual(all.slice(0, FEED_LIMITS.handedEvents));
+      const again = open(feed.offsets);
+      await eventually('it catches up', () => again.told.length > 0);
+      expect([...feed.seen, ...again.seen]).toEqual(all);
+    });
+
+    it('hands over what stands before a message that is none of the feed’s', async () => {
+      await write();
+      const { key, value } = planMessage('acct_0', EVENTS);
+      await writer.write({ key, value, headers: {} as never });
+      const feed = open('beginning');
+      await eventually('it stops', () => feed.stopped !== null);
+      expect(feed.seen).toEqual(all);
+      expect(feed.stopped?.message).toBe(`${topic} partition 0 offset ${EVENTS}: ce_specversion: is missing`);
+    });
   });
 
   it('stops when its handler throws, and calls it no more', async () => {

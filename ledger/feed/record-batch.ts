@@ -1,0 +1,102 @@
+import { promisify } from 'node:util';
+import { gunzip, gunzipSync, type ZlibOptions, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { FEED_LIMITS } from './limits.ts';
+import { decodeRecords, type FeedRecord } from './record-decoder.ts';
+
+/**
+ * The batches that a fetch has brought of one partition, as they came. A broker cuts off where its answer is full: what is
+ * left of a last one comes again with the next fetch.
+ * @throws RangeError where the bytes are no batches, or such as brokers made before there were headers
+ */
+export function recordBatches(bytes: Buffer): RecordBatch[] {
+  const batches: RecordBatch[] = [];
+  for (let at = 0; at + FORMAT_AT < bytes.length; ) {
+    if (bytes[at + FORMAT_AT] !== FORMAT) throw new RangeError(`a batch has the format ${bytes[at + FORMAT_AT]}`);
+    const length = LENGTH_END + bytes.readInt32BE(at + LENGTH_AT);
+    if (length < HEADER_BYTES) throw new RangeError('a batch is too short');
+    if (at + length > bytes.length) break;
+    batches.push(new RecordBatch(bytes.subarray(at, at + length)));
+    at += length;
+  }
+  return batches;
+}
+
+// https://kafka.apache.org/documentation/#recordbatch
+const LENGTH_AT = 8;
+const LENGTH_END = 12;
+const FORMAT_AT = 16;
+const ATTRIBUTES_AT = 21;
+const LAST_OFFSET_DELTA_AT = 23;
+const PRODUCER_ID_AT = 43;
+const COUNT_AT = 57;
+const HEADER_BYTES = 61;
+
+const FORMAT = 2;
+const CODEC = 0b111;
+const IN_TRANSACTION = 0x10;
+const CONTROL = 0x20;
+
+/**
+ * Decompressed and decoded when its turn comes: ten thousand events that stand in memory before the first is used cost the
+ * collector as much again as it costs to decode them. To the driver it is one message, its last, of which it knows whether
+ * it is behind the offset that was asked for, a mark of its own, or of a transaction that was given up.
+ */
+export class RecordBatch {
+  readonly nextOffset: bigint;
+  readonly offset: string;
+  readonly isControlRecord: boolean;
+  readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
+  readonly #bytes: Buffer;
+  readonly #firstOffset: bigint;
+  readonly #attributes: number;
+
+  constructor(bytes: Buffer) {
+    const lastOffset = bytes.readBigInt64BE(0) + BigInt(bytes.readInt32BE(LAST_OFFSET_DELTA_AT));
+    this.#bytes = bytes;
+    this.#firstOffset = bytes.readBigInt64BE(0);
+    this.#attributes = bytes.readInt16BE(ATTRIBUTES_AT);
+    this.nextOffset = lastOffset + 1n;
+    this.offset = String(lastOffset);
+    this.isControlRecord = (this.#attributes & CONTROL) !== 0;
+    this.batchContext = {
+      producerId: String(bytes.readBigInt64BE(PRODUCER_ID_AT)),
+      inTransaction: (this.#attributes & IN_TRANSACTION) !== 0,
+    };
+  }
+
+  /** Whether a transaction ends here, and how. */
+  get key(): Buffer | null {
+    const [mark] = this.isControlRecord ? this.#decode(this.#bytes.subarray(HEADER_BYTES)) : [];
+    return mark?.key == null ? null : Buffer.from(mark.key);
+  }
+
+  /** From an offset on; none where the brokers have left a mark for themselves. @throws Error where they cannot be read */
+  async records(from: bigint): Promise<FeedRecord[]> {
+    if (this.isControlRecord) return [];
+    const all = this.#decode(await decompressed(this.#bytes.subarray(HEADER_BYTES), this.#attributes & CODEC));
+    return this.#firstOffset >= from ? all : all.filter(({ offset }) => offset >= from);
+  }
+
+  #decode(bytes: Buffer): FeedRecord[] {
+    return decodeRecords(bytes, this.#bytes.readInt32BE(COUNT_AT), this.#firstOffset);
+  }
+}
+
+const [GZIP, ZSTD] = [1, 4];
+const gunzipAside = promisify(gunzip);
+const zstdAside = promisify(zstdDecompress);
+
+/** A small batch takes less time than it takes to have another thread do it. */
+function decompressed(bytes: Buffer, codec: number): Buffer | Promise<Buffer> {
+  const isSmall = bytes.length <= FEED_LIMITS.decompressAtOnceBytes;
+  if (codec === 0) return bytes;
+  if (codec === GZIP) return isSmall ? gunzipSync(bytes, inOnePiece(bytes)) : gunzipAside(bytes);
+  if (codec === ZSTD) return isSmall ? zstdDecompressSync(bytes) : zstdAside(bytes);
+  throw new RangeError(`a batch is compressed with codec ${codec}, which is neither gzip nor zstd`);
+}
+
+/** Gzip ends with the size of what it holds. */
+function inOnePiece(bytes: Buffer): ZlibOptions {
+  const size = bytes.length < 4 ? 0 : bytes.readUInt32LE(bytes.length - 4);
+  return size < FEED_LIMITS.decompressedBytes ? { chunkSize: Math.max(64, size + 1) } : {};
+}
