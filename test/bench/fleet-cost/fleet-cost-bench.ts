@@ -12,6 +12,7 @@ import { FLEETS, type FleetCostSample, type FleetName } from './fleet-cost-figur
  * All proxies of a fleet together: below what two cores carry for three of them, the event store, the load and the upstream.
  * As many as can be would starve one of the proxies, and a starved one answers 529; with few each event wakes each proxy by
  * itself, which measures the waking.
+ * Connections are each proxy's: each sends for one account, and fewer than there are accounts would leave some of them out.
  */
 const LOAD = { connections: 48, requestsPerS: 600 };
 /** The load is shared by a fleet, and each of its processes has as much code to compile as one alone. */
@@ -105,7 +106,7 @@ async function underLoad<Result>(
       await load.start({
         port,
         requests: keys.map((key) => requestText({ port, headers: { 'x-api-key': key } }, body)),
-        connections: LOAD.connections / ports.length,
+        connections: LOAD.connections,
         eventsPerAnswer: 0,
         countsEventsAsTheyCome: false,
         requestsPerS: LOAD.requestsPerS / ports.length,
