@@ -17,7 +17,7 @@ import { ReadCall, type ReadOutcome } from './read-call.ts';
 import { subscribeRequest } from './read-request.ts';
 import { ledgersStream, recordedEventOf } from './recorded-event.ts';
 
-interface SubscriptionFeed {
+interface SubscriptionSource {
   readonly connection: Connection;
   readonly streams: OwnStreams;
   readonly deadlines: EventStoreDbDeadlines;
@@ -42,7 +42,7 @@ class SubscriptionEndError extends Error {
  *     └── after a pause ◀── log lost from sight the call cannot be made, the head not be read, or what it shows not come
  */
 export class LogSubscription implements Subscription {
-  readonly #feed: SubscriptionFeed;
+  readonly #source: SubscriptionSource;
   readonly #options: SubscribeAllOptions;
   readonly #closing = new AbortController();
   readonly #closed = Promise.withResolvers<null>();
@@ -60,8 +60,8 @@ export class LogSubscription implements Subscription {
   #call: ReadCall | null = null;
   #failures = 0;
 
-  constructor(feed: SubscriptionFeed, options: SubscribeAllOptions) {
-    this.#feed = feed;
+  constructor(source: SubscriptionSource, options: SubscribeAllOptions) {
+    this.#source = source;
     this.#options = options;
     this.#applied = options.after;
     this.#hasEnded = this.#run();
@@ -87,12 +87,12 @@ export class LogSubscription implements Subscription {
       }
     }
     this.#closing.abort();
-    this.#feed.onEnded();
+    this.#source.onEnded();
   }
 
   /** One call, from the last event applied until it breaks or the subscription is closed. */
   async #follow(): Promise<void> {
-    const { connection, streams, deadlines } = this.#feed;
+    const { connection, streams, deadlines } = this.#source;
     this.#isCaughtUp = false;
     this.#isConfirmed = false;
     this.#hasApplied = false;
@@ -141,12 +141,12 @@ export class LogSubscription implements Subscription {
     const head = await this.#head();
     if (this.#hasReached(head)) return this.#heard();
     this.#overdue = head;
-    this.#silentAtMs = performance.now() + this.#feed.deadlines.silenceGraceMs;
+    this.#silentAtMs = performance.now() + this.#source.deadlines.silenceGraceMs;
   }
 
   /** Null also where the subscription is closed meanwhile. @throws EventLogError when it cannot be read */
   #head(): Promise<Position | null> {
-    return Promise.race([this.#feed.readHead(), this.#closed.promise]);
+    return Promise.race([this.#source.readHead(), this.#closed.promise]);
   }
 
   #hasReached(head: Position | null): boolean {
@@ -155,7 +155,7 @@ export class LogSubscription implements Subscription {
 
   #heard(): void {
     this.#overdue = null;
-    this.#silentAtMs = performance.now() + this.#feed.deadlines.silenceMs;
+    this.#silentAtMs = performance.now() + this.#source.deadlines.silenceMs;
   }
 
   #caughtUp(): void {
@@ -188,7 +188,7 @@ export class LogSubscription implements Subscription {
     const { signal } = this.#closing;
     if (error instanceof SubscriptionEndError) throw error;
     if (signal.aborted) return;
-    const { backoffMs, backoffMaxMs } = this.#feed.deadlines;
+    const { backoffMs, backoffMaxMs } = this.#source.deadlines;
     const hasBegun = this.#isConfirmed && (this.#hasApplied || this.#failures === 0);
     this.#failures++;
     if (hasBegun && !(error instanceof EventLogError)) return;
