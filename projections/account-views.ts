@@ -1,8 +1,8 @@
 import type { RecordedEvent } from '../contracts/event-log.ts';
 import type { AccountEvent } from '../contracts/events.ts';
 import { type AccountId, accountStream, type Revision, revision } from '../contracts/ids.ts';
-import type { AccountBook, AsideReason } from '../ledger/account/account-book.ts';
 import { AccountUnreadableError, accountEventOf, cannotFollow } from '../ledger/account/account-event.ts';
+import type { AccountRepository, AsideReason } from '../ledger/account/account-repository.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';
@@ -13,7 +13,7 @@ import type { View } from './view.ts';
 import { ViewGapError } from './view-gap-error.ts';
 
 /** The views of all accounts, folded together. What settlement and admission of one process share. */
-export class AccountViews implements AccountBook {
+export class AccountViews implements AccountRepository {
   readonly balance = new BalanceView();
   readonly spendLimits = new SpendLimits(this.balance);
   readonly monthly = new MonthlyView();

@@ -1,6 +1,6 @@
 import { type AccountId, accountId, type Revision, revision } from '../contracts/ids.ts';
-import type { AsideReason } from '../ledger/account/account-book.ts';
 import { AccountUnreadableError } from '../ledger/account/account-event.ts';
+import type { AsideReason } from '../ledger/account/account-repository.ts';
 import { type ColumnValue, numberOf, type StoredView, textOf, type ViewRow, type ViewTable } from './view.ts';
 
 const NAME = 'set_aside';

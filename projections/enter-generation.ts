@@ -4,7 +4,7 @@ import type { Recording } from '../contracts/event-codec.ts';
 import type { EventLog } from '../contracts/event-log.ts';
 import { type AccountId, accountId, type KeyId, keyId, type Revision } from '../contracts/ids.ts';
 import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
-import { isAsideReason, readOrReason } from '../ledger/account/account-book.ts';
+import { isAsideReason, readOrReason } from '../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
 import { executeCommand } from '../ledger/account/execute-command.ts';
 import { loadAccount } from '../ledger/account/load-account.ts';

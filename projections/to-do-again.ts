@@ -1,7 +1,7 @@
 import type { EventLog } from '../contracts/event-log.ts';
 import { accountId } from '../contracts/ids.ts';
-import { type AsideReason, isAsideReason, readOrReason } from '../ledger/account/account-book.ts';
 import { evolveAt } from '../ledger/account/account-event.ts';
+import { type AsideReason, isAsideReason, readOrReason } from '../ledger/account/account-repository.ts';
 import { type AccountState, INITIAL_ACCOUNT, INITIAL_SPEND } from '../ledger/account/account-state.ts';
 import { endOfException, openException } from '../ledger/account/exceptions.ts';
 import { NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
-import { executeOnBook } from '../ledger/account/execute-command.ts';
+import { executeOnRepository } from '../ledger/account/execute-command.ts';
 import { isExpired } from '../ledger/account/grants.ts';
 import { newCommandId } from '../ledger/new-command-id.ts';
 import type { AccountViews } from '../projections/account-views.ts';
@@ -63,7 +63,7 @@ export class ExpirySweeper {
       };
       try {
         const command = { type: 'ExpireCredits', lateMs, nowMs } as const;
-        const result = await executeOnBook(log, accounts, accountId, command, recording);
+        const result = await executeOnRepository(log, accounts, accountId, command, recording);
         if (result.type === 'done' && result.position !== null) written++;
       } catch (error) {
         logger.error({ err: error, accountId }, 'expired credits were not written down');

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId, RequestId } from '../contracts/ids.ts';
-import type { AsideReason } from '../ledger/account/account-book.ts';
+import type { AsideReason } from '../ledger/account/account-repository.ts';
 import { mostDebitedWithinHold } from '../ledger/account/at-most-the-hold.ts';
 import { rateCardOf } from '../ledger/catalog/catalog-state.ts';
 import type { RecoveredRequest } from '../ledger/journal/journal.ts';
@@ -41,7 +41,7 @@ interface RecoveredRequestsParts {
  * Requests of an earlier run that the journal has kept. With the log in sight they are settled before any new request
  * is admitted; without it what they have cost is held against their accounts, so that no credit is spent twice.
  *
- * An append of the process that died may reach the log at any time, also after its stream was read here. So the book is
+ * An append of the process that died may reach the log at any time, also after its stream was read here. So the repository is
  * watched from the start: what it folds before the hand-over to settlement was folded under this watch, what it folds
  * after under settlement's own.
  */

@@ -3,7 +3,7 @@ import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Position, type Revision } from '../../contracts/ids.ts';
 import { TIMING, type Timing } from '../timing.ts';
-import { type AccountBook, catchUpBook, foldAppended, unlessAside } from './account-book.ts';
+import { type AccountRepository, catchUpAccount, foldAppended, unlessAside } from './account-repository.ts';
 import type { AccountState } from './account-state.ts';
 import type { AccountCommand, CommandRefusal } from './commands.ts';
 import { decide } from './decide.ts';
@@ -70,30 +70,30 @@ export async function executeFrom(
 }
 
 /**
- * The same on the book of this process, which has the account already: no read before the append, and what is appended
- * is in the book when this resolves.
+ * The same on the repository of this process, which has the account already: no read before the append, and what is appended
+ * is in the repository when this resolves.
  * @param command where it is a function it is asked in the turn of each decision, so that it says what is so at the very
  *   revision that the decision is appended at.
  * @throws as `executeCommand`; AccountAsideError, also where this finds that the account's events cannot be relied on
  */
-export async function executeOnBook(
+export async function executeOnRepository(
   log: EventLog,
-  book: AccountBook,
+  repository: AccountRepository,
   accountId: AccountId,
   command: AccountCommand | (() => AccountCommand),
   recording: Recording,
 ): Promise<CommandResult> {
   const commandNow = typeof command === 'function' ? command : () => command;
-  return unlessAside(book, accountId, async () => {
+  return unlessAside(repository, accountId, async () => {
     const result = await decideAndAppend(log, accountId, commandNow, recording, {
-      read: () => book.read(accountId),
-      catchUp: () => catchUpBook(log, book, accountId),
+      read: () => repository.read(accountId),
+      catchUp: () => catchUpAccount(log, repository, accountId),
       timing: TIMING,
     });
     if (result.type === 'done' && result.position !== null) {
       // An append whose first answer was lost may have others' events before it.
-      if (book.read(accountId).revision < result.after) await catchUpBook(log, book, accountId);
-      foldAppended(book, accountId, result.after, result.events);
+      if (repository.read(accountId).revision < result.after) await catchUpAccount(log, repository, accountId);
+      foldAppended(repository, accountId, result.after, result.events);
     }
     return result;
   });

@@ -1,15 +1,16 @@
 import { isLogAway } from '../../contracts/event-log.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import { type AccountBook, isAsideReason } from '../account/account-book.ts';
+import { type AccountRepository, isAsideReason } from '../account/account-repository.ts';
+import { backOffMs } from '../back-off.ts';
 import type { LogBreaker } from '../log-breaker.ts';
 import type { Timing } from '../timing.ts';
-import { backOffMs, ContentionError } from './lane-rest.ts';
+import { ContentionError } from './append-group.ts';
 import type { PendingRequest } from './pending-request.ts';
 import type { PendingRequests } from './pending-requests.ts';
 
 export interface AccountTurnsOptions {
-  readonly book: Pick<AccountBook, 'whyAside' | 'putAside'>;
+  readonly repository: Pick<AccountRepository, 'whyAside' | 'putAside'>;
   readonly clock: () => number;
   readonly timing: Timing;
   readonly breaker: LogBreaker;
@@ -24,13 +25,15 @@ export interface AccountTurnsOptions {
   readonly waitsForStart: boolean;
 }
 
-interface AccountLane {
+const BACK_OFF = { firstMs: LIMITS.settlementBackoffMs, maxMs: LIMITS.settlementBackoffMaxMs };
+
+interface AccountQueue {
   readonly waiting: PendingRequest[];
   /**
    * Idle, waiting for more to join, for a place among the appends, appending, waiting after a failure, or until the account
    * is not set aside any more.
    */
-  phase: 'idle' | 'lingering' | 'ready' | 'running' | 'resting' | 'aside';
+  phase: 'idle' | 'lingering' | 'ready' | 'running' | 'backing-off' | 'aside';
   /** Appends in a row that failed. */
   failures: number;
   /** When the first of them began, and how many appends the log had taken by then. */
@@ -39,24 +42,24 @@ interface AccountLane {
 }
 
 /**
- * Whose turn it is: one lane an account, so that its groups go one after another, and so many appends at once.
+ * Whose turn it is: one queue an account, so that its groups go one after another, and so many appends at once.
  *
  *   idle ─▶ lingering ─▶ ready ─▶ running ─▶ idle        only `running` holds a place among the appends, so that failing
- *                          ▲         └──▶ resting ─┐      accounts hold up no others
- *                          └───────────────────────┘
+ *                          ▲         └──▶ backing-off ─┐  accounts hold up no others
+ *                          └───────────────────────────┘
  *
- * The lane of an account that is set aside is `aside`, from whatever it was before it next appends, until the account is
+ * The queue of an account that is set aside is `aside`, from whatever it was before it next appends, until the account is
  * not: nothing is decided on what is not known.
  */
 export class AccountTurns {
   readonly #options: AccountTurnsOptions;
-  readonly #lanes = new Map<AccountId, AccountLane>();
-  readonly #aside = new Set<AccountLane>();
-  /** Lanes whose groups may still grow. */
-  readonly #lingering: [AccountId, AccountLane][] = [];
+  readonly #queues = new Map<AccountId, AccountQueue>();
+  readonly #aside = new Set<AccountQueue>();
+  /** Queues whose groups may still grow. */
+  readonly #lingering: [AccountId, AccountQueue][] = [];
   /** Accounts with work that wait for one of the appends under way to end. */
   readonly #ready: AccountId[] = [];
-  #rests = new AbortController();
+  #backOffs = new AbortController();
   #hasStarted: boolean;
   #isClosed = false;
   #appendsUnderWay = 0;
@@ -65,8 +68,8 @@ export class AccountTurns {
     this.#options = options;
     this.#hasStarted = !options.waitsForStart;
     options.breaker.onSignOfLife((isClosed) => {
-      if (isClosed) for (const lane of this.#lanes.values()) forgetFailures(lane);
-      this.#endRests();
+      if (isClosed) for (const queue of this.#queues.values()) forgetFailures(queue);
+      this.#endBackOffs();
     });
   }
 
@@ -88,75 +91,75 @@ export class AccountTurns {
 
   join(request: PendingRequest): void {
     const { accountId } = request;
-    const lane = this.#laneOf(accountId);
-    lane.waiting.push(request);
-    if (lane.phase === 'aside') this.#options.onAside([request]);
-    else this.#wake(accountId, lane);
+    const queue = this.#queueOf(accountId);
+    queue.waiting.push(request);
+    if (queue.phase === 'aside') this.#options.onAside([request]);
+    else this.#wake(accountId, queue);
   }
 
   /** Appends begin; what joins while `before` runs goes before what had joined. */
   start(before: () => void): void {
-    const joined = [...this.#lanes.values()].map((lane) => [lane, lane.waiting.splice(0)] as const);
+    const joined = [...this.#queues.values()].map((queue) => [queue, queue.waiting.splice(0)] as const);
     before();
-    for (const [lane, waiting] of joined) lane.waiting.push(...waiting);
+    for (const [queue, waiting] of joined) queue.waiting.push(...waiting);
     this.#hasStarted = true;
-    for (const [accountId, lane] of this.#lanes) this.#wake(accountId, lane);
+    for (const [accountId, queue] of this.#queues) this.#wake(accountId, queue);
   }
 
   /** The account is not set aside any more. */
   return(accountId: AccountId): void {
-    const lane = this.#lanes.get(accountId);
-    if (lane === undefined || !this.#aside.delete(lane)) return;
-    lane.phase = 'idle';
-    this.#wake(accountId, lane);
+    const queue = this.#queues.get(accountId);
+    if (queue === undefined || !this.#aside.delete(queue)) return;
+    queue.phase = 'idle';
+    this.#wake(accountId, queue);
   }
 
   /** Starts no further append. */
   close(): void {
     this.#isClosed = true;
-    this.#endRests();
+    this.#endBackOffs();
   }
 
-  #endRests(): void {
-    const rests = this.#rests;
-    this.#rests = new AbortController();
-    rests.abort();
+  #endBackOffs(): void {
+    const backOffs = this.#backOffs;
+    this.#backOffs = new AbortController();
+    backOffs.abort();
   }
 
-  #laneOf(accountId: AccountId): AccountLane {
-    let lane = this.#lanes.get(accountId);
-    if (lane === undefined) {
-      lane = { waiting: [], phase: 'idle', failures: 0, round: null, hasOwnTrouble: false };
-      this.#lanes.set(accountId, lane);
+  #queueOf(accountId: AccountId): AccountQueue {
+    let queue = this.#queues.get(accountId);
+    if (queue === undefined) {
+      queue = { waiting: [], phase: 'idle', failures: 0, round: null, hasOwnTrouble: false };
+      this.#queues.set(accountId, queue);
     }
-    return lane;
+    return queue;
   }
 
   /**
    * A group that is full goes at once; any other waits a little, so that what finishes next shares its append. All
    * accounts wait for the same instant, so that their appends share a commit of the log.
    */
-  #wake(accountId: AccountId, lane: AccountLane): void {
-    if (this.#isClosed || !this.#hasStarted || (lane.phase !== 'idle' && lane.phase !== 'lingering')) return;
-    if (this.#options.book.whyAside(accountId) !== null) this.#putAside(lane);
-    else if (lane.waiting.length >= LIMITS.settlementGroupMax) {
-      this.#makeReady(accountId, lane);
+  #wake(accountId: AccountId, queue: AccountQueue): void {
+    if (this.#isClosed || !this.#hasStarted || (queue.phase !== 'idle' && queue.phase !== 'lingering')) return;
+    if (this.#options.repository.whyAside(accountId) !== null) this.#putAside(queue);
+    else if (queue.waiting.length >= LIMITS.settlementGroupMax) {
+      this.#makeReady(accountId, queue);
       this.#startReady();
-    } else if (lane.phase === 'idle') {
-      lane.phase = 'lingering';
-      this.#lingering.push([accountId, lane]);
+    } else if (queue.phase === 'idle') {
+      queue.phase = 'lingering';
+      this.#lingering.push([accountId, queue]);
       if (this.#lingering.length === 1) this.#options.timing.later(LIMITS.settlementLingerMs, () => this.#endLinger());
     }
   }
 
   #endLinger(): void {
-    for (const [accountId, lane] of this.#lingering.splice(0))
-      if (lane.phase === 'lingering') this.#makeReady(accountId, lane);
+    for (const [accountId, queue] of this.#lingering.splice(0))
+      if (queue.phase === 'lingering') this.#makeReady(accountId, queue);
     this.#startReady();
   }
 
-  #makeReady(accountId: AccountId, lane: AccountLane): void {
-    lane.phase = 'ready';
+  #makeReady(accountId: AccountId, queue: AccountQueue): void {
+    queue.phase = 'ready';
     this.#ready.push(accountId);
   }
 
@@ -165,7 +168,7 @@ export class AccountTurns {
       const accountId = this.#ready.shift();
       if (accountId === undefined) return;
       this.#appendsUnderWay++;
-      void this.#runLane(accountId).finally(() => {
+      void this.#settleGroup(accountId).finally(() => {
         this.#appendsUnderWay--;
         this.#startReady();
       });
@@ -173,84 +176,86 @@ export class AccountTurns {
   }
 
   /** Settles one group, then gives the place to the next account in the queue. */
-  async #runLane(accountId: AccountId): Promise<void> {
-    const { book, append, pending, breaker, clock } = this.#options;
-    const lane = this.#laneOf(accountId);
-    if (book.whyAside(accountId) !== null) return this.#putAside(lane);
-    lane.phase = 'running';
-    lane.round ??= { beganMs: clock(), taken: breaker.taken };
-    const group = lane.waiting.splice(0, LIMITS.settlementGroupMax);
+  async #settleGroup(accountId: AccountId): Promise<void> {
+    const { repository, append, pending, breaker, clock } = this.#options;
+    const queue = this.#queueOf(accountId);
+    if (repository.whyAside(accountId) !== null) return this.#putAside(queue);
+    queue.phase = 'running';
+    queue.round ??= { beganMs: clock(), taken: breaker.taken };
+    const group = queue.waiting.splice(0, LIMITS.settlementGroupMax);
     try {
       await append(accountId, group);
     } catch (error) {
       // Put back in order.
-      lane.waiting.unshift(...group.filter((request) => pending.has(request)));
+      queue.waiting.unshift(...group.filter((request) => pending.has(request)));
       if (isAsideReason(error)) {
-        book.putAside(accountId, error);
-        this.#putAside(lane);
-      } else if (!this.#isClosed) void this.#rest(accountId, lane, error);
+        repository.putAside(accountId, error);
+        this.#putAside(queue);
+      } else if (!this.#isClosed) void this.#backOff(accountId, queue, error);
       return;
     }
-    lane.phase = 'idle';
-    lane.hasOwnTrouble = false;
-    forgetFailures(lane);
-    breaker.waitsNoMore(lane);
-    if (lane.waiting.length > 0) this.#wake(accountId, lane);
-    else this.#lanes.delete(accountId);
+    queue.phase = 'idle';
+    queue.hasOwnTrouble = false;
+    forgetFailures(queue);
+    breaker.waitsNoMore(queue);
+    if (queue.waiting.length > 0) this.#wake(accountId, queue);
+    else this.#queues.delete(accountId);
   }
 
-  #putAside(lane: AccountLane): void {
-    lane.phase = 'aside';
-    forgetFailures(lane);
-    this.#options.breaker.waitsNoMore(lane);
-    this.#aside.add(lane);
-    this.#options.onAside(lane.waiting);
+  #putAside(queue: AccountQueue): void {
+    queue.phase = 'aside';
+    forgetFailures(queue);
+    this.#options.breaker.waitsNoMore(queue);
+    this.#aside.add(queue);
+    this.#options.onAside(queue.waiting);
   }
 
   /** Waits without a place among the appends: longer after each failure, and after a whole round of them longest. */
-  async #rest(accountId: AccountId, lane: AccountLane, error: unknown): Promise<void> {
+  async #backOff(accountId: AccountId, queue: AccountQueue, error: unknown): Promise<void> {
     const { timing } = this.#options;
-    lane.phase = 'resting';
+    queue.phase = 'backing-off';
     if (error instanceof ContentionError) {
       // Others make progress, so the log is there.
-      await this.#restFor(accountId, lane, backOffMs(1, timing.random()));
+      await this.#backOffFor(accountId, queue, backOffMs(BACK_OFF, 1, timing.random()));
       return;
     }
-    lane.failures++;
-    const isRoundOver = this.#isRoundOver(lane, error);
-    const longestMs = isRoundOver ? LIMITS.settlementBackoffMaxMs : backOffMs(lane.failures, timing.random());
-    if (isRoundOver) this.#endRound(accountId, lane, error);
-    const isProbe = !lane.hasOwnTrouble && this.#options.breaker.waits(lane);
-    await this.#restFor(accountId, lane, isProbe ? Math.min(longestMs, LIMITS.settlementProbeMs) : longestMs);
+    queue.failures++;
+    const isRoundOver = this.#isRoundOver(queue, error);
+    const longestMs = isRoundOver
+      ? LIMITS.settlementBackoffMaxMs
+      : backOffMs(BACK_OFF, queue.failures, timing.random());
+    if (isRoundOver) this.#endRound(accountId, queue, error);
+    const isProbe = !queue.hasOwnTrouble && this.#options.breaker.waits(queue);
+    await this.#backOffFor(accountId, queue, isProbe ? Math.min(longestMs, LIMITS.settlementProbeMs) : longestMs);
   }
 
-  #isRoundOver({ failures, round }: AccountLane, error: unknown): boolean {
+  #isRoundOver({ failures, round }: AccountQueue, error: unknown): boolean {
     if (!isLogAway(error) || failures >= LIMITS.settlementAttemptsMax) return true;
     return round !== null && this.#options.clock() - round.beganMs >= LIMITS.settlementRoundMs;
   }
 
   /** The next one begins where this one has ended. */
-  #endRound(accountId: AccountId, lane: AccountLane, error: unknown): void {
+  #endRound(accountId: AccountId, queue: AccountQueue, error: unknown): void {
     const { breaker, clock, onOwnTrouble } = this.#options;
-    const isOwn = !breaker.failed(error, lane.round?.taken);
-    if (isOwn && !lane.hasOwnTrouble) onOwnTrouble(accountId, error);
-    lane.hasOwnTrouble ||= isOwn;
-    lane.failures = 0;
-    lane.round = { beganMs: clock(), taken: breaker.taken };
+    const isOwn = !breaker.failed(error, queue.round?.taken);
+    if (isOwn && !queue.hasOwnTrouble) onOwnTrouble(accountId, error);
+    queue.hasOwnTrouble ||= isOwn;
+    queue.failures = 0;
+    queue.round = { beganMs: clock(), taken: breaker.taken };
   }
 
-  async #restFor(accountId: AccountId, lane: AccountLane, waitMs: number): Promise<void> {
+  async #backOffFor(accountId: AccountId, queue: AccountQueue, waitMs: number): Promise<void> {
     const { breaker, timing } = this.#options;
     // Ended early by a sign of life, or by the close.
-    await timing.pause(waitMs, this.#rests.signal);
-    breaker.tries(lane);
+    await timing.pause(waitMs, this.#backOffs.signal);
+    breaker.tries(queue);
     if (this.#isClosed) return;
-    this.#makeReady(accountId, lane);
+    this.#makeReady(accountId, queue);
     this.#startReady();
   }
 }
 
-function forgetFailures(lane: AccountLane): void {
-  lane.failures = 0;
-  lane.round = null;
+function forgetFailures(queue: AccountQueue): void {
+  queue.failures = 0;
+  queue.round = null;
 }

@@ -3,18 +3,22 @@ import { type EventLog, EventLogError, type ProposedEvent } from '../../contract
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, commandOfLateUsage, commandOfRequest } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import { type AccountBook, catchUpBook, foldAppended, isAsideReason } from '../account/account-book.ts';
+import { type AccountRepository, catchUpAccount, foldAppended, isAsideReason } from '../account/account-repository.ts';
 import { decide } from '../account/decide.ts';
 import { evolve } from '../account/evolve.ts';
 import type { Timing } from '../timing.ts';
 import type { AwaitedFolds } from './awaited-folds.ts';
-import { ContentionError } from './lane-rest.ts';
 import { commandOf, type PendingRequest } from './pending-request.ts';
 import type { PendingRequests } from './pending-requests.ts';
 
+/** Other writers of the account were always first. */
+export class ContentionError extends Error {
+  override readonly name = 'ContentionError';
+}
+
 export interface GroupAppendParts {
   readonly log: EventLog;
-  readonly book: AccountBook;
+  readonly repository: AccountRepository;
   readonly clock: () => number;
   readonly timing: Timing;
   readonly pending: PendingRequests;
@@ -23,7 +27,7 @@ export interface GroupAppendParts {
 }
 
 /**
- * Brings the requests of one account into the ledger, as one append at the revision that the book knows, and again after
+ * Brings the requests of one account into the ledger, as one append at the revision that the repository knows, and again after
  * each conflict, until none of them is pending or the settlement is closed.
  * @throws EventLogError, or ContentionError where others were first too often in a row; what is pending then stays so
  */
@@ -32,20 +36,20 @@ export async function appendGroup(
   group: readonly PendingRequest[],
   parts: GroupAppendParts,
 ): Promise<void> {
-  const { log, book, timing } = parts;
+  const { log, repository, timing } = parts;
   for (let conflicts = 0; !parts.isClosed(); ) {
     const { events, proposed, at } = decideGroup(accountId, group, parts);
     if (proposed.length === 0) return;
     try {
       const result = await log.append(accountStream(accountId), at, proposed);
       if (result.type === 'appended') {
-        foldAppended(book, accountId, at, events);
+        foldAppended(repository, accountId, at, events);
         conflicts = 0;
       } else {
         const { actualRevision } = result;
-        // A log that says less than the book knows is asked why.
+        // A log that says less than the repository knows is asked why.
         if (actualRevision <= at || !(await parts.awaited.has(accountId, actualRevision)))
-          await catchUpBook(log, book, accountId);
+          await catchUpAccount(log, repository, accountId);
         conflicts++;
       }
     } catch (error) {
@@ -75,8 +79,8 @@ async function appendOneByOne(
 
 /** Decides each request that is still pending on the state that the one before it leaves. */
 function decideGroup(accountId: AccountId, group: readonly PendingRequest[], parts: GroupAppendParts) {
-  const { book, clock, pending } = parts;
-  const snapshot = book.read(accountId);
+  const { repository, clock, pending } = parts;
+  const snapshot = repository.read(accountId);
   const recordedAt = new Date(clock()).toISOString();
   const events: AccountEvent[] = [];
   const proposed: ProposedEvent[] = [];

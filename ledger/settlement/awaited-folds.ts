@@ -1,9 +1,9 @@
 import type { AccountId, Revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import type { AccountBook } from '../account/account-book.ts';
+import type { AccountRepository } from '../account/account-repository.ts';
 import type { Timing } from '../timing.ts';
 
-type Book = Pick<AccountBook, 'read' | 'onFolded'>;
+type Repository = Pick<AccountRepository, 'read' | 'onFolded'>;
 
 interface Awaited {
   readonly revision: Revision;
@@ -15,21 +15,21 @@ interface Awaited {
  * within milliseconds, and a read of the stream costs several times as much as an append.
  */
 export class AwaitedFolds {
-  readonly #book: Book;
+  readonly #repository: Repository;
   readonly #pause: Timing['pause'];
-  /** An account has one lane, and so one append. */
+  /** An account has one queue, and so one append. */
   readonly #awaited = new Map<AccountId, Awaited>();
 
-  constructor(book: Book, { pause }: Timing) {
-    this.#book = book;
+  constructor(repository: Repository, { pause }: Timing) {
+    this.#repository = repository;
     this.#pause = pause;
-    book.onFolded((accountId) => {
+    repository.onFolded((accountId) => {
       const awaited = this.#awaited.get(accountId);
       if (awaited !== undefined && this.#has(accountId, awaited.revision)) awaited.folded.abort();
     });
   }
 
-  /** Whether the book holds the revision, now or within a bounded while. */
+  /** Whether the repository holds the revision, now or within a bounded while. */
   async has(accountId: AccountId, revision: Revision): Promise<boolean> {
     if (this.#has(accountId, revision)) return true;
     const folded = new AbortController();
@@ -40,6 +40,6 @@ export class AwaitedFolds {
   }
 
   #has(accountId: AccountId, revision: Revision): boolean {
-    return this.#book.read(accountId).revision >= revision;
+    return this.#repository.read(accountId).revision >= revision;
   }
 }

@@ -3,7 +3,7 @@ import type { AccountId, RequestId } from '../../contracts/ids.ts';
 import { type EarlierRequest, hasDebit, type PendingRequest } from './pending-request.ts';
 
 export interface PendingRequestsOptions {
-  /** Told once for each request, when its usage and debit are in the ledger and folded into the book. */
+  /** Told once for each request, when its usage and debit are in the ledger and folded into the repository. */
   readonly onSettled: (accountId: AccountId, usage: UsageRecorded) => void;
   /** A request that cannot be settled by this program (a bug): it stays in the journal for the next start. */
   readonly onStuck: (requestId: RequestId, error: unknown) => void;
@@ -13,7 +13,7 @@ export interface PendingRequestsOptions {
   readonly onLeft: () => void;
 }
 
-/** What is pending: submitted, and not folded into the book yet, no matter from where the fold comes. */
+/** What is pending: submitted, and not folded into the repository yet, no matter from where the fold comes. */
 export class PendingRequests {
   readonly #options: PendingRequestsOptions;
   readonly #pending = new Map<RequestId, PendingRequest>();
@@ -42,7 +42,7 @@ export class PendingRequests {
     return request;
   }
 
-  /** An event that was folded into the book. */
+  /** An event that was folded into the repository. */
   observe(event: AccountEvent): void {
     if (event.type !== 'UsageRecorded' && event.type !== 'CreditsDebited' && event.type !== 'LateUsageReported') return;
     const { requestId } = event.data;

@@ -8,8 +8,8 @@ import {
   type RequestId,
   revision,
 } from '../../contracts/ids.ts';
-import { type AsideReason, isAsideReason, readOrReason } from '../account/account-book.ts';
 import { accountEventOf } from '../account/account-event.ts';
+import { type AsideReason, isAsideReason, readOrReason } from '../account/account-repository.ts';
 import type { RecoveredRequest } from '../journal/journal.ts';
 import { readRecovered } from './read-recovered.ts';
 
@@ -33,17 +33,17 @@ export interface JournalFindings {
   readonly untold: ReadonlyMap<AccountId, AsideReason>;
 }
 
-/** The revision up to which settlement's book has folded an account: -1 where it has nothing. */
+/** The revision up to which settlement's repository has folded an account: -1 where it has nothing. */
 type FoldedUpTo = (accountId: AccountId) => number;
 
 /**
  * What is to become of the requests that the journal still holds after a restart. A request's usage can only stand
  * after the revision that its account had when it began, so that much of the stream tells whether it is there. What is
- * in the stream after the book's revision settlement finds by itself.
+ * in the stream after the repository's revision settlement finds by itself.
  * Of accounts whose usage cannot be read, or whose events the log's server hides, nothing can be told.
  * @param ofEarlierGeneration requests that began in an earlier generation of the ledger: their usage can stand anywhere in the stream
  * @throws Error when a journal text is not of its form; EventLogError as `readStream`, and `unavailable` where the node
- *   that answers does not have yet what the book has: a request could be there and not be seen.
+ *   that answers does not have yet what the repository has: a request could be there and not be seen.
  */
 export async function reconcileRecovered(
   log: EventLog,
@@ -84,7 +84,7 @@ async function recordedSince(
   foldedUpTo: FoldedUpTo,
 ): Promise<Map<RequestId, Outcome | 'late'>> {
   const recorded = new Map<RequestId, Outcome | 'late'>();
-  // Taken before the reading: what is folded meanwhile is for whoever watches the book.
+  // Taken before the reading: what is folded meanwhile is for whoever watches the repository.
   const mustReach = foldedUpTo(accountId);
   let reached = since;
   for await (const event of log.readStream(accountStream(accountId), { from: revision(since + 1) })) {

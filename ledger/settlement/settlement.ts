@@ -2,7 +2,7 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import type { UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId, LeaseId, RequestId } from '../../contracts/ids.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
-import type { AccountBook } from '../account/account-book.ts';
+import type { AccountRepository } from '../account/account-repository.ts';
 import type { LogBreaker } from '../log-breaker.ts';
 import { TIMING, type Timing } from '../timing.ts';
 import { AccountTurns } from './account-turns.ts';
@@ -13,11 +13,11 @@ import { PendingRequests } from './pending-requests.ts';
 
 interface SettlementOptions {
   readonly log: EventLog;
-  readonly book: AccountBook;
+  readonly repository: AccountRepository;
   readonly clock: () => number;
   /** Opened by a whole round of attempts that fail; the log tells it of what it takes (told-appends.ts). */
   readonly breaker: LogBreaker;
-  /** Told once for each request, when its usage and debit are in the ledger and folded into the book. */
+  /** Told once for each request, when its usage and debit are in the ledger and folded into the repository. */
   readonly onSettled: (accountId: AccountId, usage: UsageRecorded) => void;
   /** A request that cannot be settled by this program (a bug): it stays in the journal for the next start. */
   readonly onStuck: (requestId: RequestId, error: unknown) => void;
@@ -41,9 +41,9 @@ interface SettlementOptions {
  *   submit ─▶ pending-requests ─▶ account-turns ─▶ append-group ─▶ folded ─▶ settled
  *             what is pending      whose turn       one append
  *
- * The requests of one account go one group after another, each group as one append at the revision that the book
- * knows. What makes it exactly once: a request is settled when its `UsageRecorded` is *folded into the book*, no matter
- * from where (own append, a read after a conflict, the subscription). The book at revision r has folded everything up
+ * The requests of one account go one group after another, each group as one append at the revision that the repository
+ * knows. What makes it exactly once: a request is settled when its `UsageRecorded` is *folded into the repository*, no matter
+ * from where (own append, a read after a conflict, the subscription). The repository at revision r has folded everything up
  * to r, so a request still pending is not in the ledger up to r; and the append succeeds at r only. An append whose
  * answer was lost is therefore found by the conflict that the next one meets, or by the log's own idempotency.
  */
@@ -53,15 +53,15 @@ export class Settlement {
   readonly #idleWaiters: (() => void)[] = [];
 
   constructor(options: SettlementOptions) {
-    const { log, book, clock, breaker, onSettled, onStuck, onAside, timing = TIMING } = options;
+    const { log, repository, clock, breaker, onSettled, onStuck, onAside, timing = TIMING } = options;
     const isUnderWay = options.isUnderWay ?? (() => false);
     const onLeft = (): void => this.#tellIdle();
     const pending = new PendingRequests({ onSettled, onStuck, isUnderWay, onLeft });
     const isClosed = (): boolean => this.#turns.isClosed;
-    const parts = { log, book, clock, timing, pending, awaited: new AwaitedFolds(book, timing), isClosed };
+    const parts = { log, repository, clock, timing, pending, awaited: new AwaitedFolds(repository, timing), isClosed };
     this.#pending = pending;
     this.#turns = new AccountTurns({
-      book,
+      repository,
       clock,
       timing,
       breaker,
@@ -74,8 +74,8 @@ export class Settlement {
       onOwnTrouble: (accountId, error) => options.onOwnTrouble?.(accountId, error),
       waitsForStart: options.waitsForEarlier === true,
     });
-    book.onFolded((_accountId, event) => pending.observe(event));
-    book.onReturned((accountId) => this.#turns.return(accountId));
+    repository.onFolded((_accountId, event) => pending.observe(event));
+    repository.onReturned((accountId) => this.#turns.return(accountId));
   }
 
   /** Requests submitted and not settled. */

@@ -4,7 +4,7 @@ import { type AccountId, type KeyId, type LeaseId, leaseId, type ProxyId } from 
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type Lease, NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
-import { executeOnBook } from '../../ledger/account/execute-command.ts';
+import { executeOnRepository } from '../../ledger/account/execute-command.ts';
 import {
   freeCredit,
   type LeaseTerms,
@@ -222,7 +222,7 @@ export class CreditLeases {
   async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<void> {
     const { log, accounts, clock } = this.#options;
     const nowMs = clock();
-    const result = await executeOnBook(log, accounts, accountId, command, {
+    const result = await executeOnRepository(log, accounts, accountId, command, {
       commandId: newCommandId(nowMs),
       actor: this.#claim.proxy,
       recordedAt: new Date(nowMs).toISOString(),

@@ -148,7 +148,7 @@ export class LeaseQueue {
         if (first === undefined) return;
         const scope = this.#scopeOf(accountId, first);
         const asking = this.#waitingFor(accountId, scope);
-        const { mine } = this.#within(accountId, scope);
+        const { mine } = this.#roomFor(accountId, scope);
         const isEnough = asking.some(({ need }) => mine >= need);
         const mayTakePart = performance.now() < takesUntilMs && !this.#wasInVain(accountId);
         if (isEnough || mayTakePart) await this.#extend(accountId, scope, sumOf(asking));
@@ -176,7 +176,7 @@ export class LeaseQueue {
     let onlyOthersHave = true;
     this.#resolveAll(accountId, (waiting) => {
       if (!isAsked.has(waiting)) return null;
-      const { mine, all } = this.#within(accountId, this.#scopeOf(accountId, waiting));
+      const { mine, all } = this.#roomFor(accountId, this.#scopeOf(accountId, waiting));
       if (mine >= waiting.need && nowMs < waiting.untilMs) {
         onlyOthersHave = false;
         return null;
@@ -200,7 +200,7 @@ export class LeaseQueue {
   }
 
   /** What the lease and what is free could hold together, and what it would be with all that may still come back. */
-  #within(accountId: AccountId, scope: LeaseScope): { readonly mine: bigint; readonly all: bigint } {
+  #roomFor(accountId: AccountId, scope: LeaseScope): { readonly mine: bigint; readonly all: bigint } {
     const { leases, accounts, clock } = this.#options;
     const account = openAccount(accounts, accountId);
     const nowMs = clock();

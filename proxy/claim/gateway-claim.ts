@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import { catchUpOrPutAside } from '../../ledger/account/account-book.ts';
+import { catchUpOrPutAside } from '../../ledger/account/account-repository.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { within } from '../../ledger/within.ts';

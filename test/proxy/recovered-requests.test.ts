@@ -72,8 +72,8 @@ function recoveredOf(
   } = {},
 ) {
   const holds = new Holds();
-  const { log, book, settlement } = scene;
-  const projections = { accounts: book, catalog: catalogWith(change.knowsCard ?? true) };
+  const { log, repository, settlement } = scene;
+  const projections = { accounts: repository, catalog: catalogWith(change.knowsCard ?? true) };
   const isOver = change.isOver ?? (() => true);
   const parts = { recovered, log: change.log ?? log, settlement, projections, isOver };
   const accounting = accountingWith({ journal, holds, settlement, logger: silent });
@@ -96,13 +96,13 @@ const costOf = (number: number): bigint => {
   return (rateUsage(usageOf(number, 3), CARD).cost + 999_999n) / 1_000_000n;
 };
 
-/** The process that died has written this request after all, and the book has folded it. */
+/** The process that died has written this request after all, and the repository has folded it. */
 function appearInLog(scene: SettlementScene, number: number, usage = usageOf(number, 3)): void {
-  const { state } = scene.book.read(A);
+  const { state } = scene.repository.read(A);
   if (state.type === 'unopened') throw new Error('not open');
   const before = scene.log.events.length;
   settledElsewhere(scene, A, recordUsage(state, usage, CARD), usage);
-  for (const recorded of scene.log.events.slice(before)) foldInto(scene.book, recorded);
+  for (const recorded of scene.log.events.slice(before)) foldInto(scene.repository, recorded);
 }
 
 /** Hands a read on only after something has happened that the read does not show. */
@@ -167,12 +167,12 @@ describe('requests that the journal has kept', () => {
     const log = slowReads(scene, () => (isHidden ? hidden() : Promise.resolve()));
     const { holds, requests } = recoveredOf(scene, journal, recovered, { log });
     await requests.settle();
-    expect(scene.book.whyAside(A)).toBe('account-a0 was deleted');
+    expect(scene.repository.whyAside(A)).toBe('account-a0 was deleted');
     expect([scene.settled, requests.count, holds.count, journal.open]).toEqual([[], 2, 2, 2]);
     // There what waits fills no bound.
     await expect.poll(() => journal.asideBytes).toBeGreaterThan(0);
     isHidden = false;
-    scene.book.setAside.takeBack(A, 'hidden');
+    scene.repository.setAside.takeBack(A, 'hidden');
     await expect.poll(() => scene.settled).toEqual([requestOf(1), requestOf(2)]);
     expect(requests.count).toBe(0);
     await journal.close();

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { AccountId, RequestId } from '../../../contracts/ids.ts';
 import { formatUsd } from '../../../contracts/money.ts';
-import type { AccountBook } from '../../../ledger/account/account-book.ts';
+import type { AccountRepository } from '../../../ledger/account/account-repository.ts';
 import { amountOfException, openException, reasonsOf } from '../../../ledger/account/exceptions.ts';
 import { Settlement } from '../../../ledger/settlement/settlement.ts';
 import type { Availability } from '../../availability.ts';
@@ -25,7 +25,7 @@ export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
   const { log, logger, clock } = options;
   const settlement = new Settlement({
     log,
-    book: projections.accounts,
+    repository: projections.accounts,
     clock,
     breaker,
     waitsForEarlier: ledgerWatch.left.settleable.length > 0,
@@ -52,7 +52,7 @@ export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
 }
 
 /** Says in the log, once for a request settled here, that an operator has to decide on what could not be debited of it. */
-function tellException(accounts: AccountBook, accountId: AccountId, requestId: RequestId, logger: Logger): void {
+function tellException(accounts: AccountRepository, accountId: AccountId, requestId: RequestId, logger: Logger): void {
   const { state } = accounts.read(accountId);
   const exception = state.type === 'open' ? openException(state.exceptions, requestId) : undefined;
   if (exception === undefined) return;

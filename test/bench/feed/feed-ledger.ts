@@ -17,10 +17,10 @@ export async function fillLedger(log: EventLog, events: number): Promise<void> {
     actor: 'gateway',
     recordedAt: new Date(nowMs).toISOString(),
   });
-  const book = new AccountViews();
-  const accounts = await openBenchAccounts(log, book, { prefix: 'feed', count: ACCOUNTS });
+  const repository = new AccountViews();
+  const accounts = await openBenchAccounts(log, repository, { prefix: 'feed', count: ACCOUNTS });
   let failure: string | null = null;
-  const load = new SettlementLoad(log, book, (reason) => {
+  const load = new SettlementLoad(log, repository, (reason) => {
     failure ??= reason;
   });
   load.start(accounts);

@@ -58,11 +58,14 @@ type Opening = Extract<SettlementCommand, { type: 'open' }>;
 
 async function open(opening: Opening): Promise<Settler> {
   const log = await openLog(opening);
-  const book = new AccountViews();
+  const repository = new AccountViews();
   const accounts = new Map<SettlementSpread, AccountId[]>();
   for (const [index, [spread, count]] of Object.entries(SETTLEMENT_SPREADS).entries())
-    accounts.set(spread as SettlementSpread, await openBenchAccounts(log, book, { prefix: `bench-${index}`, count }));
-  const load = new SettlementLoad(log, book, (reason) => {
+    accounts.set(
+      spread as SettlementSpread,
+      await openBenchAccounts(log, repository, { prefix: `bench-${index}`, count }),
+    );
+  const load = new SettlementLoad(log, repository, (reason) => {
     failure ??= reason;
   });
   return { load, accounts };

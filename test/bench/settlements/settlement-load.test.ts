@@ -12,10 +12,10 @@ import { SettlementLoad } from './settlement-load.ts';
 test('what is counted as settled is in the ledger, usage and debit, once each', async () => {
   const log = await openSqliteEventLog({ path: join(mkdtempSync(join(tmpdir(), 'settlements-')), 'ledger.db') });
   try {
-    const book = new AccountViews();
-    const accounts = await openBenchAccounts(log, book, { prefix: 'bench', count: 20 });
+    const repository = new AccountViews();
+    const accounts = await openBenchAccounts(log, repository, { prefix: 'bench', count: 20 });
     const failures: string[] = [];
-    const load = new SettlementLoad(log, book, (reason) => failures.push(reason));
+    const load = new SettlementLoad(log, repository, (reason) => failures.push(reason));
     load.mark();
     load.start(accounts);
     await setTimeout(100);

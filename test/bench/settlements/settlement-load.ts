@@ -4,7 +4,7 @@ import type { UsageRecorded } from '../../../contracts/events.ts';
 import { type AccountId, keyId, type RequestId, requestIdFromUuid, uuidV7 } from '../../../contracts/ids.ts';
 import { rate } from '../../../contracts/money.ts';
 import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
-import type { AccountBook } from '../../../ledger/account/account-book.ts';
+import type { AccountRepository } from '../../../ledger/account/account-repository.ts';
 import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { Settlement } from '../../../ledger/settlement/settlement.ts';
 import { toldAppends } from '../../../ledger/told-appends.ts';
@@ -33,13 +33,13 @@ export class SettlementLoad {
   #settled = 0;
   #markedMs = 0;
 
-  constructor(log: EventLog, book: AccountBook, onFailure: (reason: string) => void) {
+  constructor(log: EventLog, repository: AccountRepository, onFailure: (reason: string) => void) {
     const breaker = new LogBreaker({ clock: Date.now });
     this.#log = countAppends(toldAppends(log, breaker));
     breaker.onFailed((error) => onFailure(`the log is away: ${String(error)}`));
     this.#settlement = new Settlement({
       log: this.#log,
-      book,
+      repository,
       clock: Date.now,
       onSettled: (_accountId, { requestId }) => this.#onSettled(requestId),
       onStuck: (requestId, error) => onFailure(`${requestId} is stuck: ${String(error)}`),

@@ -33,7 +33,7 @@ describe('requests of an account that has an event which cannot be read', () => 
     submit(scene, A, usageOf(1, 3));
     submit(scene, B, usageOf(2, 3));
     await passing(scene.settlement.idle());
-    expect(scene.book.whyAside(A)).toContain('revision 3 (OrderPlaced): unknown type');
+    expect(scene.repository.whyAside(A)).toContain('revision 3 (OrderPlaced): unknown type');
     expect([scene.settled, scene.stuck, scene.away, aside]).toEqual([[requestOf(2)], [], [], [requestOf(1)]]);
     const { appends } = scene.log;
     submit(scene, A, usageOf(3, 3));
@@ -50,7 +50,7 @@ describe('requests of an account that has an event which cannot be read', () => 
     submit(scene, A, usageOf(1, 3), usageOf(2, 3));
     await passing(scene.settlement.idle());
     Object.assign(scene.log.events.at(-1) ?? {}, event);
-    scene.book.setAside.takeBack(A, 'unreadable');
+    scene.repository.setAside.takeBack(A, 'unreadable');
     await passing(scene.settlement.idle());
     expect(billed(scene)).toEqual(once([usageOf(1, 3), usageOf(2, 3)]));
     expect([scene.settlement.pending, scene.settlement.aside]).toEqual([0, 0]);
@@ -70,11 +70,15 @@ test('requests of an account whose stream is hidden are not stuck: they wait unt
   scene.breaker.failed(new Error('no answer'));
   submit(scene, A, usageOf(1, 3));
   await passing(scene.settlement.idle());
-  expect([scene.stuck, scene.settlement.aside, scene.book.whyAside(A)]).toEqual([[], 1, 'account-a0 was deleted']);
+  expect([scene.stuck, scene.settlement.aside, scene.repository.whyAside(A)]).toEqual([
+    [],
+    1,
+    'account-a0 was deleted',
+  ]);
   // That it is hidden says nothing of appends, and nobody waits for one: the log is asked.
   expect([scene.breaker.isAway, scene.breaker.wantsProbe]).toEqual([true, true]);
   log.append = append;
-  scene.book.setAside.takeBack(A, 'hidden');
+  scene.repository.setAside.takeBack(A, 'hidden');
   await passing(scene.settlement.idle());
   expect(billed(scene)).toEqual(once([usageOf(1, 3)]));
 });

@@ -17,7 +17,7 @@ const A = account(0);
 
 /** Another process, which has a copy of the journal, has recorded the request without its usage. */
 function recoveredElsewhere(scene: SettlementScene, number: number): void {
-  const { state } = scene.book.read(A);
+  const { state } = scene.repository.read(A);
   if (state.type === 'unopened') throw new Error('not open');
   const usage: UsageRecorded = usageOf(number, 0, { outcome: 'recovered', source: 'estimated', billable: false });
   settledElsewhere(scene, A, recordUsage(state, usage, CARD), usage);
@@ -30,7 +30,7 @@ function expectOneException(scene: SettlementScene): void {
   expect(lateIn(scene)).toMatchObject([{ requestId: requestOf(1), usage: { tokens: { output: 3 } } }]);
   expect(billed(scene)).toEqual(new Map([[requestOf(1), '1/0']]));
   expect([scene.settled, scene.stuck]).toEqual([[requestOf(1)], []]);
-  const { state } = scene.book.read(A);
+  const { state } = scene.repository.read(A);
   expect(state.type === 'open' ? [...entriesOf(state.exceptions.open)].map(([id]) => id) : []).toEqual([requestOf(1)]);
 }
 
@@ -46,7 +46,7 @@ describe('usage that finds its request recorded as recovered', () => {
   test('while it was under way here is one, too', async () => {
     const scene = await settlementScene(1, undefined, false, (id) => id === requestOf(1));
     recoveredElsewhere(scene, 1);
-    for (const recorded of scene.log.events.slice(-1)) foldInto(scene.book, recorded);
+    for (const recorded of scene.log.events.slice(-1)) foldInto(scene.repository, recorded);
     scene.settlement.submit(A, usageOf(1, 3), CARD);
     await scene.settlement.idle();
     expectOneException(scene);
@@ -76,7 +76,7 @@ describe('usage that finds its request recorded as recovered', () => {
     const scene = await settlementScene(1, undefined, false, (id) => underWay.has(id));
     for (const number of [1, 2]) {
       recoveredElsewhere(scene, number);
-      for (const recorded of scene.log.events.slice(-1)) foldInto(scene.book, recorded);
+      for (const recorded of scene.log.events.slice(-1)) foldInto(scene.repository, recorded);
       underWay.delete(requestOf(1));
     }
     // Nobody submits an abandoned request; here it shows that of the two only the other is known any more.

@@ -28,10 +28,10 @@ const ended = (number: number, known = KNOWN, of = A): RecoveredRequest => ({
 async function sceneWith(...settled: readonly number[]) {
   const scene = await settlementScene(2);
   for (const number of settled) {
-    const { state } = scene.book.read(A);
+    const { state } = scene.repository.read(A);
     if (state.type === 'unopened') throw new Error('not open');
     settledElsewhere(scene, A, recordUsage(state, usageOf(number, 3), CARD), usageOf(number, 3));
-    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
+    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.repository, recorded);
   }
   return scene;
 }
@@ -75,7 +75,7 @@ describe('a request that the journal still holds', () => {
 
   test('and whose usage finds it recorded as recovered is late, once', async () => {
     const scene = await sceneWith();
-    const { state } = scene.book.read(A);
+    const { state } = scene.repository.read(A);
     if (state.type === 'unopened') throw new Error('not open');
     const recovered = usageOf(1, 0, { outcome: 'recovered', billable: false });
     settledElsewhere(scene, A, recordUsage(state, recovered, CARD), recovered);

@@ -60,7 +60,7 @@ describe('an append that goes wrong', () => {
     expect(billed(scene)).toEqual(once(all));
     expect(scene.settled.toSorted()).toEqual(all.map(({ requestId }) => requestId));
     expect([scene.log.appends, scene.away, scene.stuck]).toEqual([appends, [], []]);
-    // What another writer has put in front is in the book once the next append has met it.
+    // What another writer has put in front is in the repository once the next append has met it.
     submit(scene, A, usageOf(100, 1));
     await passing(scene.settlement.idle());
     expect(await bookEqualsLog(scene, A)).toBe(true);
@@ -84,7 +84,7 @@ describe('an append that goes wrong', () => {
     const subscription = scene.log.subscribeAll({
       after: await scene.log.headPosition(),
       onEvents: (events) => {
-        for (const recorded of events) foldInto(scene.book, recorded);
+        for (const recorded of events) foldInto(scene.repository, recorded);
       },
     });
     submit(scene, A, usageOf(1, 3));
@@ -112,8 +112,8 @@ describe('an append that goes wrong', () => {
 
 describe('an append that meets a conflict', () => {
   /** What the subscription brings of the log's last events. */
-  const bring = ({ log, book }: SettlementScene, last: number, count = last): void => {
-    for (const recorded of log.events.slice(-last).slice(0, count)) foldInto(book, recorded);
+  const bring = ({ log, repository }: SettlementScene, last: number, count = last): void => {
+    for (const recorded of log.events.slice(-last).slice(0, count)) foldInto(repository, recorded);
   };
 
   test('waits until what was first comes by the subscription, and reads nothing', async () => {
@@ -155,13 +155,13 @@ describe('an append that meets a conflict', () => {
     expect(await bookEqualsLog(scene, A)).toBe(true);
   });
 
-  test('reads at once where the log has less than the book: nothing will come, and the stream may be hidden', async () => {
+  test('reads at once where the log has less than the repository: nothing will come, and the stream may be hidden', async () => {
     const scene = await heldScene(1);
     scene.log.lose(1);
     scene.log.hidden.add(accountStream(A));
     submit(scene, A, usageOf(1, 3));
     await turns();
-    expect(scene.book.whyAside(A)).toContain('hidden');
+    expect(scene.repository.whyAside(A)).toContain('hidden');
     expect([scene.settlement.aside, heldMs()]).toEqual([1, []]);
   });
 });

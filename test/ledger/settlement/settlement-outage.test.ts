@@ -95,7 +95,7 @@ describe('accounts whose appends fail', () => {
     scene.settlement.close();
   });
 
-  test('are one lane each: what finishes meanwhile waits with the others, in order', async () => {
+  test('are one queue each: what finishes meanwhile waits with the others, in order', async () => {
     const scene = await heldScene(1);
     scene.log.faults = () => ({ type: 'refuse' });
     submit(scene, account(0), usageOf(1, 1));
@@ -174,11 +174,11 @@ describe('a log that is back', () => {
     scene.breaker.failed(new Error('still away'));
     expect(heldMs()).toHaveLength(2);
     scene.log.faults = () => ({ type: 'none' });
-    const { state } = scene.book.read(account(0));
+    const { state } = scene.repository.read(account(0));
     if (state.type === 'unopened') throw new Error('not open');
     const before = scene.log.events.length;
     settledElsewhere(scene, account(0), recordUsage(state, usageOf(1, 1), CARD), usageOf(1, 1));
-    for (const recorded of scene.log.events.slice(before)) foldInto(scene.book, recorded);
+    for (const recorded of scene.log.events.slice(before)) foldInto(scene.repository, recorded);
     expect([scene.settlement.pending, scene.back()]).toEqual([0, 0]);
     const { length } = scene.log.events;
     passWaits();

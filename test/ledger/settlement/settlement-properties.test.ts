@@ -61,18 +61,18 @@ async function run(scene: SettlementScene, all: readonly Submission[], journal: 
   for (const [index, submission] of all.entries()) {
     const usage = usageOfNumber(from + index, submission);
     const of = account(submission.of);
-    const finished = finishedText(of, scene.book.read(of).revision, usage);
+    const finished = finishedText(of, scene.repository.read(of).revision, usage);
     await turns(submission.turnsBefore);
     journal.set(usage.requestId, { requestId: usage.requestId, start: null, finished });
     scene.settlement.submit(of, usage, CARD);
   }
 }
 
-function subscribe({ log, book }: SettlementScene) {
+function subscribe({ log, repository }: SettlementScene) {
   return log.subscribeAll({
     after: null,
     onEvents: (events) => {
-      for (const recorded of events) foldInto(book, recorded);
+      for (const recorded of events) foldInto(repository, recorded);
     },
   });
 }

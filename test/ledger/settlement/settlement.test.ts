@@ -37,16 +37,16 @@ const B = account(1);
 const C = account(2);
 
 function decided(scene: SettlementScene, of: typeof A, usage: ReturnType<typeof usageOf>) {
-  const { state } = scene.book.read(of);
+  const { state } = scene.repository.read(of);
   if (state.type === 'unopened') throw new Error('not open');
   return recordUsage(state, usage, CARD);
 }
 
 describe('a finished request', () => {
-  test('is told as settled once, when its usage and debit are in the ledger and in the book', async () => {
+  test('is told as settled once, when its usage and debit are in the ledger and in the repository', async () => {
     const scene = await promptScene(1);
     const told: unknown[] = [];
-    scene.book.onFolded((_, event) => told.push(event.type));
+    scene.repository.onFolded((_, event) => told.push(event.type));
     submit(scene, A, usageOf(1, 3));
     expect([scene.settlement.pending, scene.settled]).toEqual([1, []]);
     await passing(scene.settlement.idle());
@@ -101,7 +101,7 @@ describe('a finished request', () => {
     const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 3));
     settledElsewhere(scene, A, decided(scene, A, usageOf(1, 3)), usageOf(1, 3));
-    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.book, recorded);
+    for (const recorded of scene.log.events.slice(-2)) foldInto(scene.repository, recorded);
     await passing(scene.settlement.idle());
     await turns();
     expect(scene.log.appends).toBe(0);
@@ -114,10 +114,10 @@ describe('a finished request', () => {
     settledElsewhere(scene, A, decided(scene, A, usageOf(1, 3)), usageOf(1, 3));
     const [usage, debit] = scene.log.events.slice(-2);
     if (usage === undefined || debit === undefined) throw new Error('not written');
-    foldInto(scene.book, usage);
+    foldInto(scene.repository, usage);
     await turns();
     expect([scene.settled, scene.log.appends]).toEqual([[], 0]);
-    foldInto(scene.book, debit);
+    foldInto(scene.repository, debit);
     expect(scene.settled).toEqual([requestOf(1)]);
   });
 });

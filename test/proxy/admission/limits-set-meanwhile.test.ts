@@ -5,7 +5,7 @@ import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { UsageRecorded } from '../../../contracts/events.ts';
 import { accountStream, commandId, type KeyId, type LeaseId, proxyId, uuidV7 } from '../../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
-import { catchUpBook, foldAppended } from '../../../ledger/account/account-book.ts';
+import { catchUpAccount, foldAppended } from '../../../ledger/account/account-repository.ts';
 import type { Lease, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { activeLeases, setAsideForKey, sumOfLeases } from '../../../ledger/account/leases.ts';
@@ -162,7 +162,7 @@ class FleetProxy {
     const { log } = this.#life;
     const request = this.finished.shift();
     if (request === undefined) return;
-    await catchUpBook(log, this.views, ACCOUNT);
+    await catchUpAccount(log, this.views, ACCOUNT);
     const { revision } = this.views.read(ACCOUNT);
     const events = recordUsage(this.account, request.usage, CARD, request.leaseId);
     const result = await log.append(accountStream(ACCOUNT), revision, encodeEvents(events, this.#life.recording()));
@@ -252,7 +252,7 @@ class Life {
     const upTo = async function* (...args: Parameters<typeof limited.readStream>) {
       for await (const event of limited.readStream(...args)) if (event.revision <= last) yield event;
     };
-    await catchUpBook({ readStream: upTo } as never, views, ACCOUNT);
+    await catchUpAccount({ readStream: upTo } as never, views, ACCOUNT);
   }
 
   async admit(actor: FleetProxy, { key: keyId, need, asksForLease }: Extract<Step, { type: 'admit' }>): Promise<void> {

@@ -4,9 +4,9 @@ import pino from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { accountId, accountStream, grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
-import { catchUpBook } from '../../../ledger/account/account-book.ts';
+import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { executeOnBook } from '../../../ledger/account/execute-command.ts';
+import { executeOnRepository } from '../../../ledger/account/execute-command.ts';
 import { LOCK_FILE } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { newCommandId } from '../../../ledger/new-command-id.ts';
@@ -61,7 +61,7 @@ async function execute(accounts: AccountViews, command: AccountCommand, id = ACC
     actor: 'test',
     recordedAt: new Date(time.nowMs).toISOString(),
   };
-  expect(await executeOnBook(log, accounts, id, command, recording)).toMatchObject({ type: 'done' });
+  expect(await executeOnRepository(log, accounts, id, command, recording)).toMatchObject({ type: 'done' });
 }
 
 it.each([
@@ -78,7 +78,7 @@ it.each([
   const views = new AccountViews();
   for (const id of [HIDDEN, ACCOUNT]) {
     await execute(ofOlder, { ...opening, accountId: id, nowMs: time.nowMs }, id);
-    await catchUpBook(log, views, id);
+    await catchUpAccount(log, views, id);
   }
   const copy = join(temporaryFolder(), 'copy');
   cpSync(folder, copy, { recursive: true });

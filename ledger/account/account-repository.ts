@@ -8,7 +8,7 @@ import type { AccountSnapshot } from './load-account.ts';
  * The accounts as this process knows them: each a fold of its stream up to a revision. A port of settlement, which
  * decides on it and folds its own appends into it at once; the projections implement it.
  */
-export interface AccountBook {
+export interface AccountRepository {
   read(accountId: AccountId): AccountSnapshot;
   /**
    * Folds the event at a revision of the account's stream. One that was folded before is ignored, so that events may
@@ -52,44 +52,56 @@ class AccountAsideError extends Error {
 }
 
 /** What is done on an account; what says that its events cannot be relied on sets it aside. @throws AccountAsideError then */
-export async function unlessAside<T>(book: AccountBook, accountId: AccountId, work: () => Promise<T>): Promise<T> {
-  const why = book.whyAside(accountId);
+export async function unlessAside<T>(
+  repository: AccountRepository,
+  accountId: AccountId,
+  work: () => Promise<T>,
+): Promise<T> {
+  const why = repository.whyAside(accountId);
   if (why !== null) throw new AccountAsideError(accountId, why);
   try {
     return await work();
   } catch (error) {
     if (!isAsideReason(error)) throw error;
-    book.putAside(accountId, error);
+    repository.putAside(accountId, error);
     throw new AccountAsideError(accountId, error.message, { cause: error });
   }
 }
 
 /** Folds what an own append has written behind a revision. */
 export function foldAppended(
-  book: AccountBook,
+  repository: AccountRepository,
   accountId: AccountId,
   after: Revision,
   events: readonly AccountEvent[],
 ): void {
-  for (const [index, event] of events.entries()) book.fold(accountId, revision(after + 1 + index), event);
+  for (const [index, event] of events.entries()) repository.fold(accountId, revision(after + 1 + index), event);
 }
 
 /**
- * Reads what others, or an append of ours whose answer was lost, have written since, and folds it into the book.
+ * Reads what others, or an append of ours whose answer was lost, have written since, and folds it into the repository.
  * @throws EventLogError; AccountUnreadableError for an event that cannot be read or applied
  */
-export async function catchUpBook(log: EventLog, book: AccountBook, accountId: AccountId): Promise<void> {
-  const from = revision(book.read(accountId).revision + 1);
+export async function catchUpAccount(
+  log: EventLog,
+  repository: AccountRepository,
+  accountId: AccountId,
+): Promise<void> {
+  const from = revision(repository.read(accountId).revision + 1);
   for await (const recorded of log.readStream(accountStream(accountId), { from }))
-    book.fold(accountId, recorded.revision, accountEventOf(accountId, recorded));
+    repository.fold(accountId, recorded.revision, accountEventOf(accountId, recorded));
 }
 
 /** The same for whoever goes through many accounts: one whose events cannot be relied on is set aside. @throws EventLogError */
-export async function catchUpOrPutAside(log: EventLog, book: AccountBook, accountId: AccountId): Promise<void> {
+export async function catchUpOrPutAside(
+  log: EventLog,
+  repository: AccountRepository,
+  accountId: AccountId,
+): Promise<void> {
   try {
-    await catchUpBook(log, book, accountId);
+    await catchUpAccount(log, repository, accountId);
   } catch (error) {
     if (!isAsideReason(error)) throw error;
-    book.putAside(accountId, error);
+    repository.putAside(accountId, error);
   }
 }
