@@ -73,7 +73,7 @@ export class LogBreaker {
     return this.isOpen || !this.#isRead;
   }
 
-  /** How many appends the log has taken. */
+  /** How many appends the log has taken, and how often it was found to be back: what began before tells nothing of it now. */
   get taken(): number {
     return this.#taken;
   }
@@ -204,6 +204,7 @@ export class LogBreaker {
 
   #close(): void {
     if (!this.isOpen || this.#isGivenUp) return;
+    this.#taken++;
     this.#openSinceMs = null;
     this.#often = null;
     this.#waiting.clear();

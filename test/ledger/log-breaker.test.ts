@@ -98,6 +98,14 @@ test('a round that has failed while others were taken is a trouble of its own', 
   expect([breaker.failed(AWAY, breaker.taken), breaker.isOpen]).toEqual([true, true]);
 });
 
+test('what began before it was found to be back, and fails only now, does not open it again', () => {
+  const breaker = newBreaker();
+  breaker.failed(AWAY);
+  const { taken } = breaker;
+  breaker.probed();
+  expect([breaker.failed(AWAY, taken), breaker.isOpen, breaker.wantsProbe]).toEqual([false, false, false]);
+});
+
 test('a probe closes it where nobody waits; otherwise it ends the waits, and appends say whether it is back', () => {
   const breaker = newBreaker();
   expect(breaker.wantsProbe).toBe(false);

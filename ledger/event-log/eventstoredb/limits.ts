@@ -21,7 +21,10 @@ export interface EventStoreDbDeadlines {
   readonly silenceGraceMs: number;
   /** Waiting for appends under way when the log is closed. */
   readonly closeMs: number;
-  /** First and longest pause before a subscription is made again; the same between two start checks. */
+  /**
+   * First and longest pause before a subscription is made again; the same between two start checks. So long after it is over an
+   * outage is told, and views that are too old refuse.
+   */
   readonly backoffMs: number;
   readonly backoffMaxMs: number;
 }
@@ -36,7 +39,7 @@ export const DEFAULT_DEADLINES: EventStoreDbDeadlines = Object.freeze({
   silenceGraceMs: 2_000,
   closeMs: 20_000,
   backoffMs: 100,
-  backoffMaxMs: 5_000,
+  backoffMaxMs: 1_000,
 });
 
 /** Bounds of the adapter. `Chars` are characters of text in memory, at most two bytes each. */
@@ -57,7 +60,11 @@ export const EVENTSTOREDB_LIMITS = Object.freeze({
   /** How often one call, or one append among many, is sent on to another node that is said to lead. */
   leaderHopsMax: 2,
   /** The longest pause before the call of appends is made again, after several in a row that were lost unheard. */
-  reopenPauseMaxMs: 1_000,
+  /**
+   * The longest pause before the call of appends is made again, after several in a row that were lost unheard: as often as a
+   * log that is away is tried.
+   */
+  reopenPauseMaxMs: LIMITS.settlementProbeMs,
   /** For so long each append is a call of its own where the server knows no other; then it is asked again. */
   plainAppendsMs: 600_000,
   /** The client's own turning away from a channel that failed. */
