@@ -1,5 +1,6 @@
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
 import { GATEWAY_PROGRAM, gatewayCommand } from '../fixtures/processes/gateway-command.ts';
 import { freePort } from '../fixtures/processes/processes.ts';
@@ -23,7 +24,7 @@ export async function layOutAttackSite(settings: object): Promise<AttackSite> {
   const upstream = await startUpstream();
   const configPath = join(folder, 'gateway.json');
   const catalogPath = join(folder, 'catalog.json');
-  writeFileSync(catalogPath, JSON.stringify({ models: [MODEL] }));
+  writeFileSync(catalogPath, JSON.stringify({ models: [catalogEntry('opal-medium')] }));
   const test = { protocol: 'messages', baseUrl: upstream.url, apiKeyEnv: 'ATTACK_KEY' };
   const metricsPort = await freePort();
   const configuration = {
@@ -74,14 +75,3 @@ export async function layOutAttackSite(settings: object): Promise<AttackSite> {
 
 /** Without a trial nothing is left of an account that was opened. */
 export const NO_TRIAL = { trialUsd: '0.00' };
-
-const MODEL = {
-  id: 'opal-medium',
-  display_name: 'Opal',
-  family: 'opal',
-  label: 'Opal',
-  group: 'Test',
-  context_window: 200_000,
-  price: { input: '3.00', output: '15.00' },
-  upstreams: [{ provider: 'test', model: 'opal-medium' }],
-};

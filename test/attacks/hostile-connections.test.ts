@@ -1,41 +1,14 @@
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { asking, get, messageOf, post } from '../fixtures/gateway/call.ts';
 import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from '../fixtures/gateway/raw-socket.ts';
 import { countTokens, hangUp, stream, wait } from '../upstream/answer.ts';
 import { defaultAnswer } from '../upstream/default-answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { startWatchedGateway, type WatchedGateway } from './watched-gateway.ts';
+import { hostileScene } from './hostile-scene.ts';
 
 /** Connections that no client would make on purpose. After each: nothing is held or recorded, and the gateway serves on. */
-let upstream: Upstream;
-let gateway: WatchedGateway;
-/** How many requests the test has had served, and what was there before it. */
-let served = 0;
-let before = { usages: 0, sent: 0 };
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startWatchedGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
-
-const usages = async () => (await gateway.events()).filter(({ type }) => type === 'UsageRecorded').length;
-
-beforeEach(async () => {
-  served = 0;
-  before = { usages: await usages(), sent: upstream.requests.length };
-});
-
-afterEach(async () => {
-  expect(await usages()).toBe(before.usages + served);
-  expect(upstream.requests.length).toBe(before.sent + served);
-  expect((await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
-  expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
-});
+const { upstream, gateway, usages, test } = await hostileScene();
 
 const GOOD = JSON.stringify(asking('opal-medium'));
 const MIB = 1024 * 1024;
@@ -112,7 +85,7 @@ describe('one connection', () => {
     const bad = requestText(gateway.key, '{}', []);
     const answers = await sendRaw(gateway.url, good() + bad + good() + bad + good('connection: close'));
     expect(statusesOf(answers)).toEqual(['200', '400', '200', '400', '200']);
-    served += 3;
+    test.served += 3;
   });
 
   it('sends what is pipelined upstream in its turn, and nothing of it once its client has left', async () => {
@@ -129,8 +102,8 @@ describe('one connection', () => {
     socket.destroy();
     await once(socket, 'close');
     gate.resolve();
-    served++;
-    await expect.poll(usages).toBe(before.usages + served);
+    test.served++;
+    await expect.poll(usages).toBe(test.before.usages + test.served);
     upstream.answerWith(defaultAnswer);
     expect((await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
     expect(upstream.requests.length).toBe(sent + 1);
@@ -151,14 +124,14 @@ describe('one connection', () => {
     expect(lastBodyOf(await answers)).toBe('{"input_tokens":7}');
     expect(sentMeanwhile).toBe(sent + 1);
     upstream.answerWith(defaultAnswer);
-    served++;
-    before = { ...before, sent: before.sent + 1 };
+    test.served++;
+    test.before.sent++;
   });
 
   it('serves a request after one that was refused for its body', async () => {
     const answers = await sendRaw(gateway.url, requestText(gateway.key, '{', []) + good('connection: close'));
     expect(statusesOf(answers)).toEqual(['400', '200']);
-    served++;
+    test.served++;
   });
 
   const GARBAGE = 'garbage\r\n\r\n';
@@ -189,7 +162,7 @@ describe('one connection', () => {
         for (let round = 0; round < 5; round++) await get(gateway, '/me');
         gate.resolve();
         await closed;
-        served++;
+        test.served++;
         const answers = Buffer.concat(pieces).toString();
         expect(statusesOf(answers)).toEqual(['200']);
         expect(answers).toContain('event: message_stop');
@@ -209,7 +182,7 @@ describe('one connection', () => {
     for (const byte of Buffer.from(good('connection: close'))) socket.write(Uint8Array.of(byte));
     await once(socket, 'close');
     expect(statusesOf(Buffer.concat(pieces).toString())).toEqual(['200']);
-    served++;
+    test.served++;
   });
 
   it('serves others while a body does not come', async () => {
@@ -221,7 +194,7 @@ describe('one connection', () => {
     const closed = once(socket.resume(), 'close');
     socket.write(GOOD.slice(-10));
     await closed;
-    served += 2;
+    test.served += 2;
   });
 
   it('takes a body in chunks, with extensions and trailers', async () => {
@@ -229,7 +202,7 @@ describe('one connection', () => {
     const head = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n`;
     const answer = await sendRaw(gateway.url, `${head}${chunks.join('')}0\r\nx-trailer: 1\r\n\r\n`);
     expect(statusesOf(answer)).toEqual(['200']);
-    served++;
+    test.served++;
   });
 
   it('answers 404 in the envelope for a path with dots', async () => {
@@ -289,7 +262,7 @@ describe('a body over 32 MiB', () => {
 
   it('passes with the last byte that fits', async () => {
     expect((await post(gateway, '/v1/messages', filled(32 * MIB))).status).toBe(200);
-    served++;
+    test.served++;
   });
 });
 

@@ -1,37 +1,10 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Answered, asking, call, get, post, refusalOf } from '../fixtures/gateway/call.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { startWatchedGateway, type WatchedGateway } from './watched-gateway.ts';
+import { hostileScene } from './hostile-scene.ts';
 
 /** Input that no client would send on purpose. After each: nothing is held or recorded, and the gateway serves on. */
-let upstream: Upstream;
-let gateway: WatchedGateway;
-/** How many requests the test has had served, and what was there before it. */
-let served = 0;
-let before = { usages: 0, sent: 0 };
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startWatchedGateway({ upstreamUrl: upstream.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
-
-const usages = async () => (await gateway.events()).filter(({ type }) => type === 'UsageRecorded').length;
-
-beforeEach(async () => {
-  served = 0;
-  before = { usages: await usages(), sent: upstream.requests.length };
-});
-
-afterEach(async () => {
-  expect(await usages()).toBe(before.usages + served);
-  expect(upstream.requests.length).toBe(before.sent + served);
-  expect((await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
-  expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
-});
+const { upstream, gateway, test } = await hostileScene();
 
 const GOOD = JSON.stringify(asking('opal-medium'));
 const refused = async (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
@@ -111,20 +84,20 @@ describe('an encoding that is not UTF-8 as it is', () => {
     'counts for what its bytes are, whatever content-type says: %s',
     async (type) => {
       expect((await post(gateway, '/v1/messages', GOOD, { 'content-type': type })).status).toBe(200);
-      served++;
+      test.served++;
     },
   );
 
   it('counts for what its bytes are, without a content-type', async () => {
     const headers = { 'x-api-key': gateway.key };
     expect((await call(gateway.url, '/v1/messages', { method: 'POST', headers, body: GOOD })).status).toBe(200);
-    served++;
+    test.served++;
   });
 
   // Fastify would refuse the header itself before any parser is asked.
   it('counts for what its bytes are, where content-type is no media type', async () => {
     const answered = await post(gateway, '/v1/messages', GOOD, { 'content-type': 'nonsense' });
-    if (answered.status === 200) served++;
+    if (answered.status === 200) test.served++;
     expect(answered.status).toBe(200);
   });
 
@@ -136,7 +109,7 @@ describe('an encoding that is not UTF-8 as it is', () => {
   ])('is served, for it is JSON: %s', async (_title, body) => {
     const seen = upstream.seen(upstream.requests.length);
     const answered = await post(gateway, '/v1/messages', body);
-    served++;
+    test.served++;
     expect(answered.status).toBe(200);
     expect(answered.headers['content-type']).toBe('application/json');
     expect((await seen).body.toString()).toBe(body);
@@ -187,7 +160,7 @@ describe('a key that stands twice', () => {
     ['container', '"container":"c"', '"container":null'],
   ])('is refused: %s, which decides what is held', async (key, first, second) => {
     const answered = await post(gateway, '/v1/messages', twice(first, second));
-    if (answered.status === 200) served++;
+    if (answered.status === 200) test.served++;
     expect(refusalOf(answered, 400)).toBe(`${key}: stands twice in the body; say it once`);
   });
 
@@ -207,7 +180,7 @@ describe('a key that stands twice', () => {
     const text = '"model" "model" \\"model\\": \\u0065';
     const body = JSON.stringify(asking('opal-medium', { system: text, metadata: { model: 1 }, top: { model: 1 } }));
     expect((await post(gateway, '/v1/messages', body)).status).toBe(200);
-    served++;
+    test.served++;
   });
 });
 
@@ -230,14 +203,14 @@ describe('nesting', () => {
 
   it('passes up to the bound, and not one level more', async () => {
     expect((await post(gateway, '/v1/messages', nested(510))).status).toBe(200);
-    served++;
+    test.served++;
     await refused(nested(511));
   });
 
   it('does not count brackets in text', async () => {
     const text = `${'['.repeat(2_000)}\\"${'{'.repeat(2_000)}\\\\`;
     expect((await post(gateway, '/v1/messages', GOOD.replace('hello', text))).status).toBe(200);
-    served++;
+    test.served++;
   });
 });
 
@@ -253,14 +226,14 @@ describe('headers', () => {
   it('of authorization sent twice count once, the first', async () => {
     const [good, bad] = [`Bearer ${gateway.key}`, 'Bearer sk-svc-unknown'];
     expect((await withHeaders('authorization', good, 'authorization', bad)).status).toBe(200);
-    served++;
+    test.served++;
     refusalOf(await withHeaders('authorization', bad, 'authorization', good), 401);
   });
 
   it('of content-type sent twice do not matter', async () => {
     const types = ['content-type', 'application/json', 'content-type', 'text/plain'];
     expect((await withHeaders('x-api-key', gateway.key, ...types)).status).toBe(200);
-    served++;
+    test.served++;
   });
 
   it('of x-svc-speed sent twice are refused', async () => {

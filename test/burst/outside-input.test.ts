@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
 import type { TestGateway, TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
@@ -10,20 +11,8 @@ const REQUESTS = 100;
 const TRIAL = 5_000_000n;
 /** What one search may bring, far beyond the request's bytes: 0.45 USD at 3.00 USD per million. */
 const SEARCHED_TOKENS = 150_000;
-const CATALOG = {
-  models: [
-    {
-      id: 'opal-searching',
-      display_name: 'opal-searching',
-      family: 'opal',
-      label: 'opal-searching',
-      group: 'Test',
-      context_window: 200_000,
-      price: { input: '3.00', output: '15.00', uses: { web_search_requests: '0.01' } },
-      upstreams: [{ provider: 'test', model: 'opal-searching' }],
-    },
-  ],
-};
+const price = { input: '3.00', output: '15.00', uses: { web_search_requests: '0.01' } };
+const CATALOG = { models: [catalogEntry('opal-searching', { price })] };
 const messages = [{ role: 'user', content: 'Hello. Tell me of the river and of the hills behind it.' }];
 const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 1 };
 

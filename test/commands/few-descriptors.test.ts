@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -12,6 +11,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { messageBody } from '../fixtures/gateway/post-message.ts';
 import { TEST_CATALOG } from '../fixtures/gateway/start-gateway.ts';
 import { runForJson, runProgram, stop } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 /** A gateway that nobody calls has some 50 of them. */
@@ -42,7 +42,7 @@ async function provider(): Promise<string> {
 }
 
 async function configured(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
+  const folder = temporaryFolder();
   const file = join(folder, 'gateway.json');
   writeFileSync(join(folder, 'catalog.json'), JSON.stringify(TEST_CATALOG));
   const test = { protocol: 'messages', baseUrl: await provider(), apiKeyEnv: 'TEST_UPSTREAM_KEY' };

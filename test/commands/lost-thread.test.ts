@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { call } from '../fixtures/gateway/call.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('lost-thread-preload.ts', import.meta.url));
@@ -15,7 +15,7 @@ const EXIT_UNAVAILABLE = 4;
 
 /** A gateway on a folder of its own, of which one thread ends by itself when it is told to. */
 function startWithThread(module: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
+  const folder = temporaryFolder();
   const file = join(folder, 'end-it');
   const args = ['--import', PRELOAD, PROGRAM, '--json', 'serve', '--port', '0', '--data', join(folder, 'data')];
   const env = { ...process.env, LOST_THREAD: module, LOST_THREAD_FILE: file };

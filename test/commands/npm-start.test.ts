@@ -1,18 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 
 import { stop } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 it.each(['SIGTERM', 'SIGINT'] as const)('%s to `npm start` ends the gateway, in order', async (signal) => {
-  const data = join(mkdtempSync(join(tmpdir(), 'gateway-')), 'data');
+  const data = join(temporaryFolder(), 'data');
   const npm = spawn('npm', ['start', '--', '--port', '0', '--data', data], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],

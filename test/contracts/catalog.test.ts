@@ -5,17 +5,9 @@ import { type CatalogFile, catalogFileSchema } from '../../contracts/catalog.ts'
 import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { ROUNDS_MAX } from '../../contracts/outside-input.ts';
+import { catalogEntry } from '../fixtures/catalog-entry.ts';
 
-const model = {
-  id: 'opal-medium',
-  display_name: 'Opal Medium',
-  family: 'opal',
-  label: 'Opal',
-  group: 'Opal',
-  context_window: 1000,
-  price: { input: '3.00', output: '15.00' },
-  upstreams: [{ provider: 'mock', model: 'opal-medium' }],
-};
+const model = catalogEntry('opal-medium', { context_window: 1000 });
 const other = { ...model, id: 'opal-large' };
 const ended = { status: 'deprecated', retires_at: '2027-03-31', replacement: 'opal-large' };
 const changed = (change: object): object => ({ models: [{ ...model, ...change }, other] });

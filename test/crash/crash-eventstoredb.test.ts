@@ -1,9 +1,5 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
-import { killStarted } from '../fixtures/processes/child-process.ts';
-import { removeFolder } from './audit-run.ts';
+import { expect, it } from 'vitest';
+import { runFolder } from '../fixtures/processes/run-folder.ts';
 import { crashRun } from './crash-run.ts';
 import { REQUEST_CASES } from './request-cases.ts';
 
@@ -13,19 +9,11 @@ const CASES = REQUEST_CASES;
 const SEED = 20_261_122;
 const RUN_MS_MAX = 600_000;
 
-let folder: string | null = null;
-afterEach(() => {
-  killStarted();
-  if (folder !== null) removeFolder(folder);
-  folder = null;
-});
-
 it(`records each request once through ${KILLS} kills while an event store loses acknowledgements and connections`, {
   timeout: RUN_MS_MAX,
 }, async () => {
-  folder = mkdtempSync(join(tmpdir(), 'gateway-crash-'));
   const audit = await crashRun({
-    folder,
+    folder: runFolder(),
     seed: SEED,
     kills: KILLS,
     secondsBetween: 1,

@@ -1,9 +1,5 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
-import { killStarted } from '../fixtures/processes/child-process.ts';
-import { removeFolder } from './audit-run.ts';
+import { expect, it } from 'vitest';
+import { runFolder } from '../fixtures/processes/run-folder.ts';
 import { crashRun } from './crash-run.ts';
 import { REQUEST_CASES } from './request-cases.ts';
 
@@ -12,19 +8,11 @@ const CASES = [...REQUEST_CASES, 'meanwhile'] as const;
 const SEED = 20_261_121;
 const RUN_MS_MAX = 600_000;
 
-let folder: string | null = null;
-afterEach(() => {
-  killStarted();
-  if (folder !== null) removeFolder(folder);
-  folder = null;
-});
-
 it(`loses nothing, charges nothing twice and rebuilds the same views through ${KILLS} kills under load`, {
   timeout: RUN_MS_MAX,
 }, async () => {
-  folder = mkdtempSync(join(tmpdir(), 'gateway-crash-'));
   const audit = await crashRun({
-    folder,
+    folder: runFolder(),
     seed: SEED,
     kills: KILLS,
     secondsBetween: 0.4,

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { appendCounted, CREDENTIALS, collect, connect, counted, idOf } from './with-client.ts';
 
 const MAIN = new URL('main.ts', import.meta.url).pathname;
@@ -25,7 +25,7 @@ async function startProcess(
 }
 
 test('what a process has answered for outlives kill -9, positions and all', async () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'event-store-')), 'log.jsonl');
+  const file = join(temporaryFolder(), 'log.jsonl');
   const first = await startProcess('--file', file);
   const client = connect(first.connectionString);
   await appendCounted(client, STREAM, 3);

@@ -1,14 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
-import { passing, turns } from '../fixtures/ledger/turns.ts';
+import { inTurns, passing, turns } from '../fixtures/ledger/turns.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+inTurns();
 
 const away = (): Promise<never> => Promise.reject(new EventLogError('unavailable', 'away'));
 

@@ -1,9 +1,5 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
-import { removeFolder } from '../crash/audit-run.ts';
-import { killStarted } from '../fixtures/processes/child-process.ts';
+import { expect, it } from 'vitest';
+import { runFolder } from '../fixtures/processes/run-folder.ts';
 import { outageRun } from './outage-run.ts';
 
 const SECONDS = 4;
@@ -12,18 +8,16 @@ const REQUESTS = 80;
 const SERVED_MIN = 10;
 const RUN_MS_MAX = 600_000;
 
-let folder: string | null = null;
-afterEach(() => {
-  killStarted();
-  if (folder !== null) removeFolder(folder);
-  folder = null;
-});
-
 it(`serves through ${SECONDS} s without its log and a kill -9 in them, tells of it, and bills every request once`, {
   timeout: RUN_MS_MAX,
 }, async () => {
-  folder = mkdtempSync(join(tmpdir(), 'gateway-outage-'));
-  const result = await outageRun({ folder, seed: 20_261_121, seconds: SECONDS, requestsMin: REQUESTS, restart: true });
+  const result = await outageRun({
+    folder: runFolder(),
+    seed: 20_261_121,
+    seconds: SECONDS,
+    requestsMin: REQUESTS,
+    restart: true,
+  });
   expect(result.faults).toEqual([]);
   // As many as its leases last for, which end by the clock: how many that is depends on the machine.
   expect(result.servedDuring).toBeGreaterThan(SERVED_MIN);

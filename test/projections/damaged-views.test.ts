@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { damageOf, setDamagedViewsAside, whyDamaged } from '../../projections/damaged-views.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
-const folder = (): string => mkdtempSync(join(tmpdir(), 'damaged-views-'));
+const folder = (): string => temporaryFolder();
 
 describe("a damaged views' file", () => {
   it('takes what SQLite keeps beside it along: it would be read as part of the new one', () => {

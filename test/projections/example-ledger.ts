@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
@@ -10,6 +9,7 @@ import { type AccountId, accountId, accountStream, commandId, revision } from '.
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { live, lives } from '../fixtures/ledger/random-life.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 /** Lives of a few accounts, the same in every run, with keys of their own. */
 export function exampleLives(count: number): Map<AccountId, AccountEvent[]> {
@@ -63,7 +63,7 @@ export function writeLives(
 
 /** A file of its own in a folder that goes away with the test. */
 export function viewsFile(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'views-'));
+  const folder = temporaryFolder();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, 'views.db');
 }

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { codingAgent, fetchedClient, isInPath } from './fetched-clients.ts';
 import { type ClientRun, runClient } from './run-client.ts';
 
@@ -28,7 +28,7 @@ function exampleOf(info: string): string {
 }
 
 const written = (name: string, content: string): string => {
-  const file = join(mkdtempSync(join(tmpdir(), 'gateway-example-')), name);
+  const file = join(temporaryFolder(), name);
   writeFileSync(file, content);
   return file;
 };

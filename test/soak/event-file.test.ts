@@ -1,8 +1,8 @@
-import { appendFileSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { LogFile } from '../eventstoredb/log-file.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { readEventFile } from './event-file.ts';
 import { isPublished } from './logged-stream.ts';
 
@@ -15,7 +15,7 @@ const event = (id: string, data: object) => ({
 });
 
 it('reads what the event store wrote, stream by stream, and leaves out a line that was cut', () => {
-  const path = join(mkdtempSync(join(tmpdir(), 'event-file-')), 'events.jsonl');
+  const path = join(temporaryFolder(), 'events.jsonl');
   const file = new LogFile(path);
   const append = (stream: string, ...ids: string[]) =>
     file.write({ type: 'append', stream, createdMs: 7, events: ids.map((id) => event(id, { amount: id })) });

@@ -1,10 +1,6 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { removeFolder } from '../crash/audit-run.ts';
 import { REQUEST_CASES } from '../crash/request-cases.ts';
-import { killStarted } from '../fixtures/processes/child-process.ts';
+import { runFolder } from '../fixtures/processes/run-folder.ts';
 import { type Broker, startBroker } from '../kafka/start-broker.ts';
 import { soakRun } from './soak-run.ts';
 import { stormCells } from './storm-table.ts';
@@ -18,22 +14,15 @@ const SEED = 20_261_121;
 const RUN_MS_MAX = 900_000;
 
 const broker: Broker | null = await startBroker();
-let folder: string | null = null;
-afterEach(async () => {
-  killStarted();
-  await broker?.stop();
-  if (folder !== null) removeFolder(folder);
-  folder = null;
-});
+afterEach(() => broker?.stop());
 
 it.skipIf(broker === null)(
   'ledger, upstream, every proxy’s views and the topic agree after proxies, relay and event store were killed and paused',
   { timeout: RUN_MS_MAX },
   async () => {
     if (broker === null) return;
-    folder = mkdtempSync(join(tmpdir(), 'gateway-soak-'));
     const result = await soakRun({
-      folder,
+      folder: runFolder(),
       seed: SEED,
       seconds: SECONDS,
       broker,

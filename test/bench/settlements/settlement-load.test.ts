@@ -1,16 +1,15 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { decodeEvent } from '../../../contracts/event-codec.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { openBenchAccounts } from './bench-accounts.ts';
 import { SettlementLoad } from './settlement-load.ts';
 
 test('what is counted as settled is in the ledger, usage and debit, once each', async () => {
-  const log = await openSqliteEventLog({ path: join(mkdtempSync(join(tmpdir(), 'settlements-')), 'ledger.db') });
+  const log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
   try {
     const repository = new AccountViews();
     const accounts = await openBenchAccounts(log, repository, { prefix: 'bench', count: 20 });
@@ -36,7 +35,7 @@ test('what is counted as settled is in the ledger, usage and debit, once each', 
 });
 
 test('accounts are not opened on a log that has them', async () => {
-  const log = await openSqliteEventLog({ path: join(mkdtempSync(join(tmpdir(), 'settlements-')), 'ledger.db') });
+  const log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
   try {
     await openBenchAccounts(log, new AccountViews(), { prefix: 'bench', count: 1 });
     await expect(openBenchAccounts(log, new AccountViews(), { prefix: 'bench', count: 1 })).rejects.toThrow('fresh');

@@ -11,19 +11,11 @@ import {
 } from '../../../ledger/catalog/catalog-state.ts';
 import { decideCatalog, publishCatalog } from '../../../ledger/catalog/publish-catalog.ts';
 import { readCatalogFile } from '../../../ledger/catalog/read-catalog-file.ts';
+import { catalogEntry } from '../../fixtures/catalog-entry.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 const AT = '2026-11-05T10:00:00.000Z';
-const model = {
-  id: 'opal-medium',
-  display_name: 'Opal Medium',
-  family: 'opal',
-  label: 'Opal',
-  group: 'Opal',
-  context_window: 1000,
-  price: { input: '3.00', output: '15.00' },
-  upstreams: [{ provider: 'mock', model: 'opal-medium' }],
-};
+const model = catalogEntry('opal-medium', { context_window: 1000 });
 const other = { ...model, id: 'opal-large' };
 const fileOf = (...models: object[]): CatalogFile => catalogFileSchema.parse({ models });
 const dearer = { price: { input: '4.00', output: '15.00' } };

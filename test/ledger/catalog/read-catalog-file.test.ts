@@ -1,45 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { ConfigurationError } from '../../../contracts/configuration.ts';
 import { readCatalogFile } from '../../../ledger/catalog/read-catalog-file.ts';
+import { catalogEntry } from '../../fixtures/catalog-entry.ts';
+import { faultsOf } from '../../fixtures/faults-of.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
-let folder = '';
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'catalog-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const model = {
-  id: 'opal-medium',
-  display_name: 'Opal Medium',
-  family: 'opal',
-  label: 'Opal',
-  group: 'Opal',
-  context_window: 1000,
-  price: { input: '3.00', output: '15.00' },
-  upstreams: [
-    { provider: 'mock', model: 'x' },
-    { provider: 'main', model: 'y' },
-  ],
-};
+const upstreams = ['mock', 'main'].map((provider) => ({ provider, model: 'x' }));
+const model = catalogEntry('opal-medium', { upstreams });
 function fileOf(text: string): string {
-  const file = join(folder, 'catalog.yaml');
+  const file = join(temporaryFolder(), 'catalog.yaml');
   writeFileSync(file, text);
   return file;
 }
-function faultsOf(action: () => unknown): readonly string[] {
-  try {
-    action();
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error.faults;
-    throw error;
-  }
-  return [];
-}
-
 const having = (...providers: string[]) => ({ names: ['mock', ...providers], of: 'the gateway', remedy: 'add it' });
 
 describe('a catalog file', () => {
@@ -73,7 +47,7 @@ describe('a catalog file', () => {
   });
 
   test('that is missing, or not YAML, is told in the same way', () => {
-    expect(faultsOf(() => readCatalogFile(join(folder, 'none.yaml'), having()))[0]).toMatch(/ENOENT/);
+    expect(faultsOf(() => readCatalogFile(join(temporaryFolder(), 'none.yaml'), having()))[0]).toMatch(/ENOENT/);
     expect(faultsOf(() => readCatalogFile(fileOf('models: ['), having()))).toHaveLength(1);
   });
 });

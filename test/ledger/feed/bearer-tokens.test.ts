@@ -1,15 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { BearerTokens, endOf, TokenError } from '../../../ledger/feed/bearer-tokens.ts';
 import { FEED_LIMITS } from '../../../ledger/feed/limits.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { unsignedToken } from '../../kafka/secured-broker.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tokens-'));
+const folder = temporaryFolder();
 const runs = join(folder, 'runs');
 const given = join(folder, 'token');
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Writes down that it was run, and gives what the file holds. */
 const GIVES = ['sh', '-c', `echo run >> '${runs}'; cat '${given}'`];

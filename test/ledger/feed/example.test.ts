@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
@@ -11,6 +9,7 @@ import { encodeEvents } from '../../../contracts/event-codec.ts';
 import { type FeedMessage, feedMessage } from '../../../contracts/feed-message.ts';
 import { accountId, accountStream, commandOfRequest, position, requestId, revision } from '../../../contracts/ids.ts';
 import { exampleOf } from '../../fixtures/ledger/example-events.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
@@ -41,7 +40,7 @@ describe.skipIf(broker === null)('the example of a consumer', () => {
     const twice = [debitMessage('acct_1', 0), debitMessage('acct_1', 1), debitMessage('acct_2', 0)];
     await writer.write(...twice, ...twice);
     await writer.close();
-    const file = join(mkdtempSync(join(tmpdir(), 'example-')), 'debits.db');
+    const file = join(temporaryFolder(), 'debits.db');
     const args = ['--brokers', broker.brokers.join(), '--topic', topic, '--group', topic, '--file', file];
     const child = spawn(process.execPath, [EXAMPLE, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
     const [printed, said] = [text(child.stdout), text(child.stderr)];

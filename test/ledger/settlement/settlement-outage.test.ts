@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
@@ -16,14 +16,11 @@ import {
   submit,
   usages,
 } from '../../fixtures/ledger/settlement-scene.ts';
-import { turns, until } from '../../fixtures/ledger/turns.ts';
+import { inTurns, turns, until } from '../../fixtures/ledger/turns.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
+inTurns();
 afterEach(() => {
   passWaits();
-  vi.useRealTimers();
 });
 
 /** So many accounts, each with a request that the log refuses until it has been told away. */

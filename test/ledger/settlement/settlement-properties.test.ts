@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { accountStream, type RequestId } from '../../../contracts/ids.ts';
 import type { RecoveredRequest } from '../../../ledger/journal/journal.ts';
 import { reconcileRecovered } from '../../../ledger/settlement/recover-requests.ts';
@@ -17,14 +17,9 @@ import {
   promptScene,
   type SettlementScene,
 } from '../../fixtures/ledger/settlement-scene.ts';
-import { passing, turns } from '../../fixtures/ledger/turns.ts';
+import { inTurns, passing, turns } from '../../fixtures/ledger/turns.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+inTurns();
 
 const ACCOUNTS = 3;
 const faults = fc.array(fc.constantFrom('none', 'refuse', 'lose', 'drop', 'precede'), { maxLength: 40, size: 'max' });

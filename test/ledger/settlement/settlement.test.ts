@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { decodeMetadata } from '../../../contracts/event-codec.ts';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { accountStream, commandOfRequest, eventIdOf } from '../../../contracts/ids.ts';
@@ -22,14 +22,11 @@ import {
   submit,
   usages,
 } from '../../fixtures/ledger/settlement-scene.ts';
-import { passing, turns, until } from '../../fixtures/ledger/turns.ts';
+import { inTurns, passing, turns, until } from '../../fixtures/ledger/turns.ts';
 
+inTurns();
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   waitedMs.length = 0;
-});
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 const A = account(0);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { CallingClient } from '../../../proxy/calling-client.ts';
@@ -7,14 +7,10 @@ import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 import { type CountResult, countUpstream } from '../../../proxy/upstream/count-tokens.ts';
 import type { Upstream, UpstreamReceiver } from '../../../proxy/upstream/upstream.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
+import { inTurns } from '../../fixtures/ledger/turns.ts';
 import { ClientConnection } from '../forwarding/forwarding-scene.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+inTurns();
 
 /** A count that has been asked for, by an upstream that the test drives. */
 function asked() {

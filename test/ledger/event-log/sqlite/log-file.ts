@@ -1,5 +1,3 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
@@ -9,9 +7,10 @@ import {
   type SqliteEventLogOptions,
 } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { endedLater } from '../../../fixtures/ended-later.ts';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 
 /** A path in a folder of its own, which is removed with the test run's. */
-export const newPath = (name = 'ledger.db'): string => join(mkdtempSync(join(tmpdir(), 'event-log-')), name);
+export const newPath = (name = 'ledger.db'): string => join(temporaryFolder(), name);
 
 /** A log that is closed after the test. */
 export async function openLog(path: string, options: Omit<SqliteEventLogOptions, 'path'> = {}): Promise<EventLog> {

@@ -1,17 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type Configuration, ConfigurationError } from '../../../../contracts/configuration.ts';
+import type { Configuration } from '../../../../contracts/configuration.ts';
 import { LIMITS } from '../../../../contracts/limits.ts';
 import { readConfiguration } from '../../../../proxy/program/configuration/read-configuration.ts';
+import { faultsOf } from '../../../fixtures/faults-of.ts';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 
-let folder = '';
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'configuration-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 const provider = { protocol: 'messages', baseUrl: 'http://127.0.0.1:9', apiKeyEnv: 'UPSTREAM_KEY' };
 const SECRET = 'upstream-credential';
@@ -26,16 +23,6 @@ const read = (
   environment: Record<string, string> = { UPSTREAM_KEY: SECRET },
   callsProviders = true,
 ): Configuration => readConfiguration({ file: fileOf(stringify(settings)), environment, callsProviders });
-
-function faultsOf(action: () => unknown): readonly string[] {
-  try {
-    action();
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error.faults;
-    throw error;
-  }
-  return [];
-}
 
 describe('a configuration', () => {
   test('has a default for everything', () => {

@@ -1,14 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { type Configuration, ConfigurationError } from '../../../../contracts/configuration.ts';
+import { describe, expect, it } from 'vitest';
+import type { Configuration } from '../../../../contracts/configuration.ts';
 import { readConfiguration } from '../../../../proxy/program/configuration/read-configuration.ts';
+import { faultsOf } from '../../../fixtures/faults-of.ts';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import { Authority } from '../../../kafka/certificates.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'kafka-configuration-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 const at = (name: string): string => join(folder, name);
 const put = (name: string, text: string): string => {
   writeFileSync(at(name), text);
@@ -21,16 +21,6 @@ function read(section: object): Configuration['kafka'] {
   const file = at('gateway.json');
   writeFileSync(file, JSON.stringify({ kafka: { brokers: ['a:1'], ...section } }));
   return readConfiguration({ file, environment: ENVIRONMENT, callsProviders: true }).kafka;
-}
-
-function faultsOf(section: object): readonly string[] {
-  try {
-    read(section);
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error.faults;
-    throw error;
-  }
-  return [];
 }
 
 const authority = new Authority();
@@ -142,13 +132,13 @@ describe('TLS to Kafka', () => {
       'ssl: has both keyPassphraseEnv and keyPassphraseFile',
     ],
   ])('is refused with %s', (_what, ssl, fault) => {
-    const faults = faultsOf({ ssl });
+    const faults = faultsOf(() => read({ ssl }));
     expect(faults).toEqual([expect.stringContaining(`kafka.${fault}`)]);
     expect(faults.join()).not.toMatch(/PRIVATE KEY-----\n|open sesame|not it/);
   });
 
   it.skipIf(process.getuid?.() === 0)('is refused with a file that may not be read', () => {
-    expect(faultsOf({ ssl: { caFile: secret } })).toEqual([
+    expect(faultsOf(() => read({ ssl: { caFile: secret } }))).toEqual([
       `kafka.ssl.caFile: ${at(secret)} may not be read by this user`,
     ]);
   });
@@ -158,7 +148,9 @@ describe('the compression of the feed', () => {
   it('is gzip, or what configuration says of those that readers read', () => {
     expect(read({})?.compression).toBe('gzip');
     for (const compression of ['none', 'gzip', 'zstd']) expect(read({ compression })?.compression).toBe(compression);
-    expect(faultsOf({ compression: 'lz4' })).toEqual(['kafka.compression: expected one of "none", "gzip", "zstd"']);
+    expect(faultsOf(() => read({ compression: 'lz4' }))).toEqual([
+      'kafka.compression: expected one of "none", "gzip", "zstd"',
+    ]);
   });
 });
 
@@ -194,6 +186,6 @@ describe('credentials for Kafka', () => {
     [{ mechanism: 'oauthbearer', tokenFile: 'none' }, `kafka.sasl.tokenFile: ${at('none')} does not exist`],
     [{ mechanism: 'oauthbearer', tokenFile, username: 'x' }, 'kafka.sasl: has no setting named "username"'],
   ])('are refused as %j', (sasl, fault) => {
-    expect(faultsOf({ sasl })).toEqual([fault]);
+    expect(faultsOf(() => read({ sasl }))).toEqual([fault]);
   });
 });

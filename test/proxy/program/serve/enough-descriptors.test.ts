@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { DESCRIPTORS_MIN, fewDescriptors } from '../../../../proxy/program/serve/enough-descriptors.ts';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../../proxy/main.ts', import.meta.url));
 const EXIT_USAGE = 2;
@@ -30,7 +30,7 @@ describe.runIf(process.platform === 'linux')('a start with too few descriptors',
   it.each([32, 44, 63])(
     'ends in one line that says so, and makes nothing: %i',
     async (few) => {
-      const data = join(mkdtempSync(join(tmpdir(), 'gateway-')), 'data');
+      const data = join(temporaryFolder(), 'data');
       const script = `ulimit -n ${few} && exec "$0" "$@"`;
       const args = ['-c', script, process.execPath, PROGRAM, 'serve', '--port', '0', '--data', data];
       const child = spawn('bash', args, { stdio: ['ignore', 'ignore', 'pipe'] });
