@@ -189,7 +189,7 @@ describe('one connection', () => {
     const socket = await openSocket(gateway.url);
     socket.write(good('connection: close').slice(0, -10));
     expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     expect((await get(gateway, '/me')).body).toMatchObject({ held_credits: 0 });
     const closed = once(socket.resume(), 'close');
     socket.write(GOOD.slice(-10));

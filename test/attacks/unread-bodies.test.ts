@@ -146,7 +146,7 @@ describe('bytes of bodies', () => {
     };
     return { socket, end };
   }
-  const held = () => gateway.gateway.bodyBytes;
+  const held = () => gateway.gateway.process.bodies.bytes;
   const whenHeld = (bytes: number) => expect.poll(held).toBeGreaterThanOrEqual(bytes);
   const whenFree = () => expect.poll(held).toBe(0);
 

@@ -75,23 +75,23 @@ describe('a clock that is 40 days ahead for three seconds, under load', () => {
     expect(refusalOf(await sendOne(gateway), 529)).toMatch(JUMPED);
     expect((await get(gateway, '/readyz')).status).toBe(503);
     expect((await get(gateway, '/me')).body).toMatchObject({ available_credits: 500_000_000 });
-    expect(await gateway.gateway.sweepExpired()).toBe(0);
+    expect(await gateway.gateway.process.sweeper.sweep()).toBe(0);
     release.resolve();
     for (const answered of underWay) {
       const answer = await answered;
       await answer.rest();
       expect(answer.status).toBe(200);
     }
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     moved.passedMs += 3_000;
     expect(refusalOf(await sendOne(gateway), 529)).toMatch(JUMPED);
     moved.jumpedMs = 0;
     expect(refusalOf(await sendOne(gateway), 529)).toMatch(JUMPED);
     moved.passedMs += STEADY_MS - 5_000;
-    expect(await gateway.gateway.sweepExpired()).toBe(0);
+    expect(await gateway.gateway.process.sweeper.sweep()).toBe(0);
     moved.passedMs += 5_000;
     await expect.poll(async () => (await sendOne(gateway)).status).toBe(200);
-    expect(await gateway.gateway.sweepExpired()).toBe(0);
+    expect(await gateway.gateway.process.sweeper.sweep()).toBe(0);
 
     const events = await gateway.events();
     expect(of('CreditsExpired', events)).toEqual([]);
@@ -122,13 +122,13 @@ describe('a machine that was suspended for 40 days', () => {
     const { gateway } = await start();
     await grantFor30Days(gateway, 500_000_000n);
     expect((await sendOne(gateway)).status).toBe(200);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     moved.jumpedMs = 40 * DAY_MS;
     expect(refusalOf(await sendOne(gateway), 529)).toMatch(JUMPED);
     moved.passedMs += STEADY_MS;
     // The credits have ended meanwhile, and nobody was billed in between.
     await expect.poll(async () => (await sendOne(gateway)).status).toBe(402);
-    expect(await gateway.gateway.sweepExpired()).toBe(1);
+    expect(await gateway.gateway.process.sweeper.sweep()).toBe(1);
     expect(await reckon(gateway)).toMatchObject({ uncovered: 0n, balance: 0n });
   });
 

@@ -123,12 +123,12 @@ it('in weeks of requests, small grants that end and sweeps, at two proxies, ever
     const posted = await admitted(first, gate.promise);
     // Some grants end while requests that they could pay are under way.
     time.passedMs += random.whole(0, 50 * MINUTE_MS);
-    await Promise.all(gateways.map(({ gateway }) => gateway.sweepExpired()));
+    await Promise.all(gateways.map(({ gateway }) => gateway.process.sweeper.sweep()));
     gate.resolve();
     for (const answered of posted) await (await answered).rest();
-    await Promise.all(gateways.map(({ gateway }) => gateway.whenSettled()));
+    await Promise.all(gateways.map(({ gateway }) => gateway.process.settlement.idle()));
     time.passedMs += random.whole(0, random.chance(0.6) ? 3 * HOUR_MS : 30 * HOUR_MS);
-    await Promise.all(gateways.map(({ gateway }) => gateway.sweepExpired()));
+    await Promise.all(gateways.map(({ gateway }) => gateway.process.sweeper.sweep()));
     const { body } = await get(first, '/me');
     lowest = Math.min(lowest, (body as { available_credits: number }).available_credits);
   }

@@ -52,7 +52,7 @@ describe("a views' file that holds", () => {
     const gateway = await startTestGateway();
     whole = gateway.data;
     for (let at = 0; at < ROWS; at += 50) await gateway.issueKey({ name: `key ${at}` });
-    await gateway.gateway.projections.whenWritten();
+    await gateway.gateway.process.projections.whenWritten();
     await gateway.stop();
     shown = (await runHere('account', 'list', '--data', whole)).stdout;
     expect(shown).toContain('acct');
@@ -96,7 +96,7 @@ describe("a views' file that holds", () => {
     const logLines: string[] = [];
     const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
     const gateway = await startTestGateway({ data, log, logLines });
-    await gateway.gateway.projections.whenWritten();
+    await gateway.gateway.process.projections.whenWritten();
     await gateway.stop();
     await log.close();
     const told = logLines.map((line) => JSON.parse(line)).filter(({ msg }) => /set aside/.test(msg));

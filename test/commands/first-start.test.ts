@@ -167,7 +167,7 @@ describe('the demo account', () => {
       JSON.parse(readyLine('http://there', configuration, { begun: null, demo: second, catalog: null })),
     ).toMatchObject(second ?? {});
     expect(await ask(first?.key)).toBe(200);
-    await gateway.whenSettled();
+    await gateway.process.settlement.idle();
     expect(await open()).toBeNull();
     expect((await typesOf(log)).filter((type) => type === 'ApiKeyIssued')).toHaveLength(1);
   });
@@ -182,7 +182,10 @@ describe('the demo account', () => {
     log.append = stopAtKey;
     await expect(open()).rejects.toThrow('killed here');
     log.append = append;
-    expect(gateway.projections.accounts.read(accountId('acct_demo')).state).toMatchObject({ type: 'open', keys: {} });
+    expect(gateway.process.projections.accounts.read(accountId('acct_demo')).state).toMatchObject({
+      type: 'open',
+      keys: {},
+    });
     expect(await ask((await open())?.key)).toBe(200);
     expect((await typesOf(log)).filter((type) => type === 'AccountOpened')).toHaveLength(1);
   });
@@ -193,7 +196,7 @@ describe('the demo account', () => {
     for (const id of ['acct_ada', 'acct_demo'].map(accountId)) {
       const opening = { ...another, accountId: id, email: 'ada@example.com', trialGrantId: grantId('grant_trial') };
       const { position } = await runAccountCommand(context, log, id, opening);
-      if (position !== null) await gateway.projections.whenAt(position);
+      if (position !== null) await gateway.process.projections.whenAt(position);
       expect(await open()).toBeNull();
     }
     expect(await typesOf(log)).not.toContain('ApiKeyIssued');

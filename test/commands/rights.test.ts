@@ -55,7 +55,7 @@ describe.runIf(isRoot)('what root makes in a folder of somebody else', () => {
     );
     expect(notOf(NOBODY, home)).toEqual([]);
     await gateway.command({ type: 'SuspendAccount', reason: 'fraud' }, accountId('acct_ada'));
-    await gateway.gateway.projections.whenWritten();
+    await gateway.gateway.process.projections.whenWritten();
     await gateway.stop();
     for (const end of ['', '-wal', '-shm', '-pair']) rmSync(join(data, `ledger.db${end}`), { force: true });
     copyFileSync(join(home, 'backup.db'), join(data, 'ledger.db'));
@@ -109,7 +109,7 @@ describe.runIf(canBeRun)('a file that whoever runs this may not use', () => {
 
   it('is told with its way out, and never as damage', async () => {
     const { data: whole, stop, gateway } = await startTestGateway();
-    await gateway.whenSettled();
+    await gateway.process.settlement.idle();
     await stop();
     writeFileSync(join(whole, 'providers.json'), '{}');
     chmodSync(dirname(whole), 0o711);

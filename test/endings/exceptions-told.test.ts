@@ -30,7 +30,7 @@ const told = (lines: readonly string[]): unknown[] =>
 
 /** How many exceptions a gateway's views have open. */
 const openIn = ({ gateway, accountId }: TestGateway): number => {
-  const { state } = gateway.projections.accounts.read(accountId);
+  const { state } = gateway.process.projections.accounts.read(accountId);
   return state.type === 'open' ? state.exceptions.openCount : 0;
 };
 
@@ -42,7 +42,7 @@ describe('an exception is told', () => {
     const other = await start(temporaryFolder(), linesOfOther);
     upstream.answerWith(json(ODD));
     expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     await expect.poll(() => openIn(other)).toBe(1);
     const why = ['beyond its hold', 'no price for service_tier: batch'];
     expect(told(lines)).toMatchObject([{ level: 50, accountId: 'acct_test', why }]);
@@ -54,7 +54,7 @@ describe('an exception is told', () => {
     const first = await start(data, []);
     upstream.answerWith(json(ODD));
     expect((await post(first, '/v1/messages', asking('opal-medium'))).status).toBe(200);
-    await first.gateway.whenSettled();
+    await first.gateway.process.settlement.idle();
     await first.stop();
     rmSync(join(data, 'views.db'));
     const lines: string[] = [];

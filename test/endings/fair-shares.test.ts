@@ -156,7 +156,8 @@ describe("a provider's connections", () => {
     // What a thread has, or is to have, takes its part of the budget until then, also where nobody waits for it any more.
     const early: object[] = [];
     const looks = setInterval(() => {
-      const { callsUnderWay, bodyBytes } = gateway.gateway;
+      const { bodies, rateLimits } = gateway.gateway.process;
+      const [bodyBytes, callsUnderWay] = [bodies.bytes, rateLimits.allUnderWay];
       if (bodyBytes * clients < callsUnderWay * bytes) early.push({ callsUnderWay, bodyBytes });
     }, 1);
     for (const socket of sockets) socket.destroy();

@@ -190,7 +190,7 @@ describe('the same content in other packets is the same usage', () => {
       await post(gateway, chunks, ending);
       // Who leaves has no sign of the end: the next answer is scripted only when this one is over.
       await (await upstream.seen(upstream.requests.length - 1)).over;
-      if (index % 8 === 0) await gateway.gateway.whenSettled();
+      if (index % 8 === 0) await gateway.gateway.process.settlement.idle();
     }
     const usagesSince = async () => (await recorded(gateway)).usages.slice(before);
     await expect.poll(async () => (await usagesSince()).length, { timeout: 120_000 }).toBe(cuts.length);

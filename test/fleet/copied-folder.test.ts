@@ -95,7 +95,7 @@ describe('a data folder that is copied under load, and both started', () => {
     for (const answer of answers) await answer.rest();
     const served = answers.filter(({ status }) => status === 200);
     expect(served.length).toBe(reached);
-    await Promise.all(gateways.map(({ gateway }) => gateway.whenSettled()));
+    await Promise.all(gateways.map(({ gateway }) => gateway.process.settlement.idle()));
     const events = await original.events();
     const usages = of('UsageRecorded', events);
     expect(new Set(usages.map(({ requestId }) => requestId)).size).toBe(usages.length);
@@ -142,7 +142,7 @@ describe('a data folder that is copied under load, and both started', () => {
     expect(await sampleOf(copy, 'gateway_fenced')).toBe('0');
     gate.resolve();
     for (const { answered } of [...before, ...after]) await (await answered).rest();
-    await original.gateway.whenSettled();
+    await original.gateway.process.settlement.idle();
     await expect.poll(async () => (await me()).held_credits).toBe(0);
     expect((await ask()).status).toBe(529);
     clock.aheadMs += LONGEST_MS;
@@ -150,7 +150,7 @@ describe('a data folder that is copied under load, and both started', () => {
     let last = 200;
     while (last === 200) last = (await ask()).status;
     expect(last).toBe(402);
-    await copy.gateway.whenSettled();
+    await copy.gateway.process.settlement.idle();
     const events = await original.events();
     // And the one that cost nothing.
     expect(of('UsageRecorded', events).map(({ outcome }) => outcome)).toEqual(Array(reached + 1).fill('completed'));

@@ -129,7 +129,7 @@ describe(`${PROXIES} proxies on one log`, () => {
     for (const target of targets()) await (await postMessage(target, { maxTokens: 100 })).rest();
     for (const gateway of gateways.slice(1)) await gateway.gateway.stop();
     await seen(async () => {
-      const { state } = first().gateway.projections.accounts.read(first().accountId);
+      const { state } = first().gateway.process.projections.accounts.read(first().accountId);
       expect(state.type === 'open' ? Object.keys(state.leases) : []).toHaveLength(1);
     });
   });
@@ -149,7 +149,7 @@ async function seen(check: () => Promise<void>): Promise<void> {
 }
 
 async function settledEvents(): Promise<DomainEvent[]> {
-  await Promise.all(gateways.map(({ gateway }) => gateway.whenSettled()));
+  await Promise.all(gateways.map(({ gateway }) => gateway.process.settlement.idle()));
   return first().events();
 }
 
@@ -159,8 +159,10 @@ const of = <T extends EventType>(type: T, events: readonly DomainEvent[]): Event
 async function expectSameViews(): Promise<void> {
   const head = await log.headPosition();
   if (head === null) throw new Error('the log is empty');
-  await Promise.all(gateways.map(({ gateway }) => gateway.projections.whenAt(head)));
-  const [one, ...others] = gateways.map(({ gateway, accountId }) => gateway.projections.accounts.read(accountId));
+  await Promise.all(gateways.map(({ gateway }) => gateway.process.projections.whenAt(head)));
+  const [one, ...others] = gateways.map(({ gateway, accountId }) =>
+    gateway.process.projections.accounts.read(accountId),
+  );
   for (const other of others) expect(other).toEqual(one);
 }
 

@@ -56,7 +56,7 @@ it('are those of the fleet once its proxies have leased credit of the account, w
     expect([answered.status, limitOf(answered)]).toEqual([200, String(LIMIT / (index + 1))]);
   }
   const head = await log.headPosition();
-  if (head !== null) for (const { gateway } of gateways) await gateway.projections.whenAt(head);
+  if (head !== null) for (const { gateway } of gateways) await gateway.process.projections.whenAt(head);
   const limits = await Promise.all(targets().map(async (target) => limitOf(await ask(target, 'opal-none'))));
   expect(limits).toEqual(Array(PROXIES).fill(String(LIMIT / PROXIES)));
   // One has passed at each already, and one was refused.

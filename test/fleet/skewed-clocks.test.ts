@@ -104,8 +104,8 @@ describe('of two proxies on one log', () => {
       expiresAtMs: nowMs + DAY_MS,
     });
     const head = await right.log.headPosition();
-    if (head !== null) await wrong.gateway.projections.whenAt(head);
-    expect(await wrong.gateway.sweepExpired()).toBe(0);
+    if (head !== null) await wrong.gateway.process.projections.whenAt(head);
+    expect(await wrong.gateway.process.sweeper.sweep()).toBe(0);
     expect((await storedEvents(right)).filter(({ type }) => type === 'CreditsExpired')).toEqual([]);
   });
 

@@ -61,7 +61,7 @@ describe.each([
     expect(headers['x-should-retry']).toBe('true');
     for (const path of ['/me', '/v1/models']) expect((await get(gateway, path)).status).toBe(529);
     expect((await ask({ url: gateway.url, key: otherKey })).status).toBe(200);
-    expect(gateway.gateway.projections.accounts.setAside.count).toBe(1);
+    expect(gateway.gateway.process.projections.accounts.setAside.count).toBe(1);
     const metrics = await (await fetch(`${gateway.gateway.metricsUrl}/metrics`)).text();
     expect(metrics).toMatch(/^gateway_accounts_set_aside 1$/m);
     const program = await programInProcess(gateway.log);

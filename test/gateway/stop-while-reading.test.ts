@@ -44,7 +44,7 @@ const stopping = {
 it('a request whose long body is being parsed when its gateway stops is refused with advice to come back', async () => {
   const gateway = await startTestGateway();
   const { answered, sendRest } = post(gateway, LONG_BODY);
-  await expect.poll(() => gateway.gateway.bodyBytes, WAIT).toBeGreaterThan(0);
+  await expect.poll(() => gateway.gateway.process.bodies.bytes, WAIT).toBeGreaterThan(0);
   // By then all of it has left its client: it comes, or is parsed.
   await sendRest();
   const stopped = gateway.stop();
@@ -55,7 +55,7 @@ it('a request whose long body is being parsed when its gateway stops is refused 
 it('a request whose body is still coming then is refused, too, when it has come', async () => {
   const gateway = await startTestGateway();
   const { answered, sendRest } = post(gateway, messageBody({ model: 'svc-mock' }));
-  await expect.poll(() => gateway.gateway.bodyBytes, WAIT).toBeGreaterThan(0);
+  await expect.poll(() => gateway.gateway.process.bodies.bytes, WAIT).toBeGreaterThan(0);
   const stopped = gateway.stop();
   await sendRest();
   expect(await answered).toMatchObject(stopping);

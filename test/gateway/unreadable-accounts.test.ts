@@ -24,7 +24,7 @@ const BAD = { type: 'OrderPlaced', data: '{}', metadata: '{}' };
 type Spoil = (log: EventLog, gateway: TestGateway) => Promise<void>;
 /** Another program's event, in the account's stream. */
 const spoil: Spoil = async (log, { gateway, accountId: id }) => {
-  const at = gateway.projections.accounts.read(id).revision;
+  const at = gateway.process.projections.accounts.read(id).revision;
   await log.append(accountStream(id), at, [{ ...BAD, id: eventId(newId()) }]);
 };
 
@@ -40,7 +40,7 @@ async function onEventStore(): Promise<readonly [EventLog, Spoil]> {
   return [
     log,
     async (_, { gateway, accountId: id }) => {
-      const at = gateway.projections.accounts.read(id).revision;
+      const at = gateway.process.projections.accounts.read(id).revision;
       store.log.append(accountStream(id), at, [{ id: eventId(newId()), type: 'Blob', ...binary }]);
     },
   ];
@@ -64,7 +64,7 @@ describe.each([
     const opening = { accountId: OTHER, kind: 'personal', email, trial: microUsd(0n), trialGrantId, nowMs } as const;
     await gateway.command({ type: 'OpenAccount', ...opening }, OTHER);
     const { key } = await gateway.issueKey({}, OTHER);
-    const at = revision(gateway.gateway.projections.accounts.read(gateway.accountId).revision + 1);
+    const at = revision(gateway.gateway.process.projections.accounts.read(gateway.accountId).revision + 1);
     await spoilIt(log, gateway);
     await expect.poll(async () => (await ask(gateway)).status).toBe(529);
     const said = `account-acct_test revision ${at}`;
@@ -98,7 +98,7 @@ it('what its requests have used waits beside the journal, over a restart, too, a
   await log.goAway();
   for (const _ of [1, 2]) expect((await ask(gateway)).status).toBe(200);
   expect(waiting(journal)).toBe(2);
-  const at = gateway.gateway.projections.accounts.read(gateway.accountId).revision;
+  const at = gateway.gateway.process.projections.accounts.read(gateway.accountId).revision;
   log.inner.write(accountStream(gateway.accountId), [{ ...BAD, id: eventId(newId()) }]);
   log.comeBack();
   await expect.poll(() => waiting(journal)).toBe(0);
@@ -109,7 +109,7 @@ it('what its requests have used waits beside the journal, over a restart, too, a
 
   await gateway.stop();
   const second = await start(log, data);
-  expect(second.gateway.projections.accounts.setAside.count).toBe(1);
+  expect(second.gateway.process.projections.accounts.setAside.count).toBe(1);
   expect([waiting(journal), waiting(asideFolder(journal))]).toEqual([0, 2]);
   await second.stop();
 
@@ -120,7 +120,10 @@ it('what its requests have used waits beside the journal, over a restart, too, a
   Object.assign(spoilt ?? {}, { ...readable, id: spoilt?.id });
   const third = await start(log, data);
   const settled = (await third.events()).filter(({ type }) => type === 'UsageRecorded');
-  expect([settled.length, third.gateway.projections.accounts.read(third.accountId).revision]).toEqual([2, at + 3]);
+  expect([settled.length, third.gateway.process.projections.accounts.read(third.accountId).revision]).toEqual([
+    2,
+    at + 3,
+  ]);
   await expect.poll(() => waiting(asideFolder(journal))).toBe(0);
   expect((await ask(third)).status).toBe(200);
 });

@@ -216,7 +216,7 @@ it('what is said of amounts is so once the gateway has settled its journal, and 
   const { toDoAgain } = (await acceptAgain(site)) as { toDoAgain: ToDoAgain };
   const life = await site.start();
   await life.gateway.whenReady();
-  await life.gateway.whenSettled();
+  await life.gateway.process.settlement.idle();
   const told = toDoAgain.accounts.filter(
     ({ balance, settlesByItself }) => balance !== null && settlesByItself !== null,
   );

@@ -146,7 +146,7 @@ describe('the generation after an accepted loss', () => {
     expect(accepted).toMatchObject({ exitCode: 0, stderr: '' });
     const life = await site.start();
     await life.gateway.whenReady();
-    await life.gateway.whenSettled();
+    await life.gateway.process.settlement.idle();
     const prices = new Map(Object.entries(PRICES));
     let usages = 0;
     for (const account of ACCOUNTS) {

@@ -225,7 +225,7 @@ async function countEvents(site: LedgerSite): Promise<number> {
 }
 
 async function usagesOf({ log, gateway }: StartedGateway): Promise<string[]> {
-  await gateway.whenSettled();
+  await gateway.process.settlement.idle();
   const usages: string[] = [];
   for await (const recorded of log.readAll()) {
     const event = decodeEvent(recorded);

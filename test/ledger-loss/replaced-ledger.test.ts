@@ -59,7 +59,7 @@ describe('a ledger that is removed under a running gateway', () => {
     const logLines: string[] = [];
     const gateway = await start(undefined, logLines);
     const before = await ask(gateway);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     const elsewhere = join(gateway.data, 'elsewhere.db');
     move(fileOf(gateway), elsewhere);
     await expect.poll(() => readyz(gateway), SOON).toMatchObject({ ok: true, degraded: expect.stringMatching(/away/) });
@@ -93,8 +93,8 @@ describe('a ledger that is replaced under a running gateway', () => {
   it('is refused at the next start where it lacks what was in the one before', async () => {
     const { gateway, backup } = await startWithBackup();
     await ask(gateway);
-    await gateway.gateway.whenSettled();
-    await gateway.gateway.projections.whenWritten();
+    await gateway.gateway.process.settlement.idle();
+    await gateway.gateway.process.projections.whenWritten();
     remove(fileOf(gateway));
     copyFileSync(backup, fileOf(gateway));
     await expect.poll(() => readyz(gateway), SOON).toMatchObject({ ok: false });

@@ -62,7 +62,7 @@ describe('with the event log away', () => {
     expect(status).toMatchObject({ ok: true, degraded });
     expect(await usagesIn(log)).toEqual([]);
     log.comeBack();
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     expect((await usagesIn(log)).toSorted()).toEqual(answers.map(requestIdOf).toSorted());
     expect((await call(gateway.url, '/readyz')).body).toEqual({ ok: true });
   });
@@ -143,7 +143,7 @@ describe('a gateway that starts while the event log is away', () => {
   it('serves from the views of before, and settles what it finds in its journal once when the log is back', async () => {
     const { log, gateway } = await start();
     const before = await post(gateway, '/v1/messages', asking('opal-medium'));
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     await log.goAway();
     const during = await post(gateway, '/v1/messages', asking('opal-medium'));
     await gateway.gateway.stop();
@@ -154,7 +154,7 @@ describe('a gateway that starts while the event log is away', () => {
     expect([during.status, after.status]).toEqual([200, 200]);
     log.comeBack();
     await expect.poll(async () => (await usagesIn(log)).length).toBe(3);
-    await again.gateway.whenSettled();
+    await again.gateway.process.settlement.idle();
     expect((await usagesIn(log)).toSorted()).toEqual([before, during, after].map(requestIdOf).toSorted());
     expect(heldIn((await get(again, '/me')).body)).toBe(0);
   });

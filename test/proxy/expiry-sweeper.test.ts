@@ -60,7 +60,7 @@ async function begin(open: OpenLog): Promise<void> {
   holds = new Holds();
   sweeper = new ExpirySweeper({
     log: gateway.log,
-    accounts: gateway.gateway.projections.accounts,
+    accounts: gateway.gateway.process.projections.accounts,
     holds,
     clock,
     lateMs: LATE_MS,

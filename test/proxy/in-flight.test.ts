@@ -78,7 +78,7 @@ describe('a gateway that stops', () => {
     const socket = await openSocket(gateway.url);
     socket.on('error', () => undefined);
     socket.write(text.slice(0, text.indexOf('\r\n\r\n') + 4 + 3));
-    await expect.poll(() => gateway.gateway.bodyBytes).toBeGreaterThan(0);
+    await expect.poll(() => gateway.gateway.process.bodies.bytes).toBeGreaterThan(0);
     // Else it would last for longer than a test may.
     await gateway.stop();
     socket.destroy();

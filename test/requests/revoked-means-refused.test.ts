@@ -165,7 +165,7 @@ describe('a request whose account is set aside while it waits', () => {
     for (const path of ['/v1/messages', COUNT]) {
       const caller = await openAccount(gateway, { credits: 1_000_000_000n, nowMs });
       const request = await startSlowly(caller, path, asking('opal-medium'));
-      gateway.gateway.projections.accounts.setAside.put(
+      gateway.gateway.process.projections.accounts.setAside.put(
         caller.accountId,
         new HiddenStreamError(accountStream(caller.accountId), WHY),
       );
@@ -180,7 +180,7 @@ describe('a request whose account is set aside while it waits', () => {
     upstream.answerWith(() => [wait(failing.promise), ...failure(529)]);
     const answered = post(caller, '/v1/messages', asking('opal-twice'));
     await upstream.seen(sent);
-    gateway.gateway.projections.accounts.setAside.put(
+    gateway.gateway.process.projections.accounts.setAside.put(
       caller.accountId,
       new HiddenStreamError(accountStream(caller.accountId), WHY),
     );

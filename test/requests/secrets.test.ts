@@ -28,7 +28,7 @@ let revoked = '';
 const { upstream, gateway } = await startOnUpstream(afterAll, { logLines, settings: { logLevel: 'trace' } });
 beforeAll(async () => {
   await doEverything();
-  await gateway.gateway.whenSettled();
+  await gateway.gateway.process.settlement.idle();
 });
 
 const said = (more: object = {}) =>

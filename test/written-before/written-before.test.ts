@@ -104,7 +104,7 @@ function comparable(account: unknown): object {
 }
 
 async function settledSince(gateway: TestGateway, id: AccountId, from: number): Promise<object> {
-  await gateway.gateway.whenSettled();
+  await gateway.gateway.process.settlement.idle();
   const events = (await Array.fromAsync(gateway.log.readStream(accountStream(id)))).slice(from);
   // Read once as today's program reads it, so that nothing unreadable was written; compared as it is stored.
   for (const event of events) decodeEvent(event);

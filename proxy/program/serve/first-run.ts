@@ -28,7 +28,7 @@ export async function openDemoAccount(
   log: EventLog,
   { gateway, trial }: { readonly gateway: Gateway; readonly trial: MicroUsd },
 ): Promise<DemoAccount | null> {
-  const { projections } = gateway;
+  const { projections } = gateway.process;
   const run = async (command: AccountCommand): Promise<void> => {
     const { position } = await runAccountCommand(context, log, DEMO.accountId, command);
     if (position !== null) await projections.whenAt(position);

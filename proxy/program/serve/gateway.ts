@@ -1,6 +1,5 @@
 import type { AddressInfo } from 'node:net';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
-import type { Projections } from '../../../projections/projections.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { listenAt } from '../listening.ts';
 import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
@@ -22,7 +21,8 @@ import { stopInOrder } from './stop-in-order.ts';
  *   stop-in-order     not ready → no new connections → what is read answered, streams drained, then cut → settlements flushed → all closed
  */
 export class Gateway {
-  readonly #process: GatewayProcess;
+  /** What it is put together from. */
+  readonly process: GatewayProcess;
   readonly #ready = Promise.withResolvers<void>();
   #metricsServer: MetricsServer | null = null;
   #isUnusable = false;
@@ -31,7 +31,7 @@ export class Gateway {
   private constructor(opened: OpenedGateway) {
     const { options, journal, ledgerWatch, projections } = opened;
     const { configuration, clock } = options;
-    this.#process = assembleGateway(opened);
+    this.process = assembleGateway(opened);
     // Told through `whenReady`, `onUnusable` and /readyz: whoever has started it decides what becomes of the process.
     this.#ready.promise.catch(() => undefined);
     ledgerWatch.follow(projections, proxyIdOf(configuration.data, clock()), {
@@ -50,7 +50,7 @@ export class Gateway {
         this.#serveWithoutLog();
       },
     });
-    void this.#process.claim?.failed.then((error) => this.#unusable(new UnusableError(CANNOT.endClaimDoubt, error)));
+    void this.process.claim?.failed.then((error) => this.#unusable(new UnusableError(CANNOT.endClaimDoubt, error)));
     void this.#becomeReady();
   }
 
@@ -61,7 +61,7 @@ export class Gateway {
   static async start(options: GatewayOptions): Promise<Gateway> {
     const gateway = new Gateway(await openGateway(options));
     try {
-      const { server } = gateway.#process;
+      const { server } = gateway.process;
       const { listen } = options.configuration;
       // A copy, because Fastify writes into what it is given.
       await listenAt(servedPlace(options.configuration), () => server.listen({ ...listen }));
@@ -74,7 +74,7 @@ export class Gateway {
   }
 
   get url(): string {
-    const { address, port, family } = this.#process.server.server.address() as AddressInfo;
+    const { address, port, family } = this.process.server.server.address() as AddressInfo;
     return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
@@ -88,46 +88,6 @@ export class Gateway {
     return this.#metricsServer?.url ?? null;
   }
 
-  /** Resolves when every finished request is in the ledger. */
-  whenSettled(): Promise<void> {
-    return this.#process.settlement.idle();
-  }
-
-  /** Writes down now, as is done every now and then, what has expired for long enough; tells for how many accounts. */
-  sweepExpired(): Promise<number> {
-    return this.#process.sweeper.sweep();
-  }
-
-  /** Bytes of request bodies that there are (`bodies` of the configuration). */
-  get bodyBytes(): number {
-    return this.#process.bodies.bytes;
-  }
-
-  /** Calls from their head until their upstream is done. */
-  get callsUnderWay(): number {
-    return this.#process.rateLimits.allUnderWay;
-  }
-
-  /** Those of them that wait for a connection to their provider. */
-  get callsWaiting(): number {
-    return this.#process.upstreams.waiting;
-  }
-
-  /** Answers that are read on after their clients have left. */
-  get drains(): number {
-    return this.#process.drains.count;
-  }
-
-  /** Requests with credit held, but for those that wait for the ledger, or for the next start: calls under way. */
-  get callsHeld(): number {
-    const { holds, settlement, availability, recovered } = this.#process;
-    return holds.count - settlement.pending - availability.stuckCount - recovered.count - recovered.deferred;
-  }
-
-  get projections(): Projections {
-    return this.#process.projections;
-  }
-
   /** The views stand still: what they admit would be wrong, so nothing is. */
   fail(error: Error): void {
     this.#unusable(error instanceof LedgerLostError ? error : new UnusableError(CANNOT.followLedger, error));
@@ -136,14 +96,14 @@ export class Gateway {
   /** Nothing more is settled, and whoever waits for the log would wait for ever. */
   logLost(error: Error): void {
     // The end waits for no settlement then: the journal has it.
-    this.#process.breaker.giveUp();
+    this.process.breaker.giveUp();
     this.#unusable(new UnusableError(CANNOT.useLog, error));
   }
 
   /** Stops in order; bounded by `shutdownDrainMs`, or less where less is given, and the flush's own time. Idempotent. */
   stop({ drainMsMax = Number.POSITIVE_INFINITY }: { readonly drainMsMax?: number } = {}): Promise<void> {
-    const drainMs = Math.min(drainMsMax, this.#process.options.configuration.shutdownDrainMs);
-    this.#stopping ??= stopInOrder(this.#process, this.#metricsServer, drainMs);
+    const drainMs = Math.min(drainMsMax, this.process.options.configuration.shutdownDrainMs);
+    this.#stopping ??= stopInOrder(this.process, this.#metricsServer, drainMs);
     return this.#stopping;
   }
 
@@ -154,7 +114,7 @@ export class Gateway {
   #unusable(error: LedgerLostError | UnusableError): void {
     if (this.#stopping !== null || this.#isUnusable) return;
     this.#isUnusable = true;
-    const { availability, options } = this.#process;
+    const { availability, options } = this.process;
     const { what } = error;
     availability.fail(`${what}; the log of this gateway says why`);
     options.logger.fatal({ reason: error.message }, what);
@@ -164,7 +124,7 @@ export class Gateway {
   }
 
   async #serveMetrics(): Promise<void> {
-    const { options, metrics } = this.#process;
+    const { options, metrics } = this.process;
     const place = metricsPlace(options.configuration);
     if (place === null || metrics === null) return;
     const { registry } = metrics;
@@ -173,7 +133,7 @@ export class Gateway {
 
   async #becomeReady(): Promise<void> {
     try {
-      await becomeReady(this.#process);
+      await becomeReady(this.process);
       this.#ready.resolve();
     } catch (error) {
       // A stop in the middle of the start is no failure of it.
@@ -187,7 +147,7 @@ export class Gateway {
    * What the clock is compared with is then when they were last current.
    */
   #serveWithoutLog(): void {
-    const { availability, projections, recovered, clock, unserved, options } = this.#process;
+    const { availability, projections, recovered, clock, unserved, options } = this.process;
     if (this.#stopping !== null) return;
     if (!availability.isServing) {
       if (projections.ageMs(options.clock()) === null || !recovered.hold()) return;

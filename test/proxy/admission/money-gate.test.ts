@@ -58,7 +58,7 @@ describe('the balance', () => {
     const caller = await account({ credits: BigInt(costOf(500)) });
     const debited = 25 * 3 + 12 * 15;
     expect((await send(caller, 500)).status).toBe(200);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     expect(refusalOf(await send(caller, 500), 402)).toContain(`${usd(costOf(500) - debited)} USD is left`);
     await caller.grant(BigInt(debited));
     expect((await send(caller, 500)).status).toBe(200);
@@ -102,7 +102,7 @@ describe('requests under way', () => {
     await all;
     expect(decided.sort()).toEqual([...Array(3).fill(200), ...Array(9).fill(402)]);
     expect(upstream.requests.length).toBe(sent + 3);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     expect((await get(caller, '/me')).body).toMatchObject({ held_credits: 0 });
     upstream.answerWith(defaultAnswer);
   });
@@ -113,7 +113,7 @@ describe('requests under way', () => {
     const caller = await account({ credits: BigInt(credits) });
     await expect(send(caller, 500, { stream: true })).rejects.toThrow();
     upstream.answerWith(defaultAnswer);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     expect((await get(caller, '/me')).body).toMatchObject({ held_credits: 0, available_credits: credits });
     expect((await send(caller, 500, { stream: true })).status).toBe(200);
   });
@@ -139,7 +139,7 @@ describe('monthly limits', () => {
     const message = refusalOf(await send(caller, 999), 402);
     expect(message).toMatch(/^the key's monthly limit of 0\.02 USD does not cover this request: it could cost /);
     expect((await send({ ...caller, ...other }, 999)).status).toBe(200);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     await expectExactAdvice(message, caller, 20_000);
   });
 
@@ -174,11 +174,11 @@ describe('monthly limits', () => {
   it('count what was debited in this month (UTC) and start again with the next', async () => {
     const caller = await limited(BigInt(costOf(500)));
     expect((await send(caller, 500)).status).toBe(200);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     refusalOf(await send(caller, 500), 402);
     nowMs = NOW + 1_000;
     expect((await send(caller, 500)).status).toBe(200);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     expect((await get(caller, '/me')).body).toMatchObject({ month: { month: '2026-06', account: { spent: 255 } } });
     nowMs = NOW;
     refusalOf(await send(caller, 500), 402);
@@ -194,7 +194,7 @@ describe('the trial', () => {
     const caller = await account({ trial: 5_000_000n });
     nowMs = NOW + TRIAL_MS - 1;
     expect((await send(caller, 500)).status).toBe(200);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     nowMs = NOW + TRIAL_MS;
     expect(refusalOf(await send(caller, 500), 402)).toMatch(
       /^the trial credits have expired and no others are left: buy credits or choose a plan; it could cost .* 0\.00 USD is left/,
@@ -231,7 +231,7 @@ describe('without any credits', () => {
   it('svc-mock answers under a limit that was set below what is already spent', async () => {
     const caller = await account({ credits: 1_000_000n });
     expect((await send(caller, 500)).status).toBe(200);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(1n) }, caller.accountId);
     refusalOf(await send(caller, 1), 402);
     expect((await post(caller, '/v1/messages', asking('svc-mock'))).status).toBe(200);

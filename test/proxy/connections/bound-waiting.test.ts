@@ -46,7 +46,7 @@ describe('requests that wait on one connection', () => {
     const gate = Promise.withResolvers<void>();
     const { socket, all } = await underWay(gate.promise);
     socket.write(bad().repeat(WAITING_MAX - 2) + me());
-    await expect.poll(() => gateway.gateway.callsUnderWay).toBe(WAITING_MAX - 1);
+    await expect.poll(() => gateway.gateway.process.rateLimits.allUnderWay).toBe(WAITING_MAX - 1);
     socket.write(requestText(gateway.key, '{}'));
     gate.resolve();
     expect(statusesOf(await all)).toEqual(['200', ...Array(WAITING_MAX - 2).fill('400'), '200', '400']);
@@ -72,13 +72,13 @@ describe('requests that wait on one connection', () => {
       socket.write(bad().repeat(1_000));
       await haveRead();
     }
-    expect(gateway.gateway.callsUnderWay).toBe(1 + WAITING_MAX);
+    expect(gateway.gateway.process.rateLimits.allUnderWay).toBe(1 + WAITING_MAX);
     gate.resolve();
     const answers = await all;
     expect(statusesOf(answers)).toEqual(['200', ...Array(WAITING_MAX).fill('400')]);
     expect(answers.match(/^connection: close\r$/gim)).toHaveLength(1);
     expect(answers).toMatch(/connection: close\r\n(?:[^\r]+\r\n)*\r\n[^\r]*$/i);
-    await expect.poll(() => gateway.gateway.callsUnderWay).toBe(0);
+    await expect.poll(() => gateway.gateway.process.rateLimits.allUnderWay).toBe(0);
   });
 
   it.each([
@@ -112,9 +112,9 @@ describe('requests that wait on one connection', () => {
       upstream.answerWith([silence]);
       socket.write(behind());
       await haveRead();
-      expect(gateway.gateway.callsUnderWay).toBeGreaterThan(0);
+      expect(gateway.gateway.process.rateLimits.allUnderWay).toBeGreaterThan(0);
       leave(socket);
-      await expect.poll(() => gateway.gateway.callsUnderWay).toBe(0);
+      await expect.poll(() => gateway.gateway.process.rateLimits.allUnderWay).toBe(0);
       socket.destroy();
     }
   });

@@ -50,7 +50,7 @@ it('count answers by status and requests by outcome, and leave probes out', asyn
   await post(one, '/v1/messages', asking('no-such-model'));
   await get(one, '/me');
   for (const path of ['/readyz', '/healthz', '/readyz']) await call(one.url, path);
-  await one.gateway.whenSettled();
+  await one.gateway.process.settlement.idle();
   const seen = await samples(one);
   expect(seen.get('gateway_requests_total{status="200"}')).toBe(4);
   expect(seen.get('gateway_requests_total{status="401"}')).toBe(1);
@@ -86,7 +86,7 @@ it('tell of an outage of the log: that it is away, the age of the views, what wa
   clock.nowMs += 300_000;
   expect(figures(await samples(one)).slice(0, 3)).toEqual([0, 0, 390]);
   log.comeBack();
-  await one.gateway.whenSettled();
+  await one.gateway.process.settlement.idle();
   await expect.poll(async () => figures(await samples(one))).toEqual([1, 1, 0, 0, 0, 0]);
   expect((await samples(one)).get('gateway_settlement_latency_seconds_sum')).toBeGreaterThan(700);
 });

@@ -56,7 +56,7 @@ async function publish(models: readonly object[]): Promise<void> {
   expect(result.type).toBe('published');
   const position = await gateway.log.headPosition();
   if (position === null) throw new Error('the log is empty');
-  await gateway.gateway.projections.whenAt(position);
+  await gateway.gateway.process.projections.whenAt(position);
 }
 
 describe('GET /catalog', () => {
@@ -106,7 +106,7 @@ describe('GET /pricing', () => {
       const { usage, debit } = await recordOf(answered);
       expect(debit.cost).toBe(costBy(await priceOf(model), TOKENS, times));
       expect(debit.amount).toBe((debit.carryBefore + debit.cost) / 1_000_000n);
-      const { cards } = gateway.gateway.projections.catalog.state;
+      const { cards } = gateway.gateway.process.projections.catalog.state;
       expect(cards.get(usage.rateCard.hash)?.id).toBe(model);
       expect(await pricing()).toMatchObject({ version, hash });
     },

@@ -68,10 +68,10 @@ describe('POST /v1/messages/count_tokens', () => {
 
   it('charges, holds and records nothing', async () => {
     // What a test before has asked for is charged.
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     const before = await gateway.log.headPosition();
     for (let index = 0; index < 3; index++) expect((await count()).status).toBe(200);
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     expect(await gateway.log.headPosition()).toBe(before);
   });
 

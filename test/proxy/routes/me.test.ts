@@ -60,7 +60,7 @@ describe('GET /me', () => {
     expect(await me(caller)).toMatchObject({ available_credits: 1_000_000, held_credits: held });
     gate.resolve();
     await answered;
-    await gateway.gateway.whenSettled();
+    await gateway.gateway.process.settlement.idle();
     expect(await me(caller)).toMatchObject({
       available_credits: 995_500,
       held_credits: 0,
