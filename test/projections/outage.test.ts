@@ -249,6 +249,44 @@ describe('the age of the views', () => {
   });
 });
 
+describe('whoever follows the views', () => {
+  /** As they are told to one who comes now. */
+  function follow(projections: Projections): unknown[] {
+    const told: unknown[] = [];
+    projections.follow({
+      onStopped: ({ message }) => told.push(`stopped: ${message}`),
+      onLive: ({ wasLost }) => told.push(wasLost ? 'live again' : 'live'),
+      onDropped: ({ message }, isNews) => told.push(`${isNews ? 'dropped' : 'away'}: ${message}`),
+    });
+    return told;
+  }
+
+  test('is told at once what they have come to by then, and of each change once', async () => {
+    const log = logOf();
+    const { projections } = await start(log, viewsFile());
+    const first = follow(projections);
+    expect(first).toEqual([]);
+    await passing(projections.whenCaughtUp());
+    writeTo(log.inner, A, [PLAN]);
+    await until(() => projections.position === head(log));
+    await log.goAway();
+    await log.goAway();
+    const second = follow(projections);
+    log.comeBack();
+    await until(() => projections.isLive);
+    const third = follow(projections);
+    writeEvent(log, CATALOG_STREAM, exampleOf('CreditsGranted'));
+    await until(() => projections.stopped !== null);
+    const stopped = expect.stringMatching(/^stopped: /);
+    expect(first).toEqual(['live', 'dropped: the log is away', 'away: the log is away', 'live again', stopped]);
+    expect([second, third]).toEqual([
+      ['dropped: the log is away', 'live again', stopped],
+      ['live', stopped],
+    ]);
+    expect(follow(projections)).toEqual([stopped]);
+  });
+});
+
 describe('rows of another log', () => {
   test('are used while no log is in sight, and end the projections when it comes: none is made of it', async () => {
     const path = await written(logOf());
