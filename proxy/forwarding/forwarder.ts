@@ -1,9 +1,9 @@
 import type { Refusal } from '../../contracts/errors.ts';
 import type { Outcome } from '../../contracts/events.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import { createAnswerMeter } from '../meter/answer-meter.ts';
+import { AnswerMeter } from '../meter/answer-meter.ts';
 import { GuardedMeter } from '../meter/guarded-meter.ts';
-import { createStreamMeter } from '../meter/stream-meter.ts';
+import { StreamMeter } from '../meter/stream-meter.ts';
 import {
   isEncoded,
   isOverTime,
@@ -190,7 +190,7 @@ export class Forwarder implements AttemptReceiver {
     const { words } = this.#attempt.deployment.upstream;
     const isStream = isEventStream(headers.contentType, this.#request.isStream);
     const meter = new GuardedMeter(
-      isStream ? createStreamMeter(words) : createAnswerMeter(headers.contentLength, words),
+      isStream ? new StreamMeter(words) : new AnswerMeter(headers.contentLength, words),
       this.#accounted.tellFault,
     );
     if (this.#phase.type === 'draining') {

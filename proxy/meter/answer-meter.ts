@@ -5,37 +5,14 @@ import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { exceedsBounds, parseBeginning, parseJson } from './bounded-json.ts';
 import { ANSWER_PARSED_BYTES_MAX } from './limits.ts';
 import { millitokensOfBlock } from './said-text.ts';
-import { isReported, noteMalformed, nothingSeen, type SeenUsage, takeUsage } from './seen-usage.ts';
+import { isReported, noteMalformed, nothingSeen, takeUsage } from './seen-usage.ts';
 import { ShortMembers } from './short-members.ts';
 
 /**
  * Looks at a JSON answer: keeps its pieces as they are and reads them once, when all are there. Of one that is long, or has
  * more in it than is parsed in one go, the beginning is kept and the short members are read, of which its usage is one.
  */
-export interface AnswerMeter {
-  readonly kind: 'answer';
-  readonly usage: SeenUsage;
-  /** The whole body was seen and is a Message. */
-  readonly complete: boolean;
-  /** The usage is the upstream's last word. */
-  readonly isFinal: boolean;
-  /** As it may stand in the ledger. */
-  readonly messageId: string | null;
-  readonly stopReason: string | null;
-  /** The chunk is kept, uncopied, until the body is whole: its memory must not be used again before. */
-  push(chunk: Buffer): void;
-  /** No more bytes come: a body without an announced length is whole now. */
-  end(): void;
-}
-
-/**
- * @param contentLength as announced; null where it is not, and only `end` tells that the body is whole
- * @param words makes fit for the ledger what is said in words
- */
-export const createAnswerMeter = (contentLength: number | null, words: UpstreamWords): AnswerMeter =>
-  new KeepingAnswerMeter(contentLength, words);
-
-class KeepingAnswerMeter implements AnswerMeter {
+export class AnswerMeter {
   readonly kind = 'answer';
   readonly usage = nothingSeen();
   readonly #contentLength: number | null;
@@ -48,30 +25,33 @@ class KeepingAnswerMeter implements AnswerMeter {
   #isDone = false;
   #isComplete = false;
   #messageId: string | null = null;
-  #stopReason: string | null = null;
 
+  /**
+   * @param contentLength as announced; null where it is not, and only `end` tells that the body is whole
+   * @param words makes fit for the ledger what is said in words
+   */
   constructor(contentLength: number | null, words: UpstreamWords) {
     this.#contentLength = contentLength;
     this.#words = words;
     if (contentLength !== null && contentLength > LIMITS.answerBytesMax) this.#giveUp();
   }
 
+  /** The whole body was seen and is a Message. */
   get complete(): boolean {
     return this.#isComplete;
   }
 
+  /** The usage is the upstream's last word. */
   get isFinal(): boolean {
     return this.#isComplete && this.usage.outputTokens !== null;
   }
 
+  /** As it may stand in the ledger. */
   get messageId(): string | null {
     return this.#messageId;
   }
 
-  get stopReason(): string | null {
-    return this.#stopReason;
-  }
-
+  /** The chunk is kept, uncopied, until the body is whole: its memory must not be used again before. */
   push(chunk: Buffer): void {
     this.usage.bytes += chunk.length;
     if (this.#isDone || chunk.length === 0) return;
@@ -84,6 +64,7 @@ class KeepingAnswerMeter implements AnswerMeter {
     if (this.#contentLength !== null && this.usage.bytes >= this.#contentLength) this.#read();
   }
 
+  /** No more bytes come: a body without an announced length is whole now. */
   end(): void {
     this.#read();
   }
@@ -120,7 +101,6 @@ class KeepingAnswerMeter implements AnswerMeter {
     this.#isComplete = whole !== undefined && !this.#isShort;
     if (typeof value.id === 'string') this.#messageId = this.#words.clean(value.id, REQUEST_ID_CHARS_MAX);
     if (typeof value.model === 'string') this.usage.model = value.model;
-    if (typeof value.stop_reason === 'string') this.#stopReason = value.stop_reason;
     takeUsage(this.usage, value.usage, 'usage', this.#words);
     // Among the members that are too long to be read, where it is in none of the others.
     if (members !== null && this.#isComplete && value.usage === undefined) noteMalformed(this.usage, 'usage');

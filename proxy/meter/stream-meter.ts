@@ -9,36 +9,15 @@ import { StreamReading, type UpstreamErrorEvent } from './stream-reading.ts';
 import { type EventRange, type StreamFindings, StreamSearch } from './stream-search.ts';
 import { overlongUsageEvent } from './usage-events.ts';
 
-/**
- * Looks at a stream of the Messages protocol. Plain deltas are neither parsed nor split into lines: whole chunks are
- * searched for the few other events, and only those are read; of a delta's text only its weight is kept.
- */
-export interface StreamMeter {
-  readonly kind: 'stream';
-  readonly usage: SeenUsage;
-  /** `message_stop` was seen, whole; or the stream has ended and its `stop_reason` is known. */
-  readonly complete: boolean;
-  /** The usage is the upstream's last word. */
-  readonly isFinal: boolean;
-  /** The upstream's own `error` event, if it sent one before `message_stop`. */
-  readonly errorEvent: UpstreamErrorEvent | null;
-  readonly messageId: string | null;
-  /** An event that is appended to the bytes so far cannot run into one that has begun: they end between two events. */
-  readonly atBoundary: boolean;
-  /** The chunk is looked at before this returns, and not kept. */
-  push(chunk: Buffer): void;
-  /** No more bytes come: what is whole but for its blank line is read, too. Idempotent. */
-  end(): void;
-}
-
-/** @param words makes fit for the ledger what is said in words */
-export const createStreamMeter = (words: UpstreamWords): StreamMeter => new SearchingStreamMeter(words);
-
 const LF = 0x0a;
 const BLANK_LINE = Buffer.from('\n\n');
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
-class SearchingStreamMeter implements StreamMeter {
+/**
+ * Looks at a stream of the Messages protocol. Plain deltas are neither parsed nor split into lines: whole chunks are
+ * searched for the few other events, and only those are read; of a delta's text only its weight is kept.
+ */
+export class StreamMeter {
   readonly kind = 'stream';
   readonly #reading: StreamReading;
   readonly usage: SeenUsage;
@@ -55,20 +34,24 @@ class SearchingStreamMeter implements StreamMeter {
   #isAtStart = true;
   #hasEnded = false;
 
+  /** @param words makes fit for the ledger what is said in words */
   constructor(words: UpstreamWords) {
     this.#reading = new StreamReading(words);
     this.usage = this.#reading.usage;
   }
 
+  /** `message_stop` was seen, whole; or the stream has ended and its `stop_reason` is known. */
   get complete(): boolean {
     const { isStopped, isOver, stopReason } = this.#reading;
     return isStopped || (this.#hasEnded && !isOver && stopReason !== null);
   }
 
+  /** The usage is the upstream's last word. */
   get isFinal(): boolean {
     return this.#reading.isFinal;
   }
 
+  /** The upstream's own `error` event, if it sent one before `message_stop`. */
   get errorEvent(): UpstreamErrorEvent | null {
     return this.#reading.errorEvent;
   }
@@ -77,12 +60,14 @@ class SearchingStreamMeter implements StreamMeter {
     return this.#reading.messageId;
   }
 
+  /** An event that is appended to the bytes so far cannot run into one that has begun: they end between two events. */
   get atBoundary(): boolean {
     return (
       this.#partial.isEmpty || (!this.#partial.isOverlong && isBetweenEvents(this.#withoutMark(this.#partial.kept)))
     );
   }
 
+  /** The chunk is looked at before this returns, and not kept. */
   push(chunk: Buffer): void {
     assert(!this.#hasEnded, 'no bytes come after the end');
     this.usage.bytes += chunk.length;
@@ -91,6 +76,7 @@ class SearchingStreamMeter implements StreamMeter {
     if (start !== -1) this.#search(text, start);
   }
 
+  /** No more bytes come: what is whole but for its blank line is read, too. Idempotent. */
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;

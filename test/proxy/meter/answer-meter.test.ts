@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../contracts/limits.ts';
-import { type AnswerMeter, createAnswerMeter } from '../../../proxy/meter/answer-meter.ts';
+import { AnswerMeter } from '../../../proxy/meter/answer-meter.ts';
 import {
   ANSWER_PARSED_BYTES_MAX,
   MEMBER_BYTES_MAX,
@@ -9,7 +9,7 @@ import {
   READ_VALUES_MAX,
 } from '../../../proxy/meter/limits.ts';
 import { tokenCounts } from '../../../proxy/meter/seen-usage.ts';
-import { createStreamMeter } from '../../../proxy/meter/stream-meter.ts';
+import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { chunkSizes, chunksOf } from './arbitrary-stream.ts';
@@ -27,7 +27,7 @@ const MESSAGE = {
 const BODY = Buffer.from(JSON.stringify(MESSAGE));
 
 function metered(body: Buffer, contentLength: number | null, sizes: readonly number[] = [body.length]): AnswerMeter {
-  const meter = createAnswerMeter(contentLength, NO_SECRETS);
+  const meter = new AnswerMeter(contentLength, NO_SECRETS);
   for (const chunk of chunksOf(body, sizes)) meter.push(chunk);
   return meter;
 }
@@ -37,7 +37,7 @@ describe('the answer meter', () => {
     fc.assert(
       fc.property(chunkSizes, (sizes) => {
         const meter = metered(BODY, BODY.length, sizes);
-        expect(meter).toMatchObject({ complete: true, messageId: 'msg_1', stopReason: 'end_turn' });
+        expect(meter).toMatchObject({ complete: true, messageId: 'msg_1' });
         const bytes = BODY.length;
         expect(meter.usage).toMatchObject({
           inputTokens: 10,
@@ -135,7 +135,7 @@ describe('the answer meter', () => {
       ] as const) {
         const meter = metered(body, length, sizes);
         meter.end();
-        expect(meter).toMatchObject({ complete: true, isFinal: true, messageId: 'msg_1', stopReason: 'end_turn' });
+        expect(meter).toMatchObject({ complete: true, isFinal: true, messageId: 'msg_1' });
         expect(meter.usage).toMatchObject({ inputTokens: 10, outputTokens: 20, model: 'model-1', malformed: [] });
       }
     }
@@ -177,18 +177,18 @@ describe('the answer meter', () => {
 
   it('stops keeping a body over the bound, announced or not, and says so', () => {
     const piece = Buffer.alloc(LIMITS.answerBytesMax / 4, ' ');
-    const unannounced = createAnswerMeter(null, NO_SECRETS);
+    const unannounced = new AnswerMeter(null, NO_SECRETS);
     for (let index = 0; index < 4; index++) unannounced.push(piece);
     expect(unannounced.usage.malformed).toEqual([]);
     unannounced.push(BODY);
     unannounced.end();
     expect(unannounced).toMatchObject({ complete: false, usage: { inputTokens: null, malformed: ['body'] } });
     expect(unannounced.usage.bytes).toBe(LIMITS.answerBytesMax + BODY.length);
-    expect(createAnswerMeter(LIMITS.answerBytesMax + 1, NO_SECRETS).usage.malformed).toEqual(['body']);
+    expect(new AnswerMeter(LIMITS.answerBytesMax + 1, NO_SECRETS).usage.malformed).toEqual(['body']);
   });
 
   it('counts the same tokens as the stream of the same Message', () => {
-    const stream = createStreamMeter(NO_SECRETS);
+    const stream = new StreamMeter(NO_SECRETS);
     stream.push(Buffer.from(messageStream([])));
     expect(tokenCounts(metered(BODY, BODY.length).usage)).toEqual(tokenCounts(stream.usage));
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type AnswerMeter, createAnswerMeter } from '../../../proxy/meter/answer-meter.ts';
+import { AnswerMeter } from '../../../proxy/meter/answer-meter.ts';
 import { GuardedMeter } from '../../../proxy/meter/guarded-meter.ts';
-import { createStreamMeter, type StreamMeter } from '../../../proxy/meter/stream-meter.ts';
+import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { messageStream } from './streams.ts';
 
@@ -24,7 +24,6 @@ const faulty = <M extends StreamMeter | AnswerMeter>(meter: M, at: 'push' | 'end
     isFinal: true,
     errorEvent: null,
     messageId: 'msg_1',
-    stopReason: null,
     atBoundary: true,
     push: look('push'),
     end: look('end'),
@@ -34,7 +33,7 @@ const faulty = <M extends StreamMeter | AnswerMeter>(meter: M, at: 'push' | 'end
 describe('a meter that throws', () => {
   it.each(['push', 'end'] as const)('in %s is told of once, and asked no more', (at) => {
     const faults: unknown[] = [];
-    const meter = new GuardedMeter(faulty(createStreamMeter(NO_SECRETS), at, 1), (error) => faults.push(error));
+    const meter = new GuardedMeter(faulty(new StreamMeter(NO_SECRETS), at, 1), (error) => faults.push(error));
     for (let index = 0; index < 3; index++) meter[at](PIECE);
     expect(faults).toEqual([FAULT]);
     // What it says of itself after that is not believed.
@@ -43,7 +42,7 @@ describe('a meter that throws', () => {
   });
 
   it('after the answer was complete leaves it complete', () => {
-    const meter = new GuardedMeter(faulty(createAnswerMeter(null, NO_SECRETS), 'end', 1), () => undefined);
+    const meter = new GuardedMeter(faulty(new AnswerMeter(null, NO_SECRETS), 'end', 1), () => undefined);
     meter.push(PIECE);
     meter.end();
     expect(meter).toMatchObject({ isFaulty: true, complete: true, messageId: 'msg_1', atBoundary: true });
@@ -51,7 +50,7 @@ describe('a meter that throws', () => {
 });
 
 it('a meter that does not throw is passed on as it is', () => {
-  const meter = new GuardedMeter(createStreamMeter(NO_SECRETS), () => expect.unreachable());
+  const meter = new GuardedMeter(new StreamMeter(NO_SECRETS), () => expect.unreachable());
   meter.push(Buffer.from(messageStream([])));
   meter.end();
   expect(meter).toMatchObject({ isFaulty: false, complete: true, isFinal: true, errorEvent: null, atBoundary: true });

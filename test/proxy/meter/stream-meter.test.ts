@@ -7,7 +7,7 @@ import {
   MALFORMED_MAX,
   READ_VALUES_MAX,
 } from '../../../proxy/meter/limits.ts';
-import { createStreamMeter, type StreamMeter } from '../../../proxy/meter/stream-meter.ts';
+import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { chunkSizes, chunksOf, streamBytes } from './arbitrary-stream.ts';
@@ -17,7 +17,7 @@ import { deltaEvent, event, messageStream, STOP_EVENT, startEvent, usageEvent } 
 const RUNS = 400;
 
 function metered(bytes: Buffer | string, sizes: readonly number[] = [Number.MAX_SAFE_INTEGER]): StreamMeter {
-  const meter = createStreamMeter(NO_SECRETS);
+  const meter = new StreamMeter(NO_SECRETS);
   for (const chunk of chunksOf(Buffer.from(bytes), sizes)) meter.push(chunk);
   return meter;
 }
@@ -52,7 +52,7 @@ describe('the stream meter, held against a plain reading of the whole stream', (
   it('knows after every byte what the whole events before it have said, and no more', () => {
     fc.assert(
       fc.property(streamBytes, (bytes) => {
-        const meter = createStreamMeter(NO_SECRETS);
+        const meter = new StreamMeter(NO_SECRETS);
         for (let length = 1; length <= bytes.length; length++) {
           meter.push(bytes.subarray(length - 1, length));
           if (length % 7 === 0 || length > bytes.length - 3)
@@ -96,7 +96,7 @@ describe('the stream meter, held against a plain reading of the whole stream', (
     fc.assert(
       fc.property(streamBytes, chunkSizes, (bytes, sizes) => {
         const chunks = chunksOf(bytes, sizes);
-        const meter = createStreamMeter(NO_SECRETS);
+        const meter = new StreamMeter(NO_SECRETS);
         for (const chunk of chunks) meter.push(chunk);
         expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
       }),
@@ -149,7 +149,7 @@ describe("the stream's end", () => {
   it('is seen behind a byte order mark at the start of the stream, and behind none that comes later', () => {
     const marked = Buffer.from(`\ufeffdata: {"type":"message_stop"}\n\n`);
     expect(metered(marked).complete).toBe(true);
-    const meter = createStreamMeter(NO_SECRETS);
+    const meter = new StreamMeter(NO_SECRETS);
     for (const chunk of [Buffer.from(startEvent({})), marked, marked]) meter.push(chunk);
     expect(meter.complete).toBe(false);
   });
@@ -330,7 +330,7 @@ describe('an event of more bytes than are kept', () => {
   });
 
   it('costs no more than its length in one-byte chunks', () => {
-    const meter = createStreamMeter(NO_SECRETS);
+    const meter = new StreamMeter(NO_SECRETS);
     meter.push(Buffer.from('data: '));
     const byte = Buffer.from('x');
     // Work that grew with the square of this would run into the time limit of the test by far.

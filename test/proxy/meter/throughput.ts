@@ -3,7 +3,7 @@
  * `node test/proxy/meter/throughput.ts`. It takes a few seconds and ends.
  */
 
-import { createStreamMeter } from '../../../proxy/meter/stream-meter.ts';
+import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { deltaEvent, messageStream } from './streams.ts';
 
@@ -53,7 +53,7 @@ function nsPerRun(run: () => void): number {
 }
 
 function feed(chunks: readonly Buffer[]): void {
-  const meter = createStreamMeter(NO_SECRETS);
+  const meter = new StreamMeter(NO_SECRETS);
   for (const chunk of chunks) meter.push(chunk);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createStreamMeter } from '../../../proxy/meter/stream-meter.ts';
+import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { JsonStringWeight, millitokensOf } from '../../../proxy/meter/text-tokens.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { deltaEvent } from './streams.ts';
@@ -39,7 +39,7 @@ describe('what a text is estimated at', () => {
 
   it.each(TOKEN_SAMPLES)('does not depend on the deltas that a stream cuts it into: $name', ({ text }) => {
     for (const size of [1, 4, 25]) {
-      const meter = createStreamMeter(NO_SECRETS);
+      const meter = new StreamMeter(NO_SECRETS);
       const units = [...text];
       for (let at = 0; at < units.length; at += size)
         meter.push(Buffer.from(deltaEvent(units.slice(at, at + size).join(''))));
