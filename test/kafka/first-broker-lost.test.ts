@@ -33,6 +33,24 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
 
   afterAll(() => cluster.stop());
 
+  // First: the last of the others leaves two brokers.
+  it('makes its topic with three replicas, of which two have to have a message', async () => {
+    const ledger = await LedgerFile.open();
+    const topic = newTopicName('made');
+    const relay = new RelayProcess({ folder: ledger.folder, brokers: cluster.brokers, topic });
+    relays.push(relay);
+    await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 1);
+    const kafka = { brokers: [...cluster.brokers], topic, ssl: false, sasl: null };
+    const look = await lookAtTopic(kafkaClient({ kafka, clientId: 'test' }), topic, new AbortController().signal);
+    expect([look.replicas, look.settings]).toEqual([
+      3,
+      { cleanupPolicy: 'delete', retentionMs: -1, retentionBytes: -1, minInsyncReplicas: 2 },
+    ]);
+    expect(relay.lines.filter((line) => line.includes('can lose messages'))).toEqual([]);
+    await relay.stop();
+    await ledger.remove();
+  });
+
   it.each(['SIGSTOP', 'SIGKILL'] as const)('serves relays and readers when its first has got %s', async (signal) => {
     const ledger = await LedgerFile.open();
     const topic = newTopicName('first-lost');
@@ -67,23 +85,6 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
     expect(firstRevisions(late.events).get('account-acct_1')).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 
     if (signal === 'SIGSTOP') await cluster.signal(0, 'SIGCONT');
-    await ledger.remove();
-  });
-
-  it('makes its topic with three replicas, of which two have to have a message', async () => {
-    const ledger = await LedgerFile.open();
-    const topic = newTopicName('made');
-    const relay = new RelayProcess({ folder: ledger.folder, brokers: cluster.brokers, topic });
-    relays.push(relay);
-    await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 1);
-    const kafka = { brokers: [...cluster.brokers], topic, ssl: false, sasl: null };
-    const look = await lookAtTopic(kafkaClient({ kafka, clientId: 'test' }), topic, new AbortController().signal);
-    expect([look.replicas, look.settings]).toEqual([
-      3,
-      { cleanupPolicy: 'delete', retentionMs: -1, retentionBytes: -1, minInsyncReplicas: 2 },
-    ]);
-    expect(relay.lines.filter((line) => line.includes('can lose messages'))).toEqual([]);
-    await relay.stop();
     await ledger.remove();
   });
 });
