@@ -76,7 +76,7 @@ export class UnreadFormsError extends Error {
 }
 
 /** @throws UnreadFormsError where `own` lacks something of what the ledger has adopted */
-export function refuseUnreadForms(adopted: Forms, own: Forms): void {
+export function assertFormsRead(adopted: Forms, own: Forms): void {
   const unread = formsBeyond(adopted, own);
   if (Object.keys(unread).length > 0) throw new UnreadFormsError(unread, own);
 }

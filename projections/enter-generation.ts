@@ -62,7 +62,7 @@ export async function enterGeneration(options: EnterGenerationOptions): Promise<
   const { ledgerId, generation } = identity;
   if (readNote(dataFolder) === null)
     writeNote(dataFolder, { ledgerId, generation: generation - 1, newest: null, leases: {}, earlier: [] });
-  const refused = await keepRefused(options);
+  const refused = await keepLockouts(options);
   const requestsSetAside = setRequestsAside(options);
   const viewsSetAside = setViewsAside(dataFolder, generation);
   const lost = new Set(unsettleable.map(({ requestId }) => requestId));
@@ -72,14 +72,14 @@ export async function enterGeneration(options: EnterGenerationOptions): Promise<
 }
 
 /** What the ledger lacks of it is kept for the generation that has it again. Before the views that know it are set aside. */
-async function keepRefused(options: EnterGenerationOptions) {
+async function keepLockouts(options: EnterGenerationOptions) {
   const revokedKeys: EnteredGeneration['revokedKeys'][number][] = [];
   const suspended: AccountId[] = [];
   const setAside: LockoutAside[] = [];
   const kept: KeptLockout[] = [];
   for (const refusal of readKeptLockouts(options.dataFolder)) {
     const id = accountId(refusal.accountId);
-    const again = await readOrReason(refuseAgain(options, id, refusal));
+    const again = await readOrReason(lockOutAgain(options, id, refusal));
     if (isAsideReason(again)) {
       const reason = refusal.suspended?.reason ?? null;
       setAside.push({ accountId: id, whyAside: again.message, revokedKeys: refusal.revokedKeys, suspended: reason });
@@ -95,7 +95,7 @@ async function keepRefused(options: EnterGenerationOptions) {
   return { revokedKeys, suspended, setAside };
 }
 
-async function refuseAgain(options: EnterGenerationOptions, id: AccountId, { revokedKeys, suspended }: KeptLockout) {
+async function lockOutAgain(options: EnterGenerationOptions, id: AccountId, { revokedKeys, suspended }: KeptLockout) {
   const keys = await revokeAgain(options, id, revokedKeys.map(keyId));
   return { keys, suspension: suspended && (await suspendAgain(options, id, suspended)) };
 }

@@ -3,13 +3,13 @@ import type { FeedEvent } from '../contracts/feed-message.ts';
 import type { EventId, Revision, StreamName } from '../contracts/ids.ts';
 import { isSameLedger, type LedgerIdentity } from '../contracts/ledger-identity.ts';
 import type { TopicLook } from '../ledger/feed/topic-look.ts';
-import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
 import {
+  assertNoOtherLedger,
+  assertOwnTopic,
   type LedgerPlace,
   otherLedgerOf,
-  refuseOtherTopic,
-  refuseUnknown,
-} from '../ledger/identity/refuse-other-topic.ts';
+} from '../ledger/identity/assert-own-topic.ts';
+import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
 import { topicSource } from '../ledger/identity/topic-knowledge.ts';
 import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import { VIEW_LIMITS } from './limits.ts';
@@ -40,11 +40,11 @@ export class OwnMessages {
   async seen({ tail }: TopicLook): Promise<void> {
     const { topic, log, place, ledger } = this.#options;
     await ledger;
-    await this.#untilAnswered(() => refuseOtherTopic(log, tail, { topic, ...place }));
+    await this.#untilAnswered(() => assertOwnTopic(log, tail, { topic, ...place }));
   }
 
   /** @throws LedgerLostError; the signal's reason */
-  async refuseOthers(events: readonly FeedEvent[]): Promise<void> {
+  async assertOwn(events: readonly FeedEvent[]): Promise<void> {
     const { topic, place } = this.#options;
     const is = await this.#options.ledger;
     const fromBefore: FeedEvent[] = [];
@@ -52,10 +52,10 @@ export class OwnMessages {
       if (event.ledger === null) fromBefore.push(event);
       else if (!isSameLedger(event.ledger, is)) throw otherLedgerOf(event.ledger, is, { topic, ...place });
     }
-    if (fromBefore.length > 0) await this.#refuseUnknown(fromBefore);
+    if (fromBefore.length > 0) await this.#assertKnownHere(fromBefore);
   }
 
-  async #refuseUnknown(events: readonly FeedEvent[]): Promise<void> {
+  async #assertKnownHere(events: readonly FeedEvent[]): Promise<void> {
     const { log, topic, place } = this.#options;
     const runs = runsOf(events);
     for (let from = 0; from < runs.length; from += IDENTITY_LIMITS.readsAtOnce) {
@@ -64,7 +64,7 @@ export class OwnMessages {
       const known = [{ source: topicSource(topic), identity: null, events: unknown.flat() }];
       // Looked for again: a node that lags behind its leader may have them in a moment.
       if (known[0]?.events.length !== 0)
-        await this.#untilAnswered(() => refuseUnknown(log, known, { topic, ...place }));
+        await this.#untilAnswered(() => assertNoOtherLedger(log, known, { topic, ...place }));
     }
   }
 

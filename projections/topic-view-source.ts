@@ -5,7 +5,7 @@ import type { KafkaConfiguration } from '../contracts/kafka-configuration.ts';
 import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
 import { beginningLost, refusalOf } from '../ledger/feed/topic-faults.ts';
 import type { TopicLook } from '../ledger/feed/topic-look.ts';
-import type { LedgerPlace } from '../ledger/identity/refuse-other-topic.ts';
+import type { LedgerPlace } from '../ledger/identity/assert-own-topic.ts';
 import { OwnMessages } from './own-messages.ts';
 import { TopicCheckpoint } from './topic-checkpoint.ts';
 import { TopicComparison } from './topic-comparison.ts';
@@ -145,7 +145,7 @@ class TopicReading implements Subscription {
     const before = this.#checkpoint.partitions.get(partition);
     if (this.#unverified.has(partition) && first.position !== before?.last) throw new ForeignTopicError();
     this.#unverified.delete(partition);
-    await this.#own.refuseOthers(events);
+    await this.#own.assertOwn(events);
     const { verified } = this.#comparison;
     const after = this.#checkpoint.with(verified, partition, { next: nextOffset, last: last.position });
     await this.#options

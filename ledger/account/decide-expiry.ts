@@ -34,7 +34,7 @@ export function reinstateCredits(
   const grant = state.grants.find((one) => one.grantId === grantId);
   if (grant === undefined) return commandRefused('grant_not_found', `the account has no grant ${grantId}`);
   const amount = command.amount ?? grant.expired;
-  if (grant.expired === 0n) return refuseNothingExpired(grant, command);
+  if (grant.expired === 0n) return refusedAsUnexpired(grant, command);
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
   if (amount > grant.expired)
     return commandRefused(
@@ -54,7 +54,7 @@ export function reinstateCredits(
 }
 
 /** What is over and not written down yet is no less unusable, and cannot be given back: it has not been taken. */
-function refuseNothingExpired(grant: Grant, { nowMs, lateMs }: CommandOf<'ReinstateCredits'>): CommandRefusal {
+function refusedAsUnexpired(grant: Grant, { nowMs, lateMs }: CommandOf<'ReinstateCredits'>): CommandRefusal {
   const { grantId, remaining } = grant;
   if (remaining === 0n || !isExpired(grant, nowMs))
     return commandRefused('nothing_expired', `nothing of grant ${grantId} has expired`);

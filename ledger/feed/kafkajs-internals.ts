@@ -10,14 +10,14 @@ export function mendKafkajs(): void {
   const load = createRequire(import.meta.url);
   stopIdleTimers(load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue });
   encodeFaster(load);
-  instead(load, 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages', () => fetchedBatches);
+  replaceModule(load, 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages', () => fetchedBatches);
   tellWhyNoBrokerDid(load('kafkajs/src/cluster/brokerPool') as { prototype: BrokerPool });
 }
 
 let isMended = false;
 
 /** Puts something in the place of a module that is loaded when it is first needed: whoever loads it later gets that. */
-function instead<T>(load: NodeJS.Require, path: string, make: (original: T) => unknown): void {
+function replaceModule<T>(load: NodeJS.Require, path: string, make: (original: T) => unknown): void {
   const original = load(path) as T;
   const module = load.cache[load.resolve(path)];
   if (module !== undefined) module.exports = make(original);
@@ -42,7 +42,7 @@ function encodeFaster(load: NodeJS.Require): void {
       isPlain(fields)
         ? { ...original(fields), encode: () => encodeProduce(fields, parts, Date.now()) }
         : original(fields);
-  instead(load, 'kafkajs/src/protocol/requests/produce/v3/request', make);
+  replaceModule(load, 'kafkajs/src/protocol/requests/produce/v3/request', make);
 }
 
 interface Decoder {

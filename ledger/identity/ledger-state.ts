@@ -1,5 +1,5 @@
 import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
-import { BASE_FORMS, type Forms, formsTogether, OWN_FORMS, refuseUnreadForms } from '../../contracts/event-forms.ts';
+import { assertFormsRead, BASE_FORMS, type Forms, formsTogether, OWN_FORMS } from '../../contracts/event-forms.ts';
 import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { LEDGER_STREAM, NO_STREAM, type Revision } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
@@ -21,7 +21,7 @@ export interface LedgerState {
 export async function readLedgerState(log: EventLog, own: Forms = OWN_FORMS): Promise<LedgerState> {
   let state: LedgerState = { revision: NO_STREAM, identity: null, adopted: BASE_FORMS };
   for await (const recorded of log.readStream(LEDGER_STREAM)) state = evolve(state, recorded);
-  refuseUnreadForms(state.adopted, own);
+  assertFormsRead(state.adopted, own);
   return state;
 }
 

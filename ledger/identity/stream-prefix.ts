@@ -14,7 +14,7 @@ type Place = Pick<Configuration, 'eventLog' | 'data'>;
  * @param isKnown whether the folder knows of a ledger
  * @throws LedgerLostError
  */
-export function refuseOtherPrefix({ eventLog, data }: Place, isKnown: boolean): void {
+export function assertOwnPrefix({ eventLog, data }: Place, isKnown: boolean): void {
   if (eventLog.kind !== 'eventstoredb' || !isKnown) return;
   const { streamPrefix } = eventLog;
   const kept = keptPrefix(data);
@@ -26,9 +26,9 @@ export function refuseOtherPrefix({ eventLog, data }: Place, isKnown: boolean): 
   );
 }
 
-/** Written before anything else of a ledger is kept in the folder. @throws LedgerLostError as `refuseOtherPrefix` */
+/** Written before anything else of a ledger is kept in the folder. @throws LedgerLostError as `assertOwnPrefix` */
 export function keepPrefix(place: Place, isKnown: boolean): void {
-  refuseOtherPrefix(place, isKnown);
+  assertOwnPrefix(place, isKnown);
   const { eventLog, data } = place;
   if (eventLog.kind === 'eventstoredb' && keptPrefix(data) !== eventLog.streamPrefix)
     replaceFile(join(data, PREFIX_FILE), eventLog.streamPrefix);

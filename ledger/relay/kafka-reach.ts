@@ -1,7 +1,7 @@
 import { BackOff } from '../back-off.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
 import { RELAY_LIMITS } from './limits.ts';
-import { type OwnTopicOptions, refuseOther } from './own-topic.ts';
+import { assertTopicIsOwn, type OwnTopicOptions } from './own-topic.ts';
 import { PublishError } from './publisher.ts';
 import type { RelayOptions } from './relay-options.ts';
 
@@ -47,7 +47,7 @@ export class KafkaReach {
     try {
       const state = await publisher.connect();
       if (signal.aborted) return;
-      await refuseOther(state, this.#options);
+      await assertTopicIsOwn(state, this.#options);
       if (this.#hasFailed) logger.info('Kafka answers again');
       this.#isThere = true;
       this.#hasFailed = false;

@@ -12,7 +12,7 @@ import { PublishError } from './publisher.ts';
  *
  * @throws PublishError `mismatch`
  */
-export function refuseOtherCount(
+export function assertPartitionCount(
   topic: string,
   look: Pick<TopicLook, 'partitions' | 'tail'>,
   configured: number,

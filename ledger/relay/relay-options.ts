@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { EventLog } from '../../contracts/event-log.ts';
-import type { LedgerPlace } from '../identity/refuse-other-topic.ts';
+import type { LedgerPlace } from '../identity/assert-own-topic.ts';
 import type { Publisher } from './publisher.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
 

@@ -9,7 +9,7 @@ import { KafkaReach } from './kafka-reach.ts';
 import { LagWatch } from './lag-watch.ts';
 import { withinGeneration } from './later-generation.ts';
 import { RELAY_LIMITS } from './limits.ts';
-import { ledgerOfTopic, refuseOther } from './own-topic.ts';
+import { assertTopicIsOwn, ledgerOfTopic } from './own-topic.ts';
 import { isPublished } from './published.ts';
 import { PublishError } from './publisher.ts';
 import { type RelayClaim, RelayFencedError } from './relay-claim.ts';
@@ -221,7 +221,7 @@ class ActiveRelay {
     this.#isLooking = true;
     try {
       const state = await this.#options.publisher.look();
-      if (!this.#options.signal.aborted) await refuseOther(state, this.#options);
+      if (!this.#options.signal.aborted) await assertTopicIsOwn(state, this.#options);
     } catch (error) {
       const isAway = error instanceof PublishError && error.kind === 'away';
       if (!isAway && !this.#options.signal.aborted) this.#ended.reject(error);

@@ -6,7 +6,7 @@ import { FEED_LIMITS } from '../feed/limits.ts';
 import { refusalOf } from '../feed/topic-faults.ts';
 import { lookWith, type TopicLook } from '../feed/topic-look.ts';
 import { whileItPasses } from '../feed/while-it-passes.ts';
-import { refuseOtherCount } from './partition-count.ts';
+import { assertPartitionCount } from './partition-count.ts';
 import { PublishError } from './publisher.ts';
 
 /** As far as the topic's making and its judgement go by it. */
@@ -39,7 +39,7 @@ export async function ensureTopic(client: KafkaClient, configuration: TopicConfi
 
 /** @throws PublishError `mismatch` */
 export function judged(look: TopicLook, { topic, partitions, doubtfulTopic }: TopicConfiguration): TopicLook {
-  refuseOtherCount(topic, look, partitions);
+  assertPartitionCount(topic, look, partitions);
   const refusal = refusalOf(topic, look, doubtfulTopic);
   if (refusal !== null) throw new PublishError('mismatch', refusal);
   return look;

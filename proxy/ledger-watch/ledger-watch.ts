@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { type Forms, OWN_FORMS, refuseUnreadForms } from '../../contracts/event-forms.ts';
+import { assertFormsRead, type Forms, OWN_FORMS } from '../../contracts/event-forms.ts';
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import type { LedgerEvent } from '../../contracts/events.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
@@ -141,7 +141,7 @@ export class LedgerWatch {
   /** A start would have refused them: whatever comes in such a form could not be read. */
   #heardForms(adopted: Forms): void {
     try {
-      refuseUnreadForms(adopted, OWN_FORMS);
+      assertFormsRead(adopted, OWN_FORMS);
     } catch (error) {
       this.#report(error);
     }

@@ -8,7 +8,7 @@ import { ledgerPlace } from '../../ledger/identity/ledger-place.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { readConfiguration } from './configuration/read-configuration.ts';
-import { beginLedger, refuseMissing, refuseUnknown } from './ledger/ledger-file.ts';
+import { assertLedgerKnown, assertLedgerThere, beginLedger } from './ledger/ledger-file.ts';
 
 export { CommandError, EXIT };
 
@@ -92,7 +92,7 @@ export async function withEventLog<T>(
   command: Command,
   work: (log: EventLog, configuration: Configuration) => Promise<T>,
 ): Promise<T> {
-  refuseMissing(configurationOf(context, command));
+  assertLedgerThere(configurationOf(context, command));
   return withProvenLog(context, command, work);
 }
 
@@ -126,13 +126,13 @@ async function withProvenLog<T>(
     const { error, warning } = await context.proveLedger(log, configuration);
     if (error !== null) throw error;
     if (warning !== undefined) context.warn(`warning: ${warning}\n`);
-    await refuseWrongClock(context, command, { log, configuration });
+    await assertClockRight(context, command, { log, configuration });
     return work(log, configuration);
   });
 }
 
 /** What is written by a wrong clock is wrong for good: it begins, ends and expires by it. @throws CommandError */
-export async function refuseWrongClock(
+export async function assertClockRight(
   context: CommandContext,
   command: Command,
   { log, configuration }: { readonly log: EventLog; readonly configuration: Configuration },
@@ -156,7 +156,7 @@ export async function withReadLog<T>(
   command: Command,
   work: (log: EventLog, configuration: Configuration, ledger: ProvenLedger) => Promise<T>,
 ): Promise<T> {
-  refuseMissing(configurationOf(context, command));
+  assertLedgerThere(configurationOf(context, command));
   return aroundLog(context, command, async (log, configuration) => {
     const ledger = await context.proveLedger(log, configuration);
     if (ledger.warning !== undefined) context.warn(`warning: ${ledger.warning}\n`);
@@ -171,7 +171,7 @@ export async function withUnprovenLog<T>(
   command: Command,
   work: (log: EventLog, configuration: Configuration) => Promise<T>,
 ): Promise<T> {
-  refuseUnknown(configurationOf(context, command));
+  assertLedgerKnown(configurationOf(context, command));
   return aroundLog(context, command, work);
 }
 

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
+  assertFormsRead,
   BASE_FORMS,
   formsBeyond,
   formsTogether,
   OWN_FORMS,
-  refuseUnreadForms,
   versionIn,
 } from '../../contracts/event-forms.ts';
 import { downcast, FORM_STEPS, type FormSteps, upcast } from '../../contracts/event-upcasters.ts';
@@ -97,8 +97,8 @@ describe('forms', () => {
   });
 
   it('that were adopted and are not read are refused by name, in one line', () => {
-    expect(() => refuseUnreadForms({ A: 2 }, { A: 2, B: 1 })).not.toThrow();
-    expect(() => refuseUnreadForms({ A: 3, constructor: 1, B: 1 }, { A: 2, B: 1 })).toThrow(
+    expect(() => assertFormsRead({ A: 2 }, { A: 2, B: 1 })).not.toThrow();
+    expect(() => assertFormsRead({ A: 3, constructor: 1, B: 1 }, { A: 2, B: 1 })).toThrow(
       /^the ledger has adopted forms of events that this program does not read: A 3 \(this program reads 2\), constructor 1 \(this program does not read the type\); start a newer one$/,
     );
   });

@@ -64,7 +64,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
   await withEventLog(context, command, async (log) => {
     const { secret, keyId: issued, sha256, last4 } = newKey();
     const { name, models = null, monthlyLimitUsd = null, expires = null } = options;
-    if (models !== null) await refuseUnknownModels(log, models);
+    if (models !== null) await assertModelsKnown(log, models);
     const { recordedAt } = await runAccountCommand(context, log, id, {
       type: 'IssueKey',
       keyId: keyId(issued),
@@ -89,7 +89,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
 }
 
 /** A key for a model that there is not would refuse each of its requests. @throws CommandError */
-async function refuseUnknownModels(log: EventLog, models: readonly string[]): Promise<void> {
+async function assertModelsKnown(log: EventLog, models: readonly string[]): Promise<void> {
   const catalog = await loadCatalog(log);
   if (catalog.version === 0)
     throw new CommandError(

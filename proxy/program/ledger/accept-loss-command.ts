@@ -26,11 +26,11 @@ import { findSettling } from '../../../projections/settles-by-itself.ts';
 import { toDoAgainFile, writeToDoAgain } from '../../../projections/to-do-again-file.ts';
 import { reasonArgument } from '../command-arguments.ts';
 import {
+  assertClockRight,
   type CommandContext,
   CommandError,
   EXIT,
   recordingOf,
-  refuseWrongClock,
   withUnprovenLog,
 } from '../command-context.ts';
 import { show } from '../show.ts';
@@ -67,7 +67,7 @@ export function addAcceptLossCommand(ledger: Command, context: CommandContext): 
     )
     .action(async ({ reason }: { readonly reason: string }, command: Command) => {
       await withUnprovenLog(context, command, async (log, configuration) => {
-        await refuseWrongClock(context, command, { log, configuration });
+        await assertClockRight(context, command, { log, configuration });
         const accepted = await accept(log, configuration, context, reason);
         show(context, command, { json: jsonOf(accepted, reason), text: textOf(accepted) });
       });

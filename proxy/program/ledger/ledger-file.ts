@@ -4,7 +4,7 @@ import { makeFolders } from '../../../ledger/folder-owner.ts';
 import { type FolderNote, readNote } from '../../../ledger/identity/folder-note.ts';
 import { missingLedger } from '../../../ledger/identity/ledger-lost.ts';
 import { ledgerPlace } from '../../../ledger/identity/ledger-place.ts';
-import { refuseOtherPrefix } from '../../../ledger/identity/stream-prefix.ts';
+import { assertOwnPrefix } from '../../../ledger/identity/stream-prefix.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { wantOfRightsOf } from '../../../ledger/want-of-rights.ts';
 import { CommandError, EXIT } from '../command-error.ts';
@@ -13,15 +13,15 @@ import { CommandError, EXIT } from '../command-error.ts';
  * The log's file is made by whoever begins a ledger: by nobody else, nor where there was one.
  * @throws LedgerLostError where the folder knows of one; CommandError
  */
-export function refuseMissing(configuration: Configuration): void {
+export function assertLedgerThere(configuration: Configuration): void {
   const file = missingFile(configuration);
   if (file === null) return;
-  refuseKnown(file, configuration.data);
+  assertNotMissing(file, configuration.data);
   throw noLedger(file);
 }
 
 /** The same of a folder that knows of no ledger. @throws CommandError */
-export function refuseUnknown(configuration: Configuration): void {
+export function assertLedgerKnown(configuration: Configuration): void {
   const file = missingFile(configuration);
   if (file !== null && knowledgeOf(configuration.data) === 'none') throw noLedger(file);
 }
@@ -39,19 +39,19 @@ export function beginLedger(configuration: Configuration): string | null {
 /** The same, and makes nothing: for what has to be right before anything is begun. @throws as `beginLedger` */
 export function ledgerToBegin(configuration: Configuration): string | null {
   const file = missingFile(configuration);
-  if (file !== null) refuseKnown(file, configuration.data);
+  if (file !== null) assertNotMissing(file, configuration.data);
   return file;
 }
 
 /** Where the ledger's file would be; null where it is, or the ledger is in no file. */
 function missingFile({ eventLog, data }: Configuration): string | null {
   // Asked by whoever opens a ledger, and before that.
-  if (eventLog.kind === 'eventstoredb') refuseOtherPrefix({ eventLog, data }, knowledgeOf(data) !== 'none');
+  if (eventLog.kind === 'eventstoredb') assertOwnPrefix({ eventLog, data }, knowledgeOf(data) !== 'none');
   const file = ledgerPlace({ eventLog, data });
   return eventLog.kind !== 'sqlite' || existsSync(file) ? null : file;
 }
 
-function refuseKnown(file: string, data: string): void {
+function assertNotMissing(file: string, data: string): void {
   const known = knowledgeOf(data);
   if (known !== 'none') throw missingLedger(file, known === 'journal' ? null : known);
 }

@@ -3,7 +3,7 @@ import { TOPIC_NAME } from '../../../contracts/kafka-configuration.ts';
 import { RELAY_LIMITS } from '../../../ledger/relay/limits.ts';
 import { wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
-import { refuseMissing } from '../ledger/ledger-file.ts';
+import { assertLedgerThere } from '../ledger/ledger-file.ts';
 import { show } from '../show.ts';
 import { withoutTrustClock } from '../without-trust-clock.ts';
 
@@ -35,7 +35,7 @@ export function addFillCommand(relay: Command, context: CommandContext): void {
       if (topic === configuration.kafka.topic)
         throw new CommandError(`${topic} is the topic in use (kafka.topic): the new one has another name`, EXIT.usage);
       if (partitions < 1) throw new CommandError('--partitions must be at least 1', EXIT.usage);
-      refuseMissing(configuration);
+      assertLedgerThere(configuration);
       const kafka = { ...configuration.kafka, topic, partitions };
       const { runRelayCommand } = await import('./run-relay-command.ts');
       await runRelayCommand({ configuration, kafka, context, claimMs: RELAY_LIMITS.claimMs, fills: true });

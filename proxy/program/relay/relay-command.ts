@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { RELAY_LIMITS } from '../../../ledger/relay/limits.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
-import { refuseMissing } from '../ledger/ledger-file.ts';
+import { assertLedgerThere } from '../ledger/ledger-file.ts';
 import { withoutTrustClock } from '../without-trust-clock.ts';
 import { addFillCommand } from './fill-topic-command.ts';
 
@@ -24,7 +24,7 @@ export function addRelayCommand(program: Command, context: CommandContext): void
       const configuration = configurationOf(context, command);
       const { kafka } = configuration;
       if (kafka === null) throw new CommandError('the configuration has no section kafka', EXIT.usage);
-      refuseMissing(configuration);
+      assertLedgerThere(configuration);
       // Loaded here, because the other commands need nothing of it.
       const { runRelayCommand } = await import('./run-relay-command.ts');
       await runRelayCommand({ configuration, kafka, context, claimMs: claimSeconds * 1_000 });

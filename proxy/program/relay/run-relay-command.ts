@@ -55,7 +55,7 @@ export async function runRelayCommand(program: RelayProgram): Promise<void> {
       },
     });
     try {
-      await refuseLost(log, { configuration, context, logger, signal: stop.signal });
+      await assertNotLost(log, { configuration, context, logger, signal: stop.signal });
       const publisher = new KafkaPublisher({ kafka, clientId: name, logger, requestMs: requestMsOf(claimMs) });
       await runRelay({
         log,
@@ -96,7 +96,7 @@ interface LedgerQuestion extends Pick<RelayProgram, 'configuration' | 'context'>
 }
 
 /** Nothing is claimed in, or published from, a ledger that a gateway would not serve from. @throws LedgerLostError */
-async function refuseLost(log: EventLog, question: LedgerQuestion): Promise<void> {
+async function assertNotLost(log: EventLog, question: LedgerQuestion): Promise<void> {
   const { configuration, context, logger, signal } = question;
   const onFirst = ({ message }: Error): void =>
     logger.warn({ reason: message }, 'the event log is away; whether it is whole is asked until it answers');

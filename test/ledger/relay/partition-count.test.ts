@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FeedEvent, readFeedMessage } from '../../../contracts/feed-message.ts';
-import { refuseOtherCount } from '../../../ledger/relay/partition-count.ts';
+import { assertPartitionCount } from '../../../ledger/relay/partition-count.ts';
 import { planMessage } from '../../kafka/topic-writer.ts';
 
 /** Where Java's clients put the keys of four accounts, among four partitions and among nine. */
@@ -16,7 +16,7 @@ const refusal = (partitions: number, configured: number, placed: Readonly<Record
     tail: { events, strangers: 0 },
   };
   try {
-    refuseOtherCount('ledger', look, configured);
+    assertPartitionCount('ledger', look, configured);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -21,13 +21,13 @@ interface TopicOfLedger extends LedgerPlace {
  *
  * @throws LedgerLostError; EventLogError when the log does not answer
  */
-export async function refuseOtherTopic(log: EventLog, tail: TopicTail, of: TopicOfLedger): Promise<void> {
+export async function assertOwnTopic(log: EventLog, tail: TopicTail, of: TopicOfLedger): Promise<void> {
   if (tail.events.length === 0 && tail.strangers > 0) throw notTheFeed(of.topic);
-  await refuseUnknown(log, knowledgeOfTopic(of.topic, tail.events), of);
+  await assertNoOtherLedger(log, knowledgeOfTopic(of.topic, tail.events), of);
 }
 
-/** The same for some of what a topic has. @throws as `refuseOtherTopic` */
-export async function refuseUnknown(
+/** The same for some of what a topic has. @throws as `assertOwnTopic` */
+export async function assertNoOtherLedger(
   log: EventLog,
   known: readonly LedgerKnowledge[],
   of: TopicOfLedger,
