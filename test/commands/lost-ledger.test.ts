@@ -27,6 +27,7 @@ const WRITING: readonly (readonly [string, readonly string[]])[] = [
 const READING: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['account list', [], /acct_ada/],
   ['account show', ['acct_ada'], /acct_ada/],
+  ['account usage', ['acct_ada'], /requests/],
   ['key list', ['acct_ada'], /ends in/],
   ['catalog show', [], /no catalog/],
   ['exception list', [], /account/],
