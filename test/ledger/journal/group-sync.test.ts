@@ -87,6 +87,15 @@ describe('group commit', () => {
       closeSync(other);
     }
   });
+
+  test('after a failure nothing more is synced, though a sync was due', async () => {
+    const { sync, count } = countedSync(1, 3);
+    sync.wrote();
+    sync.fail(new Error('no room'));
+    // Due after the sync that was: timers end in the order in which they are due.
+    await new Promise((resolve) => setTimeout(resolve, 6));
+    expect(count.syncs).toBe(0);
+  });
 });
 
 describe.runIf(process.platform === 'linux')('a sync that fails', () => {
