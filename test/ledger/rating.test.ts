@@ -114,6 +114,19 @@ describe('a usage', () => {
     );
   });
 
+  test('has a line for each use that has a price, in the order of their names, at one price in both lanes', () => {
+    const card = rateCard('m', 1, CARD.rates, 2, { fetches: rate(0n), searches: rate(10_000_000_000n) });
+    const usesOf = (uses: Record<string, number>) =>
+      rateUsage({ tokens: tokens({ input: 1 }), lane: 'fast', uses }, card);
+    const searches = { use: 'searches', count: 3, rate: 10_000_000_000n, cost: 30_000_000_000n };
+    expect(usesOf({ searches: 3 })).toMatchObject({ cost: 30_006_000_000n, uses: [searches] });
+    expect(usesOf({ searches: 3, unpriced: 5, fetches: 2 }).uses).toEqual([
+      { use: 'fetches', count: 2, rate: 0n, cost: 0n },
+      searches,
+    ]);
+    expect(usesOf({ searches: 0, unpriced: 5 })).toMatchObject({ cost: 6_000_000n, uses: [] });
+  });
+
   test.each([-1, 1.5, Number.NaN])('of %d tokens is a bug, never a price', (wrong) => {
     expect(() => rated(tokens({ input: wrong }), 'standard', CARD)).toThrow(RangeError);
   });
