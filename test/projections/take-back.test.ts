@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { revision } from '../../contracts/ids.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
+import { AccountViews } from '../../projections/account-views.ts';
+import { TakeBack } from '../../projections/take-back.ts';
+import { ACCOUNT } from '../fixtures/ledger/example-account.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
+
+test('a log that is away keeps nobody from closing: what waits for it ends, with the account left aside', async () => {
+  const log = new LogWithOutages();
+  await log.goAway();
+  const accounts = new AccountViews();
+  accounts.putAside(ACCOUNT, new AccountUnreadableError(ACCOUNT, revision(0), 'of an unknown type'));
+  const takeBack = new TakeBack(log, accounts);
+  const read = takeBack.all();
+  await expect.poll(() => log.streamReads).toBeGreaterThan(0);
+  await takeBack.close();
+  await expect(read).resolves.toBeUndefined();
+  expect(accounts.setAside.unreadableFrom(ACCOUNT)).toBe(0);
+});
