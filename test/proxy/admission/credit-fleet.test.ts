@@ -30,6 +30,21 @@ describe('a proxy among several', () => {
     expect(scene.log.events.length - events).toBeLessThanOrEqual(1);
   });
 
+  it('has a lease refilled once less than half a share of it is left, and no sooner', async () => {
+    const one = await startWithoutUpkeep();
+    expect(await one.hold('a', 1n)).toBe('held');
+    const [leased = 0n] = leasedBy(one);
+    const share = (CREDIT - leased) / 8n;
+    // Nothing is refilled while the lease is still being made.
+    await new Promise(setImmediate);
+    const appends = scene.log.appends;
+    expect(await one.hold('b', leased - 1n - share / 2n)).toBe('held');
+    await new Promise(setImmediate);
+    expect(scene.log.appends).toBe(appends);
+    expect(await one.hold('c', 1n)).toBe('held');
+    await expect.poll(() => leasedBy(one)).toEqual([leased + share]);
+  });
+
   it('holds nothing for a request whose client leaves while it waits for its lease', async () => {
     const [one] = await start('proxy_1');
     const leaving: (() => void)[] = [];
