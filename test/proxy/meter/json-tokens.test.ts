@@ -24,6 +24,15 @@ describe('a value from JSON', () => {
     }
   });
 
+  it('is weighed up to the bound, also within one text or name', () => {
+    const text = 'x'.repeat(1_000_000);
+    const most = 1_000 * millitokensOf('x');
+    for (const value of [text, [text], { [text]: 1 }, { name: text }]) {
+      expect(millitokensOfJson(value, most)).toBeGreaterThanOrEqual(most);
+      expect(millitokensOfJson(value, most)).toBeLessThan(millitokensOf(text) / 10);
+    }
+  });
+
   it('is weighed however deep it nests', () => {
     const deep = '{"a":['.repeat(100_000) + ']}'.repeat(100_000);
     expect(millitokensOfJson(JSON.parse(deep))).toBe(millitokensOf(deep));
