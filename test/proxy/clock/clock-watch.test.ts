@@ -16,16 +16,18 @@ afterEach(() => {
 /** Both clocks, moved by hand, and a watch on them. */
 function scene() {
   const state = { wallMs: BORN_MS, monotonicMs: 1_234.5 };
+  const told: { msg: string; changedByMs?: number }[] = [];
   const watch = new ClockWatch({
     wall: () => state.wallMs,
     monotonic: () => state.monotonicMs,
     jumpMs: JUMP_MS,
     steadyMs: STEADY_MS,
-    logger: pino({ level: 'silent' }),
+    logger: pino({}, { write: (line: string) => told.push(JSON.parse(line)) }),
   });
   watches.push(watch);
   return {
     watch,
+    told,
     /** Time goes by as it should. */
     pass: (ms: number) => {
       state.wallMs += ms;
@@ -95,11 +97,12 @@ describe.each([
   });
 
   test('is believed once it has been steady for a minute, and then it is the machine’s again', () => {
-    const { watch, pass, jump } = scene();
+    const { watch, told, pass, jump } = scene();
     jump(by);
     expect(watch.doubt()).not.toBeNull();
     pass(STEADY_MS);
     expect([watch.doubt(), watch.now()]).toEqual([null, BORN_MS + by + STEADY_MS]);
+    expect(told.at(-1)).toMatchObject({ msg: 'the clock is steady again', changedByMs: by });
     // It is watched on as before.
     jump(by);
     expect(watch.doubt()).not.toBeNull();
