@@ -165,6 +165,14 @@ describe('the gateway, when it stops', () => {
     expect(scene.client.received).toMatch(/^HTTP\/1\.1 502 .*the gateway is shutting down/s);
   });
 
+  it('cuts a call that waits for a connection: it has asked for nothing, so nothing is recorded of it', async () => {
+    const scene = forwardingScene({ waits: true });
+    scene.forwarder.cut();
+    await turn();
+    expect([scene.usages, scene.finished, scene.underWay()]).toEqual([[], [], 0]);
+    expect(scene.client.received).toMatch(/^HTTP\/1\.1 502 .*the gateway is shutting down/s);
+  });
+
   it('lets an answer that is complete be complete', async () => {
     const scene = forwardingScene();
     scene.upstream.onHead(200, STREAM_HEAD);
