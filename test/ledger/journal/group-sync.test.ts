@@ -9,21 +9,26 @@ import { idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { segmentNames } from './fixtures/plain-reader.ts';
 
 /** A group sync over a file of its own; `syncs` counts those that were started. */
-function countedSync(pauseMs: number, backgroundMs: number): { sync: GroupSync; count: { syncs: number } } {
+function countedSync(pauseMs: number, backgroundMs: number) {
   const path = `${journalFolder()}-file`;
   const count = { syncs: 0 };
-  const sync = endedLater(
-    new GroupSync({
-      fd: openSync(path, 'w'),
-      backgroundMs,
-      pauseMs,
-      beforeSync: () => {
-        count.syncs += 1;
-      },
-      onFailure: (cause) => new Error('failed', { cause }),
-    }),
-  );
-  return { sync, count };
+  const sync = new GroupSync({
+    fd: openSync(path, 'w'),
+    backgroundMs,
+    pauseMs,
+    beforeSync: () => {
+      count.syncs += 1;
+    },
+    onFailure: (cause) => new Error('failed', { cause }),
+  });
+  let closing: Promise<void> | null = null;
+  const { close } = endedLater({
+    close: () => {
+      closing ??= sync.close();
+      return closing;
+    },
+  });
+  return { sync, count, close };
 }
 
 describe('group commit', () => {
@@ -64,6 +69,26 @@ describe('group commit', () => {
     expect(count.syncs).toBe(1);
   });
 
+  test('a sync that is waited for comes in place of the one that was due', async () => {
+    const { sync, count } = countedSync(5, 10);
+    sync.wrote();
+    await sync.durable();
+    sync.wrote();
+    await sync.durable();
+    // Due after the one that was.
+    await new Promise((resolve) => setTimeout(resolve, 15));
+    expect(count.syncs).toBe(2);
+  });
+
+  test('a sync comes in its time although writes go on', async () => {
+    const { sync, count } = countedSync(1, 30);
+    for (let write = 0; write < 200 && count.syncs === 0; write++) {
+      sync.wrote();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect(count.syncs).toBe(1);
+  });
+
   test('syncs that are waited for keep a pause between them', async () => {
     const { sync, count } = countedSync(20, 60_000);
     const startedMs = performance.now();
@@ -86,6 +111,15 @@ describe('group commit', () => {
       await waiting;
       closeSync(other);
     }
+  });
+
+  test('who waits for a sync under way is answered by it, also where the file is closed behind it', async () => {
+    const { sync, close } = countedSync(1, 60_000);
+    sync.wrote();
+    const waiting = expect(sync.durable()).rejects.toThrow('no room');
+    sync.fail(new Error('no room'));
+    await close();
+    await waiting;
   });
 
   test('after a failure nothing more is synced, though a sync was due', async () => {
