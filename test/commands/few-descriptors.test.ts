@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { messageBody } from '../fixtures/gateway/post-message.ts';
 import { TEST_CATALOG } from '../fixtures/gateway/start-gateway.ts';
 import { runForJson, runProgram, stop } from '../fixtures/processes/run-program.ts';
@@ -62,8 +62,9 @@ async function serveWithFew(config: string) {
   return { child, url: new URL(url), descriptors: () => readdirSync(`/proc/${child.pid}/fd`).length };
 }
 
-describe.runIf(process.platform === 'linux')('a gateway whose descriptors are all taken by connections', () => {
-  it('serves what needs none, says why it refuses the rest, and is as before when they are gone', async () => {
+it.runIf(process.platform === 'linux')(
+  'a gateway whose descriptors are all taken by connections serves what needs none, says why it refuses the rest, and is as before when they are gone',
+  async () => {
     const config = await configured();
     const { accountId } = await runForJson('account', 'open', '--email', 'a@example.com', '--config', config);
     const issued = await runProgram('key', 'issue', String(accountId), '--key-only', '--config', config);
@@ -121,5 +122,5 @@ describe.runIf(process.platform === 'linux')('a gateway whose descriptors are al
     expect((await fetch(new URL('/healthz', url))).status).toBe(200);
     agent.destroy();
     expect(await stop(child)).toBe(0);
-  });
-});
+  },
+);

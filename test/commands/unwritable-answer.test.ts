@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
@@ -32,35 +32,33 @@ it('an answer whose reader has gone is no failure, and no word', async () => {
   expect(await ended('pipe')).toEqual({ said: '', code: 0 });
 });
 
-describe('a gateway whose readers have gone', () => {
-  it.each([
-    ['of its first words', false],
-    ['of its log, too', true],
-  ])('%s serves on until it is stopped', async (_who, isLogGone) => {
-    const port = await freePort();
-    const data = join(temporaryFolder(), 'data');
-    const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', String(port), '--data', data], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    child.stdout.destroy();
-    let said = '';
-    child.stderr.on('data', (bytes) => {
-      said += bytes;
-    });
-    if (isLogGone) child.stderr.destroy();
-    const closed = once(child, 'close');
-    const ready = async (): Promise<number> =>
-      (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.status ?? 0;
-    // Until it is ready, or has ended.
-    await expect.poll(async () => child.exitCode !== null || (await ready()) === 200).toBe(true);
-    // Its first words come after that.
-    if (!isLogGone)
-      await expect.poll(() => said).toContain('its first words could not be written (write EPIPE); it goes on');
-    for (let round = 0; round < 5; round++) expect(await ready()).toBe(200);
-    child.kill('SIGTERM');
-    expect((await closed)[0]).toBe(0);
+it.each([
+  ['of its first words', false],
+  ['of its log, too', true],
+])('a gateway whose readers have gone %s serves on until it is stopped', async (_who, isLogGone) => {
+  const port = await freePort();
+  const data = join(temporaryFolder(), 'data');
+  const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', String(port), '--data', data], {
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  child.stdout.destroy();
+  let said = '';
+  child.stderr.on('data', (bytes) => {
+    said += bytes;
+  });
+  if (isLogGone) child.stderr.destroy();
+  const closed = once(child, 'close');
+  const ready = async (): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.status ?? 0;
+  // Until it is ready, or has ended.
+  await expect.poll(async () => child.exitCode !== null || (await ready()) === 200).toBe(true);
+  // Its first words come after that.
+  if (!isLogGone)
+    await expect.poll(() => said).toContain('its first words could not be written (write EPIPE); it goes on');
+  for (let round = 0; round < 5; round++) expect(await ready()).toBe(200);
+  child.kill('SIGTERM');
+  expect((await closed)[0]).toBe(0);
 });
 
 /** A port that was free a moment ago. */

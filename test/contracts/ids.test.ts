@@ -44,17 +44,15 @@ describe('a UUIDv7', () => {
   });
 });
 
-describe('a request id', () => {
-  test('is the UUID without hyphens, and gives it back as the command that settles it', () => {
-    fc.assert(
-      fc.property(times, randoms, (nowMs, random) => {
-        const uuid = uuidV7(nowMs, random);
-        const id = requestIdFromUuid(uuid);
-        expect(id).toMatch(/^req_[0-9a-f]{32}$/);
-        expect(commandOfRequest(id)).toBe(uuid);
-      }),
-    );
-  });
+test('a request id is the UUID without hyphens, and gives it back as the command that settles it', () => {
+  fc.assert(
+    fc.property(times, randoms, (nowMs, random) => {
+      const uuid = uuidV7(nowMs, random);
+      const id = requestIdFromUuid(uuid);
+      expect(id).toMatch(/^req_[0-9a-f]{32}$/);
+      expect(commandOfRequest(id)).toBe(uuid);
+    }),
+  );
 });
 
 describe('the id of an event', () => {

@@ -181,17 +181,15 @@ describe('a tool in it', () => {
   });
 });
 
-describe('many faults', () => {
-  test.each([
-    ['messages', { messages: Array.from({ length: 150_000 }, () => 1) }],
-    ['blocks', { messages: [{ role: 'user', content: Array.from({ length: 150_000 }, () => 1) }] }],
-    ['tools', { tools: Array.from({ length: 150_000 }, () => 1) }],
-    ['stop sequences', { stop_sequences: Array.from({ length: 150_000 }, () => 1) }],
-  ])('of %s are not all looked for', (_name, wrong) => {
-    const { error } = messageRequestSchema.safeParse({ ...request, ...wrong }, { reportInput: true });
-    // Those of a union's branches stand inside of an issue.
-    expect(JSON.stringify(error?.issues).match(/"path"/g)?.length).toBeLessThan(10);
-  });
+test.each([
+  ['messages', { messages: Array.from({ length: 150_000 }, () => 1) }],
+  ['blocks', { messages: [{ role: 'user', content: Array.from({ length: 150_000 }, () => 1) }] }],
+  ['tools', { tools: Array.from({ length: 150_000 }, () => 1) }],
+  ['stop sequences', { stop_sequences: Array.from({ length: 150_000 }, () => 1) }],
+])('many faults of %s are not all looked for', (_name, wrong) => {
+  const { error } = messageRequestSchema.safeParse({ ...request, ...wrong }, { reportInput: true });
+  // Those of a union's branches stand inside of an issue.
+  expect(JSON.stringify(error?.issues).match(/"path"/g)?.length).toBeLessThan(10);
 });
 
 describe('a request to count', () => {

@@ -45,17 +45,18 @@ describe('text that others have given', () => {
   });
 });
 
-describe('what a text may not have', () => {
-  it.each([
-    ['a control character', '\u0007', true, true, true],
-    ['a line separator', '\u2028', true, true, true],
-    ['a turned direction', '\u202e', false, true, true],
-    ['half a character', '\ud800', false, true, true],
-    ['a joiner without width', '\u200d', false, false, true],
-    ['a character for private use', '\ue000', false, false, true],
-    ['a letter', 'é', false, false, false],
-  ])('differs by where it stands: in a header, on a line of the ledger, in a message: %s', (_what, one, ...kept) => {
+it.each([
+  ['a control character', '\u0007', true, true, true],
+  ['a line separator', '\u2028', true, true, true],
+  ['a turned direction', '\u202e', false, true, true],
+  ['half a character', '\ud800', false, true, true],
+  ['a joiner without width', '\u200d', false, false, true],
+  ['a character for private use', '\ue000', false, false, true],
+  ['a letter', 'é', false, false, false],
+])(
+  'what a text may not have differs by where it stands: in a header, on a line of the ledger, in a message: %s',
+  (_what, one, ...kept) => {
     const text = `a${one}b`;
     expect([CONTROL.test(text), NOT_ON_A_LINE.test(text), readable(text) === 'a?b']).toEqual(kept);
-  });
-});
+  },
+);

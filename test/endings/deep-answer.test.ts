@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { type PostedMessage, postMessage, recorded } from '../fixtures/gateway/post-message.ts';
 import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, head, json, write } from '../upstream/answer.ts';
@@ -29,12 +29,13 @@ async function readSlowly(answer: PostedMessage): Promise<Buffer> {
   return Buffer.concat(read);
 }
 
-describe('an answer without usage whose tool input nests deep', () => {
-  it.each<[string, string, (body: string) => Answer, (answer: PostedMessage) => Promise<Buffer>]>([
-    ['with its length', answerWith(10), json, (answer) => answer.rest()],
-    ['in pieces without a length', answerWith(10), inPieces, (answer) => answer.rest()],
-    ['to a client that reads slowly', answerWith(4_000_000), json, readSlowly],
-  ])('reaches its client byte for byte and is charged for its text: %s', async (_how, body, answer, read) => {
+it.each<[string, string, (body: string) => Answer, (answer: PostedMessage) => Promise<Buffer>]>([
+  ['with its length', answerWith(10), json, (answer) => answer.rest()],
+  ['in pieces without a length', answerWith(10), inPieces, (answer) => answer.rest()],
+  ['to a client that reads slowly', answerWith(4_000_000), json, readSlowly],
+])(
+  'an answer without usage whose tool input nests deep reaches its client byte for byte and is charged for its text: %s',
+  async (_how, body, answer, read) => {
     upstream.answerWith(answer(body));
     const got = await read(await postMessage(gateway));
     expect(got.equals(Buffer.from(body))).toBe(true);
@@ -42,5 +43,5 @@ describe('an answer without usage whose tool input nests deep', () => {
     expect(usages.at(-1)).toMatchObject({ outcome: 'completed', source: 'estimated', billable: true });
     expect(usages.at(-1)?.tokens.output).toBe(1_000);
     expect(logLines.filter((line) => line.includes('could not be metered'))).toEqual([]);
-  });
-});
+  },
+);

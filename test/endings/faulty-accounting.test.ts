@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { json, stream } from '../upstream/answer.ts';
@@ -32,11 +32,12 @@ const content = { tokens, blocks: [text('one', ' two')] };
 const unreported = JSON.stringify({ ...message(content), usage: null });
 const events = streamEvents(content).filter((event) => !event.includes('event: message_delta'));
 
-describe('an answer whose accounting throws', () => {
-  it.each([
-    ['in one piece', json(unreported), unreported, false],
-    ['as a stream', stream(events), Buffer.concat(events).toString('utf8'), true],
-  ])('reaches its client byte for byte, is told, and stops nothing: %s', async (_how, answer, bytes, isStream) => {
+it.each([
+  ['in one piece', json(unreported), unreported, false],
+  ['as a stream', stream(events), Buffer.concat(events).toString('utf8'), true],
+])(
+  'an answer whose accounting throws reaches its client byte for byte, is told, and stops nothing: %s',
+  async (_how, answer, bytes, isStream) => {
     const told = (): number => logLines.filter((line) => line.includes('could not be metered')).length;
     const before = told();
     upstream.answerWith(answer);
@@ -47,5 +48,5 @@ describe('an answer whose accounting throws', () => {
     await (await postMessage(gateway)).rest();
     const { usages } = await recorded(gateway);
     expect(usages.at(-1)).toMatchObject({ outcome: 'completed', source: 'reported', tokens });
-  });
-});
+  },
+);

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { meSchema } from '../../contracts/answers.ts';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
 import { asking, call, get, post } from '../fixtures/gateway/call.ts';
@@ -38,22 +38,20 @@ const stuckOnes = async ({ gateway: { metricsUrl } }: TestGateway): Promise<numb
   Number(/^gateway_settlements_stuck (\S+)$/m.exec((await call(metricsUrl ?? '', '/metrics')).text)?.[1]);
 const heldBy = async (one: TestGateway) => meSchema.parse((await get(one, '/me')).body).held_credits;
 
-describe('an answer that reports the largest counts at the largest prices', () => {
-  it('is settled at its hold, with its exact cost kept', async () => {
-    const one = await start(temporaryFolder());
-    const usage = {
-      input_tokens: COUNT_MAX,
-      output_tokens: COUNT_MAX,
-      server_tool_use: { web_search_requests: COUNT_MAX },
-    };
-    upstream.answerWith(json({ ...message(), usage }));
-    expect((await post(one, '/v1/messages', asking(SEARCHED, SEARCH))).status).toBe(200);
-    const debits = (await one.events()).filter(({ type }) => type === 'CreditsDebited');
-    const cost = BigInt(COUNT_MAX) * (2n * 10n ** 12n + 10n ** 16n);
-    expect(debits).toMatchObject([{ data: { cost } }]);
-    expect((await call(one.url, '/readyz')).body).toEqual({ ok: true });
-    expect(await heldBy(one)).toBe(0);
-  });
+it('an answer that reports the largest counts at the largest prices is settled at its hold, with its exact cost kept', async () => {
+  const one = await start(temporaryFolder());
+  const usage = {
+    input_tokens: COUNT_MAX,
+    output_tokens: COUNT_MAX,
+    server_tool_use: { web_search_requests: COUNT_MAX },
+  };
+  upstream.answerWith(json({ ...message(), usage }));
+  expect((await post(one, '/v1/messages', asking(SEARCHED, SEARCH))).status).toBe(200);
+  const debits = (await one.events()).filter(({ type }) => type === 'CreditsDebited');
+  const cost = BigInt(COUNT_MAX) * (2n * 10n ** 12n + 10n ** 16n);
+  expect(debits).toMatchObject([{ data: { cost } }]);
+  expect((await call(one.url, '/readyz')).body).toEqual({ ok: true });
+  expect(await heldBy(one)).toBe(0);
 });
 
 /** A log that will never take what stands after a request of the model. */
@@ -68,34 +66,32 @@ function refusing(inner: MemoryEventLog, model: string): { readonly log: EventLo
   return { log, accept: () => (refuses = false) };
 }
 
-describe('a request that cannot be settled', () => {
-  it('is told, keeps its hold, and holds up neither the others nor the next start, which tries again', async () => {
-    const data = temporaryFolder();
-    const { log, accept } = refusing(new MemoryEventLog(), 'opal-fast');
-    const first = await start(data, log);
-    upstream.answerWith(json(message()));
-    expect((await post(first, '/v1/messages', asking('opal-fast'))).status).toBe(200);
-    expect((await post(first, '/v1/messages', asking('opal-medium'))).status).toBe(200);
-    const recorded = async (one: TestGateway) =>
-      (await one.events()).flatMap((event) => (event.type === 'UsageRecorded' ? [event.data.model] : []));
-    expect(await recorded(first)).toEqual(['opal-medium']);
-    const degraded = /^req_[0-9a-f]{32} cannot be settled: the credit stays held/;
-    const ready = async (one: TestGateway) => (await call(one.url, '/readyz')).body;
-    expect(await ready(first)).toEqual({ ok: true, degraded: expect.stringMatching(degraded) });
-    expect([await stuckOnes(first), Number(await heldBy(first)) > 0]).toEqual([1, true]);
-    await first.stop();
+it('a request that cannot be settled is told, keeps its hold, and holds up neither the others nor the next start, which tries again', async () => {
+  const data = temporaryFolder();
+  const { log, accept } = refusing(new MemoryEventLog(), 'opal-fast');
+  const first = await start(data, log);
+  upstream.answerWith(json(message()));
+  expect((await post(first, '/v1/messages', asking('opal-fast'))).status).toBe(200);
+  expect((await post(first, '/v1/messages', asking('opal-medium'))).status).toBe(200);
+  const recorded = async (one: TestGateway) =>
+    (await one.events()).flatMap((event) => (event.type === 'UsageRecorded' ? [event.data.model] : []));
+  expect(await recorded(first)).toEqual(['opal-medium']);
+  const degraded = /^req_[0-9a-f]{32} cannot be settled: the credit stays held/;
+  const ready = async (one: TestGateway) => (await call(one.url, '/readyz')).body;
+  expect(await ready(first)).toEqual({ ok: true, degraded: expect.stringMatching(degraded) });
+  expect([await stuckOnes(first), Number(await heldBy(first)) > 0]).toEqual([1, true]);
+  await first.stop();
 
-    const second = await start(data, log);
-    expect(await ready(second)).toEqual({ ok: true, degraded: expect.stringMatching(degraded) });
-    expect([await stuckOnes(second), Number(await heldBy(second)) > 0]).toEqual([1, true]);
-    expect((await post(second, '/v1/messages', asking('opal-medium'))).status).toBe(200);
-    expect(await recorded(second)).toEqual(['opal-medium', 'opal-medium']);
-    await second.stop();
+  const second = await start(data, log);
+  expect(await ready(second)).toEqual({ ok: true, degraded: expect.stringMatching(degraded) });
+  expect([await stuckOnes(second), Number(await heldBy(second)) > 0]).toEqual([1, true]);
+  expect((await post(second, '/v1/messages', asking('opal-medium'))).status).toBe(200);
+  expect(await recorded(second)).toEqual(['opal-medium', 'opal-medium']);
+  await second.stop();
 
-    accept();
-    const third = await start(data, log);
-    expect(await recorded(third)).toEqual(['opal-medium', 'opal-medium', 'opal-fast']);
-    expect(await ready(third)).toEqual({ ok: true });
-    expect([await stuckOnes(third), await heldBy(third)]).toEqual([0, 0]);
-  });
+  accept();
+  const third = await start(data, log);
+  expect(await recorded(third)).toEqual(['opal-medium', 'opal-medium', 'opal-fast']);
+  expect(await ready(third)).toEqual({ ok: true });
+  expect([await stuckOnes(third), await heldBy(third)]).toEqual([0, 0]);
 });

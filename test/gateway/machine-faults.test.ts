@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { JOURNAL_BOUNDS } from '../../ledger/journal/limits.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -12,8 +12,9 @@ import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 /** However slow the machine is. */
 const WAIT = { timeout: 60_000, interval: 50 };
 
-describe.runIf(canMount)('a gateway whose disk is full', () => {
-  it('refuses, says so, goes on by itself when there is room, and has billed what it answered exactly once', async () => {
+it.runIf(canMount)(
+  'a gateway whose disk is full refuses, says so, goes on by itself when there is room, and has billed what it answered exactly once',
+  async () => {
     const disk = smallDisk(32 * 1_024);
     const data = join(dirname(disk.folder), 'data');
     mkdirSync(data);
@@ -46,11 +47,13 @@ describe.runIf(canMount)('a gateway whose disk is full', () => {
     const usages = (await gateway.events()).filter(({ type }) => type === 'UsageRecorded');
     expect(usages).toHaveLength(answered);
     expect(logLines.filter((line) => /"level":60/.test(line))).toEqual([]);
-  }, 120_000);
-});
+  },
+  120_000,
+);
 
-describe.runIf(process.platform === 'linux')('a gateway whose journal cannot be written any more', () => {
-  it('is not healthy, admits nothing and is told to end, for only a new process can read what is there', async () => {
+it.runIf(process.platform === 'linux')(
+  'a gateway whose journal cannot be written any more is not healthy, admits nothing and is told to end, for only a new process can read what is there',
+  async () => {
     const logLines: string[] = [];
     const unusable: string[] = [];
     const gateway = await startTestGateway({ logLines, onUnusable: ({ message }) => unusable.push(message) });
@@ -70,19 +73,17 @@ describe.runIf(process.platform === 'linux')('a gateway whose journal cannot be 
     expect(logLines.some((line) => /"level":60.*the journal of usage cannot be written/.test(line))).toBe(true);
     await expect(gateway.stop()).rejects.toThrow(/the journal|journal/);
     await gateway.log.close();
-  });
-});
+  },
+);
 
-describe('a gateway that can use its event log no more', () => {
-  it('is not healthy, admits nothing and is told to end', async () => {
-    const unusable: string[] = [];
-    const gateway = endedLater(await startTestGateway({ onUnusable: ({ message }) => unusable.push(message) }));
-    gateway.gateway.logLost(new Error('the thread that writes ledger.db has ended'));
-    expect(unusable).toEqual(['the event log cannot be used any more: the thread that writes ledger.db has ended']);
-    expect(await get(gateway, '/healthz')).toMatchObject({
-      status: 503,
-      body: { ok: false, reason: 'the event log cannot be used any more; the log of this gateway says why' },
-    });
-    refusalOf(await post(gateway, '/v1/messages', asking('svc-mock')), 529);
+it('a gateway that can use its event log no more is not healthy, admits nothing and is told to end', async () => {
+  const unusable: string[] = [];
+  const gateway = endedLater(await startTestGateway({ onUnusable: ({ message }) => unusable.push(message) }));
+  gateway.gateway.logLost(new Error('the thread that writes ledger.db has ended'));
+  expect(unusable).toEqual(['the event log cannot be used any more: the thread that writes ledger.db has ended']);
+  expect(await get(gateway, '/healthz')).toMatchObject({
+    status: 503,
+    body: { ok: false, reason: 'the event log cannot be used any more; the log of this gateway says why' },
   });
+  refusalOf(await post(gateway, '/v1/messages', asking('svc-mock')), 529);
 });

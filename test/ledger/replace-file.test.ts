@@ -52,22 +52,18 @@ describe.each(FILES)('the file %s', (name, write) => {
   });
 });
 
-describe('a file that is replaced', () => {
-  it('takes no harm of what a process that died has left beside it', () => {
-    const file = join(temporaryFolder(), 'small');
-    writeFileSync(`${file}.new`, 'half of a text that was longer than the next');
-    replaceFile(file, 'whole\n');
-    expect(readFileSync(file, 'utf8')).toBe('whole\n');
-  });
+it('a file that is replaced takes no harm of what a process that died has left beside it', () => {
+  const file = join(temporaryFolder(), 'small');
+  writeFileSync(`${file}.new`, 'half of a text that was longer than the next');
+  replaceFile(file, 'whole\n');
+  expect(readFileSync(file, 'utf8')).toBe('whole\n');
 });
 
-describe('the name of a proxy', () => {
-  it('is given once, and is another one where it was taken away', () => {
-    const folder = temporaryFolder();
-    const name = proxyIdOf(folder, 0);
-    expect(proxyIdOf(folder, 1)).toBe(name);
-    const next = takeNewProxyId(folder, 2);
-    expect(next).not.toBe(name);
-    expect(proxyIdOf(folder, 3)).toBe(next);
-  });
+it('the name of a proxy is given once, and is another one where it was taken away', () => {
+  const folder = temporaryFolder();
+  const name = proxyIdOf(folder, 0);
+  expect(proxyIdOf(folder, 1)).toBe(name);
+  const next = takeNewProxyId(folder, 2);
+  expect(next).not.toBe(name);
+  expect(proxyIdOf(folder, 3)).toBe(next);
 });

@@ -340,34 +340,30 @@ describe('anthropic-beta', () => {
   });
 });
 
-describe('GET /pricing', () => {
-  it('gives prices a use, and what betas change, from the cards that are billed by; nothing where there is none', async () => {
-    const { models } = pricingSchema.parse((await get(gateway, '/pricing')).body);
-    const of = (id: string) => models.find((one) => one.id === id);
-    expect(of('opal-search')).toMatchObject({ usd_per_use: { web_search_requests: '0.01' } });
-    expect(of('opal-long')?.betas?.map(({ name, context_window, usd }) => [name, context_window, usd.input])).toEqual([
-      [LONG, 1_000_000, '6.00'],
-      [OWN, 300_000, '3.00'],
-      ['other-price-2026-01-01', WINDOW, '3.00'],
-    ]);
-    expect(Object.keys(of('opal-medium') ?? {})).not.toContain('betas');
-    expect(Object.keys(of('opal-medium') ?? {})).not.toContain('usd_per_use');
-  });
+it('GET /pricing gives prices a use, and what betas change, from the cards that are billed by; nothing where there is none', async () => {
+  const { models } = pricingSchema.parse((await get(gateway, '/pricing')).body);
+  const of = (id: string) => models.find((one) => one.id === id);
+  expect(of('opal-search')).toMatchObject({ usd_per_use: { web_search_requests: '0.01' } });
+  expect(of('opal-long')?.betas?.map(({ name, context_window, usd }) => [name, context_window, usd.input])).toEqual([
+    [LONG, 1_000_000, '6.00'],
+    [OWN, 300_000, '3.00'],
+    ['other-price-2026-01-01', WINDOW, '3.00'],
+  ]);
+  expect(Object.keys(of('opal-medium') ?? {})).not.toContain('betas');
+  expect(Object.keys(of('opal-medium') ?? {})).not.toContain('usd_per_use');
 });
 
-describe('the metrics', () => {
-  it('count priority that nobody asked for, and no other', async () => {
-    const metrics = { serve: { host: '127.0.0.1', port: 0 } };
-    const measured = await startTestGateway({ upstreamUrl: upstream.url, settings: { metrics } });
-    upstream.answerWith(answering({ input_tokens: 1, service_tier: 'priority' }));
-    for (const [model, speed] of [
-      ['opal-fast', 'standard'],
-      ['opal-fast', 'fast'],
-      ['opal-medium', 'fast'],
-    ])
-      expect((await post(measured, '/v1/messages', asking(model ?? '', { speed }))).status).toBe(200);
-    const { text } = await call(measured.gateway.metricsUrl ?? '', '/metrics');
-    expect(text).toMatch(/^gateway_priority_unasked_total 2$/m);
-    await measured.stop();
-  });
+it('the metrics count priority that nobody asked for, and no other', async () => {
+  const metrics = { serve: { host: '127.0.0.1', port: 0 } };
+  const measured = await startTestGateway({ upstreamUrl: upstream.url, settings: { metrics } });
+  upstream.answerWith(answering({ input_tokens: 1, service_tier: 'priority' }));
+  for (const [model, speed] of [
+    ['opal-fast', 'standard'],
+    ['opal-fast', 'fast'],
+    ['opal-medium', 'fast'],
+  ])
+    expect((await post(measured, '/v1/messages', asking(model ?? '', { speed }))).status).toBe(200);
+  const { text } = await call(measured.gateway.metricsUrl ?? '', '/metrics');
+  expect(text).toMatch(/^gateway_priority_unasked_total 2$/m);
+  await measured.stop();
 });

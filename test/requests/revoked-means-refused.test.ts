@@ -190,11 +190,12 @@ describe('a request whose account is set aside while it waits', () => {
   });
 });
 
-describe('a request that waits for its lease', () => {
-  it.each([
-    ...CHANGES.map((change) => ['it comes', ...change] as const),
-    ...CHANGES.slice(0, 2).map((change) => ['it cannot be had', ...change] as const),
-  ])('until %s is refused where meanwhile %s', async (how, _title, status, message, change) => {
+it.each([
+  ...CHANGES.map((change) => ['it comes', ...change] as const),
+  ...CHANGES.slice(0, 2).map((change) => ['it cannot be had', ...change] as const),
+])(
+  'a request that waits for its lease until %s is refused where meanwhile %s',
+  async (how, _title, status, message, change) => {
     const sqlite = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
     const leasing = Promise.withResolvers<void>();
     const mayLease = Promise.withResolvers<void>();
@@ -212,8 +213,8 @@ describe('a request that waits for its lease', () => {
     expect(upstream.requests.length).toBe(sent);
     await fleet.stop();
     await sqlite.close();
-  });
-});
+  },
+);
 
 /** Sends the head and half of the body; it has been seen by the gateway when this resolves. */
 async function startSlowly({ url, key }: { url: string; key: string }, path: string, body: unknown) {

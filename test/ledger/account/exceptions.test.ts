@@ -299,20 +299,18 @@ describe('an exception that is approved', () => {
 
 const recovered3 = usageOf(3, 0, { outcome: 'recovered', source: 'estimated', billable: false });
 
-describe('an exception that is dropped', () => {
-  test('is never paid, and says what is given up', () => {
-    const life = lifeWith(held(1, 70, 20));
-    const dropped: AccountEvent = {
-      type: 'ExceptionDropped',
-      data: { requestId: requestOf(1), amount: usd(50), reason: 'cannot be', actor: 'operator' },
-    };
-    given(...life)
-      .when(drop())
-      .thenEvents(dropped);
-    const after = openAccount([...life, dropped]);
-    expect(after).toMatchObject({ balance: 980n, exceptions: { ...NONE_OPEN } });
-    expect(endOfException(after.exceptions, requestOf(1))).toBe('dropped');
-  });
+test('an exception that is dropped is never paid, and says what is given up', () => {
+  const life = lifeWith(held(1, 70, 20));
+  const dropped: AccountEvent = {
+    type: 'ExceptionDropped',
+    data: { requestId: requestOf(1), amount: usd(50), reason: 'cannot be', actor: 'operator' },
+  };
+  given(...life)
+    .when(drop())
+    .thenEvents(dropped);
+  const after = openAccount([...life, dropped]);
+  expect(after).toMatchObject({ balance: 980n, exceptions: { ...NONE_OPEN } });
+  expect(endOfException(after.exceptions, requestOf(1))).toBe('dropped');
 });
 
 describe('many exceptions', () => {

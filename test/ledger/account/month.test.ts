@@ -28,14 +28,12 @@ describe('the month of an instant', () => {
   });
 });
 
-describe('the start of the next month', () => {
-  test('is the first instant of another month: no gap, no overlap', () => {
-    fc.assert(
-      fc.property(fc.date({ min: new Date(0), max: new Date('9999-11-30'), noInvalidDate: true }), (date) => {
-        const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-        expect(monthOf(next - 1)).toBe(monthOf(date.getTime()));
-        expect(monthOf(next)).not.toBe(monthOf(date.getTime()));
-      }),
-    );
-  });
+test('the start of the next month is the first instant of another month: no gap, no overlap', () => {
+  fc.assert(
+    fc.property(fc.date({ min: new Date(0), max: new Date('9999-11-30'), noInvalidDate: true }), (date) => {
+      const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+      expect(monthOf(next - 1)).toBe(monthOf(date.getTime()));
+      expect(monthOf(next)).not.toBe(monthOf(date.getTime()));
+    }),
+  );
 });

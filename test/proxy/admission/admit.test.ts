@@ -35,32 +35,28 @@ describe('an allow-list', () => {
   });
 });
 
-describe('a suspended account', () => {
-  it('may not call models, and may again once it is reinstated', async () => {
-    const caller = await openAccount(gateway, { credits: 1_000_000n });
-    await gateway.command({ type: 'SuspendAccount', reason: 'chargeback at the bank' }, caller.accountId);
-    for (const path of ['/v1/messages', COUNT]) {
-      const message = refusalOf(await post(caller, path, asking('opal-medium')), 403);
-      expect(message).toBe('the account is suspended');
-    }
-    refusalOf(await post(caller, '/v1/messages', asking('svc-mock')), 403);
-    expect((await get(caller, '/me')).status).toBe(200);
-    expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
-    await gateway.command({ type: 'ReinstateAccount', reason: 'settled' }, caller.accountId);
-    expect((await post(caller, '/v1/messages', asking('opal-medium'))).status).toBe(200);
-  });
+it('a suspended account may not call models, and may again once it is reinstated', async () => {
+  const caller = await openAccount(gateway, { credits: 1_000_000n });
+  await gateway.command({ type: 'SuspendAccount', reason: 'chargeback at the bank' }, caller.accountId);
+  for (const path of ['/v1/messages', COUNT]) {
+    const message = refusalOf(await post(caller, path, asking('opal-medium')), 403);
+    expect(message).toBe('the account is suspended');
+  }
+  refusalOf(await post(caller, '/v1/messages', asking('svc-mock')), 403);
+  expect((await get(caller, '/me')).status).toBe(200);
+  expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
+  await gateway.command({ type: 'ReinstateAccount', reason: 'settled' }, caller.accountId);
+  expect((await post(caller, '/v1/messages', asking('opal-medium'))).status).toBe(200);
 });
 
-describe('the order of the gates', () => {
-  it('is key, body, model, account and allow-list, money', async () => {
-    const caller = await openAccount(gateway, { models: ['opal-medium'] });
-    const wrong = { ...asking('opal-none'), max_tokens: 0 };
-    refusalOf(await post({ ...caller, key: 'sk-svc-wrong' }, '/v1/messages', wrong), 401);
-    refusalOf(await post(caller, '/v1/messages', wrong), 400);
-    refusalOf(await post(caller, '/v1/messages', asking('opal-none')), 404);
-    refusalOf(await post(caller, '/v1/messages', asking('opal-fast')), 403);
-    refusalOf(await post(caller, '/v1/messages', asking('opal-medium')), 402);
-  });
+it('the order of the gates is key, body, model, account and allow-list, money', async () => {
+  const caller = await openAccount(gateway, { models: ['opal-medium'] });
+  const wrong = { ...asking('opal-none'), max_tokens: 0 };
+  refusalOf(await post({ ...caller, key: 'sk-svc-wrong' }, '/v1/messages', wrong), 401);
+  refusalOf(await post(caller, '/v1/messages', wrong), 400);
+  refusalOf(await post(caller, '/v1/messages', asking('opal-none')), 404);
+  refusalOf(await post(caller, '/v1/messages', asking('opal-fast')), 403);
+  refusalOf(await post(caller, '/v1/messages', asking('opal-medium')), 402);
 });
 
 describe('a request too long to be read where others wait', () => {
@@ -95,12 +91,10 @@ describe('a request too long to be read where others wait', () => {
   });
 });
 
-describe('a message thread', () => {
-  it('is refused with the code that SDKs go on from, where the upstream keeps none', async () => {
-    const answered = await post(gateway, '/v1/messages', asking('svc-mock', { thread: { type: 'create' } }));
-    expect(refusalOf(answered, 400)).toMatch(/^thread: model svc-mock does not keep message threads/);
-    expect(answered.body).toMatchObject({ error: { details: { error_code: 'thread_unsupported_request' } } });
-  });
+it('a message thread is refused with the code that SDKs go on from, where the upstream keeps none', async () => {
+  const answered = await post(gateway, '/v1/messages', asking('svc-mock', { thread: { type: 'create' } }));
+  expect(refusalOf(answered, 400)).toMatch(/^thread: model svc-mock does not keep message threads/);
+  expect(answered.body).toMatchObject({ error: { details: { error_code: 'thread_unsupported_request' } } });
 });
 
 /** A text of 4,000 bytes: by its bytes it could be 6,000 tokens and more, 18,000 micro-USD; a count says what it is. */

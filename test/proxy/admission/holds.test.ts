@@ -134,34 +134,32 @@ function perform(holds: Holds, step: Step): void {
   else holds.release(request);
 }
 
-describe('the sums of holds', () => {
-  it('are those of the single holds after any steps, and never negative', () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const holds = new Holds();
-        const model = new Model();
-        for (const one of steps) {
-          if (one.type === 'place' && model.held.has(one.id)) continue;
-          perform(holds, one);
-          model.apply(one);
-          expect(holds.count).toBe(model.held.size);
-          for (const account of [A, B]) {
-            expect(holds.ofAccount(account)).toBe(model.sum((hold) => hold.accountId === account));
-            expect(holds.ofLease(account, L1)).toBe(
-              model.sum((hold) => hold.accountId === account && hold.leaseId === L1),
-            );
-            for (const month of [MAY, JUNE]) {
-              const ofMonth = (hold: Hold) => hold.accountId === account && hold.month === month;
-              expect(holds.ofAccountMonth(account, month)).toBe(model.sum(ofMonth));
-              for (const key of [K1, K2])
-                expect(holds.ofKeyMonth(account, key, month)).toBe(
-                  model.sum((hold) => ofMonth(hold) && hold.keyId === key),
-                );
-            }
+it('the sums of holds are those of the single holds after any steps, and never negative', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const holds = new Holds();
+      const model = new Model();
+      for (const one of steps) {
+        if (one.type === 'place' && model.held.has(one.id)) continue;
+        perform(holds, one);
+        model.apply(one);
+        expect(holds.count).toBe(model.held.size);
+        for (const account of [A, B]) {
+          expect(holds.ofAccount(account)).toBe(model.sum((hold) => hold.accountId === account));
+          expect(holds.ofLease(account, L1)).toBe(
+            model.sum((hold) => hold.accountId === account && hold.leaseId === L1),
+          );
+          for (const month of [MAY, JUNE]) {
+            const ofMonth = (hold: Hold) => hold.accountId === account && hold.month === month;
+            expect(holds.ofAccountMonth(account, month)).toBe(model.sum(ofMonth));
+            for (const key of [K1, K2])
+              expect(holds.ofKeyMonth(account, key, month)).toBe(
+                model.sum((hold) => ofMonth(hold) && hold.keyId === key),
+              );
           }
         }
-      }),
-      { numRuns: 200 },
-    );
-  });
+      }
+    }),
+    { numRuns: 200 },
+  );
 });

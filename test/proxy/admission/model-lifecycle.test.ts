@@ -18,17 +18,15 @@ const count = (model: string) => post(gateway, '/v1/messages/count_tokens', aski
 const listed = async () =>
   modelListSchema.parse((await get(gateway, '/v1/models')).body).data.map(({ id, status }) => [id, status]);
 
-describe('an active model', () => {
-  it('answers without a deprecation header', async () => {
-    for (const answered of [
-      await send('opal-medium'),
-      await send('opal-medium', { stream: true }),
-      await count('opal-medium'),
-    ]) {
-      expect(answered.status).toBe(200);
-      expect(answered.headers).not.toHaveProperty('x-svc-deprecation');
-    }
-  });
+it('an active model answers without a deprecation header', async () => {
+  for (const answered of [
+    await send('opal-medium'),
+    await send('opal-medium', { stream: true }),
+    await count('opal-medium'),
+  ]) {
+    expect(answered.status).toBe(200);
+    expect(answered.headers).not.toHaveProperty('x-svc-deprecation');
+  }
 });
 
 describe('a deprecated model', () => {
@@ -122,10 +120,8 @@ describe('a retired model', () => {
   });
 });
 
-describe('a model that the catalog does not have', () => {
-  it('is a 404 that says its name, cut to 128 letters', async () => {
-    expect(refusalOf(await send('opal-none'), 404)).toBe('model: there is no model "opal-none"');
-    expect(refusalOf(await send('OPAL-MEDIUM'), 404)).toBe('model: there is no model "OPAL-MEDIUM"');
-    expect(refusalOf(await count('x'.repeat(1_000)), 404)).toBe(`model: there is no model "${'x'.repeat(128)}"`);
-  });
+it('a model that the catalog does not have is a 404 that says its name, cut to 128 letters', async () => {
+  expect(refusalOf(await send('opal-none'), 404)).toBe('model: there is no model "opal-none"');
+  expect(refusalOf(await send('OPAL-MEDIUM'), 404)).toBe('model: there is no model "OPAL-MEDIUM"');
+  expect(refusalOf(await count('x'.repeat(1_000)), 404)).toBe(`model: there is no model "${'x'.repeat(128)}"`);
 });

@@ -3,27 +3,25 @@ import { SourceBound } from '../../../proxy/connections/source-bound.ts';
 import { sourceOf } from '../../../proxy/connections/source-of.ts';
 import { TrustedProxies } from '../../../proxy/connections/trusted-proxies.ts';
 
-describe('the source that an address is counted by', () => {
-  it.each([
-    ['192.0.2.7', '192.0.2.7'],
-    [' 192.0.2.7 ', '192.0.2.7'],
-    ['192.0.2.7:5100', '192.0.2.7'],
-    ['::ffff:192.0.2.7', '192.0.2.7'],
-    ['::FFFF:192.0.2.7', '192.0.2.7'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:0DB8:0001:0002::1', '2001:db8:1:2::/64'],
-    ['[2001:db8:1:2::9]:443', '2001:db8:1:2::/64'],
-    ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['unknown', 'unknown'],
-    ['_hidden', 'unknown'],
-    ['', 'unknown'],
-    ['192.0.2.7, 192.0.2.8', 'unknown'],
-    ['x'.repeat(10_000), 'unknown'],
-  ])('of %j is %j', (address, source) => {
-    expect(sourceOf(address)).toBe(source);
-  });
+it.each([
+  ['192.0.2.7', '192.0.2.7'],
+  [' 192.0.2.7 ', '192.0.2.7'],
+  ['192.0.2.7:5100', '192.0.2.7'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['::FFFF:192.0.2.7', '192.0.2.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:0DB8:0001:0002::1', '2001:db8:1:2::/64'],
+  ['[2001:db8:1:2::9]:443', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['unknown', 'unknown'],
+  ['_hidden', 'unknown'],
+  ['', 'unknown'],
+  ['192.0.2.7, 192.0.2.8', 'unknown'],
+  ['x'.repeat(10_000), 'unknown'],
+])('the source that an address is counted by of %j is %j', (address, source) => {
+  expect(sourceOf(address)).toBe(source);
 });
 
 describe('trusted proxies', () => {

@@ -117,24 +117,22 @@ describe('an event that says text otherwise', () => {
   });
 });
 
-describe('an event that is full of words', () => {
-  it('has its ends looked for once, however many they are', () => {
-    const words = `data: ${'delta":{"text":"'.repeat(200)}`;
-    const lookups = (text: string): number => {
-      const [before, after] = [vi.spyOn(String.prototype, 'lastIndexOf'), vi.spyOn(String.prototype, 'indexOf')];
-      try {
-        weighed([text]);
-        const ofBlankLine = [...before.mock.calls, ...after.mock.calls].filter(([sought]) => sought === '\n\n');
-        return ofBlankLine.length;
-      } finally {
-        before.mockRestore();
-        after.mockRestore();
-      }
-    };
-    // Both searches of `weighed`.
-    expect(lookups(`${words}\n\n`)).toBe(2);
-    expect(lookups(`${words}\n\n${words}\n\n`)).toBe(4);
-  });
+it('an event that is full of words has its ends looked for once, however many they are', () => {
+  const words = `data: ${'delta":{"text":"'.repeat(200)}`;
+  const lookups = (text: string): number => {
+    const [before, after] = [vi.spyOn(String.prototype, 'lastIndexOf'), vi.spyOn(String.prototype, 'indexOf')];
+    try {
+      weighed([text]);
+      const ofBlankLine = [...before.mock.calls, ...after.mock.calls].filter(([sought]) => sought === '\n\n');
+      return ofBlankLine.length;
+    } finally {
+      before.mockRestore();
+      after.mockRestore();
+    }
+  };
+  // Both searches of `weighed`.
+  expect(lookups(`${words}\n\n`)).toBe(2);
+  expect(lookups(`${words}\n\n${words}\n\n`)).toBe(4);
 });
 
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -1,12 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { overlongUsageEvent } from '../../../proxy/meter/usage-events.ts';
 
-describe('an overlong event', () => {
-  it('is what its name says, or its first type where no name has come', () => {
-    expect(overlongUsageEvent(Buffer.from('event: message_delta\ndata: {"type":"ping"'))).toBe('message_delta');
-    expect(overlongUsageEvent(Buffer.from('data: {"type" : "error","type":"ping"'))).toBe('error');
-    expect(overlongUsageEvent(Buffer.from('event: content_block_start\ndata: {"type":"error"'))).toBeNull();
-    expect(overlongUsageEvent(Buffer.from('data: {"type":"ping","a":{"type":"error"}'))).toBeNull();
-    expect(overlongUsageEvent(Buffer.from('data: "xxxx'))).toBeNull();
-  });
+it('an overlong event is what its name says, or its first type where no name has come', () => {
+  expect(overlongUsageEvent(Buffer.from('event: message_delta\ndata: {"type":"ping"'))).toBe('message_delta');
+  expect(overlongUsageEvent(Buffer.from('data: {"type" : "error","type":"ping"'))).toBe('error');
+  expect(overlongUsageEvent(Buffer.from('event: content_block_start\ndata: {"type":"error"'))).toBeNull();
+  expect(overlongUsageEvent(Buffer.from('data: {"type":"ping","a":{"type":"error"}'))).toBeNull();
+  expect(overlongUsageEvent(Buffer.from('data: "xxxx'))).toBeNull();
 });

@@ -122,16 +122,14 @@ describe('a body', () => {
 
 const MANY = Array(READ_AT_ONCE_VALUES_MAX).fill(1);
 
-describe('bodies of many values on one connection', () => {
-  it('go upstream as they came, also where both came in one piece', async () => {
-    const upstream = await startUpstream();
-    const gateway = await startTestGateway({ upstreamUrl: upstream.url });
-    const bodies = [1, 2].map((next) => JSON.stringify(asking('opal-medium', { next, metadata: { many: MANY } })));
-    const [first = '', second = ''] = bodies;
-    const answers = await sendRaw(gateway.url, requestText(gateway.key, first, []) + requestText(gateway.key, second));
-    expect(statusesOf(answers)).toEqual(['200', '200']);
-    expect(upstream.requests.map(({ body }) => body.toString()).sort()).toEqual(bodies);
-    await gateway.stop();
-    await upstream.close();
-  });
+it('bodies of many values on one connection go upstream as they came, also where both came in one piece', async () => {
+  const upstream = await startUpstream();
+  const gateway = await startTestGateway({ upstreamUrl: upstream.url });
+  const bodies = [1, 2].map((next) => JSON.stringify(asking('opal-medium', { next, metadata: { many: MANY } })));
+  const [first = '', second = ''] = bodies;
+  const answers = await sendRaw(gateway.url, requestText(gateway.key, first, []) + requestText(gateway.key, second));
+  expect(statusesOf(answers)).toEqual(['200', '200']);
+  expect(upstream.requests.map(({ body }) => body.toString()).sort()).toEqual(bodies);
+  await gateway.stop();
+  await upstream.close();
 });

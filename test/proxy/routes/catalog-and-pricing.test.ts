@@ -59,14 +59,12 @@ async function publish(models: readonly object[]): Promise<void> {
   await gateway.gateway.process.projections.whenAt(position);
 }
 
-describe('GET /catalog', () => {
-  it('lists what can be called, with label and group', async () => {
-    const { models } = catalogAnswerSchema.parse((await call(gateway.url, '/catalog')).body);
-    expect(models[0]).toEqual({ id: 'svc-mock', label: 'Mock', group: 'Test' });
-    expect(models.map(({ id }) => id)).toEqual(
-      TEST_CATALOG.models.map(({ id }) => id).filter((id) => id !== 'opal-gone'),
-    );
-  });
+it('GET /catalog lists what can be called, with label and group', async () => {
+  const { models } = catalogAnswerSchema.parse((await call(gateway.url, '/catalog')).body);
+  expect(models[0]).toEqual({ id: 'svc-mock', label: 'Mock', group: 'Test' });
+  expect(models.map(({ id }) => id)).toEqual(
+    TEST_CATALOG.models.map(({ id }) => id).filter((id) => id !== 'opal-gone'),
+  );
 });
 
 describe('GET /pricing', () => {

@@ -23,17 +23,15 @@ describe('a gateway that is ready', () => {
 });
 
 /** The views have stopped: what they admit would be wrong. */
-describe('a gateway whose views stand still', () => {
-  it('is not healthy, not ready, says why and admits nothing', async () => {
-    const broken = await startTestGateway();
-    broken.gateway.fail(new Error('the test stops the views'));
-    const reason = 'the views cannot follow the ledger; the log of this gateway says why';
-    expect(await call(broken.url, '/healthz')).toMatchObject({ status: 503, body: { ok: false, reason } });
-    expect(await call(broken.url, '/readyz')).toMatchObject({ status: 503, body: { ok: false, reason } });
-    expect(await call(broken.url, '/status')).toMatchObject({ status: 200, body: { ok: false } });
-    const answered = await post(broken, '/v1/messages', asking('svc-mock'));
-    expect(refusalOf(answered, 529)).toBe(reason);
-    expect(answered.headers['retry-after']).toBe('5');
-    await broken.stop();
-  });
+it('a gateway whose views stand still is not healthy, not ready, says why and admits nothing', async () => {
+  const broken = await startTestGateway();
+  broken.gateway.fail(new Error('the test stops the views'));
+  const reason = 'the views cannot follow the ledger; the log of this gateway says why';
+  expect(await call(broken.url, '/healthz')).toMatchObject({ status: 503, body: { ok: false, reason } });
+  expect(await call(broken.url, '/readyz')).toMatchObject({ status: 503, body: { ok: false, reason } });
+  expect(await call(broken.url, '/status')).toMatchObject({ status: 200, body: { ok: false } });
+  const answered = await post(broken, '/v1/messages', asking('svc-mock'));
+  expect(refusalOf(answered, 529)).toBe(reason);
+  expect(answered.headers['retry-after']).toBe('5');
+  await broken.stop();
 });

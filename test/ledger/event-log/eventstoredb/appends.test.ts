@@ -131,50 +131,48 @@ describe('an append whose outcome the server does not know', () => {
   });
 });
 
-describe('appends that are tried again until they are answered', () => {
-  it('are written exactly once each, whatever becomes of their answers', async () => {
-    const { server, log } = await startWithLog({ deadlines: { appendMs: 500 } });
-    const chance = 0.04;
-    server.faults.byChance({
-      seed: 3,
-      append: {
-        'lose-ack': chance,
-        'lose-ack-cancelled': chance,
-        'store-and-cut': chance,
-        'store-and-commit-timeout': chance,
-        'store-and-stall': chance,
-        cut: chance,
-        refuse: chance,
-        busy: chance,
-        internal: chance,
-      },
-    });
-    let retries = 0;
-    const persist = async (stream: StreamName, expected: number, proposed: readonly ProposedEvent[]) => {
-      for (;;)
-        try {
-          return await log.append(stream, at(expected), proposed);
-        } catch (error) {
-          expect((error as EventLogError).canRetry).toBe(true);
-          retries++;
-        }
-    };
-    const streams = Array.from({ length: 8 }, newStream);
-    const written = await Promise.all(
-      streams.map(async (stream) => {
-        const ids: string[] = [];
-        for (let round = 0; round < 25; round++) {
-          const proposed = events(2);
-          const result = await persist(stream, ids.length - 1, proposed);
-          ids.push(...idsOf(proposed));
-          expect(result).toMatchObject({ type: 'appended', lastRevision: ids.length - 1 });
-        }
-        return ids;
-      }),
-    );
-    expect(streams.map((stream) => server.log.stream(stream)?.events.map(({ id }) => id))).toEqual(written);
-    expect(retries).toBeGreaterThan(20);
+it('appends that are tried again until they are answered are written exactly once each, whatever becomes of their answers', async () => {
+  const { server, log } = await startWithLog({ deadlines: { appendMs: 500 } });
+  const chance = 0.04;
+  server.faults.byChance({
+    seed: 3,
+    append: {
+      'lose-ack': chance,
+      'lose-ack-cancelled': chance,
+      'store-and-cut': chance,
+      'store-and-commit-timeout': chance,
+      'store-and-stall': chance,
+      cut: chance,
+      refuse: chance,
+      busy: chance,
+      internal: chance,
+    },
   });
+  let retries = 0;
+  const persist = async (stream: StreamName, expected: number, proposed: readonly ProposedEvent[]) => {
+    for (;;)
+      try {
+        return await log.append(stream, at(expected), proposed);
+      } catch (error) {
+        expect((error as EventLogError).canRetry).toBe(true);
+        retries++;
+      }
+  };
+  const streams = Array.from({ length: 8 }, newStream);
+  const written = await Promise.all(
+    streams.map(async (stream) => {
+      const ids: string[] = [];
+      for (let round = 0; round < 25; round++) {
+        const proposed = events(2);
+        const result = await persist(stream, ids.length - 1, proposed);
+        ids.push(...idsOf(proposed));
+        expect(result).toMatchObject({ type: 'appended', lastRevision: ids.length - 1 });
+      }
+      return ids;
+    }),
+  );
+  expect(streams.map((stream) => server.log.stream(stream)?.events.map(({ id }) => id))).toEqual(written);
+  expect(retries).toBeGreaterThan(20);
 });
 
 describe('the client of appends', () => {
@@ -257,19 +255,17 @@ describe('what is appended', () => {
   });
 });
 
-describe('a stream whose events are hidden', () => {
-  it('is not read as though it began later', async () => {
-    const { server, log } = await startWithLog();
-    const stream = newStream();
-    await written(log, stream, NO_STREAM, events(5));
-    server.setMetadata(stream, { $maxCount: 2 });
-    for (const options of [{}, { direction: 'backwards' as const }])
-      expect(await rejectionOf(collect(log.readStream(stream, options)))).toMatchObject({
-        kind: 'invalid',
-        message: expect.stringContaining('$maxCount'),
-      });
-    expect(await collect(log.readStream(stream, { direction: 'backwards', limit: 2 }))).toHaveLength(2);
-  });
+it('a stream whose events are hidden is not read as though it began later', async () => {
+  const { server, log } = await startWithLog();
+  const stream = newStream();
+  await written(log, stream, NO_STREAM, events(5));
+  server.setMetadata(stream, { $maxCount: 2 });
+  for (const options of [{}, { direction: 'backwards' as const }])
+    expect(await rejectionOf(collect(log.readStream(stream, options)))).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('$maxCount'),
+    });
+  expect(await collect(log.readStream(stream, { direction: 'backwards', limit: 2 }))).toHaveLength(2);
 });
 
 describe('a log whose server is away', () => {
@@ -343,20 +339,18 @@ describe('a log that is closed', () => {
   });
 });
 
-describe('a read that the server does not finish', () => {
-  it('fails after a bounded silence, with what came before it handed over', async () => {
-    const { server, log } = await startWithLog({ deadlines: { stallMs: WAITED_FOR_MS } });
-    const stream: StreamName = newStream();
-    await written(log, stream, NO_STREAM, events(5));
-    server.faults.nextReads({ silentAfterEvents: 3 });
-    const seen: number[] = [];
-    const reading = (async () => {
-      for await (const { revision } of log.readStream(stream)) seen.push(revision);
-    })();
-    expect(await rejectionOf(reading)).toMatchObject({
-      kind: 'unavailable',
-      message: expect.stringContaining('stallMs'),
-    });
-    expect(seen).toEqual([0, 1, 2]);
+it('a read that the server does not finish fails after a bounded silence, with what came before it handed over', async () => {
+  const { server, log } = await startWithLog({ deadlines: { stallMs: WAITED_FOR_MS } });
+  const stream: StreamName = newStream();
+  await written(log, stream, NO_STREAM, events(5));
+  server.faults.nextReads({ silentAfterEvents: 3 });
+  const seen: number[] = [];
+  const reading = (async () => {
+    for await (const { revision } of log.readStream(stream)) seen.push(revision);
+  })();
+  expect(await rejectionOf(reading)).toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('stallMs'),
   });
+  expect(seen).toEqual([0, 1, 2]);
 });

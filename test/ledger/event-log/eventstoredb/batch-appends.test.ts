@@ -112,13 +112,11 @@ describe('appends over one call', () => {
   });
 });
 
-describe('a log that is to append by a call each', () => {
-  it('does so, and asks for no other', async () => {
-    const { server, log, lines } = await startWithLog({ batchAppend: false });
-    await written(log, newStream(), NO_STREAM, events(2));
-    expect(new Set(server.calls.list().map(({ rpc }) => rpc))).toEqual(new Set(['Append', 'Read']));
-    expect(lines.warnings).toEqual([]);
-  });
+it('a log that is to append by a call each does so, and asks for no other', async () => {
+  const { server, log, lines } = await startWithLog({ batchAppend: false });
+  await written(log, newStream(), NO_STREAM, events(2));
+  expect(new Set(server.calls.list().map(({ rpc }) => rpc))).toEqual(new Set(['Append', 'Read']));
+  expect(lines.warnings).toEqual([]);
 });
 
 describe('the call of appends', () => {

@@ -141,16 +141,14 @@ describe('a cluster', () => {
   });
 });
 
-describe('TLS with credentials', () => {
-  it('is taken from the connection string', async () => {
-    const tls = makeTlsCertificate();
-    const server = endedLater(await startFakeEventStore({ tls, users: { proxy: 'test:only' } }));
-    const query = `tls=true&tlsCAFile=${tls.certificateFile}`;
-    const log = await open({ connectionString: `esdb://proxy:test%3Aonly@localhost:${server.port}?${query}` });
-    expect(await log.startFaults).toEqual([]);
-    await written(log, newStream(), NO_STREAM, events(1));
-    expect(new Set(server.calls.list().map(({ authorization }) => authorization))).toEqual(
-      new Set([`Basic ${btoa('proxy:test:only')}`]),
-    );
-  });
+it('TLS with credentials is taken from the connection string', async () => {
+  const tls = makeTlsCertificate();
+  const server = endedLater(await startFakeEventStore({ tls, users: { proxy: 'test:only' } }));
+  const query = `tls=true&tlsCAFile=${tls.certificateFile}`;
+  const log = await open({ connectionString: `esdb://proxy:test%3Aonly@localhost:${server.port}?${query}` });
+  expect(await log.startFaults).toEqual([]);
+  await written(log, newStream(), NO_STREAM, events(1));
+  expect(new Set(server.calls.list().map(({ authorization }) => authorization))).toEqual(
+    new Set([`Basic ${btoa('proxy:test:only')}`]),
+  );
 });

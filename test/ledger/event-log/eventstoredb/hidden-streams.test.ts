@@ -76,19 +76,17 @@ describe.each(HIDDEN)('a stream that is %s', (_, hide, why) => {
   });
 });
 
-describe('a stream whose metadata is mended', () => {
-  it('is told to be whole again, where it has its first event', async () => {
-    const { server, log } = await startWithLog();
-    const stream = newStream();
-    await written(log, stream, NO_STREAM, events(3));
-    server.log.deleteSoftly(stream, 'any');
-    const told: (string | null)[] = [];
-    await log.followHidden?.((_, why) => void told.push(why));
-    server.setMetadata(stream, { $acl: { $d: '$admins' } });
-    await until(() => told.length === 2);
-    expect(told[1]).toBeNull();
-    expect(await collect(log.readStream(stream))).toHaveLength(3);
-  });
+it('a stream whose metadata is mended is told to be whole again, where it has its first event', async () => {
+  const { server, log } = await startWithLog();
+  const stream = newStream();
+  await written(log, stream, NO_STREAM, events(3));
+  server.log.deleteSoftly(stream, 'any');
+  const told: (string | null)[] = [];
+  await log.followHidden?.((_, why) => void told.push(why));
+  server.setMetadata(stream, { $acl: { $d: '$admins' } });
+  await until(() => told.length === 2);
+  expect(told[1]).toBeNull();
+  expect(await collect(log.readStream(stream))).toHaveLength(3);
 });
 
 describe.each(['22.10', '24.2'] as const)('metadata that was mended before the start, on a server %s', (version) => {
@@ -119,22 +117,20 @@ describe.each(['22.10', '24.2'] as const)('metadata that was mended before the s
   });
 });
 
-describe('a stream of which a scavenge destroyed what was hidden', () => {
-  it('is not told to be whole again when its metadata is mended, nor by the next start', async () => {
-    const { server, log } = await startWithLog();
-    const [stream, other] = [newStream(), newStream()];
-    for (const name of [stream, other]) await written(log, name, NO_STREAM, events(3));
-    for (const name of [stream, other]) server.setMetadata(name, { $tb: 2 });
-    const told = new Map<StreamName, string | null>();
-    await log.followHidden?.((name, why) => void told.set(name, why));
-    server.log.scavenge(stream);
-    for (const name of [stream, other]) server.setMetadata(name, {});
-    await until(() => told.get(other) === null);
-    expect(told.get(stream)).toContain('has lost its first events');
-    const again: [StreamName, string | null][] = [];
-    await log.followHidden?.((...what) => void again.push(what));
-    expect(again).toEqual([[stream, expect.stringContaining('only a backup has them')]]);
-  });
+it('a stream of which a scavenge destroyed what was hidden is not told to be whole again when its metadata is mended, nor by the next start', async () => {
+  const { server, log } = await startWithLog();
+  const [stream, other] = [newStream(), newStream()];
+  for (const name of [stream, other]) await written(log, name, NO_STREAM, events(3));
+  for (const name of [stream, other]) server.setMetadata(name, { $tb: 2 });
+  const told = new Map<StreamName, string | null>();
+  await log.followHidden?.((name, why) => void told.set(name, why));
+  server.log.scavenge(stream);
+  for (const name of [stream, other]) server.setMetadata(name, {});
+  await until(() => told.get(other) === null);
+  expect(told.get(stream)).toContain('has lost its first events');
+  const again: [StreamName, string | null][] = [];
+  await log.followHidden?.((...what) => void again.push(what));
+  expect(again).toEqual([[stream, expect.stringContaining('only a backup has them')]]);
 });
 
 describe('what is hidden', () => {
@@ -176,40 +172,36 @@ describe('what is hidden', () => {
   });
 });
 
-describe('a stream that an earlier run was told of', () => {
-  it('is told to be whole where it is by now, though nothing is said of it any more, and else why it is not', async () => {
-    const { server, log } = await startWithLog();
-    const [mended, hidden] = [newStream(), newStream()];
-    for (const stream of [mended, hidden]) await written(log, stream, NO_STREAM, events(2));
-    server.setMetadata(hidden, { $tb: 1 });
-    const told: [StreamName, string | null][] = [];
-    await log.followHidden?.((...what) => void told.push(what), [mended, hidden]);
-    expect(new Map(told)).toEqual(
-      new Map([
-        [mended, null],
-        [hidden, expect.stringContaining('has $tb')],
-      ]),
-    );
-  });
+it('a stream that an earlier run was told of is told to be whole where it is by now, though nothing is said of it any more, and else why it is not', async () => {
+  const { server, log } = await startWithLog();
+  const [mended, hidden] = [newStream(), newStream()];
+  for (const stream of [mended, hidden]) await written(log, stream, NO_STREAM, events(2));
+  server.setMetadata(hidden, { $tb: 1 });
+  const told: [StreamName, string | null][] = [];
+  await log.followHidden?.((...what) => void told.push(what), [mended, hidden]);
+  expect(new Map(told)).toEqual(
+    new Map([
+      [mended, null],
+      [hidden, expect.stringContaining('has $tb')],
+    ]),
+  );
 });
 
-describe('with a prefix', () => {
-  it('streams are told by the names of the ledger, and those of others not at all', async () => {
-    const { server, log } = await startWithLog({ streamPrefix: 'gateway-' });
-    const [early, late, deleted] = [newStream(), newStream(), newStream()];
-    for (const stream of [early, late, deleted]) await written(log, stream, NO_STREAM, events(2));
-    const onServer = (stream: StreamName): StreamName => `gateway-${stream}` as StreamName;
-    server.setMetadata(onServer(early), { $tb: 1 });
-    // Another ledger's, and another application's.
-    for (const stream of [late, `other-${late}`]) server.setMetadata(stream, { $tb: 1 });
-    const told: [StreamName, string | null][] = [];
-    await log.followHidden?.((...what) => void told.push(what));
-    expect(told).toEqual([[early, expect.stringContaining(`${onServer(early)} has $tb in its metadata`)]]);
-    server.log.tombstone(onServer(deleted), 'any');
-    await until(() => told.length === 2);
-    expect(told[1]).toEqual([deleted, expect.stringContaining(`${onServer(deleted)} was deleted for ever`)]);
-    server.setMetadata(onServer(early), {});
-    await until(() => told.length === 3);
-    expect(told[2]).toEqual([early, null]);
-  });
+it('with a prefix, streams are told by the names of the ledger, and those of others not at all', async () => {
+  const { server, log } = await startWithLog({ streamPrefix: 'gateway-' });
+  const [early, late, deleted] = [newStream(), newStream(), newStream()];
+  for (const stream of [early, late, deleted]) await written(log, stream, NO_STREAM, events(2));
+  const onServer = (stream: StreamName): StreamName => `gateway-${stream}` as StreamName;
+  server.setMetadata(onServer(early), { $tb: 1 });
+  // Another ledger's, and another application's.
+  for (const stream of [late, `other-${late}`]) server.setMetadata(stream, { $tb: 1 });
+  const told: [StreamName, string | null][] = [];
+  await log.followHidden?.((...what) => void told.push(what));
+  expect(told).toEqual([[early, expect.stringContaining(`${onServer(early)} has $tb in its metadata`)]]);
+  server.log.tombstone(onServer(deleted), 'any');
+  await until(() => told.length === 2);
+  expect(told[1]).toEqual([deleted, expect.stringContaining(`${onServer(deleted)} was deleted for ever`)]);
+  server.setMetadata(onServer(early), {});
+  await until(() => told.length === 3);
+  expect(told[2]).toEqual([early, null]);
 });

@@ -208,19 +208,17 @@ describe('servers of before', () => {
   });
 });
 
-describe('a subscription whose head cannot be read', () => {
-  it('has not caught up, and says that the log is away', async () => {
-    const test = await startWithLog();
-    const { ids } = await fill(test, 5);
-    let isAway = true;
-    test.server.faults.onRead = () => (isAway ? 'refuse' : 'ok');
-    const follower = follow(test);
-    await until(() => follower.dropped.length > 0);
-    expect(follower.caughtUp).toBe(0);
-    isAway = false;
-    await until(() => follower.caughtUp === 1);
-    expect(idsOf(follower.all)).toEqual(ids);
-  });
+it('a subscription whose head cannot be read has not caught up, and says that the log is away', async () => {
+  const test = await startWithLog();
+  const { ids } = await fill(test, 5);
+  let isAway = true;
+  test.server.faults.onRead = () => (isAway ? 'refuse' : 'ok');
+  const follower = follow(test);
+  await until(() => follower.dropped.length > 0);
+  expect(follower.caughtUp).toBe(0);
+  isAway = false;
+  await until(() => follower.caughtUp === 1);
+  expect(idsOf(follower.all)).toEqual(ids);
 });
 
 describe('catching up', () => {

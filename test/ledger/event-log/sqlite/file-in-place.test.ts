@@ -140,28 +140,26 @@ describe('a log whose file is replaced while it is open', () => {
   });
 });
 
-describe('a commit', () => {
-  it('during which the file is taken away is ambiguous, and its retry finds it when the file is back', () => {
-    const path = newPath();
-    const { database, file } = OpenedFile.open(path, () => openForAppends(path, 50));
-    onTestFinished(() => database.close());
-    const table = groupCommit(database, 50);
-    const elsewhere = join(dirname(path), 'elsewhere.db');
-    let isTakenAway = true;
-    const commit = commitWhileInPlace((group) => {
-      const answer = table(group);
-      if (isTakenAway) renameSync(path, elsewhere);
-      return answer;
-    }, file);
-    const [event] = events(1);
-    const group = [-1, 1, 'a', event?.id ?? '', 'T', '{}', '{}'];
-    expect(commit(group)).toMatchObject({ type: 'failed', kind: 'ambiguous' });
-    isTakenAway = false;
-    expect(commit(group)).toMatchObject({ type: 'failed', kind: 'unavailable' });
-    renameSync(elsewhere, path);
-    const REPEATED = 1;
-    expect(commit(group)).toEqual({ type: 'committed', outcomes: [REPEATED, 0, 1] });
-  });
+it('a commit during which the file is taken away is ambiguous, and its retry finds it when the file is back', () => {
+  const path = newPath();
+  const { database, file } = OpenedFile.open(path, () => openForAppends(path, 50));
+  onTestFinished(() => database.close());
+  const table = groupCommit(database, 50);
+  const elsewhere = join(dirname(path), 'elsewhere.db');
+  let isTakenAway = true;
+  const commit = commitWhileInPlace((group) => {
+    const answer = table(group);
+    if (isTakenAway) renameSync(path, elsewhere);
+    return answer;
+  }, file);
+  const [event] = events(1);
+  const group = [-1, 1, 'a', event?.id ?? '', 'T', '{}', '{}'];
+  expect(commit(group)).toMatchObject({ type: 'failed', kind: 'ambiguous' });
+  isTakenAway = false;
+  expect(commit(group)).toMatchObject({ type: 'failed', kind: 'unavailable' });
+  renameSync(elsewhere, path);
+  const REPEATED = 1;
+  expect(commit(group)).toEqual({ type: 'committed', outcomes: [REPEATED, 0, 1] });
 });
 
 describe('opening a file', () => {

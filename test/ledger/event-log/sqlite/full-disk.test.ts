@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openSqliteEventLog } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { canMount, smallDisk } from '../../../fixtures/ledger/small-disk.ts';
 
-describe.runIf(canMount)('a log on a full disk', () => {
-  it('is not opened in words of a disk, and is opened when there is room', async () => {
+it.runIf(canMount)(
+  'a log on a full disk is not opened in words of a disk, and is opened when there is room',
+  async () => {
     const disk = smallDisk(1_024);
     mkdirSync(disk.folder);
     const path = join(disk.folder, 'ledger.db');
@@ -16,5 +17,5 @@ describe.runIf(canMount)('a log on a full disk', () => {
     );
     disk.clear();
     await (await openSqliteEventLog({ path })).close();
-  });
-});
+  },
+);

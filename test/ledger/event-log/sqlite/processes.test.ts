@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { RecordedEvent } from '../../../../contracts/event-log.ts';
 import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { collect, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
@@ -71,46 +71,40 @@ async function readBack(path: string): Promise<RecordedEvent[]> {
   return recorded;
 }
 
-describe('several processes', () => {
-  it('append to the same streams of one file and lose and double nothing', async () => {
-    const path = newPath();
-    const two = [0, 1].map(() => startAppending(path, ['--appenders', '6', '--appends', '40']));
-    expect(await Promise.all(two.map(({ ended }) => ended))).toEqual([0, 0]);
-    const reports = two.flatMap((one) => one.reports);
-    expect(reports.map(({ answer }) => answer)).toEqual(Array.from({ length: 480 }, () => 'appended'));
-    const recorded = await readBack(path);
-    expectWhole(recorded, reports);
-    expect(recorded).toHaveLength(480 * EVENTS);
-  });
+it('several processes append to the same streams of one file and lose and double nothing', async () => {
+  const path = newPath();
+  const two = [0, 1].map(() => startAppending(path, ['--appenders', '6', '--appends', '40']));
+  expect(await Promise.all(two.map(({ ended }) => ended))).toEqual([0, 0]);
+  const reports = two.flatMap((one) => one.reports);
+  expect(reports.map(({ answer }) => answer)).toEqual(Array.from({ length: 480 }, () => 'appended'));
+  const recorded = await readBack(path);
+  expectWhole(recorded, reports);
+  expect(recorded).toHaveLength(480 * EVENTS);
 });
 
-describe('kill -9', () => {
-  it('leaves whole appends, and every one that was answered', async () => {
-    const path = newPath();
-    const reports: AppendReport[] = [];
-    for (const answers of [1, 40, 150]) {
-      const appending = startAppending(path, ['--appends', '100000'], (one) => {
-        if (one.reports.length === answers) one.child.kill('SIGKILL');
-      });
-      expect(await appending.ended).toBe('SIGKILL');
-      reports.push(...appending.reports);
-      expectWhole(await readBack(path), reports);
-    }
-    const log = await openLog(path);
-    await written(log, newStream(), NO_STREAM, events(1));
-  });
+it('kill -9 leaves whole appends, and every one that was answered', async () => {
+  const path = newPath();
+  const reports: AppendReport[] = [];
+  for (const answers of [1, 40, 150]) {
+    const appending = startAppending(path, ['--appends', '100000'], (one) => {
+      if (one.reports.length === answers) one.child.kill('SIGKILL');
+    });
+    expect(await appending.ended).toBe('SIGKILL');
+    reports.push(...appending.reports);
+    expectWhole(await readBack(path), reports);
+  }
+  const log = await openLog(path);
+  await written(log, newStream(), NO_STREAM, events(1));
 });
 
-describe('a disk that is full', () => {
-  it('fails appends and keeps every one that was answered', async () => {
-    const path = newPath();
-    const limited = ['bash', '-c', 'ulimit -f 1024; exec "$0" "$@"', process.execPath];
-    const appending = startAppending(path, ['--appends', '100000', '--bytes', '2000'], undefined, limited);
-    expect(await appending.ended).toBe(0);
-    const failed = appending.reports.filter(({ answer }) => answer !== 'appended');
-    expect(appending.reports.length - failed.length).toBeGreaterThan(20);
-    expect(failed.length).toBe(8);
-    for (const { answer } of failed) expect(['unavailable', 'ambiguous']).toContain(answer);
-    expectWhole(await readBack(path), appending.reports);
-  });
+it('a disk that is full fails appends and keeps every one that was answered', async () => {
+  const path = newPath();
+  const limited = ['bash', '-c', 'ulimit -f 1024; exec "$0" "$@"', process.execPath];
+  const appending = startAppending(path, ['--appends', '100000', '--bytes', '2000'], undefined, limited);
+  expect(await appending.ended).toBe(0);
+  const failed = appending.reports.filter(({ answer }) => answer !== 'appended');
+  expect(appending.reports.length - failed.length).toBeGreaterThan(20);
+  expect(failed.length).toBe(8);
+  for (const { answer } of failed) expect(['unavailable', 'ambiguous']).toContain(answer);
+  expectWhole(await readBack(path), appending.reports);
 });

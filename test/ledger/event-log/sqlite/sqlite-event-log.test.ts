@@ -35,21 +35,19 @@ async function kill(worker: Worker): Promise<void> {
   await ended;
 }
 
-describe('the main thread', () => {
-  it('goes on while an append waits for another process', async () => {
-    const path = newPath();
-    const log = await openLog(path, { busyMs: PATIENT_MS });
-    const other = openPlainly(path);
-    other.exec('BEGIN IMMEDIATE');
-    let isDone = false;
-    const append = log.append(newStream(), NO_STREAM, events(1)).finally(() => {
-      isDone = true;
-    });
-    for (let turns = 0; turns < 500; turns++) await nextTurn();
-    expect(isDone).toBe(false);
-    other.exec('ROLLBACK');
-    expect((await append).type).toBe('appended');
+it('the main thread goes on while an append waits for another process', async () => {
+  const path = newPath();
+  const log = await openLog(path, { busyMs: PATIENT_MS });
+  const other = openPlainly(path);
+  other.exec('BEGIN IMMEDIATE');
+  let isDone = false;
+  const append = log.append(newStream(), NO_STREAM, events(1)).finally(() => {
+    isDone = true;
   });
+  for (let turns = 0; turns < 500; turns++) await nextTurn();
+  expect(isDone).toBe(false);
+  other.exec('ROLLBACK');
+  expect((await append).type).toBe('appended');
 });
 
 describe('appends that wait', () => {
@@ -97,30 +95,28 @@ describe('appends that wait', () => {
   });
 });
 
-describe('closing', () => {
-  it('waits for an append that waits itself, and refuses everything else in the meantime', async () => {
-    const path = newPath();
-    const log = await openLog(path, { busyMs: PATIENT_MS });
-    const other = openPlainly(path);
-    other.exec('BEGIN IMMEDIATE');
-    const append = log.append(newStream(), NO_STREAM, events(1));
-    let isClosed = false;
-    const closing = log.close().then(() => {
-      isClosed = true;
-    });
-    for (let turns = 0; turns < 100; turns++) await nextTurn();
-
-    await expect(log.append(newStream(), NO_STREAM, events(1))).rejects.toMatchObject({ kind: 'closed' });
-    await expect(collect(log.readAll())).rejects.toMatchObject({ kind: 'closed' });
-    await expect(log.headPosition()).rejects.toMatchObject({ kind: 'closed' });
-    const subscriber = new Subscriber(log, null, []);
-    await subscriber.until(() => subscriber.stopped.length > 0);
-    expect(subscriber.stopped).toMatchObject([{ kind: 'closed' }]);
-    expect(isClosed).toBe(false);
-    other.exec('ROLLBACK');
-    expect(await append).toMatchObject({ type: 'appended' });
-    await closing;
+it('closing waits for an append that waits itself, and refuses everything else in the meantime', async () => {
+  const path = newPath();
+  const log = await openLog(path, { busyMs: PATIENT_MS });
+  const other = openPlainly(path);
+  other.exec('BEGIN IMMEDIATE');
+  const append = log.append(newStream(), NO_STREAM, events(1));
+  let isClosed = false;
+  const closing = log.close().then(() => {
+    isClosed = true;
   });
+  for (let turns = 0; turns < 100; turns++) await nextTurn();
+
+  await expect(log.append(newStream(), NO_STREAM, events(1))).rejects.toMatchObject({ kind: 'closed' });
+  await expect(collect(log.readAll())).rejects.toMatchObject({ kind: 'closed' });
+  await expect(log.headPosition()).rejects.toMatchObject({ kind: 'closed' });
+  const subscriber = new Subscriber(log, null, []);
+  await subscriber.until(() => subscriber.stopped.length > 0);
+  expect(subscriber.stopped).toMatchObject([{ kind: 'closed' }]);
+  expect(isClosed).toBe(false);
+  other.exec('ROLLBACK');
+  expect(await append).toMatchObject({ type: 'appended' });
+  await closing;
 });
 
 describe('the end of a thread', () => {
