@@ -18,7 +18,7 @@ interface LogBreakerOptions {
   readonly isRead?: boolean;
 }
 
-interface Asking {
+interface TurnRequest {
   readonly who: AccountId;
   readonly resolve: (mayTry: true) => void;
 }
@@ -43,8 +43,8 @@ export class LogBreaker {
   #isGivenUp = false;
   #taken = 0;
   readonly #waiting = new Set<object>();
-  #often: object | null = null;
-  readonly #asking = new Set<Asking>();
+  #prober: object | null = null;
+  readonly #turnRequests = new Set<TurnRequest>();
   #isTurnFree = true;
   /** When each account had its last turn, by their number. */
   readonly #turns = new Map<AccountId, number>();
@@ -143,13 +143,13 @@ export class LogBreaker {
   waits(who: object): boolean {
     if (!this.isOpen) return false;
     this.#waiting.add(who);
-    this.#often ??= who;
-    return this.#often === who;
+    this.#prober ??= who;
+    return this.#prober === who;
   }
 
   /** Its pause is over. Whoever fails next may try often, so that one with a trouble of its own does not do so for ever. */
   tries(who: object): void {
-    if (this.#often === who) this.#often = null;
+    if (this.#prober === who) this.#prober = null;
   }
 
   /** It has nothing to append any more, or cannot. */
@@ -166,30 +166,30 @@ export class LogBreaker {
     if (!this.isOpen) return true;
     if (this.#isGivenUp) return false;
     const { promise, resolve } = Promise.withResolvers<true>();
-    const asking = { who, resolve };
-    this.#asking.add(asking);
+    const turnRequest = { who, resolve };
+    this.#turnRequests.add(turnRequest);
     this.#giveTurn();
     try {
       return (await within(LIMITS.logVerdictMs, promise)) ?? false;
     } finally {
-      this.#asking.delete(asking);
+      this.#turnRequests.delete(turnRequest);
     }
   }
 
   #giveTurn(): void {
-    if (!this.#isTurnFree || this.#asking.size === 0) return;
-    let next: Asking | null = null;
-    for (const asking of this.#asking)
-      if (next === null || this.#lastTurn(asking) < this.#lastTurn(next)) next = asking;
+    if (!this.#isTurnFree || this.#turnRequests.size === 0) return;
+    let next: TurnRequest | null = null;
+    for (const turnRequest of this.#turnRequests)
+      if (next === null || this.#lastTurn(turnRequest) < this.#lastTurn(next)) next = turnRequest;
     if (next === null) return;
     if (this.#turns.size >= TURNS_KEPT_MAX) this.#turns.clear();
     this.#turns.set(next.who, ++this.#turn);
-    this.#asking.delete(next);
+    this.#turnRequests.delete(next);
     next.resolve(true);
     this.#endTurn();
   }
 
-  #lastTurn({ who }: Asking): number {
+  #lastTurn({ who }: TurnRequest): number {
     return this.#turns.get(who) ?? 0;
   }
 
@@ -206,11 +206,11 @@ export class LogBreaker {
     if (!this.isOpen || this.#isGivenUp) return;
     this.#taken++;
     this.#openSinceMs = null;
-    this.#often = null;
+    this.#prober = null;
     this.#waiting.clear();
     this.#turns.clear();
-    for (const { resolve } of this.#asking) resolve(true);
-    this.#asking.clear();
+    for (const { resolve } of this.#turnRequests) resolve(true);
+    this.#turnRequests.clear();
     this.#tellSignOfLife(true);
   }
 

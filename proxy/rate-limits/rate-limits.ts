@@ -86,10 +86,6 @@ export class RateLimits {
     return rateLimitHeaders(ofKey, ofAccount, { atMs: nowMs, nowMs: clock(), instants: this.#instants });
   }
 
-  get allUnderWay(): number {
-    return Object.values(this.#underWay).reduce((all, ofKind) => all + ofKind, 0);
-  }
-
   underWay(kind: CallKind): number {
     return this.#underWay[kind];
   }

@@ -4,7 +4,7 @@ import { asking, type Callable, call, get, post } from '../fixtures/gateway/call
 import { openAccount } from '../fixtures/gateway/open-account.ts';
 import { postMessage, startPost } from '../fixtures/gateway/post-message.ts';
 import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
-import type { TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { callsUnderWay, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, head, json, silence, stream, wait } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
@@ -156,9 +156,9 @@ describe("a provider's connections", () => {
     // What a thread has, or is to have, takes its part of the budget until then, also where nobody waits for it any more.
     const early: object[] = [];
     const looks = setInterval(() => {
-      const { bodies, rateLimits } = gateway.gateway.process;
-      const [bodyBytes, callsUnderWay] = [bodies.bytes, rateLimits.allUnderWay];
-      if (bodyBytes * clients < callsUnderWay * bytes) early.push({ callsUnderWay, bodyBytes });
+      const bodyBytes = gateway.gateway.process.bodies.bytes;
+      const calls = callsUnderWay(gateway.gateway);
+      if (bodyBytes * clients < calls * bytes) early.push({ calls, bodyBytes });
     }, 1);
     for (const socket of sockets) socket.destroy();
     await expect.poll(() => figure('calls_under_way{kind="message"}')).toBe(0);

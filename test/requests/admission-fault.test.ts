@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
 import { asking, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { openAccount } from '../fixtures/gateway/open-account.ts';
-import { callsHeld } from '../fixtures/gateway/start-gateway.ts';
+import { callsHeld, callsUnderWay } from '../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { countTokens } from '../upstream/answer.ts';
 
@@ -39,6 +39,6 @@ it.each([
   refusalOf(await post(caller, '/v1/messages', body), 500);
   expect(breaks).toBe(null);
   expect(upstream.requests.length).toBe(sent + counts);
-  expect(gateway.gateway.process.rateLimits.allUnderWay).toBe(0);
+  expect(callsUnderWay(gateway.gateway)).toBe(0);
   expect(callsHeld(gateway.gateway)).toBe(0);
 });

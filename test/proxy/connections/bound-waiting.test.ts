@@ -7,6 +7,7 @@ import { boundWaiting } from '../../../proxy/connections/bound-waiting.ts';
 import { leaveBodiesUnread } from '../../../proxy/routes/read-body.ts';
 import { asking, get } from '../../fixtures/gateway/call.ts';
 import { openSocket, requestText, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
+import { callsUnderWay } from '../../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { silence, stream, wait } from '../../upstream/answer.ts';
 import { defaultAnswer } from '../../upstream/default-answer.ts';
@@ -46,7 +47,7 @@ describe('requests that wait on one connection', () => {
     const gate = Promise.withResolvers<void>();
     const { socket, all } = await underWay(gate.promise);
     socket.write(bad().repeat(WAITING_MAX - 2) + me());
-    await expect.poll(() => gateway.gateway.process.rateLimits.allUnderWay).toBe(WAITING_MAX - 1);
+    await expect.poll(() => callsUnderWay(gateway.gateway)).toBe(WAITING_MAX - 1);
     socket.write(requestText(gateway.key, '{}'));
     gate.resolve();
     expect(statusesOf(await all)).toEqual(['200', ...Array(WAITING_MAX - 2).fill('400'), '200', '400']);
@@ -72,13 +73,13 @@ describe('requests that wait on one connection', () => {
       socket.write(bad().repeat(1_000));
       await haveRead();
     }
-    expect(gateway.gateway.process.rateLimits.allUnderWay).toBe(1 + WAITING_MAX);
+    expect(callsUnderWay(gateway.gateway)).toBe(1 + WAITING_MAX);
     gate.resolve();
     const answers = await all;
     expect(statusesOf(answers)).toEqual(['200', ...Array(WAITING_MAX).fill('400')]);
     expect(answers.match(/^connection: close\r$/gim)).toHaveLength(1);
     expect(answers).toMatch(/connection: close\r\n(?:[^\r]+\r\n)*\r\n[^\r]*$/i);
-    await expect.poll(() => gateway.gateway.process.rateLimits.allUnderWay).toBe(0);
+    await expect.poll(() => callsUnderWay(gateway.gateway)).toBe(0);
   });
 
   it.each([
@@ -112,9 +113,9 @@ describe('requests that wait on one connection', () => {
       upstream.answerWith([silence]);
       socket.write(behind());
       await haveRead();
-      expect(gateway.gateway.process.rateLimits.allUnderWay).toBeGreaterThan(0);
+      expect(callsUnderWay(gateway.gateway)).toBeGreaterThan(0);
       leave(socket);
-      await expect.poll(() => gateway.gateway.process.rateLimits.allUnderWay).toBe(0);
+      await expect.poll(() => callsUnderWay(gateway.gateway)).toBe(0);
       socket.destroy();
     }
   });
