@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { MoneyRequest } from '../../../proxy/admission/money-gate.ts';
 import { ACCOUNT, KEY, limitSet } from '../../fixtures/ledger/example-account.ts';
 import {
   clearScene,
@@ -64,6 +65,19 @@ describe('a limit that is set while several proxies have leases', () => {
     expect(two.fleet.leases.room(ACCOUNT, two.account(), scope)).toBe(2n);
     two.release('b');
     expect(two.fleet.leases.room(ACCOUNT, two.account(), scope)).toBe(10n);
+  });
+
+  it('is told with what the leases of others take, and what this one holds under its own', async () => {
+    const one = await startWithoutUpkeep();
+    const two = await startWithoutUpkeep('proxy_2');
+    expect(await one.hold('a', 20n)).toBe('held');
+    await converged(two);
+    const [leased = 0n] = leasedBy(two);
+    expect(await two.hold('b', 5n)).toBe('held');
+    await converged(two);
+    const request = { accountId: ACCOUNT, account: two.account(), keyId: KEY, nowMs: scene.nowMs } as MoneyRequest;
+    const taken = leased + 5n;
+    expect(two.fleet.takenByLeases(request)).toEqual({ account: taken, accountMonth: taken, keyMonth: taken });
   });
 
   it('holds a request that waits under the lease of its key, where the key gets a limit meanwhile', async () => {
