@@ -41,6 +41,27 @@ function scene() {
 }
 
 describe('a clock that goes as it should', () => {
+  test.each([
+    [0, 1],
+    [3, 4],
+    [1_000, 5],
+  ])('is read again where that took long, a few times at most: %d slow readings', (slow, expected) => {
+    let [readings, slowLeft, monotonicMs] = [0, slow, 0];
+    const watch = new ClockWatch({
+      wall: () => {
+        if (slowLeft-- > 0) monotonicMs += 30;
+        if (++readings > 100) throw new Error('read without end');
+        return BORN_MS + monotonicMs;
+      },
+      monotonic: () => monotonicMs,
+      jumpMs: JUMP_MS,
+      steadyMs: STEADY_MS,
+      logger: pino({ level: 'silent' }),
+    });
+    watches.push(watch);
+    expect(readings).toBe(expected);
+  });
+
   test('is the machine’s, in whole milliseconds, for however long nobody looks', () => {
     const { watch, pass } = scene();
     expect(watch.now()).toBe(BORN_MS);
