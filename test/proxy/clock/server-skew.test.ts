@@ -135,3 +135,18 @@ it('counts no comparison across which the clock has jumped: it was compared with
   await expect.poll(() => skew.doubt()).toBe(null);
   expect(skew.skewMs).toBe(0);
 });
+
+it('is compared again within seconds while it disagrees, and told once it agrees', async () => {
+  let [nowMs, monotonicMs] = [NOW + DAY_MS, 0];
+  const messages: string[] = [];
+  const logger = pino({}, { write: (line: string) => messages.push(JSON.parse(line).msg) });
+  const skew = skewOf(
+    stampingLog(NOW, (append) => append),
+    { now: () => nowMs, monotonic: () => monotonicMs, logger },
+  );
+  await skew.start();
+  expect(skew.doubt()).not.toBeNull();
+  [nowMs, monotonicMs] = [NOW, 5_000];
+  await expect.poll(() => skew.doubt()).toBeNull();
+  expect(messages.at(-1)).toBe('the clock agrees with that of the event log');
+});
