@@ -19,6 +19,8 @@ interface SessionOptions {
   /** Called now and then while the session lasts, beside the batches. A HandlingError ends the reading, anything else nothing. */
   readonly onLook?: (() => Promise<void>) | undefined;
   readonly lookMs?: number | undefined;
+  /** Without an answer of any kind for so long a start has failed. Not where others of the group may be waited for. */
+  readonly joinSilenceMs?: number;
 }
 
 /** What one fetch brought of one partition, or a piece of it. */
@@ -68,6 +70,7 @@ export class FeedSession {
   #looks: NodeJS.Timeout | null = null;
   #isLooking = false;
   #heardAtMs = Date.now();
+  #hasJoined = false;
   #handling: Promise<void> | null = null;
   #isOver = false;
 
@@ -92,13 +95,15 @@ export class FeedSession {
     const abort = (): void => this.#lose(new Error('closed'));
     signal.addEventListener('abort', abort);
     if (signal.aborted) abort();
+    this.#heardAtMs = Date.now();
+    this.#watch = setInterval(() => this.#checkSilence(), FEED_LIMITS.silenceCheckMs);
     try {
       await Promise.race([this.#run(), this.#lost.promise]);
     } finally {
       signal.removeEventListener('abort', abort);
     }
+    this.#hasJoined = true;
     this.#heardAtMs = Date.now();
-    this.#watch = setInterval(() => this.#checkSilence(), FEED_LIMITS.silenceCheckMs);
     const { onLook, lookMs = FEED_LIMITS.topicLookMs } = this.#options;
     if (onLook !== undefined) this.#looks = setInterval(() => void this.#look(onLook), lookMs);
   }
@@ -109,7 +114,7 @@ export class FeedSession {
     consumer.on(consumer.events.GROUP_JOIN, () => onJoined(this));
     consumer.on(consumer.events.CRASH, ({ payload }) => this.#lose(payload.error));
     consumer.on(consumer.events.REQUEST, ({ payload }) => {
-      if (payload.apiName === 'Fetch') this.#heardAtMs = Date.now();
+      if (!this.#hasJoined || payload.apiName === 'Fetch') this.#heardAtMs = Date.now();
     });
     await consumer.connect();
     await consumer.subscribe({ topics: [topic], fromBeginning: true });
@@ -149,7 +154,9 @@ export class FeedSession {
     // While the handler works nothing is fetched.
     if (this.#handling !== null) this.#heardAtMs = Date.now();
     const silenceMs = Date.now() - this.#heardAtMs;
-    if (silenceMs > FEED_LIMITS.silenceMs) this.#lose(new Error(`Kafka has not answered for ${silenceMs} ms`));
+    const { joinSilenceMs = Number.POSITIVE_INFINITY } = this.#options;
+    if (silenceMs > (this.#hasJoined ? FEED_LIMITS.silenceMs : joinSilenceMs))
+      this.#lose(new Error(`Kafka has not answered for ${silenceMs} ms`));
   }
 
   async #look(onLook: () => Promise<void>): Promise<void> {

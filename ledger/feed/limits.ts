@@ -29,6 +29,11 @@ export const FEED_LIMITS = Object.freeze({
   fetchWaitMs: 250,
   /** Without an answer for so long the feed counts as lost from sight. */
   silenceMs: 5_000,
+  /**
+   * The same while a reader of its own joins its group, which waits for no other member: longer than what brokers wait for further
+   * members by default (3 s). The driver would ask a coordinator that does not answer four times, for 40 s.
+   */
+  joinSilenceMs: 8_000,
   silenceCheckMs: 250,
   /** The broker gives a member's partitions to others when it has been silent for so long. */
   sessionMs: 30_000,

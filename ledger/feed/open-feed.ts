@@ -78,6 +78,7 @@ async function openSession({ client, next, options, signal }: Opening): Promise<
     client,
     topic,
     sessionMs: FEED_LIMITS.sessionMs,
+    joinSilenceMs: FEED_LIMITS.joinSilenceMs,
     groupId: `${options.clientId}-${randomUUID()}`,
     onJoined: (joined) => {
       for (const [partition, offset] of next) joined.seek(partition, offset);

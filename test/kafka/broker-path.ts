@@ -17,6 +17,8 @@ export interface BrokerPath {
   readonly brokers: string[];
   /** Decides on each produce request; `pass` at first. */
   onProduce: (partitions: readonly ProducedPartition[]) => ProduceFate;
+  /** Requests of these kinds do not arrive, and nobody says so. */
+  readonly swallowed: Set<number>;
   /** The error code that a question for a group's coordinator is answered with; 0, as at first, is the broker's own. */
   coordinatorFault: () => number;
   /** Called when the answer to a produce request goes by. */
@@ -57,6 +59,7 @@ export async function startBrokerPath(broker: string): Promise<BrokerPath> {
   const path: BrokerPath = {
     brokers: [],
     onProduce: () => 'pass',
+    swallowed: new Set(),
     coordinatorFault: () => 0,
     onAnswer: () => undefined,
     answerMs: 0,
@@ -99,7 +102,7 @@ function joinSockets({ client, upstream, host, port, own, path }: Joint): void {
       const correlationId = frame.readInt32BE(8);
       apiKeys.set(correlationId, apiKey);
       const fate = apiKey === PRODUCE ? path.onProduce(producedPartitions(frame)) : 'pass';
-      if (fate === 'swallow') return;
+      if (fate === 'swallow' || path.swallowed.has(apiKey)) return;
       if (typeof fate === 'object') return void client.write(refusal(frame, fate.refuseWith));
       if (fate === 'lose-answer') cutAt.add(correlationId);
       upstream.write(frame);

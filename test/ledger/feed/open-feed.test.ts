@@ -10,6 +10,8 @@ import { type Broker, startBroker } from '../../kafka/start-broker.ts';
 import { planMessage, TopicWriter } from '../../kafka/topic-writer.ts';
 
 const COORDINATOR_NOT_AVAILABLE = 15;
+/** The kind of a request. */
+const JOIN_GROUP = 11;
 const GROUP_AUTHORIZATION_FAILED = 30;
 
 const broker: Broker | null = await startBroker();
@@ -233,6 +235,17 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
       await eventually('it catches up', () => feed.told.length > 0);
       expect(feed.told).toEqual(['caught up at 1']);
       expect(asked).toBeGreaterThan(12);
+    });
+
+    it('gives up a coordinator of groups that does not answer, and asks for it anew', async () => {
+      path.swallowed.add(JOIN_GROUP);
+      await writer.write(planMessage('acct_0', 0));
+      const feed = open('beginning');
+      await eventually('it is dropped', () => feed.reasons.length > 0);
+      expect(feed.reasons[0]).toMatch(/has not answered/);
+      path.swallowed.clear();
+      await eventually('it catches up', () => feed.told.length > 1);
+      expect(feed.told).toEqual(['dropped', 'caught up at 1']);
     });
 
     it('says that it has no rights to its group', async () => {
