@@ -116,6 +116,10 @@ export class FeedSession {
     consumer.on(consumer.events.REQUEST, ({ payload }) => {
       if (!this.#hasJoined || payload.apiName === 'Fetch') this.#heardAtMs = Date.now();
     });
+    consumer.on(consumer.events.REQUEST_TIMEOUT, ({ payload: { broker, apiName } }) => {
+      // The driver would ask that broker three times more, though the others may have another leader by then.
+      if (this.#hasJoined) this.#lose(new Error(`${broker} has not answered a request (${apiName}) in time`));
+    });
     await consumer.connect();
     await consumer.subscribe({ topics: [topic], fromBeginning: true });
     await consumer.run({
