@@ -25,7 +25,7 @@ export const VIEW_LIMITS = Object.freeze({
   recentPositionsMax: 10_000,
   /** How often the log is asked whether the topic that feeds the views lags behind it, and how much it shows at once. */
   lagLookMs: 2_000,
-  lagPageEvents: 2_000,
+  lagPageEvents: 10_000,
 });
 
 assert(

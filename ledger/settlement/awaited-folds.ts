@@ -11,7 +11,7 @@ interface Awaited {
 }
 
 /**
- * Lanes whose append has met a conflict, each waiting until what was first is folded. Mostly the subscription brings it
+ * Accounts whose append has met a conflict, each waiting until what was first is folded. Mostly the subscription brings it
  * within milliseconds, and a read of the stream costs several times as much as an append.
  */
 export class AwaitedFolds {
