@@ -60,7 +60,8 @@ class RecordReader {
       }
       const value = this.#text();
       const before = headers[name];
-      headers[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
+      // Two are one too many already: a message of a hundred thousand is told by them as well.
+      if (!Array.isArray(before)) headers[name] = before === undefined ? value : [before, value];
     }
     return headers;
   }

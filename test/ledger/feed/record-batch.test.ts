@@ -118,6 +118,13 @@ describe('batches of records', () => {
     await expect(read(batches)).rejects.toThrow(RangeError);
   });
 
+  it('keep two values of a header that stands more often, by which its message is told to be none of the feed’s', async () => {
+    const records = encodeRecords([{ key: 'acct_1', value: '{}', headers: { ce_id: ['a', 'b', 'c', 'd'] } }]);
+    const bytes = batchOf(records, { from: 0, count: 1, attributes: NONE, lastOffsetDelta: 0 });
+    const [record] = (await recordBatches(bytes)[0]?.records(0n)) ?? [];
+    expect(record?.headers).toEqual({ ce_id: ['a', 'b'] });
+  });
+
   it('are refused where they are of an old format, none at all, or compressed otherwise', async () => {
     const old = batch({ from: 0, values: ['a'] });
     old[16] = 1;
