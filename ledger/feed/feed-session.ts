@@ -5,6 +5,7 @@ import type { KafkaClient } from './kafka-client.ts';
 import type { FetchedPartition } from './kafkajs-internals.ts';
 import { FEED_LIMITS } from './limits.ts';
 import type { FeedRecord } from './record-decoder.ts';
+import { recordsOf, UnreadableMessageError } from './unreadable-message.ts';
 
 interface SessionOptions {
   readonly client: KafkaClient;
@@ -44,15 +45,6 @@ export class HandlingError extends Error {
   constructor(cause: unknown) {
     super('the handler of the feed has failed', { cause });
     this.cause = cause instanceof Error ? cause : new Error(String(cause));
-  }
-}
-
-/** A message of the topic that is none of the feed's, and where it stands. */
-class UnreadableMessageError extends Error {
-  override readonly name = 'UnreadableMessageError';
-
-  constructor(place: { topic: string; partition: number; offset: bigint }, cause: FeedMessageError) {
-    super(`${place.topic} partition ${place.partition} offset ${place.offset}: ${cause.message}`, { cause });
   }
 }
 
@@ -235,12 +227,13 @@ interface HandedRun {
 
 /** Batches as they were sent are put together, because for a handler each call may be a transaction. */
 async function* runsOf(fetched: Batch): AsyncGenerator<HandedRun, void, undefined> {
+  const { topic, partition } = fetched;
   const { fetchedOffset, messages } = fetched as unknown as FetchedPartition;
   let firstOffset = BigInt(fetchedOffset);
   let nextOffset = firstOffset;
   let records: FeedRecord[] = [];
   for (const batch of messages) {
-    records = records.concat(await batch.records(nextOffset));
+    records = records.concat(await recordsOf(batch, { topic, partition, offset: nextOffset }));
     ({ nextOffset } = batch);
     if (records.length < FEED_LIMITS.handedEvents) continue;
     yield { firstOffset, nextOffset, records };

@@ -46,6 +46,8 @@ export const FEED_LIMITS = Object.freeze({
   /** Up to so many bytes a batch is decompressed at once, and up to so many in one piece. */
   decompressAtOnceBytes: 64 * 1024,
   decompressedBytes: 1024 * 1024,
+  /** What a batch may hold, decompressed: far more than a relay puts into one. */
+  batchBytesMax: 128 * 1024 * 1024,
   /** Names of headers that are remembered, by their place in a record, and the bytes of one. */
   headerNamesKept: 32,
   headerNameBytesKept: 64,

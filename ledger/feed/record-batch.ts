@@ -86,17 +86,29 @@ const [GZIP, ZSTD] = [1, 4];
 const gunzipAside = promisify(gunzip);
 const zstdAside = promisify(zstdDecompress);
 
-/** A small batch takes less time than it takes to have another thread do it. */
-function decompressed(bytes: Buffer, codec: number): Buffer | Promise<Buffer> {
-  const isSmall = bytes.length <= FEED_LIMITS.decompressAtOnceBytes;
+/** A small batch takes less time than it takes to have another thread do it. @throws RangeError */
+async function decompressed(bytes: Buffer, codec: number): Promise<Buffer> {
   if (codec === 0) return bytes;
-  if (codec === GZIP) return isSmall ? gunzipSync(bytes, inOnePiece(bytes)) : gunzipAside(bytes);
-  if (codec === ZSTD) return isSmall ? zstdDecompressSync(bytes) : zstdAside(bytes);
-  throw new RangeError(`a batch is compressed with codec ${codec}, which is neither gzip nor zstd`);
+  if (codec !== GZIP && codec !== ZSTD)
+    throw new RangeError(`a batch is compressed with codec ${codec}, which is neither gzip nor zstd`);
+  const isSmall = bytes.length <= FEED_LIMITS.decompressAtOnceBytes;
+  try {
+    if (codec === GZIP) return isSmall ? gunzipSync(bytes, inOnePiece(bytes)) : await gunzipAside(bytes, BOUND);
+    return isSmall ? zstdDecompressSync(bytes, BOUND) : await zstdAside(bytes, BOUND);
+  } catch (error) {
+    throw new RangeError(reasonOf(error), { cause: error });
+  }
 }
+
+const BOUND = { maxOutputLength: FEED_LIMITS.batchBytesMax };
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+    ? `a batch decompresses to more than ${BOUND.maxOutputLength} bytes`
+    : `a batch cannot be decompressed (${error instanceof Error ? error.message : error})`;
 
 /** Gzip ends with the size of what it holds. */
 function inOnePiece(bytes: Buffer): ZlibOptions {
   const size = bytes.length < 4 ? 0 : bytes.readUInt32LE(bytes.length - 4);
-  return size < FEED_LIMITS.decompressedBytes ? { chunkSize: Math.max(64, size + 1) } : {};
+  return size < FEED_LIMITS.decompressedBytes ? { ...BOUND, chunkSize: Math.max(64, size + 1) } : BOUND;
 }

@@ -6,6 +6,7 @@ import { FEED_LIMITS } from './limits.ts';
 import type { RecordBatch } from './record-batch.ts';
 import type { FeedRecord } from './record-decoder.ts';
 import type { PartitionOffsets } from './topic-offsets.ts';
+import { recordsOf } from './unreadable-message.ts';
 
 /** The last messages of each partition: whose the topic is, and how far its ledger had come. */
 export interface TopicTail {
@@ -67,9 +68,11 @@ class PartitionTail {
     return this.next >= this.#high;
   }
 
-  async take(fetched: readonly RecordBatch[]): Promise<void> {
+  /** @throws UnreadableMessageError */
+  async take(topic: string, fetched: readonly RecordBatch[]): Promise<void> {
     for (const batch of fetched) {
-      for (const record of await batch.records(this.next)) if (record.offset < this.#high) this.messages.push(record);
+      const records = await recordsOf(batch, { topic, partition: this.partition, offset: this.next });
+      for (const record of records) if (record.offset < this.#high) this.messages.push(record);
       this.next = batch.nextOffset;
     }
   }
@@ -98,7 +101,7 @@ async function fetchOnce(cluster: Cluster, topic: string, wanted: readonly Parti
       ],
     });
     for (const response of responses)
-      for (const { partition, messages } of response.partitions) await open.get(partition)?.take(messages);
+      for (const { partition, messages } of response.partitions) await open.get(partition)?.take(topic, messages);
   }
 }
 

@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events';
+import type { ConsumerRunConfig, EachBatchHandler, EachBatchPayload } from 'kafkajs';
 import { expect, test } from 'vitest';
-import { FeedSession } from '../../../ledger/feed/feed-session.ts';
+import { FeedSession, HandlingError } from '../../../ledger/feed/feed-session.ts';
 import type { KafkaClient } from '../../../ledger/feed/kafka-client.ts';
+import { recordBatches } from '../../../ledger/feed/record-batch.ts';
 
 /** A driver's consumer that is told what happens to it; it joins when it is told to run. */
 class DrivenConsumer extends EventEmitter {
@@ -10,7 +12,11 @@ class DrivenConsumer extends EventEmitter {
   readonly connect = async (): Promise<void> => undefined;
   readonly subscribe = this.connect;
   readonly disconnect = this.connect;
-  readonly run = async (): Promise<void> => this.onRun();
+  eachBatch: EachBatchHandler | undefined;
+  readonly run = async ({ eachBatch }: ConsumerRunConfig): Promise<void> => {
+    this.eachBatch = eachBatch;
+    this.onRun();
+  };
 }
 
 const TIMED_OUT = { payload: { broker: '127.0.0.1:9092', apiName: 'Fetch' } };
@@ -23,6 +29,23 @@ function sessionOn(consumer: DrivenConsumer): FeedSession {
     onBatch: async () => undefined,
   });
 }
+
+/** A batch without a record: none of them would be read. */
+function withLz4(offset: number): Buffer {
+  const bytes = Buffer.alloc(61);
+  bytes.writeBigInt64BE(BigInt(offset), 0);
+  bytes.writeInt32BE(bytes.length - 12, 8);
+  bytes.writeInt8(2, 16);
+  bytes.writeInt16BE(3, 21);
+  return bytes;
+}
+
+const fetched = (bytes: Buffer): EachBatchPayload =>
+  ({
+    batch: { topic: 'ledger', partition: 3, fetchedOffset: '7', messages: recordBatches(bytes) },
+    isStale: () => false,
+    resolveOffset: () => undefined,
+  }) as unknown as EachBatchPayload;
 
 test('a session is lost with the first request that one of its brokers does not answer, though others answer theirs', async () => {
   const consumer = new DrivenConsumer();
@@ -39,5 +62,18 @@ test('one that is timed out before it has joined is the driver’s to ask again'
   consumer.onRun = () => consumer.emit('timeout', TIMED_OUT);
   const session = sessionOn(consumer);
   await expect(session.start(new AbortController().signal)).resolves.toBeUndefined();
+  await session.close();
+});
+
+test('a batch that cannot be read ends the reading for good, and is told with where it stands', async () => {
+  const consumer = new DrivenConsumer();
+  const session = sessionOn(consumer);
+  await session.start(new AbortController().signal);
+  await consumer.eachBatch?.(fetched(withLz4(7)));
+  const error = await session.lost.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(HandlingError);
+  expect((error as HandlingError).cause.message).toBe(
+    'ledger partition 3 offset 7: a batch is compressed with codec 3, which is neither gzip nor zstd',
+  );
   await session.close();
 });

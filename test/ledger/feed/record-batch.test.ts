@@ -118,6 +118,25 @@ describe('batches of records', () => {
     await expect(read(batches)).rejects.toThrow(RangeError);
   });
 
+  it.each([
+    ['gzip', GZIP, 0],
+    ['zstd', ZSTD, 0],
+    ['zstd, not small', ZSTD, FEED_LIMITS.decompressAtOnceBytes],
+  ])('are refused where they decompress to more than any of ours (%s)', async (_what, codec, noiseBytes) => {
+    const noise = crypto.getRandomValues(Buffer.alloc(noiseBytes));
+    const zeros = Buffer.alloc(FEED_LIMITS.batchBytesMax + 1 - noise.length);
+    const records = compressed(Buffer.concat([noise, zeros]), codec);
+    const [bomb] = recordBatches(batchOf(records, { from: 0, count: 1, attributes: codec, lastOffsetDelta: 0 }));
+    await expect(bomb?.records(0n)).rejects.toThrow('a batch decompresses to more than 134217728 bytes');
+  });
+
+  it('are refused where they cannot be decompressed', async () => {
+    const broken = batch({ from: 0, values: ['a'], codec: GZIP }).fill(0xff, 61);
+    await expect(read(recordBatches(broken))).rejects.toThrow(
+      'a batch cannot be decompressed (incorrect header check)',
+    );
+  });
+
   it('keep two values of a header that stands more often, by which its message is told to be none of the feed’s', async () => {
     const records = encodeRecords([{ key: 'acct_1', value: '{}', headers: { ce_id: ['a', 'b', 'c', 'd'] } }]);
     const bytes = batchOf(records, { from: 0, count: 1, attributes: NONE, lastOffsetDelta: 0 });
