@@ -1,7 +1,6 @@
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import { TIMING, type Timing } from './timing.ts';
-import { within } from './within.ts';
 
 /** Accounts of which it is remembered when they had their turn. */
 const TURNS_KEPT_MAX = 1_000;
@@ -20,7 +19,7 @@ interface LogBreakerOptions {
 
 interface TurnRequest {
   readonly who: AccountId;
-  readonly resolve: (mayTry: true) => void;
+  readonly resolve: (mayTry: boolean) => void;
 }
 
 /**
@@ -165,15 +164,15 @@ export class LogBreaker {
   async mayAppend(who: AccountId): Promise<boolean> {
     if (!this.isOpen) return true;
     if (this.#isGivenUp) return false;
-    const { promise, resolve } = Promise.withResolvers<true>();
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     const turnRequest = { who, resolve };
     this.#turnRequests.add(turnRequest);
     this.#giveTurn();
-    try {
-      return (await within(LIMITS.logVerdictMs, promise)) ?? false;
-    } finally {
+    this.#timing.later(LIMITS.logVerdictMs, () => {
       this.#turnRequests.delete(turnRequest);
-    }
+      resolve(false);
+    });
+    return await promise;
   }
 
   #giveTurn(): void {

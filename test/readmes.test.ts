@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { EVENT_SCHEMAS } from '../contracts/events.ts';
 import { importedNames, READMES, ROOT, SOURCES } from './source-files.ts';
 
 const FOLDERS = ['contracts', 'ledger', 'projections', 'proxy', 'test'];
@@ -110,4 +111,12 @@ test('each script and each program that a README tells to run is there', () => {
   );
   expect(told.length).toBeGreaterThan(30);
   expect(told.filter(({ isThere }) => !isThere)).toEqual([]);
+});
+
+test('the table of events has every type of event, once', () => {
+  const rows = [
+    ...(READMES.get('contracts/README.md') ?? '').matchAll(/^\| ((?:`[A-Z]\w+`(?:, )?)+) \| `(?:usage-)?events.ts`/gm),
+  ];
+  const told = rows.flatMap(([, names = '']) => names.replaceAll('`', '').split(', '));
+  expect(told.toSorted()).toEqual(Object.keys(EVENT_SCHEMAS).toSorted());
 });

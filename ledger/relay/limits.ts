@@ -24,8 +24,6 @@ export const RELAY_LIMITS = Object.freeze({
   lagCheckMs: 5_000,
   /** Events read in one look for what is not published yet. */
   lookEventsMax: 1_000,
-  /** For the last checkpoint and the release when the relay stops. */
-  stopMs: 10_000,
 });
 
 assert(RELAY_LIMITS.batchBytesMax >= LIMITS.eventBytesMax, 'a batch holds any event');

@@ -1,6 +1,6 @@
 import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
 import type { OpenedJournal } from '../../ledger/journal/open-journal.ts';
-import type { GatewayOptions } from '../program/serve/gateway-options.ts';
+import type { GatewayOptions } from '../gateway-options.ts';
 import { LedgerWatch } from './ledger-watch.ts';
 
 /** Asks whether the ledger is the folder's own and whole. @throws LedgerLostError, with the journal's folder free again. */

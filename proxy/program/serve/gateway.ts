@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
+import type { GatewayOptions } from '../../gateway-options.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { listenAt } from '../listening.ts';
 import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { assembleGateway, type GatewayProcess } from './assemble-gateway.ts';
 import { becomeReady, CANNOT } from './become-ready.ts';
-import type { GatewayOptions } from './gateway-options.ts';
 import { metricsPlace, servedPlace } from './listened-places.ts';
 import { type OpenedGateway, openGateway } from './open-gateway.ts';
 import { stopInOrder } from './stop-in-order.ts';

@@ -14,12 +14,12 @@ import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { Projections, type ViewsFollower } from '../../../projections/projections.ts';
 import { viewSourceOf } from '../../../projections/view-source-of.ts';
 import { GatewayClock } from '../../clock/gateway-clock.ts';
+import type { GatewayOptions } from '../../gateway-options.ts';
 import { setHiddenAside } from '../../hidden-accounts.ts';
 import type { LedgerWatch } from '../../ledger-watch/ledger-watch.ts';
 import { startLedgerWatch } from '../../ledger-watch/start-ledger-watch.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { tellSetAside } from '../../tell-set-aside.ts';
-import type { GatewayOptions } from './gateway-options.ts';
 
 /** What a gateway has of its data folder and its ledger before it is put together. */
 export interface OpenedGateway {

@@ -17,7 +17,7 @@ import { eventStore } from '../event-store.ts';
 import { MODELS } from '../fast-upstream/answers.ts';
 import { FLEETS, type FleetName } from './fleet-cost-figures.ts';
 
-const ACCOUNTS = 32;
+const ACCOUNTS = 200;
 const READY_MS_MAX = 60_000;
 /** More than any run can spend. */
 const CREDIT = microUsd(1_000_000_000_000n);

@@ -14,7 +14,7 @@ import { FLEETS, type FleetCostSample, type FleetName } from './fleet-cost-figur
  * itself, which measures the waking.
  * Connections are each proxy's: each sends for one account, and fewer than there are accounts would leave some of them out.
  */
-const LOAD = { connections: 48, requestsPerS: 600 };
+const LOAD = { connections: 200, requestsPerS: 600 };
 /** The load is shared by a fleet, and each of its processes has as much code to compile as one alone. */
 const WARM_UPS_PER_PROXY = 1.5;
 /** A window in which a proxy was starved by other work on the machine is measured again so often. */

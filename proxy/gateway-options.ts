@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Configuration } from '../../../contracts/configuration.ts';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import type { Configuration } from '../contracts/configuration.ts';
+import type { EventLog } from '../contracts/event-log.ts';
 
 /** What a gateway is started with. */
 export interface GatewayOptions {
