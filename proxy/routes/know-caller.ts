@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Refusal } from '../../contracts/errors.ts';
 import { refuseByKeyNow } from '../admission/standing.ts';
 import { refuse } from '../answer.ts';
 import { authenticate, UNKNOWN_KEY } from '../authenticate.ts';
@@ -21,7 +22,8 @@ export function addCallerToRequests(app: FastifyInstance): void {
  * Finds the caller from the headers alone, so that nobody unknown makes the gateway read a body. Nobody is looked for while
  * the event loop is behind.
  */
-export function knowCaller({ projections, availability, clock, loopDelay, counts }: GatewayParts) {
+export function knowCaller(parts: GatewayParts) {
+  const { loopDelay, counts } = parts;
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const shed = loopDelay.refuse();
     if (shed !== null) {
@@ -29,16 +31,23 @@ export function knowCaller({ projections, availability, clock, loopDelay, counts
       refuse(reply, shed);
       return;
     }
-    const caller = authenticate(request.headers, projections.accounts, clock());
+    const caller = findCaller(request.headers, parts);
     if (caller.type === 'refusal') {
-      // A key that is not known yet may be one of those that the ledger has.
-      const unknown = caller === UNKNOWN_KEY ? availability.refuseUnknown() : null;
-      refuse(reply, unknown ?? caller);
+      refuse(reply, caller);
       return;
     }
     request.caller = caller;
     done();
   };
+}
+
+/** A key that is not known yet may be one of those that the ledger has: then it is told to come again. */
+export function findCaller(
+  headers: FastifyRequest['headers'],
+  { projections, availability, clock }: GatewayParts,
+): Caller | Refusal {
+  const caller = authenticate(headers, projections.accounts, clock());
+  return caller === UNKNOWN_KEY ? (availability.refuseUnknown() ?? caller) : caller;
 }
 
 /** The key may have been revoked, or have ended, while the body came: then nothing is said about the body. */

@@ -5,14 +5,14 @@ import { spendable } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
 import { answer, refuse } from '../answer.ts';
-import { authenticate } from '../authenticate.ts';
 import type { Caller } from '../caller.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
+import { findCaller } from './know-caller.ts';
 
 /** GET /me: what the calling key is, and what it can spend. */
 export function routeMe(app: FastifyInstance, parts: GatewayParts): void {
   app.get('/me', (request, reply) => {
-    const caller = authenticate(request.headers, parts.projections.accounts, parts.clock());
+    const caller = findCaller(request.headers, parts);
     return caller.type === 'refusal' ? refuse(reply, caller) : answer(reply, meOf(caller, parts));
   });
 }

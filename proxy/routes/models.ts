@@ -3,15 +3,15 @@ import type { ModelAnswer, ModelListAnswer } from '../../contracts/answers.ts';
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { callableModels, findModel, lifecycleOf } from '../admission/model-lifecycle.ts';
 import { answer, refuse } from '../answer.ts';
-import { authenticate } from '../authenticate.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
+import { findCaller } from './know-caller.ts';
 import { pageOf, pageQuery } from './page.ts';
 
 /** GET /v1/models, in pages where they are asked for, and /v1/models/{id}: the registry, active and deprecated models. */
 export function routeModels(app: FastifyInstance, parts: GatewayParts): void {
   const { projections, clock } = parts;
   app.get('/v1/models', (request, reply) => {
-    const caller = authenticate(request.headers, projections.accounts, clock());
+    const caller = findCaller(request.headers, parts);
     if (caller.type === 'refusal') return refuse(reply, caller);
     const query = pageQuery(request.query);
     if ('code' in query) return refuse(reply, query);
@@ -28,7 +28,7 @@ export function routeModels(app: FastifyInstance, parts: GatewayParts): void {
   });
 
   app.get<{ Params: { '*': string } }>('/v1/models/*', (request, reply) => {
-    const caller = authenticate(request.headers, projections.accounts, clock());
+    const caller = findCaller(request.headers, parts);
     if (caller.type === 'refusal') return refuse(reply, caller);
     const model = findModel(projections.catalog.state, request.params['*'], clock());
     return 'code' in model ? refuse(reply, model) : answer(reply, modelAnswer(model, parts));

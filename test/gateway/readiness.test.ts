@@ -56,8 +56,18 @@ it('listens and is alive, but takes no request and is not ok, until the views ha
     error: { type: 'overloaded_error', message: expect.stringContaining('catching up') },
   });
 
+  // A key that the ledger may have by now is told to come again, wherever it asks.
+  const unknown = () =>
+    Promise.all(
+      ['/me', '/v1/models', '/v1/models/svc-mock'].map(
+        async (path) => (await fetch(gateway.url + path, { headers: { 'x-api-key': 'sk-unknown' } })).status,
+      ),
+    );
+  expect(await unknown()).toEqual([529, 529, 529]);
+
   gate.resolve();
   await gateway.whenReady();
+  expect(await unknown()).toEqual([401, 401, 401]);
   expect(await status('/readyz')).toBe(200);
   expect(await isOk()).toBe(true);
   const served = await post();
