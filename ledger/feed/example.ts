@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
-import { decodeEvent } from '../../contracts/event-codec.ts';
+import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { FeedEvent } from '../../contracts/feed-message.ts';
 import { accountOfStream, type Revision, revision, type StreamName } from '../../contracts/ids.ts';
 import { identityOfText, identityText, type LedgerIdentity } from '../../contracts/ledger-identity.ts';
@@ -32,11 +32,14 @@ database.exec(`
     topic TEXT, partition INTEGER, value TEXT, PRIMARY KEY (topic, partition)
   ) STRICT;
   CREATE TABLE IF NOT EXISTS last_revision (stream TEXT PRIMARY KEY, value INTEGER) STRICT;
+  CREATE TABLE IF NOT EXISTS left_out (account TEXT PRIMARY KEY, revision INTEGER, why TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS of_ledger (one INTEGER PRIMARY KEY CHECK (one = 1), value TEXT NOT NULL) STRICT;
 `);
 const addDebit = database.prepare(`
   INSERT INTO total VALUES (?, 1, ?)
   ON CONFLICT DO UPDATE SET debits = debits + 1, micro_usd = micro_usd + excluded.micro_usd`);
+const leaveOut = database.prepare('INSERT INTO left_out VALUES (?, ?, ?)');
+const isLeftOut = database.prepare('SELECT 1 FROM left_out WHERE account = ?');
 const keepOffset = database.prepare('INSERT OR REPLACE INTO offset_of_topic VALUES (?, ?, ?)');
 const keepRevision = database.prepare('INSERT OR REPLACE INTO last_revision VALUES (?, ?)');
 const keepLedger = database.prepare('INSERT OR REPLACE INTO of_ledger VALUES (1, ?)');
@@ -73,7 +76,9 @@ const reading = consumeFeed({
 
 process.once('SIGTERM', async () => {
   await reading.close();
-  const rows = database.prepare('SELECT account, debits, micro_usd FROM total ORDER BY account').all();
+  const rows = database
+    .prepare('SELECT * FROM total WHERE account NOT IN (SELECT account FROM left_out) ORDER BY account')
+    .all();
   for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
   database.close();
 });
@@ -95,6 +100,15 @@ function keepBatch({ partition, events, nextOffset, revisions, ledger }: Consume
 function addDebitOf(recorded: FeedEvent): void {
   // Events of other types are nothing to it, whoever has written them.
   if (recorded.type !== 'CreditsDebited') return;
-  const event = decodeEvent(recorded);
-  if (event.type === 'CreditsDebited') addDebit.run(accountOfStream(recorded.stream), event.data.amount);
+  const account = accountOfStream(recorded.stream);
+  // A part of its debits would be taken for all of them.
+  if (isLeftOut.get(account) !== undefined) return;
+  try {
+    const event = decodeEvent(recorded);
+    if (event.type === 'CreditsDebited') addDebit.run(account, event.data.amount);
+  } catch (error) {
+    if (!(error instanceof UnreadableEventError)) throw error;
+    leaveOut.run(account, recorded.revision, error.message);
+    process.stderr.write(`${account} is left out from here on: ${error.message}\n`);
+  }
 }

@@ -60,7 +60,8 @@ it('listens and is alive, but takes no request and is not ok, until the views ha
   const unknown = () =>
     Promise.all(
       ['/me', '/v1/models', '/v1/models/svc-mock'].map(
-        async (path) => (await fetch(gateway.url + path, { headers: { 'x-api-key': `${key.slice(0, -4)}AAAA` } })).status,
+        async (path) =>
+          (await fetch(gateway.url + path, { headers: { 'x-api-key': `${key.slice(0, -4)}AAAA` } })).status,
       ),
     );
   expect(await unknown()).toEqual([529, 529, 529]);
