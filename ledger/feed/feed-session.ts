@@ -1,4 +1,4 @@
-import type { Batch, Consumer, EachBatchPayload } from 'kafkajs';
+import type { Batch, Consumer, EachBatchPayload, TopicPartitionOffset } from 'kafkajs';
 import { type FeedEvent, FeedMessageError, readFeedMessage } from '../../contracts/feed-message.ts';
 import { closeWithin } from './close-within.ts';
 import type { KafkaClient } from './kafka-client.ts';
@@ -33,7 +33,7 @@ export interface FeedBatch {
   readonly events: readonly FeedEvent[];
   /** Takes the partition elsewhere: the batch counts as not read. */
   readonly seek: (offset: bigint) => void;
-  /** Commits the offset to the group. */
+  /** Commits the offset to the group. What it throws the handler lets pass: the session is lost with it, and comes again. */
   readonly commit: () => Promise<void>;
 }
 
@@ -47,6 +47,9 @@ export class HandlingError extends Error {
     this.cause = cause instanceof Error ? cause : new Error(String(cause));
   }
 }
+
+/** The broker is gone, or the group has given the partition to another: a loss of the session, and no fault of the handler. */
+class CommitError extends Error {}
 
 /**
  * One consumer of the driver, from its connection to its loss. The driver's own restarts are off: after them it reads
@@ -193,7 +196,7 @@ export class FeedSession {
         payload.resolveOffset(String(run.nextOffset - 1n));
       }
     } catch (error) {
-      this.#lose(new HandlingError(error));
+      this.#lose(error instanceof CommitError ? error.cause : new HandlingError(error));
     }
   }
 
@@ -209,9 +212,18 @@ export class FeedSession {
         hasLeft = true;
         this.seek(partition, offset);
       },
-      commit: () => this.#consumer.commitOffsets([{ topic, partition, offset: String(nextOffset) }]),
+      commit: () => this.#commit({ topic, partition, offset: String(nextOffset) }),
     });
     return hasLeft;
+  }
+
+  /** Not longer than the session lasts: the driver would ask a broker that is silent again and again. @throws CommitError */
+  async #commit(offset: TopicPartitionOffset): Promise<void> {
+    try {
+      await Promise.race([this.#consumer.commitOffsets([offset]), this.#lost.promise]);
+    } catch (error) {
+      throw new CommitError('the group has not taken an offset', { cause: error });
+    }
   }
 }
 

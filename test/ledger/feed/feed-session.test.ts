@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ConsumerRunConfig, EachBatchHandler, EachBatchPayload } from 'kafkajs';
 import { expect, test } from 'vitest';
-import { FeedSession, HandlingError } from '../../../ledger/feed/feed-session.ts';
+import { type FeedBatch, FeedSession, HandlingError } from '../../../ledger/feed/feed-session.ts';
 import type { KafkaClient } from '../../../ledger/feed/kafka-client.ts';
 import { recordBatches } from '../../../ledger/feed/record-batch.ts';
 
@@ -12,6 +12,7 @@ class DrivenConsumer extends EventEmitter {
   readonly connect = async (): Promise<void> => undefined;
   readonly subscribe = this.connect;
   readonly disconnect = this.connect;
+  commitOffsets = this.connect;
   eachBatch: EachBatchHandler | undefined;
   readonly run = async ({ eachBatch }: ConsumerRunConfig): Promise<void> => {
     this.eachBatch = eachBatch;
@@ -19,24 +20,27 @@ class DrivenConsumer extends EventEmitter {
   };
 }
 
+const LZ4 = 3;
 const TIMED_OUT = { payload: { broker: '127.0.0.1:9092', apiName: 'Fetch' } };
 
-function sessionOn(consumer: DrivenConsumer): FeedSession {
+function sessionOn(
+  consumer: DrivenConsumer,
+  onBatch = async (_batch: FeedBatch): Promise<void> => undefined,
+): FeedSession {
   const client = { consumer: () => consumer, cut: () => undefined } as unknown as KafkaClient;
   return new FeedSession({
     ...{ client, topic: 'ledger', groupId: 'group', sessionMs: 30_000 },
     onJoined: () => undefined,
-    onBatch: async () => undefined,
+    onBatch,
   });
 }
 
-/** A batch without a record: none of them would be read. */
-function withLz4(offset: number): Buffer {
+function emptyBatch(offset: number, codec: number): Buffer {
   const bytes = Buffer.alloc(61);
   bytes.writeBigInt64BE(BigInt(offset), 0);
   bytes.writeInt32BE(bytes.length - 12, 8);
   bytes.writeInt8(2, 16);
-  bytes.writeInt16BE(3, 21);
+  bytes.writeInt16BE(codec, 21);
   return bytes;
 }
 
@@ -69,11 +73,45 @@ test('a batch that cannot be read ends the reading for good, and is told with wh
   const consumer = new DrivenConsumer();
   const session = sessionOn(consumer);
   await session.start(new AbortController().signal);
-  await consumer.eachBatch?.(fetched(withLz4(7)));
+  await consumer.eachBatch?.(fetched(emptyBatch(7, LZ4)));
   const error = await session.lost.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(HandlingError);
   expect((error as HandlingError).cause.message).toBe(
     'ledger partition 3 offset 7: a batch is compressed with codec 3, which is neither gzip nor zstd',
   );
+  await session.close();
+});
+
+test('a commit that fails is a loss of the session, not of the handler, and nothing more is handed over', async () => {
+  const consumer = new DrivenConsumer();
+  const gone = new Error('connect ECONNREFUSED');
+  consumer.commitOffsets = () => Promise.reject(gone);
+  let handed = 0;
+  const session = sessionOn(consumer, async ({ commit }) => {
+    handed++;
+    await commit();
+  });
+  await session.start(new AbortController().signal);
+  await consumer.eachBatch?.(fetched(emptyBatch(7, 0)));
+  await expect(session.lost).rejects.toBe(gone);
+  await consumer.eachBatch?.(fetched(emptyBatch(7, 0)));
+  expect(handed).toBe(1);
+  await session.close();
+});
+
+test('a commit that nobody answers ends with the session', async () => {
+  const consumer = new DrivenConsumer();
+  const asked = Promise.withResolvers<void>();
+  consumer.commitOffsets = () => {
+    asked.resolve();
+    return new Promise(() => undefined);
+  };
+  const session = sessionOn(consumer, ({ commit }) => commit());
+  await session.start(new AbortController().signal);
+  const taken = consumer.eachBatch?.(fetched(emptyBatch(7, 0)));
+  await asked.promise;
+  consumer.emit('timeout', { payload: { broker: '127.0.0.1:9092', apiName: 'OffsetCommit' } });
+  await taken;
+  await expect(session.lost).rejects.toThrow('has not answered a request (OffsetCommit) in time');
   await session.close();
 });
