@@ -44,11 +44,12 @@ export interface EventLog {
 
   /**
    * Tells of each stream of the ledger of which the log's server hides or has deleted events, why in one line, and null when
-   * all of them are there again; until the log is closed. Of `known`, which were told of before (by another process), it
-   * tells in any case when all of them are there. Resolves when all that was so by then has been told. Such a
-   * stream is not read as though it had no events, or began later: that is a `HiddenStreamError`. A log that hides nothing has none.
+   * all of them are there again; until the log is closed. Of `known`, asked now and then for what others have found (an
+   * earlier process, or whoever read one), it tells in any case when all of them are there. Resolves when all that was so by
+   * then has been told. Such a stream is not read as though it had no events, or began later: that is a `HiddenStreamError`.
+   * A log that hides nothing has none.
    */
-  readonly followHidden?: (onHidden: OnHidden, known?: readonly StreamName[]) => Promise<void>;
+  readonly followHidden?: (onHidden: OnHidden, known?: () => readonly StreamName[]) => Promise<void>;
 
   /** Waits for appends under way, then frees what the adapter holds. Idempotent. */
   close(): Promise<void>;

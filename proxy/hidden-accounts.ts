@@ -5,7 +5,8 @@ import type { Projections } from '../projections/projections.ts';
 
 /**
  * Sets accounts aside of which the log's server hides or has deleted events: the views still have what those said, and
- * a rebuild would not. Those that an earlier run has found are asked about, too. Resolves when all that were so by then are.
+ * a rebuild would not. Those that an earlier run, or a read, has found are asked about, too. Resolves when all that were so
+ * by then are.
  */
 export async function setHiddenAside(
   log: EventLog,
@@ -13,6 +14,7 @@ export async function setHiddenAside(
   logger: Logger,
 ): Promise<void> {
   const { setAside } = projections.accounts;
+  const known = () => setAside.accountsOf('hidden').map(accountStream);
   await log.followHidden?.((stream, why) => {
     const accountId = accountOfStream(stream);
     if (accountId === null) {
@@ -26,5 +28,5 @@ export async function setHiddenAside(
         logger.warn({ err: error, accountId }, 'the account was not read again; the next start does');
       });
     }
-  }, setAside.accountsOf('hidden').map(accountStream));
+  }, known);
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { EventLog } from '../../contracts/event-log.ts';
+import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import { type AccountId, accountId, accountStream, grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
+import { catchUpOrPutAside } from '../../ledger/account/account-repository.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
@@ -99,5 +100,27 @@ it('an account is served again when its events are', async () => {
   store.log.deleteSoftly(streamOf(gateway.accountId), 'any');
   await expect.poll(async () => (await ask(gateway)).status).toBe(529);
   store.setMetadata(streamOf(gateway.accountId), {});
+  await expect.poll(async () => (await ask(gateway)).status).toBe(200);
+});
+
+it('an account that a read found hidden and that was mended, both while the look-out for metadata was away, is served again', async () => {
+  const { store, gateway } = await start();
+  const { accounts } = gateway.gateway.process.projections;
+  const stream = streamOf(gateway.accountId);
+  let isAway = true;
+  store.faults.onSubscribe = ({ byType }) => (byType && isAway ? 'refuse' : 'ok');
+  store.cutConnections();
+  store.setMetadata(stream, { $tb: 1_000 });
+  await expect
+    .poll(async () => {
+      await catchUpOrPutAside(gateway.log, accounts, gateway.accountId).catch((error: unknown) => {
+        if (!isLogAway(error)) throw error;
+      });
+      return accounts.whyAside(gateway.accountId);
+    })
+    .toContain('$tb');
+  expect((await ask(gateway)).status).toBe(529);
+  store.setMetadata(stream, {});
+  isAway = false;
   await expect.poll(async () => (await ask(gateway)).status).toBe(200);
 });

@@ -153,7 +153,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     return subscription;
   }
 
-  followHidden(onHidden: OnHidden, known: readonly StreamName[] = []): Promise<void> {
+  followHidden(onHidden: OnHidden, known?: () => readonly StreamName[]): Promise<void> {
     if (this.#closing !== null) return Promise.reject(closedError());
     const hidden = new HiddenStreams(
       {

@@ -31,21 +31,21 @@ const LOOKS_AT_ONCE = 16;
 export class HiddenStreams {
   readonly #parts: HiddenStreamsParts;
   readonly #onHidden: OnHidden;
+  readonly #known: () => readonly StreamName[];
   readonly #closing = new AbortController();
-  /** What was told of each; nothing by this process yet where it was known from before. */
-  readonly #hidden: Map<StreamName, string>;
+  /** What was told of each; nothing yet where others found it. */
+  readonly #hidden = new Map<StreamName, string>();
   /** To be looked at. */
-  readonly #suspected: Set<StreamName>;
+  readonly #suspected = new Set<StreamName>();
   readonly #looked = Promise.withResolvers<void>();
   readonly #hasEnded: Promise<void>;
   #after: Position | null = null;
   #call: ReadCall | null = null;
 
-  constructor(parts: HiddenStreamsParts, onHidden: OnHidden, known: readonly StreamName[] = []) {
+  constructor(parts: HiddenStreamsParts, onHidden: OnHidden, known: () => readonly StreamName[] = () => []) {
     this.#parts = parts;
     this.#onHidden = onHidden;
-    this.#hidden = new Map(known.map((stream) => [stream, '']));
-    this.#suspected = new Set(known);
+    this.#known = known;
     this.#hasEnded = this.#run();
   }
 
@@ -86,11 +86,10 @@ export class HiddenStreams {
       const head = await readHead();
       let isBehind = true;
       while (!this.#closing.signal.aborted) {
-        // Silence means nothing here: a subscription of the views finds a dead server.
+        // Silence is no fault here: a subscription of the views finds a dead server.
         const taken = await call.take(deadlines.silenceMs);
         if (taken === 'ended') throw new Error('EventStoreDB ended the subscription');
-        if (taken === 'silence') continue;
-        for (const response of taken) if (this.#take(response, head)) isBehind = false;
+        for (const response of taken === 'silence' ? [] : taken) if (this.#take(response, head)) isBehind = false;
         if (isBehind) continue;
         await this.#lookAtSuspected();
         backOff.reset();
@@ -122,6 +121,12 @@ export class HiddenStreams {
 
   /** What could not be looked at stays suspected. @throws EventLogError as a read */
   async #lookAtSuspected(): Promise<void> {
+    // Nothing may be said of one any more that others found hidden while this was away.
+    for (const stream of this.#known()) {
+      if (this.#hidden.has(stream)) continue;
+      this.#hidden.set(stream, '');
+      this.#suspected.add(stream);
+    }
     const suspected = [...this.#suspected];
     for (let at = 0; at < suspected.length; at += LOOKS_AT_ONCE)
       await Promise.all(suspected.slice(at, at + LOOKS_AT_ONCE).map((stream) => this.#lookAt(stream)));

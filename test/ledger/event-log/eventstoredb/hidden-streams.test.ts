@@ -178,13 +178,37 @@ it('a stream that an earlier run was told of is told to be whole where it is by 
   for (const stream of [mended, hidden]) await written(log, stream, NO_STREAM, events(2));
   server.setMetadata(hidden, { $tb: 1 });
   const told: [StreamName, string | null][] = [];
-  await log.followHidden?.((...what) => void told.push(what), [mended, hidden]);
+  await log.followHidden?.(
+    (...what) => void told.push(what),
+    () => [mended, hidden],
+  );
   expect(new Map(told)).toEqual(
     new Map([
       [mended, null],
       [hidden, expect.stringContaining('has $tb')],
     ]),
   );
+});
+
+it('a stream that a reader found hidden is looked at each time, though the log says nothing of it', async () => {
+  const { log } = await startWithLog({ deadlines: { silenceMs: 20 } });
+  const stream = newStream();
+  await written(log, stream, NO_STREAM, events(2));
+  const found = new Set<StreamName>();
+  const told: [StreamName, string | null][] = [];
+  const onHidden = (...what: [StreamName, string | null]): void => {
+    found.delete(what[0]);
+    told.push(what);
+  };
+  await log.followHidden?.(onHidden, () => [...found]);
+  for (const times of [1, 2]) {
+    found.add(stream);
+    await until(() => told.length === times);
+  }
+  expect(told).toEqual([
+    [stream, null],
+    [stream, null],
+  ]);
 });
 
 it('with a prefix, streams are told by the names of the ledger, and those of others not at all', async () => {
