@@ -8,6 +8,7 @@ import { type FeedKafka, type KafkaClient, kafkaClient } from './kafka-client.ts
 import { FEED_LIMITS } from './limits.ts';
 import { lookAtTopic, type TopicLook } from './topic-look.ts';
 import type { PartitionOffsets } from './topic-offsets.ts';
+import { UnreadableTopicError } from './topic-settings.ts';
 
 export interface OpenFeedOptions {
   readonly kafka: FeedKafka;
@@ -61,7 +62,9 @@ interface Opening {
 async function openSession({ client, next, options, signal }: Opening): Promise<FeedSession> {
   const { topic } = options.kafka;
   const show = async (): Promise<TopicLook> => {
-    const look = await lookAtTopic(client, topic, signal);
+    const look = await lookAtTopic(client, topic, signal).catch((error: unknown) => {
+      throw error instanceof UnreadableTopicError ? new HandlingError(error) : error;
+    });
     await seen(look, options, signal);
     return look;
   };

@@ -3,7 +3,7 @@ import { closeWithin } from './close-within.ts';
 import type { KafkaClient } from './kafka-client.ts';
 import { FEED_LIMITS } from './limits.ts';
 import { offsetsOf, type PartitionOffsets } from './topic-offsets.ts';
-import { replicasOf, settingsOf, type TopicSettings } from './topic-settings.ts';
+import { assertReadable, replicasOf, settingsOf, type TopicSettings } from './topic-settings.ts';
 import { readTail, type TopicTail } from './topic-tail.ts';
 
 /** What a topic holds. */
@@ -33,13 +33,16 @@ export async function lookAtTopic(client: KafkaClient, topic: string, signal: Ab
   }
 }
 
-/** The same over a connection that is there. */
+/** The same over a connection that is there. @throws UnreadableTopicError, too */
 export async function lookWith(admin: Admin, client: KafkaClient, topic: string): Promise<TopicLook> {
   const partitions = await offsetsOf(admin, topic);
+  const settings = await settingsOf(admin, topic);
+  // Before the tail is read, which it may be that nobody can.
+  assertReadable(topic, settings);
   return {
     partitions,
     replicas: await replicasOf(admin, topic),
-    settings: await settingsOf(admin, topic),
+    settings,
     tail: await readTail(client, topic, partitions),
   };
 }

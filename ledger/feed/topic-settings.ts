@@ -9,12 +9,14 @@ export interface TopicSettings {
   /** Of a partition; -1 is without a bound. */
   readonly retentionBytes: number | null;
   readonly minInsyncReplicas: number | null;
+  /** What brokers compress messages with, whatever they came with; `producer` leaves them as they are. */
+  readonly compressionType: string | null;
 }
 
 /** The driver's ConfigResourceTypes.TOPIC, which it does not export in a way that Node sees. */
 export const TOPIC_RESOURCE = 2;
 
-const NAMES = ['cleanup.policy', 'retention.ms', 'retention.bytes', 'min.insync.replicas'];
+const NAMES = ['cleanup.policy', 'retention.ms', 'retention.bytes', 'min.insync.replicas', 'compression.type'];
 
 /** Null where it cannot be known: everybody does his work also without the right to look. @throws whatever the driver throws */
 export async function settingsOf(admin: Admin, topic: string): Promise<TopicSettings | null> {
@@ -31,11 +33,28 @@ export async function settingsOf(admin: Admin, topic: string): Promise<TopicSett
       retentionMs: number('retention.ms'),
       retentionBytes: number('retention.bytes'),
       minInsyncReplicas: number('min.insync.replicas'),
+      compressionType: values.get('compression.type') ?? null,
     };
   } catch (error) {
     if (!isUnanswered(error)) throw error;
     return null;
   }
+}
+
+/** Nobody of ours could read what the topic is given, and to ask again does not help. */
+export class UnreadableTopicError extends Error {}
+
+const READABLE = new Set(['producer', 'uncompressed', 'none', 'gzip', 'zstd']);
+
+/** @throws UnreadableTopicError */
+export function assertReadable(topic: string, settings: TopicSettings | null): void {
+  const type = settings?.compressionType ?? null;
+  if (type === null || READABLE.has(type)) return;
+  throw new UnreadableTopicError(
+    `the topic ${topic} has compression.type=${type}: brokers compress with it whatever they are given, and no reader of the ` +
+      `feed reads that. \`kafka-configs --alter --topic ${topic} --add-config compression.type=producer\` mends it; where ` +
+      'messages were written meanwhile another topic is needed (`gateway relay fill NEW`)',
+  );
 }
 
 /** A broker that does not know the question, or a cluster that names no controller to ask. */

@@ -9,6 +9,7 @@ import { FEED_LIMITS } from '../feed/limits.ts';
 import { partitionOfKey } from '../feed/murmur2.ts';
 import { lookAtTopic, type TopicLook } from '../feed/topic-look.ts';
 import { isEmptyTopic } from '../feed/topic-offsets.ts';
+import { UnreadableTopicError } from '../feed/topic-settings.ts';
 import { TopicWarnings } from '../feed/topic-warnings.ts';
 import { changedCount } from './partition-count.ts';
 import { PublishError, type Publisher, type TopicState } from './publisher.ts';
@@ -122,6 +123,7 @@ function publishErrorOf(error: unknown): PublishError {
   if (error instanceof PublishError) return error;
   const ours = causes(error).find((cause) => cause instanceof PublishError);
   if (ours !== undefined) return ours;
+  if (error instanceof UnreadableTopicError) return new PublishError('mismatch', error.message, { cause: error });
   const kind = faultTypes(error).some((type) => TOO_LARGE.has(type)) ? 'too_large' : 'away';
   return new PublishError(kind, reasonOf(error), { cause: error });
 }

@@ -67,6 +67,7 @@ async function createTopic(admin: Admin, configuration: TopicConfiguration): Pro
           { name: 'retention.ms', value: '-1' },
           { name: 'retention.bytes', value: '-1' },
           { name: 'cleanup.policy', value: 'delete' },
+          { name: 'compression.type', value: 'producer' },
           ...insync,
         ],
       },

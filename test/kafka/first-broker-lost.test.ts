@@ -44,7 +44,13 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
     const look = await lookAtTopic(kafkaClient({ kafka, clientId: 'test' }), topic, new AbortController().signal);
     expect([look.replicas, look.settings]).toEqual([
       3,
-      { cleanupPolicy: 'delete', retentionMs: -1, retentionBytes: -1, minInsyncReplicas: 2 },
+      {
+        cleanupPolicy: 'delete',
+        retentionMs: -1,
+        retentionBytes: -1,
+        minInsyncReplicas: 2,
+        compressionType: 'producer',
+      },
     ]);
     expect(relay.lines.filter((line) => line.includes('can lose messages'))).toEqual([]);
     await relay.stop();

@@ -134,7 +134,13 @@ test('views wait for a log that is away before they fold messages from before', 
   expect(views.folded()).toBeGreaterThan(0);
 });
 
-const COMPACTED = { cleanupPolicy: 'compact', retentionMs: -1, retentionBytes: -1, minInsyncReplicas: 2 };
+const COMPACTED = {
+  cleanupPolicy: 'compact',
+  retentionMs: -1,
+  retentionBytes: -1,
+  minInsyncReplicas: 2,
+  compressionType: null,
+};
 
 test.each([
   ['is compacted', { settings: COMPACTED }, /^the topic ledger is compacted/],

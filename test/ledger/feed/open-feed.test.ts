@@ -83,6 +83,13 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
 
   afterAll(() => broker?.stop());
 
+  it.skipIf(broker?.kind === 'mock')('ends for good where its topic cannot be read by anybody of ours', async () => {
+    await broker?.setTopic(topic, { 'compression.type': 'lz4' });
+    const feed = open('beginning');
+    await eventually('it ends', () => feed.stopped !== null);
+    expect(feed.stopped?.message).toMatch(/has compression\.type=lz4/);
+  });
+
   it('has every partition from the beginning, tells when it has caught up, and goes on', async () => {
     await writer.write(planMessage('acct_0', 0), planMessage('acct_1', 0), planMessage('acct_0', 1));
     const feed = open('beginning');

@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { beginningLost, doubtsOf, type JudgedTopic, refusalOf } from '../../../ledger/feed/topic-faults.ts';
+import { assertReadable } from '../../../ledger/feed/topic-settings.ts';
 import { replicationFor } from '../../../ledger/relay/topic.ts';
 
-const SAFE = { cleanupPolicy: 'delete', retentionMs: -1, retentionBytes: -1, minInsyncReplicas: 2 as number | null };
+const SAFE = {
+  cleanupPolicy: 'delete',
+  retentionMs: -1,
+  retentionBytes: -1,
+  minInsyncReplicas: 2 as number | null,
+  compressionType: 'producer',
+};
 const topic = (settings: Partial<typeof SAFE> = {}, other: Partial<JudgedTopic> = {}): JudgedTopic => ({
   partitions: new Map([[0, { low: 0n, high: 9n }]]),
   replicas: 3,
@@ -25,6 +32,15 @@ describe('a topic', () => {
       );
     },
   );
+
+  test.each(['lz4', 'snappy'])('whose brokers compress with what no reader reads is refused: %s', (compressionType) => {
+    const told = `the topic ledger has compression.type=${compressionType}`;
+    expect(() => assertReadable('ledger', { ...SAFE, compressionType })).toThrow(told);
+  });
+
+  test.each(['producer', 'uncompressed', 'gzip', 'zstd', null])('that is read is not: %s', (compressionType) => {
+    expect(() => assertReadable('ledger', { ...SAFE, compressionType })).not.toThrow();
+  });
 
   test.each([
     ['retention.ms is 604800000', topic({ retentionMs: 604_800_000 })],

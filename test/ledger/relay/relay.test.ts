@@ -185,23 +185,25 @@ describe.skipIf(broker === null)('gateway relay', () => {
     await other.remove();
   });
 
-  it.skipIf(broker?.kind === 'mock')(
-    'refuses a topic that is compacted, at its start and when it connects again',
-    async () => {
+  describe.skipIf(broker?.kind === 'mock').each([
+    ['cleanup.policy', 'compact,delete', 'is compacted (cleanup.policy=compact,delete)'],
+    ['compression.type', 'lz4', 'has compression.type=lz4'],
+  ])('where its topic gets %s=%s', (name, value, told) => {
+    it('refuses it when it connects again and at its start', async () => {
       const path = await startBrokerPath(site.brokers[0] ?? '');
       const running = start({ brokers: path.brokers });
       await running.says('the active relay');
-      await broker?.setTopic(site.topic, { 'cleanup.policy': 'compact,delete' });
+      await broker?.setTopic(site.topic, { [name]: value });
       path.onProduce = () => ({ refuseWith: NOT_LEADER });
       await ledger.append('acct_1', 1);
       expect(await running.exit()).toBe(2);
-      await running.says(`the topic ${site.topic} is compacted (cleanup.policy=compact,delete)`);
+      await running.says(`the topic ${site.topic} ${told}`);
       await path.close();
       const second = start();
       expect(await second.exit()).toBe(2);
-      await second.says(`the topic ${site.topic} is compacted`);
-    },
-  );
+      await second.says(`the topic ${site.topic} ${told}`);
+    });
+  });
 
   it.skipIf(broker?.kind === 'mock')(
     'warns of a topic that can lose messages, and refuses it where it is told to',
