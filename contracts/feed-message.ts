@@ -161,14 +161,9 @@ export function readFeedMessage({ key: keyBytes, value, headers }: ReceivedMessa
   };
 }
 
-/** The same of nearly every message. */
-let lastLedger: { readonly text: string; readonly ledger: LedgerIdentity } | null = null;
-
 function ledgerOf(text: string): LedgerIdentity {
-  if (lastLedger?.text === text) return lastLedger.ledger;
   const ledger = identityOfText(text);
   if (ledger === null) throw new FeedMessageError('ce_ledger', `is no ledger’s identity: ${JSON.stringify(text)}`);
-  lastLedger = { text, ledger };
   return ledger;
 }
 

@@ -98,7 +98,7 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
     await followed(log, fromLog, null);
     const { kafka, send } = await topicOf(events.slice(0, 80));
     const first = await start(log, fromKafka, kafka);
-    await expect.poll(() => first.projections.accounts.hasFolded(A, revision(7)), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => first.projections.accounts.hasFolded(A, revision(7))).toBe(true);
     await first.projections.close();
     // The relay was killed before its checkpoint: what it had sent comes again.
     await send(events.slice(40, 100));
