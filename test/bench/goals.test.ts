@@ -120,6 +120,7 @@ test('the goals are those of the README', () => {
     'fleet: refused after the account is suspended: at most 1000 ms',
     'fleet: refused after its name is claimed by a copy: at most 1000 ms',
     'CPU of a request, three proxies to one, eventstoredb: at most 1.3x',
+    'the same, each of the three with as many requests as the one: at most 1.3x',
     'hostile bodies: p99 of a paying client, to alone: at most 2x',
     'hostile bodies: longest turn of the event loop, CPU: at most 50 ms',
     'relay: events/s to kafkajs alone, gzip: at least 0.87x',

@@ -126,6 +126,14 @@ const FLEET_COST_GOALS: readonly Goal<readonly FleetCostFigure[]>[] = [
     unit: 'x',
     value: (figures) => costRatio(figures, 'eventstoredb, three proxies', 'eventstoredb, one proxy'),
   },
+  {
+    title: 'the same, each of the three with as many requests as the one',
+    bound: 'most',
+    limit: 1.3,
+    unit: 'x',
+    value: (figures) =>
+      costRatio(figures, 'eventstoredb, three proxies', 'eventstoredb, one proxy, a third of the requests'),
+  },
 ];
 
 /** Of the worst kind of body. */

@@ -95,7 +95,7 @@ function measure(scene: Scene, fleet: BenchFleet): Promise<FleetCostSample> {
 /** A load for each proxy of a fleet, of an equal part of the same requests/s; each proxy serves every account. */
 async function underLoad<Result>(
   { loads }: Scene,
-  { ports, keys }: BenchFleet,
+  { name, ports, keys }: BenchFleet,
   work: (loads: readonly LoadGenerator[]) => Promise<Result>,
 ): Promise<Result> {
   const body = requestBody('json', 'small');
@@ -109,7 +109,7 @@ async function underLoad<Result>(
         connections: LOAD.connections,
         eventsPerAnswer: 0,
         countsEventsAsTheyCome: false,
-        requestsPerS: LOAD.requestsPerS / ports.length,
+        requestsPerS: (LOAD.requestsPerS * FLEETS[name].shareOfRequests) / ports.length,
       });
     }
     return await work(used);
