@@ -74,7 +74,7 @@ export class StreamForwards implements EventSource {
       const event = stream.events[this.#revision];
       if (event === undefined) return null;
       this.#revision += 1;
-      if (!stream.isExpired(event, this.#log.now())) return event;
+      if (!stream.isGone(event, this.#log.now())) return event;
     }
   }
 
@@ -95,10 +95,12 @@ export class StreamBackwards implements EventSource {
   }
 
   next(): StoredEvent | null {
-    if (this.#revision < this.#stream.firstRevision) return null;
-    const event = this.#stream.events[this.#revision];
-    this.#revision -= 1;
-    return event === undefined || this.#stream.isExpired(event, this.#log.now()) ? null : event;
+    while (this.#revision >= this.#stream.firstRevision) {
+      const event = this.#stream.events[this.#revision];
+      this.#revision -= 1;
+      if (event !== undefined && !this.#stream.isGone(event, this.#log.now())) return event;
+    }
+    return null;
   }
 
   ahead(): number {

@@ -93,10 +93,15 @@ export class StoredLog {
     return this.#setMetadataText(name, JSON.stringify(metadata));
   }
 
-  /** Destroys what the metadata of a stream hides by count or number, but for the last event, as a scavenge does. */
-  scavenge(name: string): void {
+  /**
+   * Destroys what the metadata of a stream hides by count or number, but for the last event, as a scavenge does. One with a
+   * threshold leaves chunks in which there is little to destroy: `from` is the first revision behind those.
+   */
+  scavenge(name: string, from = 0): void {
     const stream = this.#streams.get(name);
-    if (stream !== undefined) stream.scavengedBefore = Math.min(stream.firstRevision, stream.lastRevision);
+    if (stream === undefined) return;
+    const before = Math.min(stream.firstRevision, stream.lastRevision);
+    for (let revision = from; revision < before; revision++) stream.scavenged.add(revision);
   }
 
   /** The index of the first event at or after the position; the number of events where there is none. */

@@ -23,8 +23,8 @@ export class StoredStream {
   readonly events: StoredEvent[] = [];
   metadata: StreamMetadata = HIDES_NOTHING;
   tombstoned = false;
-  /** What is before it was destroyed, whatever the metadata says since. */
-  scavengedBefore = 0;
+  /** Revisions of what was destroyed, whatever the metadata says since. */
+  readonly scavenged = new Set<number>();
 
   /** -1 where there is none. */
   get lastRevision(): number {
@@ -35,11 +35,12 @@ export class StoredStream {
   get firstRevision(): number {
     const { truncateBefore, maxCount, deletedSoftly } = this.metadata;
     if (deletedSoftly) return this.events.length;
-    return Math.min(this.events.length, Math.max(truncateBefore, this.events.length - maxCount, this.scavengedBefore));
+    return Math.min(this.events.length, Math.max(truncateBefore, this.events.length - maxCount));
   }
 
-  isExpired(event: StoredEvent, nowMs: number): boolean {
-    return nowMs - event.createdMs >= this.metadata.maxAgeSeconds * 1_000;
+  /** Destroyed, or older than $maxAge. */
+  isGone(event: StoredEvent, nowMs: number): boolean {
+    return this.scavenged.has(event.revision) || nowMs - event.createdMs >= this.metadata.maxAgeSeconds * 1_000;
   }
 }
 

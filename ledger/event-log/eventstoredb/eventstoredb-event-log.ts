@@ -163,6 +163,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
         logger: this.#logger,
         readHead: () => this.#reader.head(),
         whyNotWhole: (stream) => this.#reader.whyNotWhole(stream),
+        whyUnread: (stream) => this.#reader.whyUnread(stream),
       },
       onHidden,
       known,

@@ -18,6 +18,8 @@ interface HiddenStreamsParts {
   readonly readHead: () => Promise<Position | null>;
   /** Why a stream is not whole, as the server has it now; null where it is. */
   readonly whyNotWhole: (stream: StreamName) => Promise<string | null>;
+  /** Why it cannot be read from its first event to its last; null where it can. */
+  readonly whyUnread: (stream: StreamName) => Promise<string | null>;
 }
 
 /** How many streams are looked at together. */
@@ -133,7 +135,9 @@ export class HiddenStreams {
   }
 
   async #lookAt(stream: StreamName): Promise<void> {
-    const why = await this.#parts.whyNotWhole(stream);
+    const { whyNotWhole, whyUnread } = this.#parts;
+    // A scavenge may have left a hole behind the first event: what readers found hidden is whole again where it can be read.
+    const why = (await whyNotWhole(stream)) ?? (this.#hidden.has(stream) ? await whyUnread(stream) : null);
     this.#suspected.delete(stream);
     if (why === (this.#hidden.get(stream) ?? null)) return;
     if (why === null) this.#hidden.delete(stream);

@@ -141,6 +141,18 @@ export class LogReader {
     return false;
   }
 
+  /** Why a stream cannot be read from its first event to its last; null where it can. */
+  async whyUnread(stream: StreamName): Promise<string | null> {
+    const events = this.readStream(stream, {});
+    try {
+      while (!(await events.next()).done);
+      return null;
+    } catch (error) {
+      if (error instanceof HiddenStreamError) return error.message;
+      throw error;
+    }
+  }
+
   /** The text of a stream's metadata; null where it has none. */
   async streamMetadata(stream: StreamName): Promise<string | null> {
     const request = streamRequest(metadataStream(this.#streams.onServer(stream)), {

@@ -133,6 +133,31 @@ it('a stream of which a scavenge destroyed what was hidden is not told to be who
   expect(again).toEqual([[stream, expect.stringContaining('only a backup has them')]]);
 });
 
+it('a stream in which a scavenge left a hole is not told to be whole again, though it begins with its first event', async () => {
+  const { server, log } = await startWithLog();
+  const [stream, other] = [newStream(), newStream()];
+  for (const name of [stream, other]) await written(log, name, NO_STREAM, events(4));
+  for (const name of [stream, other]) server.setMetadata(name, { $tb: 3 });
+  const told: [StreamName, string | null][] = [];
+  await log.followHidden?.(
+    (...what) => void told.push(what),
+    () => [stream],
+  );
+  server.log.scavenge(stream, 1);
+  for (const name of [stream, other]) server.setMetadata(name, {});
+  await until(() => told.some(([name, why]) => name === other && why === null));
+  // What is told of the two may come in either order.
+  await until(() => told.length === 4);
+  expect(told.filter(([name]) => name === stream)).toEqual([
+    [stream, expect.stringContaining('has $tb')],
+    [stream, expect.stringContaining('has lost its revision 1')],
+  ]);
+  for (const direction of ['forwards', 'backwards'] as const)
+    expect(await rejectionOf(collect(log.readStream(stream, { direction })))).toMatchObject({
+      message: expect.stringContaining('has lost its revision'),
+    });
+});
+
 describe('what is hidden', () => {
   it('is told on a server that tells no caught-up, and after the server was away', async () => {
     const { server, log } = await startWithLog({ server: { version: '22.10' } });
