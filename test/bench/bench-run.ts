@@ -6,6 +6,7 @@ import type { Processes } from '../fixtures/processes/processes.ts';
 import { programOfCommit } from '../fixtures/processes/program-of-commit.ts';
 import { CONTENDERS, type Contender } from './contenders/contender.ts';
 import { direct } from './contenders/direct.ts';
+import { startFloor } from './contenders/floor.ts';
 import { startNginx } from './contenders/nginx.ts';
 import { type Ours, startOurs } from './contenders/ours.ts';
 import { startPortkey } from './contenders/portkey.ts';
@@ -136,6 +137,7 @@ async function startContenders(
   let ours: Ours | null = null;
   for (const name of options.contenders) {
     if (name === 'direct') contenders.push(direct(upstreamPort));
+    if (name === 'floor') contenders.push(await startFloor(processes, upstreamPort));
     if (name === 'portkey') contenders.push(await startPortkey(processes, upstreamPort));
     if (name === 'before' && options.before !== null)
       contenders.push(await startBefore(processes, upstreamPort, options.before));

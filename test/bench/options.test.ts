@@ -4,7 +4,7 @@ import { readOptions } from './options.ts';
 test('without options everything is measured in three rounds', () => {
   expect(readOptions([])).toMatchObject({
     workloads: ['json', 'burst', 'paced', 'latency-json', 'latency-stream', 'ledger'],
-    contenders: ['direct', 'nginx', 'portkey', 'ours'],
+    contenders: ['direct', 'nginx', 'floor', 'portkey', 'ours'],
     before: null,
     settlements: true,
     fleet: true,

@@ -63,7 +63,7 @@ export const WORKLOADS = {
     answer: 'json',
     requestsPerS: LEDGER_REQUESTS_PER_S,
     per: 'request',
-    without: ['direct', 'nginx', 'portkey'],
+    without: ['direct', 'nginx', 'floor', 'portkey'],
   },
 } as const satisfies Record<string, Workload>;
 

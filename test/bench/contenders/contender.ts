@@ -1,4 +1,4 @@
-export const CONTENDERS = ['direct', 'nginx', 'portkey', 'before', 'ours'] as const;
+export const CONTENDERS = ['direct', 'nginx', 'floor', 'portkey', 'before', 'ours'] as const;
 export type ContenderName = (typeof CONTENDERS)[number];
 
 /** Something that the load can be sent through. */
