@@ -44,12 +44,7 @@ async function write(...events: readonly AccountEvent[]): Promise<void> {
 
 async function use(...usages: readonly UsageRecorded[]): Promise<void> {
   const events: AccountEvent[] = [];
-  for (const usage of usages)
-    events.push(
-      ...given(...life, ...events)
-        .when(record(usage))
-        .events(),
-    );
+  for (const usage of usages) events.push(...given(...life, ...events).decided(record(usage)));
   await write(...events);
 }
 

@@ -47,9 +47,7 @@ describe('the balance view', () => {
   test('writes of thousands of exceptions those that have changed, whatever else has', () => {
     const view = viewOf(life);
     expect([...view.takeChanges()]).toHaveLength(1 + 2 * EACH);
-    const next = given(...life)
-      .when(record(beyond(2 * EACH + 1)))
-      .events();
+    const next = given(...life).decided(record(beyond(2 * EACH + 1)));
     for (const event of next) follow(view, event);
     const rows = [...view.takeChanges()];
     expect(rows.map(({ values }) => values[1])).toEqual([view.revisionOf(ACCOUNT), requestOf(2 * EACH + 1)]);

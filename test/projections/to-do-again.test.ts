@@ -100,12 +100,7 @@ const BOB = accountId('acct_bob');
 /** Four requests of an account, of which two cost more than their hold of 20: one of them is approved; the last makes a debt. */
 function lifeOf(): { readonly kept: AccountEvent[]; readonly lost: AccountEvent[] } {
   const kept = [opened, granted('g', 100), keyIssued()];
-  const add = (to: AccountEvent[], command: AccountCommand) =>
-    to.push(
-      ...given(...kept, ...lost)
-        .when(command)
-        .events(),
-    );
+  const add = (to: AccountEvent[], command: AccountCommand) => to.push(...given(...kept, ...lost).decided(command));
   const lost: AccountEvent[] = [];
   add(kept, record(usageOf(1, 10)));
   for (const number of [2, 3]) add(lost, record(usageOf(number, 70, { hold: microUsd(20n) })));
@@ -258,13 +253,7 @@ it('a ledger that was put back and went on is told of as it is by now', async ()
   const { left, kept, views } = await ledgerWithLostDay();
   // As long as what was lost, and longer.
   let life = kept;
-  for (let number = 11; number < 20; number++)
-    life = [
-      ...life,
-      ...given(...life)
-        .when(record(usageOf(number, 1)))
-        .events(),
-    ];
+  for (let number = 11; number < 20; number++) life = [...life, ...given(...life).decided(record(usageOf(number, 1)))];
   const since = encodeEvents(life.slice(kept.length), recording());
   await left.append(accountStream(ACCOUNT), revision(kept.length - 1), since);
   const found = await findToDoAgain(left, views, IN_MONTH);

@@ -55,9 +55,7 @@ describe('credits', () => {
   });
 
   test('first fill what earlier debits left uncovered', () => {
-    const overspent = given(opened, granted('a', 2))
-      .when(record(usageOf(1, 7)))
-      .events();
+    const overspent = given(opened, granted('a', 2)).decided(record(usageOf(1, 7)));
     const life = [opened, granted('a', 2), ...overspent];
     expect(openAccount(life)).toMatchObject({ balance: -5n, uncovered: 5n });
     expect(openAccount([...life, granted('b', 3)])).toMatchObject({ balance: -2n, uncovered: 2n });
@@ -93,11 +91,6 @@ test('folding changes no state that was handed out before', () => {
   const life = [opened, granted('g', 10), keyIssued()];
   const before = fold(life);
   const copy = structuredClone(before);
-  fold(
-    given(...life)
-      .when(record(usageOf(1, 7)))
-      .events(),
-    before,
-  );
+  fold(given(...life).decided(record(usageOf(1, 7))), before);
   expect(before).toEqual(copy);
 });

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
-import { accountStream, commandId, grantId, NO_STREAM, revision } from '../../../contracts/ids.ts';
+import { accountStream, commandId, NO_STREAM, revision } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
 import { TIMING } from '../../../ledger/timing.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
-import { ACCOUNT, granted, ms, OPENED_AT, opened } from '../../fixtures/ledger/example-account.ts';
+import { ACCOUNT, grant as grantCommand, granted, OPENED_AT, opened } from '../../fixtures/ledger/example-account.ts';
 import { type AppendFault, MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { promptPause, waitedMs } from '../../fixtures/ledger/prompt-pauses.ts';
 import { foreignGrant } from '../../fixtures/ledger/settlement-scene.ts';
@@ -24,16 +24,7 @@ const RECORDING = {
   actor: 'operator',
   recordedAt: OPENED_AT,
 };
-const grant: AccountCommand = {
-  type: 'GrantCredits',
-  grantId: grantId('g1'),
-  source: 'purchase',
-  amount: microUsd(7n),
-  costBasis: microUsd(7n),
-  priority: 100,
-  effectiveAtMs: ms(OPENED_AT),
-  expiresAtMs: null,
-};
+const grant = grantCommand('g1', 7);
 
 function openedLog(...faults: readonly AppendFault[]): MemoryEventLog {
   const log = new MemoryEventLog();

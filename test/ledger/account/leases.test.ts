@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { type KeyId, type LeaseId, leaseId, type ProxyId, proxyId } from '../../../contracts/ids.ts';
-import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { leaseId, proxyId } from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
@@ -15,85 +15,26 @@ import {
   granted,
   keyIssued,
   limitSet,
-  ms,
   OTHER_KEY,
   openAccount,
   opened,
   usageOf,
 } from '../../fixtures/ledger/example-account.ts';
-
-const NOW = ms('2026-11-06T12:00:00.000Z');
-const MINUTE_MS = 60_000;
-const P1 = proxyId('proxy_1');
-const P2 = proxyId('proxy_2');
-const L1 = leaseId('lease_1');
-const L2 = leaseId('lease_2');
-const ANY = { keyId: null, requestsBeforeMs: null };
-const credits = (amount: number): MicroUsd => microUsd(BigInt(amount));
-
-const leaseCommand = (
-  upTo: number,
-  more: Partial<Extract<AccountCommand, { type: 'LeaseCredits' }>> = {},
-): AccountCommand => ({
-  type: 'LeaseCredits',
-  proxy: P1,
-  leaseId: L1,
-  epoch: 1,
-  keyId: null,
-  upTo: credits(upTo),
-  requestsBeforeMs: null,
-  expiresAtMs: NOW + MINUTE_MS,
-  nowMs: NOW,
-  ...more,
-});
-
-const leased = (
-  amount: number,
-  { proxy = P1, leaseId: id = L1, keyId, untilMs = NOW + MINUTE_MS }: LeasedOptions = {},
-): AccountEvent => ({
-  type: 'CreditsLeased',
-  data: {
-    proxy,
-    leaseId: id,
-    epoch: 1,
-    ...(keyId === undefined ? {} : { keyId }),
-    amount: credits(amount),
-    expiresAt: new Date(untilMs).toISOString(),
-    requestsFrom: new Date(NOW).toISOString(),
-    requestsBefore: null,
-  },
-});
-interface LeasedOptions {
-  readonly proxy?: ProxyId;
-  readonly leaseId?: LeaseId;
-  readonly keyId?: KeyId;
-  readonly untilMs?: number;
-}
-
-const released = (amount: number, proxy = P1, id = L1): AccountEvent => ({
-  type: 'LeaseReleased',
-  data: { proxy, leaseId: id, amount: credits(amount) },
-});
+import { ANY, L1, L2, leaseCommand, leased, MINUTE_MS, NOW, P1, P2, released } from './example-leases.ts';
 
 const account = [opened, keyIssued(), granted('g1', 100)] as const;
 
 describe('a lease', () => {
   test('is what was asked for, where so much is free', () => {
-    given(...account)
-      .when(leaseCommand(40))
-      .thenEvents(leased(40));
+    given(...account).decides(leaseCommand(40), leased(40));
   });
 
   test('is what is free, where that is less', () => {
-    given(...account, leased(70, { proxy: P2, leaseId: L2 }))
-      .when(leaseCommand(40))
-      .thenEvents(leased(30));
+    given(...account, leased(70, { proxy: P2, leaseId: L2 })).decides(leaseCommand(40), leased(30));
   });
 
   test('is none where nothing is free', () => {
-    given(...account, leased(100, { proxy: P2, leaseId: L2 }))
-      .when(leaseCommand(40))
-      .thenEvents();
+    given(...account, leased(100, { proxy: P2, leaseId: L2 })).decides(leaseCommand(40));
   });
 
   test('grows, and is free credit no more', () => {
@@ -131,57 +72,46 @@ describe('a lease', () => {
   });
 
   test('that has ended is written down by the next one, also of the same proxy', () => {
-    given(...account, leased(60, { untilMs: NOW }), leased(5, { proxy: P2, leaseId: L2, untilMs: NOW - 1 }))
-      .when(leaseCommand(100))
-      .thenEvents(released(60), released(5, P2, L2), leased(100));
+    given(...account, leased(60, { untilMs: NOW }), leased(5, { proxy: P2, leaseId: L2, untilMs: NOW - 1 })).decides(
+      leaseCommand(100),
+      released(60),
+      released(5, L2, P2),
+      leased(100),
+    );
   });
 
   test('is renewed without more, while it stands', () => {
-    given(...account, leased(60))
-      .when(leaseCommand(0, { expiresAtMs: NOW + 5 * MINUTE_MS }))
-      .thenEvents(leased(0, { untilMs: NOW + 5 * MINUTE_MS }));
-    given(...account)
-      .when(leaseCommand(0))
-      .thenEvents();
-    given(...account, leased(60, { untilMs: NOW }))
-      .when(leaseCommand(0))
-      .thenEvents(released(60));
+    given(...account, leased(60)).decides(
+      leaseCommand(0, { expiresAtMs: NOW + 5 * MINUTE_MS }),
+      leased(0, { untilMs: NOW + 5 * MINUTE_MS }),
+    );
+    given(...account).decides(leaseCommand(0));
+    given(...account, leased(60, { untilMs: NOW })).decides(leaseCommand(0), released(60));
   });
 
   test('gives back at most what it has', () => {
     const giveBack = (amount: number): AccountCommand => ({
       type: 'ReleaseLease',
       leaseId: L1,
-      amount: credits(amount),
+      amount: microUsd(BigInt(amount)),
     });
-    given(...account, leased(60))
-      .when(giveBack(20))
-      .thenEvents(released(20));
-    given(...account, leased(60))
-      .when(giveBack(80))
-      .thenEvents(released(60));
-    given(...account)
-      .when(giveBack(80))
-      .thenEvents();
+    given(...account, leased(60)).decides(giveBack(20), released(20));
+    given(...account, leased(60)).decides(giveBack(80), released(60));
+    given(...account).decides(giveBack(80));
   });
 
   test("stays within the account's monthly limit, of which the others' leases are taken", () => {
-    given(...account, limitSet(50), leased(20, { proxy: P2, leaseId: L2 }))
-      .when(leaseCommand(100))
-      .thenEvents(leased(30));
+    given(...account, limitSet(50), leased(20, { proxy: P2, leaseId: L2 })).decides(leaseCommand(100), leased(30));
   });
 
   test("of a key with a limit stays within that, and takes from the account's credit, too", () => {
     const limited = [...account, keyIssued({ keyId: OTHER_KEY, sha256: 'b4'.repeat(32) }), limitSet(50, OTHER_KEY)];
-    given(...limited)
-      .when(leaseCommand(100, { keyId: OTHER_KEY }))
-      .thenEvents(leased(50, { keyId: OTHER_KEY }));
-    given(...limited, leased(45, { keyId: OTHER_KEY, leaseId: L2, proxy: P2 }))
-      .when(leaseCommand(100, { keyId: OTHER_KEY }))
-      .thenEvents(leased(5, { keyId: OTHER_KEY }));
-    given(...limited, leased(45, { keyId: OTHER_KEY, leaseId: L2, proxy: P2 }))
-      .when(leaseCommand(100))
-      .thenEvents(leased(55));
+    given(...limited).decides(leaseCommand(100, { keyId: OTHER_KEY }), leased(50, { keyId: OTHER_KEY }));
+    given(...limited, leased(45, { keyId: OTHER_KEY, leaseId: L2, proxy: P2 })).decides(
+      leaseCommand(100, { keyId: OTHER_KEY }),
+      leased(5, { keyId: OTHER_KEY }),
+    );
+    given(...limited, leased(45, { keyId: OTHER_KEY, leaseId: L2, proxy: P2 })).decides(leaseCommand(100), leased(55));
   });
 
   test('of others is what a proxy cannot spend, though it is in the balance', () => {
@@ -239,7 +169,7 @@ describe('leases of several proxies, whatever they do', () => {
     }
     const command: AccountCommand =
       one.type === 'release'
-        ? { type: 'ReleaseLease', leaseId: own, amount: credits(one.amount) }
+        ? { type: 'ReleaseLease', leaseId: own, amount: microUsd(BigInt(one.amount)) }
         : leaseCommand(one.upTo, {
             proxy: proxyId(`proxy_${one.proxy}`),
             leaseId: own,

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { type KeyId, type LeaseId, leaseId, proxyId } from '../../../contracts/ids.ts';
-import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { type KeyId, type LeaseId, leaseId } from '../../../contracts/ids.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { activeLeases, freeCredit, setAsideForKey } from '../../../ledger/account/leases.ts';
@@ -13,59 +12,27 @@ import {
   KEY,
   keyIssued,
   limitSet,
-  ms,
   OTHER_KEY,
   openAccount,
   opened,
   usageOf,
+  usd,
 } from '../../fixtures/ledger/example-account.ts';
+import { ANY, L1, L2, leaseCommand, leased, NOW, P1, released } from './example-leases.ts';
 
-const NOW = ms('2026-11-06T12:00:00.000Z');
-const UNTIL = '2026-11-06T12:01:00.000Z';
-const P1 = proxyId('proxy_1');
-const L1 = leaseId('lease_1');
-const L2 = leaseId('lease_2');
 const K1 = leaseId('lease_1_key');
-const credits = (amount: number): MicroUsd => microUsd(BigInt(amount));
-
-const leased = (amount: number, id: LeaseId = L1, keyId?: KeyId): AccountEvent => ({
-  type: 'CreditsLeased',
-  data: {
-    proxy: P1,
-    leaseId: id,
-    epoch: 1,
-    ...(keyId === undefined ? {} : { keyId }),
-    amount: credits(amount),
-    expiresAt: UNTIL,
-    requestsFrom: new Date(NOW).toISOString(),
-    requestsBefore: null,
-  },
-});
-const released = (amount: number, id: LeaseId = L1): AccountEvent => ({
-  type: 'LeaseReleased',
-  data: { proxy: P1, leaseId: id, amount: credits(amount) },
-});
+const leasedForKey = (amount: number): AccountEvent => leased(amount, { leaseId: K1, keyId: KEY });
 const narrowed = (atMost: number, id: LeaseId = L1): AccountEvent => ({
   type: 'LeaseNarrowed',
-  data: { proxy: P1, leaseId: id, keyId: KEY, atMost: credits(atMost) },
+  data: { proxy: P1, leaseId: id, keyId: KEY, atMost: usd(atMost) },
 });
 const narrow = (atMost: number, id: LeaseId = L1): AccountCommand => ({
   type: 'NarrowLease',
   leaseId: id,
   keyId: KEY,
-  atMost: credits(atMost),
+  atMost: usd(atMost),
 });
-const leaseForKey = (upTo: number): AccountCommand => ({
-  type: 'LeaseCredits',
-  proxy: P1,
-  leaseId: K1,
-  epoch: 1,
-  keyId: KEY,
-  upTo: credits(upTo),
-  requestsBeforeMs: null,
-  expiresAtMs: Date.parse(UNTIL),
-  nowMs: NOW,
-});
+const leaseForKey = (upTo: number): AccountCommand => leaseCommand(upTo, { leaseId: K1, keyId: KEY });
 
 const account = [opened, keyIssued(), keyIssued({ keyId: OTHER_KEY, sha256: 'b4'.repeat(32) }), granted('g1', 1_000)];
 const setAside = (state: OpenAccount): bigint => setAsideForKey(state, KEY, activeLeases(state, NOW));
@@ -73,15 +40,14 @@ const accountAfter = (...events: readonly AccountEvent[]): OpenAccount => openAc
 
 describe("a key's limit", () => {
   test('counts all that was leased before for keys without one, by whomever', () => {
-    given(...account, leased(40), leased(20, L2), limitSet(100, KEY))
-      .when(leaseForKey(100))
-      .thenEvents(leased(40, K1, KEY));
+    given(...account, leased(40), leased(20, { leaseId: L2 }), limitSet(100, KEY)).decides(
+      leaseForKey(100),
+      leasedForKey(40),
+    );
   });
 
   test('leaves nothing where more was leased before than it allows', () => {
-    given(...account, leased(90), leased(90, L2), limitSet(100, KEY))
-      .when(leaseForKey(1))
-      .thenEvents();
+    given(...account, leased(90), leased(90, { leaseId: L2 }), limitSet(100, KEY)).decides(leaseForKey(1));
   });
 
   test('counts no more than the key holds from before, once its proxy has said it', () => {
@@ -89,12 +55,12 @@ describe("a key's limit", () => {
     expect(setAside(state)).toBe(30n);
     expect(freeCredit(state, { keyId: KEY, requestsBeforeMs: null }, NOW)).toBe(70n);
     // The other keys have what they had.
-    expect(freeCredit(state, { keyId: null, requestsBeforeMs: null }, NOW)).toBe(910n);
+    expect(freeCredit(state, ANY, NOW)).toBe(910n);
     expect(setAside(accountAfter(leased(90), limitSet(100, KEY), narrowed(0)))).toBe(0n);
   });
 
   test('counts nothing of what is leased for other keys afterwards', () => {
-    expect(setAside(accountAfter(leased(40), limitSet(100, KEY), leased(200), leased(60, L2)))).toBe(40n);
+    expect(setAside(accountAfter(leased(40), limitSet(100, KEY), leased(200), leased(60, { leaseId: L2 })))).toBe(40n);
   });
 
   test("counts less with each debit of the key, not with another's", () => {
@@ -113,12 +79,11 @@ describe("a key's limit", () => {
   });
 
   test('that is lowered counts what was leased under the higher one', () => {
-    given(...account, limitSet(100, KEY), leased(60, K1, KEY), limitSet(70, KEY))
-      .when(leaseForKey(100))
-      .thenEvents(leased(10, K1, KEY));
-    given(...account, limitSet(100, KEY), leased(60, K1, KEY), limitSet(50, KEY))
-      .when(leaseForKey(100))
-      .thenEvents();
+    given(...account, limitSet(100, KEY), leasedForKey(60), limitSet(70, KEY)).decides(
+      leaseForKey(100),
+      leasedForKey(10),
+    );
+    given(...account, limitSet(100, KEY), leasedForKey(60), limitSet(50, KEY)).decides(leaseForKey(100));
   });
 
   test('that is lowered counts what is left from before the first, as it was', () => {
@@ -128,7 +93,7 @@ describe("a key's limit", () => {
   test('that is lifted and set again counts both what was leased for the key, and what all keys without one have', () => {
     const state = accountAfter(
       limitSet(100, KEY),
-      leased(50, K1, KEY),
+      leasedForKey(50),
       limitSet(null, KEY),
       leased(30),
       limitSet(100, KEY),
@@ -142,7 +107,7 @@ describe("a key's limit", () => {
     const NEW_KEY = 'key_c' as KeyId;
     const state = accountAfter(
       leased(90),
-      keyIssued({ keyId: NEW_KEY, sha256: 'c5'.repeat(32), monthlyLimit: credits(100) }),
+      keyIssued({ keyId: NEW_KEY, sha256: 'c5'.repeat(32), monthlyLimit: usd(100) }),
     );
     expect(setAsideForKey(state, NEW_KEY, activeLeases(state, NOW))).toBe(0n);
   });
@@ -150,46 +115,29 @@ describe("a key's limit", () => {
 
 describe('what a proxy says of a lease', () => {
   test('is written down where it is news', () => {
-    given(...account, leased(90), limitSet(100, KEY))
-      .when(narrow(30))
-      .thenEvents(narrowed(30));
-    given(...account, leased(90), limitSet(100, KEY), narrowed(30))
-      .when(narrow(30))
-      .thenEvents();
-    given(...account, leased(90), limitSet(100, KEY), narrowed(30))
-      .when(narrow(31))
-      .thenEvents();
+    given(...account, leased(90), limitSet(100, KEY)).decides(narrow(30), narrowed(30));
+    given(...account, leased(90), limitSet(100, KEY), narrowed(30)).decides(narrow(30));
+    given(...account, leased(90), limitSet(100, KEY), narrowed(30)).decides(narrow(31));
   });
 
   test('is nothing where the key has no limit, or the lease is gone', () => {
-    given(...account, leased(90))
-      .when(narrow(0))
-      .thenEvents();
-    given(...account, limitSet(100, KEY))
-      .when(narrow(0))
-      .thenEvents();
+    given(...account, leased(90)).decides(narrow(0));
+    given(...account, limitSet(100, KEY)).decides(narrow(0));
   });
 });
 
 describe("an account's limit", () => {
-  const lease: AccountCommand = {
-    type: 'LeaseCredits',
-    proxy: P1,
-    leaseId: L1,
-    epoch: 1,
-    keyId: null,
-    upTo: credits(500),
-    requestsBeforeMs: null,
-    expiresAtMs: Date.parse(UNTIL),
-    nowMs: NOW,
-  };
+  const lease = leaseCommand(500);
 
   test('counts all leases from before, of every scope', () => {
-    given(...account, limitSet(500, KEY), leased(40), leased(20, L2), leased(30, K1, KEY), limitSet(100))
-      .when(lease)
-      .thenEvents(leased(10));
-    given(...account, limitSet(200), leased(150, L2), limitSet(100))
-      .when(lease)
-      .thenEvents();
+    given(
+      ...account,
+      limitSet(500, KEY),
+      leased(40),
+      leased(20, { leaseId: L2 }),
+      leasedForKey(30),
+      limitSet(100),
+    ).decides(lease, leased(10));
+    given(...account, limitSet(200), leased(150, { leaseId: L2 }), limitSet(100)).decides(lease);
   });
 });

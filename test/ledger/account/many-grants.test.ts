@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { accountStream, commandId, grantId } from '../../../contracts/ids.ts';
+import { accountStream, commandId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
@@ -12,9 +12,9 @@ import { refuseAppend } from '../../../ledger/event-log/append-bounds.ts';
 import {
   ACCOUNT,
   debitIn,
+  grant,
   granted,
   ms,
-  OPENED_AT,
   openAccount,
   opened,
   record,
@@ -38,17 +38,6 @@ const most = (idOf: (index: number) => string): number => Math.floor(LIMITS.debi
 const grants = (idOf: (index: number) => string, count: number, expiresAt: string | null = null): AccountEvent[] =>
   Array.from({ length: count }, (_none, index) => granted(idOf(index), EACH, { expiresAt }));
 
-const grant = (id: string): AccountCommand => ({
-  type: 'GrantCredits',
-  grantId: grantId(id),
-  source: 'purchase',
-  amount: microUsd(BigInt(EACH)),
-  costBasis: microUsd(0n),
-  priority: 100,
-  effectiveAtMs: ms(OPENED_AT),
-  expiresAtMs: null,
-});
-
 /** What a command does, which the log takes. */
 function done(command: AccountCommand, state: OpenAccount): { events: AccountEvent[]; after: OpenAccount } {
   const events = decide(command, state);
@@ -68,7 +57,7 @@ describe.each(Object.entries(IDS))('an account with as many grants as it may hav
   it('is granted no more until one is spent, and is told why', () => {
     const state = openAccount(all);
     const count = most(idOf);
-    expect(decide(grant(idOf(99_999_999)), state)).toMatchObject({
+    expect(decide(grant(idOf(99_999_999), EACH), state)).toMatchObject({
       type: 'refused',
       code: 'too_many_grants',
       message: expect.stringMatching(
@@ -76,7 +65,7 @@ describe.each(Object.entries(IDS))('an account with as many grants as it may hav
       ),
     });
     const { after } = done(record(usageOf(1, EACH)), state);
-    done(grant('one more'), after);
+    done(grant('one more', EACH), after);
   });
 
   it('has a debit that takes all of them, in one event', () => {
@@ -136,14 +125,14 @@ describe('an account that has more grants from before', () => {
     const owed = BigInt(EACH * (most(idOf) + MORE) - 7);
     expect(after.uncovered).toBe(owed);
     expect(spendable(after, NOW)).toBe(7n);
-    const first = done(grant('first'), after).after;
+    const first = done(grant('first', EACH), after).after;
     expect(first.uncovered).toBe(owed - BigInt(EACH));
     expect(spendable(first, NOW)).toBe(7n + BigInt(EACH));
-    const large = { ...grant('large'), amount: microUsd(owed) } as AccountCommand;
+    const large = grant('large', owed);
     const paid = done(large, first).after;
     expect(paid.uncovered).toBe(0n);
     expect(spendable(paid, NOW)).toBe(7n + BigInt(EACH) + owed);
-    expect(decide(grant('another'), paid)).toMatchObject({ code: 'too_many_grants' });
+    expect(decide(grant('another', EACH), paid)).toMatchObject({ code: 'too_many_grants' });
   });
 
   it('has an exception approved likewise', () => {

@@ -15,9 +15,7 @@ const AFTER = '2026-11-06T12:02:00.000Z';
 const request = (number: number, output: number) => usageOf(number, output, { startedAt: START, finishedAt: END });
 const settle = (life: readonly AccountEvent[], number: number, output: number): AccountEvent[] => [
   ...life,
-  ...given(...life)
-    .when(record(request(number, output)))
-    .events(),
+  ...given(...life).decided(record(request(number, output))),
 ];
 const paidBy = (life: readonly AccountEvent[], output: number) => {
   const { grants, uncovered } = debitIn(settle(life, 1, output).slice(life.length));
@@ -76,9 +74,7 @@ test('nothing is owed while money lies unused that then expires', () => {
     uncovered: 0n,
   });
   const nowMs = ms(expiresAt) + 30 * 86_400_000;
-  const expired = given(...life)
-    .when({ type: 'ExpireCredits', lateMs: 0, nowMs })
-    .events();
+  const expired = given(...life).decided({ type: 'ExpireCredits', lateMs: 0, nowMs });
   expect(expired.map(({ data }) => data)).toMatchObject([{ grantId: 'second', amount: 200_000n }]);
   const third = granted('third', 1_000_000, { effectiveAt: new Date(nowMs).toISOString() });
   expect(spendable(openAccount([...life, ...expired, third]), nowMs)).toBe(1_000_000n);
