@@ -9,11 +9,11 @@ import type { TrustedProxies } from './connections/trusted-proxies.ts';
 import type { ForwardingParts } from './forwarding/forwarding-parts.ts';
 import type { InFlight } from './in-flight.ts';
 import type { LoopDelay } from './loop-delay.ts';
-import type { RequestCounts } from './metrics/request-counts.ts';
 import type { RateLimits } from './rate-limits/rate-limits.ts';
 import type { BodyBudget } from './request-body/body-budget.ts';
 import type { BodyThreads } from './request-body/body-threads.ts';
 import type { IntakeTurns } from './request-body/intake-turns.ts';
+import type { RequestCounts } from './request-counts.ts';
 import type { UpstreamDirectory } from './upstream/upstream-directory.ts';
 
 /** What the routes work with. Built in assemble-gateway.ts. */

@@ -10,7 +10,7 @@ import type { Settlement } from '../ledger/settlement/settlement.ts';
 import type { Holds } from './admission/holds.ts';
 import type { Moment, TimePassed } from './clock/time-passed.ts';
 import type { JournalForgetting } from './journal-forgetting.ts';
-import type { RequestCounts } from './metrics/request-counts.ts';
+import type { RequestCounts } from './request-counts.ts';
 
 /** A request between its hold and its settlement. */
 export interface OpenRequest {

@@ -8,7 +8,7 @@ import { boundConnections } from './connections/bound-connections.ts';
 import { boundWaiting } from './connections/bound-waiting.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { KnownRoutes } from './known-routes.ts';
-import type { RequestCounts } from './metrics/request-counts.ts';
+import type { RequestCounts } from './request-counts.ts';
 import { newRequestId } from './request-id.ts';
 import { requireHost } from './require-host.ts';
 import { readOnAfterAnswers } from './rest-of-body.ts';

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { refusal } from '../../contracts/errors.ts';
 import { refuse } from '../answer.ts';
-import type { RequestCounts } from '../metrics/request-counts.ts';
+import type { RequestCounts } from '../request-counts.ts';
 import { SourceBound } from './source-bound.ts';
 import { sourceOf } from './source-of.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';

@@ -8,9 +8,9 @@ import type { GatewayClock } from '../clock/gateway-clock.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { LoopDelay } from '../loop-delay.ts';
 import type { BodyBudget } from '../request-body/body-budget.ts';
+import type { RequestCounts } from '../request-counts.ts';
 import type { UnservedModels } from '../unserved-models.ts';
 import { type LimitedParts, measureLimits } from './limit-metrics.ts';
-import type { RequestCounts } from './request-counts.ts';
 
 /** Where the figures are; each is read when somebody asks for the metrics. */
 interface MeasuredParts extends LimitedParts {

@@ -1,8 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Drains } from '../forwarding/drains.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
+import type { RequestCounts } from '../request-counts.ts';
 import type { UpstreamDirectory } from '../upstream/upstream-directory.ts';
-import type { RequestCounts } from './request-counts.ts';
 
 const KINDS = ['message', 'stream', 'count'] as const;
 const BOUNDS = [

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
-import type { RequestCounts } from '../metrics/request-counts.ts';
+import type { RequestCounts } from '../request-counts.ts';
 import { type BodyAsker, BodyNotReadError, type BodyThreads } from './body-threads.ts';
 import type { RequestBytes } from './request-bytes.ts';
 import { type FactsByKind, type FactsKind, factsOf } from './request-facts.ts';

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
-import { RequestCounts } from '../../../proxy/metrics/request-counts.ts';
 import { BodyThreads } from '../../../proxy/request-body/body-threads.ts';
 import {
   READ_AT_ONCE_BYTES_MAX,
@@ -11,6 +10,7 @@ import {
 import { readFacts } from '../../../proxy/request-body/read-facts.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
+import { RequestCounts } from '../../../proxy/request-counts.ts';
 import { asking } from '../../fixtures/gateway/call.ts';
 import { requestText, sendRaw, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
 import { startTestGateway } from '../../fixtures/gateway/start-gateway.ts';

@@ -1,5 +1,5 @@
-import type { Outcome } from '../../contracts/events.ts';
-import { Tally } from '../tally.ts';
+import type { Outcome } from '../contracts/events.ts';
+import { Tally } from './tally.ts';
 
 /** What one account's bodies may take, how many of its long ones may wait to be read, and what may come from one address at once. */
 type Bound = 'bodyBytes' | 'bodiesWaiting' | 'requestsOfAddress';
