@@ -67,7 +67,7 @@ export const KNOWN_USES: ReadonlySet<string> = new Set([
   'code_execution_requests',
 ]);
 
-/** What of them is weighed where a client leaves early stands in proxy/forwarding/input-weight.ts. */
+/** What of them is weighed where a client leaves early stands in proxy/request-body/input-weight.ts. */
 export const FIELDS_OF_OWN_BYTES: ReadonlySet<string> = new Set([
   // The protocol's (interface, 1.2).
   'model',

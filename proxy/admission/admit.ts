@@ -6,6 +6,7 @@ import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import type { OpenRequest } from '../request-accounting.ts';
 import { readFacts } from '../request-body/read-facts.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
+import type { AskedUse } from '../request-body/request-size.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import { type Candidate, candidateOf, type IncomingRequest } from './candidate.ts';
@@ -13,7 +14,6 @@ import type { NoLease } from './lease-queue.ts';
 import { refusedFor, widestWindow } from './model-lifecycle.ts';
 import { type MoneyRequest, type Remedies, refuseByMoney, takenByHolds } from './money-gate.ts';
 import { openRequest } from './open-request.ts';
-import type { AskedUse } from './request-size.ts';
 import { refuseByKeyNow, refuseByStanding, refuseSetAside } from './standing.ts';
 import { costOfUses, dearestInputClass, inputTokensBound, inputTokensByCount, worstCase } from './worst-case.ts';
 

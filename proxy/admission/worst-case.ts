@@ -11,7 +11,7 @@ import {
 import { FREE_USES, IMAGE_TOKENS_BOUND, USES_MAX } from '../../contracts/outside-input.ts';
 import { type RateCard, rateInLane, rateOfUse } from '../../contracts/rate-card.ts';
 import type { Lane, TokenClass } from '../../contracts/usage.ts';
-import type { AskedUse, RequestSize } from './request-size.ts';
+import type { AskedUse, RequestSize } from '../request-body/request-size.ts';
 
 /** Tokens that a provider may add around a request: tool instructions and the frame of each message. */
 const FRAME_TOKENS = 2_048;

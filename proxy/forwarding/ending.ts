@@ -5,7 +5,7 @@ import { type Lane, NO_TOKENS, type TokenClass, type TokenCounts } from '../../c
 import { type BilledUsage, rateUsage } from '../../ledger/rating.ts';
 import type { Ending } from '../../ledger/settlement/request-record.ts';
 import { isReported, nothingSeen, type SeenUsage, tokenCounts } from '../meter/seen-usage.ts';
-import { tokensOfMillitokens } from '../meter/text-tokens.ts';
+import { tokensOfMillitokens } from '../tokens/text-tokens.ts';
 import { extrasOf, unreadOf } from './answer-extras.ts';
 
 export interface EndedRequest {

@@ -2,10 +2,10 @@ import type { CatalogModel } from '../../contracts/catalog.ts';
 import { isObject } from '../../contracts/json-object.ts';
 import { NO_TOKENS, TOKEN_CLASSES, type TokenClass, type TokenCounts } from '../../contracts/usage.ts';
 import type { Terms } from '../admission/terms.ts';
-import { tokensOfMillitokens } from '../meter/text-tokens.ts';
+import { type InputWeight, weighInput } from '../request-body/input-weight.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
-import { type InputWeight, weighInput } from './input-weight.ts';
+import { tokensOfMillitokens } from '../tokens/text-tokens.ts';
 
 interface RequestToEstimate {
   /** The client's request, which was valid when it was admitted. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../contracts/json-object.ts';
-import { millitokensOfJson } from './json-tokens.ts';
-import { millitokensOf } from './text-tokens.ts';
+import { millitokensOfJson } from '../tokens/json-tokens.ts';
+import { millitokensOf } from '../tokens/text-tokens.ts';
 
 /** What a content block says by itself: text, thinking and the input of a tool. An input that is to come is empty. */
 export function millitokensOfBlock({ text, thinking, input }: JsonObject): number {

@@ -1,5 +1,5 @@
+import { JsonStringWeight } from '../tokens/text-tokens.ts';
 import { EVENT_BYTES_MAX } from './limits.ts';
-import { JsonStringWeight } from './text-tokens.ts';
 
 /** What a search tells of, in order. */
 export interface StreamFindings {

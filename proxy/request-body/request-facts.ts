@@ -5,11 +5,11 @@ import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
 import { isObject } from '../../contracts/json-object.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensRequestSchema, FAULTS_SHOWN, messageRequestSchema } from '../../contracts/messages.ts';
-import { type RequestSize, requestSize } from '../admission/request-size.ts';
-import { type InputWeight, weighInput } from '../forwarding/input-weight.ts';
 import { keepDroppedFields } from './dropped-fields.ts';
 import { type DuplicateKey, readTopLevel } from './duplicate-keys.ts';
+import { type InputWeight, weighInput } from './input-weight.ts';
 import { exceededBound, type ShapeBounds } from './json-scan.ts';
+import { type RequestSize, requestSize } from './request-size.ts';
 import type { TopLevel } from './top-level.ts';
 
 /** What the gateway has to know of a request to count its tokens: all that it keeps of it beside its bytes. */

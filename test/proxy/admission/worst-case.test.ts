@@ -4,7 +4,6 @@ import { debitWithCarry, microUsd, picoUsd, rate } from '../../../contracts/mone
 import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
 import type { Lane, TokenCounts } from '../../../contracts/usage.ts';
 import { rateUsage } from '../../../ledger/rating.ts';
-import type { RequestSize } from '../../../proxy/admission/request-size.ts';
 import {
   costOfUses,
   dearestInputClass,
@@ -15,6 +14,7 @@ import {
   usesWithoutPrice,
   worstCase,
 } from '../../../proxy/admission/worst-case.ts';
+import type { RequestSize } from '../../../proxy/request-body/request-size.ts';
 
 const WINDOW = 200_000;
 const NO_USES = picoUsd(0n);

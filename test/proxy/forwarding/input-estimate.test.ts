@@ -3,14 +3,14 @@ import { microUsd, rate } from '../../../contracts/money.ts';
 import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
 import { NO_TOKENS } from '../../../contracts/usage.ts';
 import { type EndedRequest, endingOf } from '../../../proxy/forwarding/ending.ts';
-import { IMAGE_TOKENS_ESTIMATE_MAX, imageTokens } from '../../../proxy/forwarding/image-tokens.ts';
 import { estimateInput } from '../../../proxy/forwarding/input-estimate.ts';
-import { weighInput } from '../../../proxy/forwarding/input-weight.ts';
 import { USE_NAMES_MAX } from '../../../proxy/meter/limits.ts';
 import { noteMalformed, nothingSeen, type SeenUsage, takeUsage } from '../../../proxy/meter/seen-usage.ts';
-import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
+import { weighInput } from '../../../proxy/request-body/input-weight.ts';
 import { READ_AT_ONCE_BYTES_MAX } from '../../../proxy/request-body/limits.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
+import { IMAGE_TOKENS_ESTIMATE_MAX, imageTokens } from '../../../proxy/tokens/image-tokens.ts';
+import { millitokensOf } from '../../../proxy/tokens/text-tokens.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 
 const rates = ratesFrom(rate(3_000_000n), rate(15_000_000n));

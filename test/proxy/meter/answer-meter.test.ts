@@ -10,7 +10,7 @@ import {
 } from '../../../proxy/meter/limits.ts';
 import { tokenCounts } from '../../../proxy/meter/seen-usage.ts';
 import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
-import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
+import { millitokensOf } from '../../../proxy/tokens/text-tokens.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { chunkSizes, chunksOf } from './arbitrary-stream.ts';
 import { messageStream } from './streams.ts';

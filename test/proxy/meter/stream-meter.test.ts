@@ -8,7 +8,7 @@ import {
   READ_VALUES_MAX,
 } from '../../../proxy/meter/limits.ts';
 import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
-import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
+import { millitokensOf } from '../../../proxy/tokens/text-tokens.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { chunkSizes, chunksOf, streamBytes } from './arbitrary-stream.ts';
 import { type ReferenceReading, readStream } from './reference.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { EVENT_BYTES_MAX } from '../../../proxy/meter/limits.ts';
 import { StreamSearch } from '../../../proxy/meter/stream-search.ts';
-import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
+import { millitokensOf } from '../../../proxy/tokens/text-tokens.ts';
 import { deltaEvent, event, STOP_EVENT, usageEvent } from './streams.ts';
 
 function found(text: string, search = new StreamSearch()): string[] {

@@ -1,5 +1,5 @@
 import { messageRequestSchema } from '../../../contracts/messages.ts';
-import { requestSize } from '../../../proxy/admission/request-size.ts';
+import { requestSize } from '../../../proxy/request-body/request-size.ts';
 
 /** What a request is weighed as, with these fields beside those that every one has. */
 export const sizeOf = (more: object) => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { FIELDS_OF_OWN_BYTES } from '../../../contracts/outside-input.ts';
-import { weighInput } from '../../../proxy/forwarding/input-weight.ts';
+import { weighInput } from '../../../proxy/request-body/input-weight.ts';
 
 const weightOf = (request: Record<string, unknown>): number => weighInput(request, 200_000).millitokens;
 const WORDS = 'words that a model would read, if they stood in its prompt';

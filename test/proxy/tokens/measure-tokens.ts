@@ -1,9 +1,9 @@
 /**
  * Counts the samples again, and shows what the weights make of them. The tokenizers are large, so they are brought for
  * the occasion: `npm install --no-save gpt-tokenizer@4.0.0 @anthropic-ai/tokenizer@0.0.4`, then
- * `node test/proxy/meter/measure-tokens.ts`. It ends with 1 where a recorded count is not what a tokenizer counts.
+ * `node test/proxy/tokens/measure-tokens.ts`. It ends with 1 where a recorded count is not what a tokenizer counts.
  */
-import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
+import { millitokensOf } from '../../../proxy/tokens/text-tokens.ts';
 import { TOKEN_SAMPLES } from './token-samples.ts';
 
 type Count = (text: string) => number;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../contracts/json-object.ts';
-import { millitokensOfJson } from '../meter/json-tokens.ts';
-import { LIGHTEST_UNIT, millitokensOf } from '../meter/text-tokens.ts';
-import { IMAGE_TOKENS_ESTIMATE_MAX, imageTokens } from './image-tokens.ts';
+import { IMAGE_TOKENS_ESTIMATE_MAX, imageTokens } from '../tokens/image-tokens.ts';
+import { millitokensOfJson } from '../tokens/json-tokens.ts';
+import { LIGHTEST_UNIT, millitokensOf } from '../tokens/text-tokens.ts';
 
 /** What a request's own bytes are worth as input. */
 export interface InputWeight {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { messageRequestSchema } from '../../../contracts/messages.ts';
-import { requestSize } from '../../../proxy/admission/request-size.ts';
+import { requestSize } from '../../../proxy/request-body/request-size.ts';
 import { BARE, NAMED, saying, sizeOf, untouchable } from './sized-request.ts';
 
 describe('the cache that a request asks for', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
-import { JsonStringWeight, millitokensOf } from '../../../proxy/meter/text-tokens.ts';
+import { JsonStringWeight, millitokensOf } from '../../../proxy/tokens/text-tokens.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
-import { deltaEvent } from './streams.ts';
+import { deltaEvent } from '../meter/streams.ts';
 import { TOKEN_SAMPLES } from './token-samples.ts';
 
 const PROSE =

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { requestSize } from '../../../proxy/admission/request-size.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
+import { requestSize } from '../../../proxy/request-body/request-size.ts';
 import { BARE, NAMED, saying, sizeOf, untouchable } from './sized-request.ts';
 
 const image = (source: object) => ({ type: 'image', source });

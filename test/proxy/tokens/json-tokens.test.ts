@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { millitokensOfJson } from '../../../proxy/meter/json-tokens.ts';
-import { millitokensOf } from '../../../proxy/meter/text-tokens.ts';
+import { millitokensOfJson } from '../../../proxy/tokens/json-tokens.ts';
+import { millitokensOf } from '../../../proxy/tokens/text-tokens.ts';
 
 describe('a value from JSON', () => {
   it('is worth what its JSON text is', () => {

@@ -2,7 +2,7 @@
  * What a text is worth in thousandths of a token, where no upstream has said it: a weight for each character by its
  * script and kind, so that a sum of them can be kept while a stream runs by.
  *
- * The weights are measured (test/proxy/meter/token-weights.test.ts): over prose in 23 languages, code, JSON and mark-up
+ * The weights are measured (test/proxy/tokens/token-weights.test.ts): over prose in 23 languages, code, JSON and mark-up
  * they come to between a third and all of what a current public tokenizer counts (o200k), prose to 0.6 and more, and never
  * to more than it. Tokenizers of providers count more than that one, so an estimate favours the customer.
  */
