@@ -1,6 +1,6 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import { isObject } from '../../contracts/json-object.ts';
-import { parseJson } from '../meter/bounded-json.ts';
+import { parseJson } from '../upstream/bounded-json.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 
 const MESSAGE_CHARS_MAX = 2_000;

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../contracts/json-object.ts';
 import { LIMITS } from '../../contracts/limits.ts';
+import { exceedsBounds, parseBeginning, parseJson } from '../upstream/bounded-json.ts';
 import { REQUEST_ID_CHARS_MAX } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
-import { exceedsBounds, parseBeginning, parseJson } from './bounded-json.ts';
 import { ANSWER_PARSED_BYTES_MAX } from './limits.ts';
 import { millitokensOfBlock } from './said-text.ts';
 import { isReported, noteMalformed, nothingSeen, takeUsage } from './seen-usage.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { LIMITS } from '../../contracts/limits.ts';
+import { READ_VALUES_MAX } from '../upstream/limits.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -11,9 +12,6 @@ export const ANSWER_PARSED_BYTES_MAX = MIB;
 /** The longest member of such an answer that is read, and all of them together; the protocol's usage has under 2 KiB. */
 export const MEMBER_BYTES_MAX = 12 * KIB;
 export const MEMBERS_BYTES_MAX = 16 * KIB;
-/** How deep, and how many values, an answer or an event is parsed with: what a model says in one has no more. */
-export const READ_DEPTH_MAX = LIMITS.requestDepthMax;
-export const READ_VALUES_MAX = 16 * KIB;
 /** Events of one stream that begin as an object and are none; with so many nothing more of it is read, which is told of its usage. */
 export const BROKEN_EVENTS_MAX = 1_000;
 /** Faults that one answer's usage records; they say which fields cannot be trusted, and the first few say it all. */
@@ -34,6 +32,5 @@ export const IDLE_PARTIAL_BYTES_MAX = 64 * KIB;
 
 assert(IDLE_PARTIAL_BYTES_MAX <= EVENT_BYTES_MAX, 'an idle partial event is no larger than a full one');
 assert(MEMBER_BYTES_MAX <= MEMBERS_BYTES_MAX, 'a member is no longer than all of them');
-assert(READ_VALUES_MAX <= LIMITS.requestValuesMax, 'an answer holds up others no longer than a request');
 assert(MEMBERS_BYTES_MAX <= READ_VALUES_MAX, 'what is left of a long answer is read whatever it has in it');
 assert(EVENT_BYTES_MAX <= LIMITS.answerBytesMax, 'an event of a stream is no larger than an answer in one piece');

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../contracts/json-object.ts';
+import { exceedsBounds, parseBeginning, parseJson } from '../upstream/bounded-json.ts';
 import { REQUEST_ID_CHARS_MAX } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
-import { exceedsBounds, parseBeginning, parseJson } from './bounded-json.ts';
 import { BROKEN_EVENTS_MAX, ERROR_MESSAGE_MAX } from './limits.ts';
 import { millitokensOfEvent } from './said-text.ts';
 import { noteMalformed, nothingSeen, objectIn, takeUsage } from './seen-usage.ts';

@@ -2,11 +2,11 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensAnswerSchema } from '../../contracts/messages.ts';
 import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
 import type { CallingClient } from '../calling-client.ts';
-import { parseJson } from '../meter/bounded-json.ts';
 import type { BodyOwner } from '../request-body/body-owner.ts';
 import { editTopLevel } from '../request-body/edit-top-level.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { CountFacts } from '../request-body/request-facts.ts';
+import { parseJson } from './bounded-json.ts';
 import {
   isEncoded,
   type UpstreamControl,

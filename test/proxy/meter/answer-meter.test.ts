@@ -2,15 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { AnswerMeter } from '../../../proxy/meter/answer-meter.ts';
-import {
-  ANSWER_PARSED_BYTES_MAX,
-  MEMBER_BYTES_MAX,
-  READ_DEPTH_MAX,
-  READ_VALUES_MAX,
-} from '../../../proxy/meter/limits.ts';
+import { ANSWER_PARSED_BYTES_MAX, MEMBER_BYTES_MAX } from '../../../proxy/meter/limits.ts';
 import { tokenCounts } from '../../../proxy/meter/seen-usage.ts';
 import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { millitokensOf } from '../../../proxy/tokens/text-tokens.ts';
+import { READ_DEPTH_MAX, READ_VALUES_MAX } from '../../../proxy/upstream/limits.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { chunkSizes, chunksOf } from './arbitrary-stream.ts';
 import { messageStream } from './streams.ts';

@@ -1,14 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  BROKEN_EVENTS_MAX,
-  ERROR_MESSAGE_MAX,
-  EVENT_BYTES_MAX,
-  MALFORMED_MAX,
-  READ_VALUES_MAX,
-} from '../../../proxy/meter/limits.ts';
+import { BROKEN_EVENTS_MAX, ERROR_MESSAGE_MAX, EVENT_BYTES_MAX, MALFORMED_MAX } from '../../../proxy/meter/limits.ts';
 import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { millitokensOf } from '../../../proxy/tokens/text-tokens.ts';
+import { READ_VALUES_MAX } from '../../../proxy/upstream/limits.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { chunkSizes, chunksOf, streamBytes } from './arbitrary-stream.ts';
 import { type ReferenceReading, readStream } from './reference.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { closedJson } from '../../../proxy/meter/closed-json.ts';
+import { closedJson } from '../../../proxy/upstream/closed-json.ts';
 
 const NO_BOUNDS = { depthMax: 1_000, valuesMax: 1_000_000 };
 
