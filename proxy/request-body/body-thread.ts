@@ -1,8 +1,8 @@
 import { getPriority, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
-import { mockMessage } from '../upstream/mock-reply.ts';
 import type { BodyResult, BodyTask } from './body-threads.ts';
 import { THREAD_NICENESS } from './limits.ts';
+import { mockMessage } from './mock-reply.ts';
 import { factsOf } from './request-facts.ts';
 
 /**

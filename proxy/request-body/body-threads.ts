@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
 import type { Refusal } from '../../contracts/errors.ts';
-import type { Message } from '../../contracts/messages.ts';
 import type { BodyOwner } from './body-owner.ts';
 import {
   IDLE_MS,
@@ -10,13 +9,9 @@ import {
   WAITING_MAX,
   WAITING_OF_ONE_MAX,
 } from './limits.ts';
+import type { MockAnswer } from './mock-reply.ts';
 import { OwnerTurns } from './owner-turns.ts';
 import type { FactsByKind, FactsKind } from './request-facts.ts';
-
-export interface MockAnswer {
-  readonly message: Message;
-  readonly isStream: boolean;
-}
 
 /** As a thread gets it. */
 export interface BodyTask {

@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../../contracts/limits.ts';
 import { EVENT_STREAM_TYPE } from '../../contracts/media-types.ts';
 import type { Message } from '../../contracts/messages.ts';
-import type { BodyAsker, BodyThreads, MockAnswer } from '../request-body/body-threads.ts';
+import type { BodyAsker, BodyThreads } from '../request-body/body-threads.ts';
+import { type MockAnswer, mockMessage, mockTokens } from '../request-body/mock-reply.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
-import { mockMessage, mockTokens } from './mock-reply.ts';
 import type { Upstream, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from './upstream.ts';
 import { NO_SECRETS } from './upstream-words.ts';
 

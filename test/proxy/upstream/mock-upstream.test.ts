@@ -2,8 +2,8 @@ import { afterEach, expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
 import { BodyThreads } from '../../../proxy/request-body/body-threads.ts';
 import { READ_AT_ONCE_VALUES_MAX, THREADS_MAX, WAITING_OF_ONE_MAX } from '../../../proxy/request-body/limits.ts';
+import { mockMessage } from '../../../proxy/request-body/mock-reply.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
-import { mockMessage } from '../../../proxy/upstream/mock-reply.ts';
 import { MockUpstream } from '../../../proxy/upstream/mock-upstream.ts';
 import type { UpstreamError } from '../../../proxy/upstream/upstream.ts';
 

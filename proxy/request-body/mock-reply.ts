@@ -23,8 +23,13 @@ const WORDS =
 /** One token is four bytes, for a mock. */
 export const mockTokens = (bytes: number): number => Math.max(1, Math.ceil(bytes / 4));
 
+export interface MockAnswer {
+  readonly message: Message;
+  readonly isStream: boolean;
+}
+
 /** The reply to a body that is a request, and whether it is asked for as a stream. */
-export function mockMessage(body: Buffer): { readonly message: Message; readonly isStream: boolean } {
+export function mockMessage(body: Buffer): MockAnswer {
   const request: MockRequest = JSON.parse(body.toString('utf8'));
   return { message: mockReply(request, body), isStream: request.stream === true };
 }
