@@ -1,5 +1,5 @@
-import type { Configuration } from '../../contracts/configuration.ts';
-import { LIMITS } from '../../contracts/limits.ts';
+import type { Configuration } from '../contracts/configuration.ts';
+import { LIMITS } from '../contracts/limits.ts';
 
 /**
  * The longest that a request can take from its admission to its end: every upstream but the last fails just before its

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { LIMITS } from '../../../contracts/limits.ts';
-import { longestRequestMs, longestSettledMs } from '../../../proxy/admission/longest-request.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { longestRequestMs, longestSettledMs } from '../../proxy/longest-request.ts';
 
 type Providers = Parameters<typeof longestRequestMs>[0]['providers'];
 
