@@ -55,7 +55,6 @@ export const pricingSchema = z.strictObject({
       label: z.string(),
       status: z.enum(['active', 'deprecated']),
       free: z.boolean(),
-      /** Whether the model can be served fast. */
       fast: z.boolean(),
       caching: z.enum(['none', 'explicit', 'automatic']),
       /** Whole credits per million tokens. */

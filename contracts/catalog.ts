@@ -32,10 +32,7 @@ const shownModel = {
   replacement: z.string().nullable(),
 };
 
-/**
- * Which values of `anthropic-beta` pass for a model. All others change nothing that the gateway knows of, which is why
- * they do not pass.
- */
+/** Values of `anthropic-beta` that pass for a model; others change nothing that the gateway knows of. */
 const betasField = z.strictObject({
   /** Whether the shipped list passes (contracts/betas.ts), whose betas change neither window nor price. */
   shipped: z.boolean(),

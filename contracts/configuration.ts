@@ -33,7 +33,6 @@ const providerSchema = z.strictObject({
   protocol: z.literal('messages'),
   /** Where `/v1/messages` is appended. */
   baseUrl: httpUrl,
-  /** The environment variable that holds the provider's credential. */
   apiKeyEnv: environmentVariable,
   /** The header that carries the credential. */
   auth: z.enum(['x-api-key', 'bearer']).default('x-api-key'),
@@ -131,10 +130,7 @@ const sections = z.strictObject({
     .prefault({}),
   /** Where `gateway serve` and `gateway relay` answer GET /metrics; absent is nowhere. Not for the public. */
   metrics: z.strictObject({ serve: address.optional(), relay: address.optional() }).prefault({}),
-  /**
-   * A catalog file that is published at start when the ledger has no catalog; later starts say where it differs from the
-   * one in force. Relative to the configuration file.
-   */
+  /** Published at start where the ledger has no catalog; later starts tell differences. From this file's folder. */
   catalog: z.string().min(1).optional(),
   providers: z
     .record(z.string().regex(/^[a-z0-9][a-z0-9-]*$/), providerSchema)
@@ -171,15 +167,9 @@ const sections = z.strictObject({
       lateMs: z.int().min(LIMITS.expiryLateMsMin).max(31_536_000_000).default(LIMITS.expiryLateMs),
     })
     .prefault({}),
-  /**
-   * Values of `anthropic-beta` that the model's catalog entry does not let pass: left out of what goes upstream, or
-   * answered with 400.
-   */
+  /** Values of `anthropic-beta` that the model's entry does not let pass: left out upstream, or answered with 400. */
   unknownBetas: z.enum(['drop', 'refuse']).default('drop'),
-  /**
-   * Origins whose pages may call with a key, as a browser says them ("https://app.example"); "*" for all. What is public is
-   * readable from everywhere without it.
-   */
+  /** Origins whose pages may call with a key ("https://app.example"; "*": all). What is public needs none of it. */
   browserOrigins: z.array(z.union([z.literal('*'), origin])).default([]),
   /**
    * Connections of clients at once: in all, and of one source address. The latter bounds requests where a client comes
@@ -220,10 +210,7 @@ const sections = z.strictObject({
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
   /** Answers that are read on at once after their clients have left; a further one's upstream is left at once. */
   drainsMax: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsMax),
-  /**
-   * Of those, the most that are of one account: the others' clients leave, too. Where it is not said it is the usual, or a
-   * quarter of `drainsMax` where that is less.
-   */
+  /** The most of those that are of one account, whose clients leave, too: the usual, or at most a quarter. */
   drainsMaxPerAccount: z.int().min(0).max(LIMITS.requestsInFlightMax).optional(),
   /** A client that takes no byte of an answer that waits for it, for so long, has left: it is charged as one that did. */
   clientStallMs: milliseconds(LIMITS.idleMs).default(LIMITS.clientStallMs),
@@ -247,7 +234,6 @@ export interface Configuration extends Omit<Parsed, 'providers' | 'eventLog' | '
   readonly providers: Readonly<Record<string, ProviderConfiguration>>;
   readonly eventLog: EventLogConfiguration;
   readonly proxies: 'one' | 'many';
-  /** Null where none is configured. */
   readonly kafka: KafkaConfiguration | null;
 }
 

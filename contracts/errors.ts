@@ -1,7 +1,4 @@
-/**
- * The error table: every way in which the gateway refuses or fails a request. The README's table is compared with it
- * by a test (interface, 4.2).
- */
+/** The error table: every way in which the gateway refuses or fails (interface, 4.2). A test compares the README. */
 export const ERROR_TABLE = {
   invalid_request: entry(400, 'invalid_request_error', null, 'a field is missing or wrong; the message names it'),
   body_too_large: entry(400, 'invalid_request_error', null, 'the body is over 32 MiB'),
@@ -56,13 +53,9 @@ type ErrorType =
   | 'overloaded_error';
 
 export interface ErrorEntry {
-  /** HTTP status. */
   readonly status: number;
   readonly type: ErrorType;
-  /**
-   * After how many seconds the same request can succeed without a change by the caller, where the refusal does not know
-   * better; null where it never can.
-   */
+  /** Seconds after which the same request can succeed, where the refusal knows no better; null: it never can. */
   readonly retryAfterS: number | null;
   /** When it happens: the words of the README's table. */
   readonly when: string;

@@ -18,10 +18,7 @@ export const eventMetadataSchema = z.looseObject({
 });
 export type EventMetadata = z.infer<typeof eventMetadataSchema>;
 
-/**
- * What stands beside a claim (of a proxy on its name, of a relay on its feed), where programs of before do not look: in its
- * data they would refuse it.
- */
+/** What stands beside a claim of a proxy or relay; in its data, programs of before would refuse it. */
 const claimMetadataSchema = eventMetadataSchema.extend({
   /** What the claiming process reads beyond BASE_FORMS (event-forms.ts). */
   reads: z.record(z.string(), z.int().min(1)).default({}),

@@ -70,10 +70,7 @@ export interface RecordedEvent extends ProposedEvent {
   readonly stream: StreamName;
   readonly revision: Revision;
   readonly position: Position;
-  /**
-   * When the log's server took it, by the server's own clock: milliseconds since 1970. Absent where the log has no clock
-   * but that of the program that writes to it.
-   */
+  /** When the log's server took it, by its clock, in ms since 1970. Absent where only the writer has a clock. */
   readonly stampedAtMs?: number;
 }
 
@@ -90,10 +87,7 @@ export interface ReadStreamOptions {
 export interface ReadAllOptions {
   readonly after?: Position | null;
   readonly limit?: number;
-  /**
-   * Only events of this category's streams, as `proxy` of all streams `proxy-…`. The log looks through all of its events for
-   * them: not for what is asked often.
-   */
+  /** Only of this category's streams (`proxy`: `proxy-…`). All events are looked through: not to be asked often. */
   readonly category?: LedgerCategory;
   /** For whoever only compares where events stand: a log that can leaves their data and metadata out, as empty text. */
   readonly placesOnly?: boolean;

@@ -58,10 +58,7 @@ export function upcast(type: EventType, version: number, data: unknown, all: For
   return steps.reduce((form, step) => upOf(step)(form), data);
 }
 
-/**
- * The stored data of today's form in that of an older version; null where that cannot say it: where a step has no way
- * down, or what it gives would be read as something else.
- */
+/** Today's stored data in an older version's form; null where no step leads down, or another thing would be read. */
 export function downcast(
   type: EventType,
   version: number,

@@ -159,10 +159,7 @@ const proxyEvents = {
 const ledgerEvents = {
   /** The first event of a new ledger; of one from before, what the first gateway that opens it appends. */
   LedgerIdentified: z.strictObject({ ledgerId: ledgerIdField, generation: z.int().min(1), identifiedAt: instantField }),
-  /**
-   * An operator has accepted that the ledger is missing what others knew of it. A new generation begins: whatever was
-   * made of the one before starts anew.
-   */
+  /** An operator has accepted that the ledger lacks what others knew of it: a new generation begins, all anew. */
   LossAccepted: z.strictObject({
     ledgerId: ledgerIdField,
     /** The one that begins here. */
@@ -190,10 +187,7 @@ const ledgerEvents = {
     reason: text,
     actor: text,
   }),
-  /**
-   * From here on events may be written in these forms, too: type → schema version (event-forms.ts). Whoever does not
-   * read them refuses to start on this ledger. Never taken back.
-   */
+  /** From here on events may have these forms, too (type → schemaVersion); who reads less does not start. For good. */
   FormsAdopted: z.strictObject({
     forms: z.record(text, z.int().min(1)),
     /** Proxies whose claims were left out of the question who reads them, by an operator's word. */

@@ -12,10 +12,7 @@ const saslSchema = z.discriminatedUnion(
     }),
     z.strictObject({
       mechanism: z.literal('oauthbearer'),
-      /**
-       * A program and its arguments, run without a shell; what it writes to stdout is the token. It is run again before
-       * the token is over, where the token is a JWT that says when.
-       */
+      /** A program, run without a shell, that writes the token to stdout: again before a JWT's end. */
       tokenCommand: z.array(z.string().min(1)).min(1).optional(),
       /** A file that holds the token and nothing else, read whenever one is needed; another program keeps it new. */
       tokenFile: z.string().min(1).optional(),
@@ -27,7 +24,6 @@ const saslSchema = z.discriminatedUnion(
 /** What a topic's name looks like; also what may stand in a stream name. */
 export const TOPIC_NAME = /^[A-Za-z0-9._-]{1,200}$/;
 
-/** The section `kafka` of the configuration. */
 export const kafkaSchema = z.strictObject({
   brokers: z.array(z.string().regex(/^[^\s:]+:\d+$/, 'expected host:port')).min(1),
   /** The topic of the feed; also the name under which the relay keeps its checkpoint. */

@@ -9,7 +9,6 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Every bound that crosses folders, in one place; what concerns one part alone stands in that part's `limits.ts`. */
 export const LIMITS = Object.freeze({
-  /** A request body. */
   requestBodyBytesMax: 32 * MIB,
   /** Nesting of a request body: deeper is refused before anything recurses over it. */
   requestDepthMax: 512,
@@ -19,10 +18,7 @@ export const LIMITS = Object.freeze({
    * parser and a validator seconds.
    */
   requestValuesMax: 200_000,
-  /**
-   * Bytes of request bodies, and of answers that are kept until they are whole, in all, and of one account: a thousand long
-   * conversations, and a quarter of them.
-   */
+  /** Bytes of bodies and of answers kept whole: a thousand long conversations; of one account a quarter. */
   bodiesBytesMax: 512 * MIB,
   bodiesBytesPerAccountMax: 128 * MIB,
   /** A JSON answer of an upstream; a longer one is not passed on, for it could not be metered. */
@@ -43,10 +39,7 @@ export const LIMITS = Object.freeze({
   loopDelayTimes: 2,
   /** Until it is late by no more than this. */
   loopDelayCalmMs: 100,
-  /**
-   * What is read on of a body whose request has been answered: as much as lets a client that sends everything first get to
-   * its answer, and no more.
-   */
+  /** What is read on of a body that has its answer: enough for a client that sends everything before it reads. */
   restOfBodyBytesMax: 64 * MIB,
   restOfBodyMs: 30 * SECOND_MS,
   /** From a request's first byte to its last. */

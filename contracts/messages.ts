@@ -11,10 +11,7 @@ const anyObject = z.looseObject({});
 /** So many faults of a request are told; one more says that there are more. */
 export const FAULTS_SHOWN = 5;
 
-/**
- * An array of which no more is looked at once enough of it was found to be wrong: `z.array` makes an issue of each
- * entry, which takes seconds where a hundred thousand are wrong.
- */
+/** An array, looked at until enough of it is wrong: `z.array` makes an issue of each entry, seconds for 100,000. */
 function listOf<T extends z.ZodType>(entry: T) {
   return z.array(z.unknown()).transform((values, context) => {
     const read: z.output<T>[] = [];

@@ -13,7 +13,6 @@ const EFFORT: Members = { effort: ANY };
 const FORMAT: Members = { type: ANY, schema: ANY, name: ANY, strict: ANY };
 const CACHE_CONTROL: Members = { type: ANY, ttl: ANY, scope: ANY };
 
-/** Of the request. */
 export const MEMBERS_OF_REQUEST: Members = {
   cache_control: CACHE_CONTROL,
   context_management: { edits: ANY },
@@ -35,10 +34,8 @@ export const MEMBERS_OF_EDIT: Members = {
   clear_tool_inputs: ANY,
 };
 
-/** Of a message. */
 export const MEMBERS_OF_MESSAGE: Members = { output_config: EFFORT };
 
-/** Of a content block. */
 export const MEMBERS_OF_BLOCK: Members = {
   cache_control: CACHE_CONTROL,
   caller: { type: ANY, tool_id: ANY },
@@ -47,7 +44,6 @@ export const MEMBERS_OF_BLOCK: Members = {
   source: { type: ANY, media_type: ANY, data: ANY, url: ANY, file_id: ANY, content: ANY },
 };
 
-/** Of a tool. */
 export const MEMBERS_OF_TOOL: Members = {
   cache_control: CACHE_CONTROL,
   citations: { enabled: ANY },

@@ -60,7 +60,6 @@ export const WORST: Bearing = outside(ROUNDS_MAX, 'any');
 
 /** Uses that the provider bills by their tokens alone. */
 export const FREE_USES: ReadonlySet<string> = new Set(['web_fetch_requests', 'tool_search_requests']);
-/** All names of uses that are known. */
 export const KNOWN_USES: ReadonlySet<string> = new Set([
   ...FREE_USES,
   'web_search_requests',
@@ -191,7 +190,6 @@ const BLOCKS: Readonly<Record<string, Bearing>> = {
   mcp_toolset_reference: outside(ROUNDS_MAX),
 };
 
-/** Fields of content blocks, whatever their kind. */
 export const BLOCK_FIELDS: ReadonlySet<string> = new Set(
   (
     'type text citations cache_control source title context id name input caller toolset_name tool_use_id content ' +
@@ -242,7 +240,6 @@ function bearingOfDocument(source: unknown): Bearing {
 const TOOL_INSTRUCTIONS: Bearing = { type: 'instructions', tokens: 2_048 };
 const TOOLSET_INSTRUCTIONS: Bearing = { type: 'instructions', tokens: 16_384 };
 
-/** Fields of tools, whatever their type. */
 export const TOOL_FIELDS: ReadonlySet<string> = new Set(
   (
     'type name description input_schema cache_control allowed_callers defer_loading eager_input_streaming ' +
@@ -281,10 +278,7 @@ function bearingOfServerTool(tool: { readonly [field: string]: unknown }, name: 
 /** Later versions of these tools are called by code that the provider runs, in rounds of its own. */
 const USED_DIRECTLY: ReadonlySet<unknown> = new Set(['web_search_20250305', 'web_fetch_20250910']);
 
-/**
- * `max_uses` bounds the rounds: one before the first use, one after each, and one after a use past the bound, which the
- * provider answers with an error.
- */
+/** `max_uses` bounds the rounds: one before the first use, one after each, one after a use past the bound (error). */
 function usedInRounds(tool: { readonly [field: string]: unknown }, use: string): Outside {
   const { max_uses: most } = tool;
   const isBounded = typeof most === 'number' && Number.isSafeInteger(most) && most >= 1;
@@ -292,10 +286,7 @@ function usedInRounds(tool: { readonly [field: string]: unknown }, use: string):
   return outside(rounds, { [use]: isBounded ? most : USES_MAX });
 }
 
-/**
- * Fields that a count takes (the SDKs' MessageCountTokensParams), of which none but changes the count. An allow-list: a
- * field that only messages take would have the count refused.
- */
+/** Fields that a count takes (SDKs' MessageCountTokensParams): one that only messages take would have it refused. */
 export const COUNTED_FIELDS: ReadonlySet<string> = new Set([
   'model',
   'messages',

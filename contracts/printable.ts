@@ -5,10 +5,7 @@
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const UNSEEN_IN_LINES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/**
- * Text of several lines for a terminal or a log: what others have put into it can neither hide nor command. The escapes
- * are JSON's, so that JSON stays the same value.
- */
+/** Lines for a terminal or a log in which nothing hides or commands. JSON's escapes: JSON stays the same value. */
 export const printable = (text: string): string => text.replace(UNSEEN_IN_LINES, escaped);
 
 /** The same of a text that stands within one line, such as a name that somebody else has given. */
@@ -23,10 +20,7 @@ export const brief = (text: string): string =>
 /** What commands a terminal, or ends a line: no header can carry it. */
 export const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
-/**
- * What would not stand on one line as it was typed: control characters, line ends, turned directions, halves of characters.
- * Joiners do: names of many scripts have them.
- */
+/** What would not stand on one line as typed (Joiners do: names of many scripts have them). */
 export const NOT_ON_A_LINE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/u;
 
 /** What is not seen, or means nothing that everybody knows: characters without an owner, too. */

@@ -32,26 +32,19 @@ assert(DEAREST_COST * 10n ** 12n < 10n ** BigInt(LIMITS.amountDigitsMax), 'an ev
 
 /** Prices of one model, complete: each token class has a rate. A change of price is a new version. */
 export const rateCardField = z.strictObject({
-  /** The model's id. */
   id: z.string().min(1),
   version: z.int().min(1),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   rates: ratesField,
   /** What the rates are multiplied with in the fast lane; null where the model has none. */
   fastMultiplier: z.literal(FAST_MULTIPLIER).nullable(),
-  /**
-   * Pico-USD a use of what is billed by the use, by its name in an answer's `usage.server_tool_use`; empty for most. The
-   * fast lane does not double them: it doubles token prices.
-   */
+  /** Pico-USD a use, by its name in `usage.server_tool_use`; the fast lane, which doubles token prices, does not. */
   uses: z.record(useNameField, rateField),
 });
 export type RateCard = z.infer<typeof rateCardField>;
 export type Rates = { readonly [C in TokenClass]: Rate };
 
-/**
- * The five rates from the two that are priced. Null where a cache rate would not be a whole number: such a price cannot
- * be billed exactly, so it is refused where it enters.
- */
+/** The five rates from the two priced. Null where a cache rate is not whole: it could not be billed exactly. */
 export function ratesFrom(input: Rate, output: Rate): Rates | null {
   const share = (percent: bigint): Rate | null =>
     (input * percent) % 100n === 0n ? rate((input * percent) / 100n) : null;
@@ -80,7 +73,6 @@ export function rateCard(
   return { ...card, hash: hashOf(card) };
 }
 
-/** Whether a card's hash is that of its content. */
 export const isRateCardIntact = (card: RateCard): boolean => card.hash === hashOf(card);
 
 /** A card without prices a use has the line, and so the hash, that it had before there were any. */

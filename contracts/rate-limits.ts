@@ -2,10 +2,7 @@ import { z } from 'zod';
 import { LIMITS } from './limits.ts';
 import { withPart } from './whole-and-part.ts';
 
-/**
- * What one account may ask of the gateway. Every limit has its own count: requests and tokens of a minute, and calls that
- * are under way at once.
- */
+/** What one account may ask. Each limit has its own count: requests and tokens a minute, calls under way at once. */
 export interface RateLimitSet {
   /** Calls of /v1/messages and of count_tokens, whatever the model costs and whatever the answer is. */
   readonly requestsPerMinute: number;
@@ -63,16 +60,12 @@ const limitSet = (usual: RateLimitSet) =>
     )
     .prefault({});
 
-/** The section `rateLimits` of the configuration. */
 export const rateLimitsSchema = z.strictObject({
   /** Of accounts that were ever granted credits from a purchase or a plan. */
   paid: limitSet(PAID),
   /** Of all others: on trial, or with credits that were given away, or with nothing. */
   unpaid: limitSet(UNPAID),
-  /**
-   * By the name of an account's plan, paid or not. What a plan leaves out has the default of `paid`. No command gives an
-   * account a plan yet.
-   */
+  /** By an account's plan, paid or not. What one leaves out is as in `paid`. No command gives a plan yet. */
   plans: z
     .record(z.string().min(1), limitSet(PAID))
     .default({})
@@ -82,10 +75,7 @@ export const rateLimitsSchema = z.strictObject({
     }),
   /** What one key may take of each of its account's limits, in percent: the rest is always left to the account's others. */
   keyPercent: z.int().min(1).max(100).default(80),
-  /**
-   * How many proxies serve from one log, at the least: each admits its part of every limit. Where leases show that more
-   * serve an account, it is that many.
-   */
+  /** Proxies on one log, at the least: each admits its part of each limit; more where leases show more. */
   proxies: z.int().min(1).max(PROXIES_MAX).default(1),
 });
 

@@ -1,7 +1,4 @@
-/**
- * A file of the data folder does not say what it is there to say, and nothing else does. The message names it, and says
- * what to do: it is all that an operator needs.
- */
+/** A file of the data folder does not say what only it can say. The message names it and what to do. */
 export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError';
 }

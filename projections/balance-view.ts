@@ -34,7 +34,6 @@ export class BalanceView implements View {
   readonly #accounts = new Map<AccountId, AccountSnapshot>();
   #openExceptions = NONE_OPEN;
   #changed = new Set<AccountId>();
-  /** Requests whose exceptions have changed. */
   readonly #changedExceptions = new Map<AccountId, Set<RequestId>>();
 
   read(id: AccountId): AccountSnapshot {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { LIMITS } from '../contracts/limits.ts';
 
-/** Bounds of the views. */
 export const VIEW_LIMITS = Object.freeze({
   /** While the views follow their source and nothing happens, the file is told that they are current this often. */
   currentMarkMs: 2_000,

@@ -36,7 +36,6 @@ const REVISIONS: ViewTable = {
  */
 type MonthlyItem = TokenClass | `use:${string}` | 'exceptions';
 
-/** One line of an account's month. */
 export interface MonthlyLine {
   readonly month: string;
   readonly model: string;

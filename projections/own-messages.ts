@@ -25,10 +25,7 @@ interface OwnMessagesOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Whether what a topic brings is of the views' own ledger. A message says whose it is; one from before is the ledger's own
- * where stream, revision and id are, for which the log is read.
- */
+/** Whether messages are of our ledger: they say so, or (from before) stream, revision and id are in the log. */
 export class OwnMessages {
   readonly #options: OwnMessagesOptions;
 

@@ -162,10 +162,7 @@ export class Projections {
     return this.#checkpoint === null ? null : { source: this.#source.name, text: this.#checkpoint() };
   }
 
-  /**
-   * Also accounts that were set aside by an earlier run have been read again, and taken back where they could be.
-   * @throws Error when the projections stop or are closed before.
-   */
+  /** Also accounts set aside by an earlier run are read again by then. @throws Error when stopped or closed before */
   whenCaughtUp(): Promise<void> {
     return this.#firstCaughtUp.promise;
   }

@@ -67,10 +67,7 @@ interface ExceptionToDoAgain {
   readonly late: string | null;
 }
 
-/**
- * Null where there are no views to know it by. What the journal settles without anybody is as good as there.
- * @throws EventLogError; Error when the file is no database
- */
+/** Null without views to know it by; what the journal settles counts as there. @throws EventLogError; Error */
 export async function findToDoAgain(
   log: EventLog,
   viewsFile: string | null,

@@ -25,10 +25,7 @@ export class TopicLag {
     this.#isFolded = isFolded;
   }
 
-  /**
-   * Compares the views with the log from a position on: to its end, or to some way behind the first event that they lack.
-   * @throws EventLogError when the log does not tell.
-   */
+  /** Compares views with the log from a position on, to its end or past the first lack. @throws EventLogError */
   async look(after: Position | null): Promise<Missing> {
     for (let end = after; ; ) {
       const page = await this.#lookAtPage(end);

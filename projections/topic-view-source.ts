@@ -42,10 +42,7 @@ export interface TopicViewSourceOptions {
   readonly ledger: Promise<LedgerIdentity>;
 }
 
-/**
- * The log's feed in Kafka as the views' source: the checkpoint is how far each partition is folded. The log itself is only
- * compared with: once in full, then what is new.
- */
+/** The log's feed in Kafka; the checkpoint is each partition's. The log is only compared with: once in full. */
 export class TopicViewSource implements ViewSource {
   readonly name: string;
   readonly isLedger = false;

@@ -1,7 +1,4 @@
-/**
- * How old the views may be: the time since they were last known to hold everything that their source held. Times are
- * wall-clock milliseconds since 1970, because they outlive the process.
- */
+/** Time since the views were last known to hold all. Wall-clock milliseconds since 1970: they outlive the process. */
 export class ViewAge {
   #isLive = false;
   #currentAtMs: number | null = null;

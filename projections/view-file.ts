@@ -4,7 +4,6 @@ import type { ColumnValue, StoredView, ViewRow, ViewTable } from './view.ts';
 /** Raised when the tables below change: a file of another layout is filled anew. */
 const LAYOUT = 3;
 
-/** One statement and its values. */
 export type Statement = readonly [sql: string, values: readonly ColumnValue[]];
 
 /** Up to where rows are folded. */

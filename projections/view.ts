@@ -30,10 +30,7 @@ export interface StoredView {
   readonly mayLack?: true;
   /** The rows that changed since this was last called, one by one, so that the caller can take them in slices. */
   takeChanges(): Iterator<ViewRow>;
-  /**
-   * Takes back what `takeChanges` gave, in the order of `tables` and of their keys.
-   * @throws Error when a row is not of its form.
-   */
+  /** Takes back what `takeChanges` gave, in the order of `tables` and keys. @throws Error for a row of another form */
   restore(table: ViewTable, values: readonly ColumnValue[]): void;
   /** Forgets everything: what was restored is not of this log. */
   clear(): void;

@@ -12,10 +12,7 @@ export const UNKNOWN_KEY: Refusal = refusal('invalid_credential', 'the service k
 /** Told alike; what cannot be a key of ours is no newer key, either. */
 const NO_KEY: Refusal = refusal('invalid_credential', UNKNOWN_KEY.message);
 
-/**
- * Finds the caller by `x-api-key` or `Authorization: Bearer`; where both are sent `x-api-key` wins (interface, 2.1).
- * Keys are known by their SHA-256 alone.
- */
+/** By `x-api-key`, else `Authorization: Bearer` (interface, 2.1). Keys are known by their SHA-256 alone. */
 export function authenticate(headers: IncomingHttpHeaders, accounts: AccountViews, nowMs: number): Caller | Refusal {
   const credential = credentialOf(headers);
   if (credential === null)

@@ -22,7 +22,6 @@ interface AvailabilityParts {
   readonly breaker: Pick<LogBreaker, 'isOpen' | 'isAway' | 'openSinceMs'>;
   readonly journal: Pick<Journal, 'obstacle'>;
   readonly shortages: Pick<MachineShortages, 'describe' | 'blocked'>;
-  /** Where the views are fed from. */
   readonly source: 'log' | 'kafka';
   /** `projections.maxAgeMs` of the configuration. */
   readonly viewsAgeMsMax: number;

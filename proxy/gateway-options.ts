@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Configuration } from '../contracts/configuration.ts';
 import type { EventLog } from '../contracts/event-log.ts';
 
-/** What a gateway is started with. */
 export interface GatewayOptions {
   readonly configuration: Configuration;
   readonly log: EventLog;
@@ -11,10 +10,7 @@ export interface GatewayOptions {
   readonly clock: () => number;
   /** Milliseconds by a clock that nobody sets, against which the other is watched. */
   readonly monotonic: () => number;
-  /**
-   * Milliseconds that the event loop was late, on the average since it was last asked (loop-delay.ts). Absent is never: then
-   * no load is shed.
-   */
+  /** Milliseconds that the event loop was late on the average (loop-delay.ts). Absent: no load is shed. */
   readonly loopDelay?: () => number;
   /** Of the journal (ledger/journal/limits.ts). Absent is as much as there; a test has less, for each start writes it in full. */
   readonly reserveBytes?: number;

@@ -38,9 +38,7 @@ export interface GatewayParts {
   /** How many connections there may be, and whose word is taken for where one comes from. */
   readonly connections: ConnectionBounds;
   readonly trustedProxies: TrustedProxies;
-  /** Whether the event loop is behind. */
   readonly loopDelay: LoopDelay;
-  /** How many bytes of bodies there may be. */
   readonly bodies: BodyBudget;
   /** When the next chunk of a long one may come. */
   readonly intake: IntakeTurns;

@@ -51,10 +51,7 @@ export class InFlight {
     if (this.#unanswered.size === 0) for (const resolve of this.#answeredWaiters.splice(0)) resolve();
   }
 
-  /**
-   * Resolves when each that was accepted has been answered or is forwarded, or nothing more comes of its body: it is looked at
-   * every `stillMs` whether anything has.
-   */
+  /** When each accepted one is answered or forwarded, or its body has stood still for `stillMs`. */
   whenAnswered(stillMs: number): Promise<void> {
     if (this.#unanswered.size === 0) return Promise.resolve();
     const cameByThen = new Map<object, number | null>();

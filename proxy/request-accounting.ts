@@ -59,10 +59,7 @@ export class RequestAccounting {
     this.#parts = parts;
   }
 
-  /**
-   * Holds `hold` for a request, and has the journal take its start down.
-   * @throws JournalError when the journal cannot take it: the request must not go upstream, and holds nothing.
-   */
+  /** Holds `hold`, and journals the start. @throws JournalError: then it must not go upstream, and holds nothing */
   open(
     requestId: RequestId,
     card: RateCard,
@@ -90,10 +87,7 @@ export class RequestAccounting {
     this.#parts.holds.place(requestId, { accountId, keyId, month: monthOf(startedAtMs), amount, leaseId, startedAtMs });
   }
 
-  /**
-   * The request's own time: its start, and how long it has taken since. Never before its start, whatever has become of
-   * the wall clock meanwhile.
-   */
+  /** Its start and how long it has taken; never before its start, whatever has become of the wall clock. */
   nowOf({ started, begun }: OpenRequest): number {
     return Date.parse(started.startedAt) + Math.round(this.#parts.passed.steadySince(begun));
   }

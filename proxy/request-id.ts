@@ -5,7 +5,6 @@ import { type RequestId, requestIdFromUuid, uuidV7 } from '../contracts/ids.ts';
 const pool = Buffer.alloc(4_000);
 let used = pool.length;
 
-/** A new request id, sorted by time. */
 export function newRequestId(nowMs: number): RequestId {
   if (used + 10 > pool.length) {
     randomFillSync(pool);

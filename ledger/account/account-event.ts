@@ -12,7 +12,6 @@ import { evolve } from './evolve.ts';
  */
 export class AccountUnreadableError extends UnreadableEventError {
   readonly accountId: AccountId;
-  /** Of the event. */
   readonly revision: Revision;
 
   /** @param why names the stream, the revision and the reason, in one line */

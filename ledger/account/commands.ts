@@ -63,10 +63,7 @@ export type AccountCommand =
       readonly reason: string;
       readonly actor: string;
     }
-  /**
-   * The first of these exceptions, as many as one append takes, in this order. Those that are not open any more, by
-   * whomever they were ended meanwhile, are left out.
-   */
+  /** The first of these, as many as one append takes, in this order; those that are not open any more are left out. */
   | {
       readonly type: 'EndExceptions';
       readonly ending: 'ApproveException' | 'DropException';
@@ -142,5 +139,4 @@ export const commandRefused = (code: CommandRefusalCode, message: string): Comma
   message,
 });
 
-/** The command of a type. */
 export type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;

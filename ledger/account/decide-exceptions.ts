@@ -73,10 +73,7 @@ export function dropException(command: CommandOf<'DropException'>, state: OpenAc
   return [{ type: 'ExceptionDropped', data: { requestId, amount: amountOfException(exception), reason, actor } }];
 }
 
-/**
- * Each as it would be ended by itself, on what the one before it leaves. No more than one append takes: what is left is
- * for the next command.
- */
+/** Each as by itself, on what the one before leaves, and no more than one append takes: the next goes on. */
 export function endExceptions(command: CommandOf<'EndExceptions'>, state: OpenAccount): Decision {
   const { ending, requestIds, reason, actor } = command;
   const events: AccountEvent[] = [];

@@ -51,7 +51,6 @@ export function reasonsOf({ leftOut, late, unpriced }: BillingException): string
   return reasons;
 }
 
-/** The open exception of a request; undefined where there is none. */
 export const openException = ({ open }: ExceptionsState, requestId: string): BillingException | undefined =>
   entryOf(open, requestId);
 

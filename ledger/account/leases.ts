@@ -169,10 +169,7 @@ interface LeaseReduction {
   readonly keyId?: KeyId;
 }
 
-/**
- * A lease after part of it was spent or given back; one that is used up is gone. A debit may name a lease that has
- * ended: its credit was free already.
- */
+/** A lease after a part was spent or given back; gone when used up. A debit may name one that has ended. */
 export function withLeaseReduced(leases: Leases, { leaseId, amount, keyId }: LeaseReduction): Leases {
   const lease = leaseId === undefined ? undefined : leases[leaseId];
   if (lease === undefined) return leases;

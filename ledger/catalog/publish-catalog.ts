@@ -98,10 +98,7 @@ const hashOf = (models: readonly CatalogModel[]): string =>
 
 type StoredModel = z.input<typeof catalogModelField>;
 
-/**
- * What a catalog from before could not say is left out where it says nothing, so that its hash is what it was and the
- * same file is not published again.
- */
+/** What older catalogs could not say is left out where it says nothing: the hash, and so the version, stays. */
 function withoutDefaults({ betas, systemRole, rateCard: { uses, ...card }, ...model }: StoredModel): object {
   const rateCard = Object.keys(uses).length === 0 ? card : { ...card, uses };
   const saysNothing = betas.shipped && betas.listed.length === 0;

@@ -6,10 +6,7 @@ import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
 import { nearName } from '../../contracts/near-name.ts';
 import type { KnownProviders } from './gateway-providers.ts';
 
-/**
- * Reads a catalog file (YAML or JSON). Providers that the file names must be among those that are known.
- * @throws ConfigurationError with every fault and its path.
- */
+/** YAML or JSON, naming only known providers. @throws ConfigurationError with every fault and its path */
 export function readCatalogFile(file: string, known: KnownProviders): CatalogFile {
   const result = catalogFileSchema.safeParse(readYaml(file), { reportInput: true });
   if (!result.success) throw new ConfigurationError(file, fieldFaults(result.error).map(describeFault));

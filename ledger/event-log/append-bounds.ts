@@ -12,10 +12,7 @@ export const APPEND_BOUNDS = Object.freeze({
 const EVENT_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const UTF8_BYTES_PER_CHAR_MAX = 3;
 
-/**
- * What is wrong with an append before the log is asked: an EventLogError `invalid` that names the bound, or null.
- * The bytes of an event are those of its type, data and metadata in UTF-8.
- */
+/** The bound that an append breaks (`invalid`), or null. An event's bytes: type, data and metadata in UTF-8. */
 export function refuseAppend(
   stream: StreamName,
   expectedRevision: number,

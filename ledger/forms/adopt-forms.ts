@@ -12,10 +12,7 @@ export function typesBeyondBase(own: Forms): Set<string> {
   return types;
 }
 
-/**
- * What a program would adopt: its forms that the ledger has not. Null where it would write nothing else than before: the event
- * that adopts forms is no reason to write it.
- */
+/** The forms that the ledger lacks; null where only the adopting event itself would be written in a new one. */
 export function formsToAdopt({ adopted, identity }: LedgerState, own: Forms = OWN_FORMS): Forms | null {
   const beyond = formsBeyond(own, adopted);
   // A ledger gets its identity from the first gateway that opens it, and that event is the first of its stream.

@@ -70,10 +70,7 @@ class FormWriter {
     return await this.#log.append(stream, expected, written);
   }
 
-  /**
-   * What is known of it, looked up again now and then without waiting: what was adopted stays so, and who writes the older form
-   * for a while after it is read by everybody, too.
-   */
+  /** What is known of it, looked up now and then without waiting: adopted is for good, and the older form readable. */
   async #whatIsAdopted(): Promise<Forms> {
     const nowMs = this.#options.passedMs();
     if (this.#adopted === null || nowMs - this.#lookedMs >= FORMS_LIMITS.adoptedLookMs) {

@@ -1,7 +1,6 @@
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-/** Bounds of writing new forms of events. */
 export const FORMS_LIMITS = Object.freeze({
   /** How often a writer looks up what is adopted, while it has something that is not. */
   adoptedLookMs: 5 * SECOND_MS,

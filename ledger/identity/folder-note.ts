@@ -20,9 +20,7 @@ const noteSchema = z.strictObject({
   newest: z.strictObject({ stream: z.string(), revision: z.int().min(0), id: z.string() }).nullable(),
   /** Accounts in which its proxy has leased credit, and the revision of the newest lease. */
   leases: z.record(z.string(), z.int().min(0)),
-  /**
-   * Requests that were in the journal when this generation began: the revisions that they name are of the one before.
-   */
+  /** In the journal when this generation began: the revisions that they name are of the one before. */
   earlier: z.array(requestIdField),
 });
 export type FolderNote = z.infer<typeof noteSchema>;

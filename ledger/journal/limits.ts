@@ -10,10 +10,7 @@ const MIB = 1024 * KIB;
 export interface JournalBounds {
   /** A segment is closed before a record that would take it past this. */
   readonly segmentBytesMax: number;
-  /**
-   * A segment goes on past that while the process has no descriptor for another, up to this: then no request begins. It is
-   * tried again `reserveLookMs` apart.
-   */
+  /** Up to this a segment goes on while no descriptor is free for another, tried `reserveLookMs` apart. */
   readonly stretchedBytesMax: number;
   /** No request begins while the live segments have this many bytes or more; as much again may be kept aside. */
   readonly bytesMax: number;

@@ -16,10 +16,7 @@ interface SegmentScan {
 
 type RecordVisitor = (record: JournalRecord, offset: number, bytes: number) => void;
 
-/**
- * Hands every valid record of a segment to the visitor, in order, and says what lies between them.
- * @throws JournalError `foreign_file`, `newer_version`, naming the file.
- */
+/** Every valid record in order, and what lies between. @throws JournalError `foreign_file`, `newer_version` */
 export function scanSegment(bytes: Buffer, segment: number, file: string, visit: RecordVisitor): SegmentScan {
   const version = decodeHeader(bytes, segment, file);
   switch (version) {

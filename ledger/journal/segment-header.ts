@@ -20,10 +20,7 @@ export function encodeHeader(segment: number): Buffer {
   return header;
 }
 
-/**
- * Checks the header of the file that should be this segment and returns its format version.
- * @throws JournalError `foreign_file` or `newer_version`, naming the file.
- */
+/** Checks a segment's header; its format version. @throws JournalError `foreign_file`, `newer_version`, named */
 export function decodeHeader(bytes: Buffer, segment: number, file: string): number {
   const isSegment = bytes.length >= HEADER_BYTES && bytes.subarray(0, MAGIC.length).equals(MAGIC);
   if (!isSegment || crc32(bytes.subarray(0, 16)) !== bytes.readUInt32LE(16))

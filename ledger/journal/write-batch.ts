@@ -21,7 +21,6 @@ export class WriteBatch {
     return this.#settled;
   }
 
-  /** Bytes to be written. */
   get bytes(): number {
     return this.#end;
   }
@@ -59,7 +58,6 @@ export class WriteBatch {
       putChecksum(this.buffer, this.#settledEnd, this.#end, segment, offset + this.#settledEnd);
   }
 
-  /** Everything has been written. */
   clear(): void {
     this.#settled = 0;
     this.#settledEnd = 0;

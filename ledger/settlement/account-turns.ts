@@ -29,10 +29,7 @@ const BACK_OFF = { firstMs: LIMITS.settlementBackoffMs, maxMs: LIMITS.settlement
 
 interface AccountQueue {
   readonly waiting: PendingRequest[];
-  /**
-   * Idle, waiting for more to join, for a place among the appends, appending, waiting after a failure, or until the account
-   * is not set aside any more.
-   */
+  /** Idle, gathering, waiting for a place, appending, waiting after a failure, or until it is not set aside. */
   phase: 'idle' | 'lingering' | 'ready' | 'running' | 'backing-off' | 'aside';
   /** Appends in a row that failed. */
   failures: number;

@@ -21,10 +21,7 @@ interface SettlementOptions {
   readonly onSettled: (accountId: AccountId, usage: UsageRecorded) => void;
   /** A request that cannot be settled by this program (a bug): it stays in the journal for the next start. */
   readonly onStuck: (requestId: RequestId, error: unknown) => void;
-  /**
-   * Requests wait until their account is not set aside any more, however long: told of each, once. They are settled then,
-   * by themselves.
-   */
+  /** Requests wait, however long, until their account is not set aside any more: each told once, then settled. */
   readonly onAside?: (requestIds: readonly RequestId[]) => void;
   /** As AccountTurns'. */
   readonly onOwnTrouble?: (accountId: AccountId, error: unknown) => void;

@@ -232,10 +232,7 @@ function mayFitByCount(candidate: Candidate, bound: number, parts: GatewayParts)
   return refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds)) === null;
 }
 
-/**
- * Holds by the largest count of the deployments that count. It runs nowhere else: another's tokenizer may count the same
- * text as more.
- */
+/** Holds by the largest count, and runs nowhere else: another's tokenizer may count the same text as more. */
 async function admitByCount(
   candidate: Candidate,
   bound: number,

@@ -69,10 +69,7 @@ interface Room {
   readonly held: MicroUsd;
 }
 
-/**
- * Whether a request's worst case fits credits, the account's monthly limit and the key's (What holds, 7); says what it does
- * not fit.
- */
+/** Whether the worst case fits credits and the monthly limits of account and key (What holds, 7), and what not. */
 export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, taken: AlreadyTaken): Refusal | null {
   const { accountId, account, keyId, worst, nowMs } = request;
   if (worst.hold === 0n) return null;
@@ -141,10 +138,7 @@ function figures(
 
 const atLeastNone = (left: MicroUsd): MicroUsd => (left < 0n ? microUsd(0n) : left);
 
-/**
- * What makes the request dearer than its bytes say: without it the caller would look for the cause in vain. A field's name
- * can be the client's own.
- */
+/** What makes it dearer than its bytes say, or a caller would look in vain. A name can be the client's own. */
 function causes({ worst, fieldBehind, betaBehind, takenAsWorst, fewerUses }: MoneyRequest): string {
   const beta = betaBehind === null ? [] : [`anthropic-beta ${betaBehind}`];
   const behind = [...(fieldBehind === null ? [] : [readable(fieldBehind)]), ...beta];

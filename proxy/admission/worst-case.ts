@@ -36,10 +36,7 @@ type BoundedSize = Pick<RequestSize, 'bodyBytes' | 'images' | 'instructionTokens
 export const inputTokensByCount = (counted: number, bound: number): number =>
   Math.min(bound, Math.ceil((counted * (100 + COUNT_MARGIN_PERCENT)) / 100) + COUNT_MARGIN_TOKENS);
 
-/**
- * What the input is at least likely to be: a token has four or five bytes. It is taken of the limits a minute until the
- * input is metered, and decides whether a count is worth it.
- */
+/** Input's likely least (a token has 4 or 5 bytes): taken of minute limits until metered; decides on a count. */
 export const inputTokensGuess = ({ bodyBytes }: Pick<RequestSize, 'bodyBytes'>, contextWindow: number): number =>
   Math.min(contextWindow, Math.ceil(bodyBytes / 5));
 

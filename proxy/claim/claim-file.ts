@@ -25,10 +25,7 @@ export type KeptClaim = z.infer<typeof keptClaim>;
 
 const file = z.strictObject({ claims: z.array(keptClaim).max(2) });
 
-/**
- * What the data folder remembers of its claims: the last one that the log has taken, and one that may have been taken.
- * @throws Error when the file holds something else.
- */
+/** The last claim that the log took, and one that it may have taken. @throws Error for anything else */
 export function readKeptClaims(dataFolder: string): readonly KeptClaim[] {
   const path = join(dataFolder, FILE);
   try {

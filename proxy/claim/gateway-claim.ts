@@ -57,17 +57,14 @@ export class GatewayClaim {
     return this.#doubt.why();
   }
 
-  /** As ClaimDoubt's. */
   mayBeSpentElsewhere(): boolean {
     return this.#doubt.mayBeSpentElsewhere();
   }
 
-  /** As ProxyClaim's. */
   owns(epoch: number): boolean {
     return this.#claim.owns(epoch);
   }
 
-  /** As ClaimDoubt's. */
   get failed(): Promise<unknown> {
     return this.#doubt.failed;
   }
@@ -83,10 +80,7 @@ export class GatewayClaim {
     await this.#claim.close();
   }
 
-  /**
-   * The journal is closed: the folder has everything that this process had under way.The log is told, too, where it is
-   * there, and answers soon.
-   */
+  /** The journal is closed: the folder has all. The log is told, too, where it is there and answers soon. */
   async ended({ isLogAway }: { readonly isLogAway: boolean }): Promise<void> {
     this.#claim.ended();
     if (isLogAway) return;

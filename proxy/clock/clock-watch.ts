@@ -3,10 +3,7 @@ import type { Logger } from 'pino';
 interface ClockWatchOptions {
   /** The machine's wall clock: milliseconds since 1970. Anybody can set it. */
   readonly wall: () => number;
-  /**
-   * Milliseconds since some moment, by a clock that nobody sets. It stands still while the machine is suspended, as
-   * Linux's does: then the wall clock jumps, and that is wanted.
-   */
+  /** Milliseconds by a clock that nobody sets; it stands while suspended: then the wall clock jumps, as is wanted. */
   readonly monotonic: () => number;
   /** How far the two may drift apart within two `steadyMs`: more is a jump. */
   readonly jumpMs: number;

@@ -65,10 +65,7 @@ export class GatewayClock {
     this.#watch.hasBeen(knownMs, what);
   }
 
-  /**
-   * Compares it with what the log knows, and from then on with the clock of its server; waits for a log that is away.
-   * @throws Error when closed meanwhile
-   */
+  /** Compares with the log, and on with its server's clock; waits for the log. @throws Error when closed meanwhile */
   async compare(): Promise<void> {
     const newest = await untilLogAnswers(() => newestEvent(this.#log), {
       signal: this.#closing.signal,

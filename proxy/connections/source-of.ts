@@ -6,10 +6,7 @@ const MAPPED = '::ffff:';
 const GROUPS = 8;
 const GROUPS_OF_NETWORK = 4;
 
-/**
- * By what an address is counted: IPv4 as it is, IPv6 by its first 64 bits, for whoever has one such address has all of its
- * network. Some proxies write the port behind it.
- */
+/** IPv4 as it is, IPv6 by 64 bits: who has one address has the network. Some proxies write the port behind it. */
 export function sourceOf(said: string): string {
   const address = withoutPort(said.trim());
   if (isIPv4(address)) return address;

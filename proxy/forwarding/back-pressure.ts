@@ -11,10 +11,7 @@ export class BackPressure {
   #ms = 0;
   #latelyMs = 0;
 
-  /**
-   * @param clientStallMs after which a client that takes nothing has left; half of it in all is for long
-   * @param monotonic milliseconds by a clock that nobody sets
-   */
+  /** @param clientStallMs a stalled client's bound; half of it is for long @param monotonic ms, never set */
   constructor(clientStallMs: number, monotonic: () => number) {
     this.#longMs = clientStallMs / 2;
     this.#monotonic = monotonic;

@@ -11,10 +11,7 @@ const UNBUFFERED = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
 /** What an answer's head says of its request. */
 type AnsweredRequest = Pick<ForwardedRequest, 'deprecation' | 'rateLimitHeaders'>;
 
-/**
- * The client's end of a forwarded request: writes bytes as they are given, tells of back-pressure, and is destroyed,
- * never ended as though complete, when the answer broke off.
- */
+/** The client's end: writes bytes as given, tells of back-pressure; destroyed, never ended, when it broke off. */
 export class ClientAnswer {
   readonly #response: ServerResponse;
   readonly #requestId: RequestId;

@@ -19,10 +19,7 @@ export class Drains {
     return this.#count;
   }
 
-  /**
-   * Takes a place and returns how to give it back; null when all are taken, or all that the account may have. `onTimeUp` is
-   * called past the time.
-   */
+  /** A place, as how to give it back; null when all, or all of the account's, are taken. Past the time `onTimeUp`. */
   begin(accountId: AccountId, onTimeUp: () => void): (() => void) | null {
     if (this.#count >= this.#max || this.#ofAccounts.of(accountId) >= this.#maxOfAccount) return null;
     this.#count++;

@@ -43,10 +43,7 @@ type Phase =
   | { readonly type: 'draining'; meter: GuardedMeter | null; readonly stop: () => void }
   | { readonly type: 'ended' };
 
-/**
- * Takes one admitted request to its upstream and the answer's bytes back to the client, with the meter looking on.
- * Whatever way it ends, it is accounted for exactly once.
- */
+/** One admitted request to its upstream and the answer's bytes back, metered; accounted for exactly once. */
 export class Forwarder implements AttemptReceiver {
   readonly #request: ForwardedRequest;
   readonly #client: ClientAnswer;

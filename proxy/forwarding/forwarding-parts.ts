@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { RequestAccounting } from '../request-accounting.ts';
 import type { Drains } from './drains.ts';
 
-/** What all forwarders of a gateway work with. */
 export interface ForwardingParts {
   readonly accounting: RequestAccounting;
   readonly drains: Drains;

@@ -46,7 +46,6 @@ export class KeptNote {
     this.#leases.clear();
   }
 
-  /** On disk when it returns. */
   write(identity: LedgerIdentity): void {
     writeNote(this.#parts.dataFolder, this.#noteOf(identity));
   }

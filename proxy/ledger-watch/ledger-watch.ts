@@ -34,10 +34,7 @@ interface LedgerWatchOptions {
   readonly journal: Journal;
   readonly clock: () => number;
   readonly logger: Logger;
-  /**
-   * Once, when the ledger has proved to have everything that is known of it, before anything is made of it. It is new where
-   * nothing was in it before this gateway.
-   */
+  /** Once, when all that is known is in it, before anything is made of it. New: nothing was in it before. */
   readonly onWhole: (ledger: { readonly isNew: boolean }) => Promise<void>;
 }
 
@@ -80,10 +77,7 @@ export class LedgerWatch {
     this.#whole.promise.catch(() => undefined);
   }
 
-  /**
-   * Asks the log, and waits for its answer as long as one may be near. Without one the gateway goes on, and the asking,
-   * too. @throws LedgerLostError
-   */
+  /** Waits for the log's answer as long as one may be near, then goes on, and asks on. @throws LedgerLostError */
   async start(): Promise<void> {
     const proving = this.#prove();
     const isAnswered = await isAnsweredSoon(proving);

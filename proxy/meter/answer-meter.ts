@@ -26,17 +26,13 @@ export class AnswerMeter {
   #isComplete = false;
   #messageId: string | null = null;
 
-  /**
-   * @param contentLength as announced; null where it is not, and only `end` tells that the body is whole
-   * @param words makes fit for the ledger what is said in words
-   */
+  /** @param contentLength as announced; null: `end` tells that it is whole @param words clean what is said */
   constructor(contentLength: number | null, words: UpstreamWords) {
     this.#contentLength = contentLength;
     this.#words = words;
     if (contentLength !== null && contentLength > LIMITS.answerBytesMax) this.#giveUp();
   }
 
-  /** The whole body was seen and is a Message. */
   get complete(): boolean {
     return this.#isComplete;
   }

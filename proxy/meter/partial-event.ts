@@ -20,7 +20,6 @@ export class PartialEvent {
     return this.#bytes === 0;
   }
 
-  /** Whether the event is longer than what is kept of it. */
   get isOverlong(): boolean {
     return this.#bytes > EVENT_BYTES_MAX;
   }

@@ -44,10 +44,7 @@ export class StreamReading {
     return this.isStopped || this.errorEvent !== null;
   }
 
-  /**
-   * The usage is the upstream's last word. What `message_start` says of the output is a beginning, so that a later
-   * event must have said it, too.
-   */
+  /** The usage is the last word: `message_start` only begins the output's, so a later event must have said it. */
   get isFinal(): boolean {
     return (this.isStopped || this.stopReason !== null) && this.#hasSaidOutput;
   }

@@ -75,10 +75,7 @@ export class StreamSearch {
     return text.substring(this.#text.end, to) === this.#tail ? to : -1;
   }
 
-  /**
-   * Weighs an event that is a delta with nothing else to be read, whose text begins at the word, and keeps what stands
-   * around it. Returns whether it is one.
-   */
+  /** Weighs a plain delta whose text begins at the word, and keeps what stands around it. Returns whether it is one. */
   #takeDelta(text: string, word: number, range: EventRange): boolean {
     if (word >= range.to || isLong(range) || text.charCodeAt(word) !== QUOTE) return false;
     const from = word + 1;

@@ -18,7 +18,6 @@ export class BoundedEnd {
     this.#timer ??= setTimeout(() => this.#leave(error), LIMITS.fatalEndMs);
   }
 
-  /** It has ended by itself. */
   over(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }

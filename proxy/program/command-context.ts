@@ -147,10 +147,7 @@ export async function assertClockRight(
   );
 }
 
-/**
- * The same for work that writes nothing: of a ledger that is lost it shows what is there, with a warning. A file that is
- * not there is not made. @throws CommandError
- */
+/** For work that writes nothing: a lost ledger is shown, with a warning; no file is made. @throws CommandError */
 export async function withReadLog<T>(
   context: CommandContext,
   command: Command,

@@ -16,17 +16,13 @@ export function show(context: CommandContext, command: Command, shown: Shown): v
   else context.write(`${typeof shown.text === 'string' ? shown.text : shown.text()}\n`);
 }
 
-/** How one of many things is shown. */
 export interface ShownRow<T> {
   readonly head: readonly string[];
   readonly cells: (row: T) => readonly Cell[];
   readonly json: (row: T) => unknown;
 }
 
-/**
- * The same of any number of things, for machines as one array: each is taken when its block is written, and between two
- * blocks whoever reads may end the program.
- */
+/** Any number, for machines as one array: each taken with its block; between blocks a reader may end the program. */
 export async function showRows<T>(
   context: CommandContext,
   command: Command,

@@ -10,10 +10,7 @@ export interface ApplyingLimits {
   readonly proxies: number;
 }
 
-/**
- * Finds the limits of an account and its keys: of its plan, or by whether it has ever paid; divided by the number of
- * proxies that serve it, rounded down, and never less than one.
- */
+/** An account's and its keys' limits: of its plan, or by whether it ever paid; divided by proxies, at least one. */
 export class LimitsByAccount {
   readonly #configuration: RateLimitsConfiguration;
   /** There are few: one for each set and number of proxies. */

@@ -102,7 +102,6 @@ export class CallerUse {
   }
 }
 
-/** What was taken, and when. */
 interface BucketTake {
   readonly taken: number;
   readonly takenAtMs: number;

@@ -30,17 +30,13 @@ export class MinuteBucket {
     this.#used = Math.min(this.#used + amount * MINUTE_MS, most);
   }
 
-  /**
-   * Of what was taken, what was not needed. What has come back by itself since is not given back a second time: at the
-   * most that was all for this.
-   */
+  /** Of what was taken, what was not needed; what has come back by itself since is not given back twice. */
   giveBack(amount: number, taken: number, takenAtMs: number, limit: number, nowMs: number): void {
     this.#fill(limit, nowMs);
     const stillTaken = taken * MINUTE_MS - (nowMs - takenAtMs) * limit;
     this.#used = Math.max(0, this.#used - Math.max(0, Math.min(amount * MINUTE_MS, stillTaken)));
   }
 
-  /** What can be taken now. */
   left(limit: number, nowMs: number): number {
     this.#fill(limit, nowMs);
     return Math.max(0, limit - Math.ceil(this.#used / MINUTE_MS));

@@ -17,10 +17,7 @@ const WORDS: Readonly<Record<keyof RateLimitSet, string>> = {
 /** SDKs obey `retry-after`; when another call ends nobody knows, so this is small. */
 const ENDING_S = 1;
 
-/**
- * The words avoid those that an SDK takes for the end of a subscription, and "try again in N seconds" is what some read
- * where they do not read the header.
- */
+/** No words that an SDK takes for a subscription's end; some read "try again in N seconds", not the header. */
 export function refuseByRate(
   whose: LimitOwner,
   { limit, waitMs }: Obstacle,

@@ -2,10 +2,7 @@ import type { Refusal } from '../../contracts/errors.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { BodyOwner } from './body-owner.ts';
 
-/**
- * One request's part of the budget, given back once: when its answer is over and nobody keeps the bytes
- * for longer, such as a forwarder whose client has left.
- */
+/** A request's part of the budget, given back once: its answer over, and nobody (a forwarder) keeps the bytes. */
 export class BodyShare {
   readonly #budget: BodyBudget;
   readonly owner: BodyOwner;

@@ -76,7 +76,6 @@ export class BodyThreads {
     this.#times = { readingMsMax: READING_MS_MAX, idleMs: IDLE_MS, ...times };
   }
 
-  /** Bodies that wait for a thread. */
   get waiting(): number {
     return this.#waiting.size;
   }

@@ -48,7 +48,6 @@ export class IncomingBody {
     return null;
   }
 
-  /** Bytes that have come. */
   get length(): number {
     return this.#length;
   }

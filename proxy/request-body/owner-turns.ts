@@ -1,10 +1,7 @@
 import type { BodyOwner } from './body-owner.ts';
 import { ShareTurns } from './share-turns.ts';
 
-/**
- * What waits, by whose it is: accounts take turns, and all that never paid have every second one together, for they may be
- * as many as somebody likes.
- */
+/** What waits: accounts take turns, and all that never paid, however many, share every second one. */
 export class OwnerTurns<T> {
   readonly #paid = new ShareTurns<T>();
   readonly #unpaid = new ShareTurns<T>();

@@ -18,10 +18,7 @@ export function addCallerToRequests(app: FastifyInstance): void {
   app.decorateRequest('caller', null);
 }
 
-/**
- * Finds the caller from the headers alone, so that nobody unknown makes the gateway read a body. Nobody is looked for while
- * the event loop is behind.
- */
+/** From the headers alone: nobody unknown has a body read. Nobody is looked for while the event loop is behind. */
 export function knowCaller(parts: GatewayParts) {
   const { loopDelay, counts } = parts;
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {

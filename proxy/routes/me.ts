@@ -9,7 +9,6 @@ import type { Caller } from '../caller.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { findCaller } from './know-caller.ts';
 
-/** GET /me: what the calling key is, and what it can spend. */
 export function routeMe(app: FastifyInstance, parts: GatewayParts): void {
   app.get('/me', (request, reply) => {
     const caller = findCaller(request.headers, parts);

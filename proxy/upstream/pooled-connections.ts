@@ -33,7 +33,6 @@ export class PooledConnections {
     });
   }
 
-  /** Calls that wait for a connection. */
   get waiting(): number {
     return this.#turns.waiting;
   }

@@ -28,7 +28,6 @@ export class UpstreamDirectory {
     });
   }
 
-  /** Calls that wait for a connection to their provider. */
   get waiting(): number {
     let waiting = 0;
     for (const upstream of this.#upstreams.values()) waiting += upstream.waiting;

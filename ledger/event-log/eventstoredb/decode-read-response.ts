@@ -69,10 +69,7 @@ function readEventOf(reader: Reader, end: number): WireEvent | null {
   return event;
 }
 
-/**
- *   RecordedEvent { 1 id, 2 stream_identifier, 3 stream_revision, 4 prepare_position, 5 commit_position,
- *                   6 metadata { 1 key, 2 value }…, 7 custom_metadata, 8 data }
- */
+/** 1 id, 2 stream_identifier, 3 stream_revision, 5 commit_position, 6 metadata { 1 key, 2 value }…, 8 data */
 function eventOf(reader: Reader, end: number): WireEvent {
   const of: Mutable<WireEvent> = {
     id: '',

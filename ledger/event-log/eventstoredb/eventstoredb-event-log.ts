@@ -76,10 +76,7 @@ export async function openEventStoreDbEventLog(options: EventStoreDbOptions): Pr
   }
 }
 
-/**
- * The start check, made now: one line for each thing to mend.
- * @throws EventLogError `unavailable` when the server is away
- */
+/** The start check, made now: a line for each thing to mend. @throws EventLogError `unavailable` */
 export async function checkEventStoreDb(log: EventStoreDbEventLog): Promise<readonly string[]> {
   if (!(log instanceof EventStoreDbLog)) throw new TypeError('this log was opened by openEventStoreDbEventLog');
   return await log.check();

@@ -90,7 +90,6 @@ export function faultOf(error: unknown): Fault {
   };
 }
 
-/** The port's error for a failed append. */
 export function appendError(error: unknown): EventLogError {
   if (error instanceof EventLogError) return error;
   const { kind, reason } = faultOf(error);
@@ -104,7 +103,6 @@ export function readError(error: unknown): EventLogError {
   return new EventLogError('unavailable', appended.message, { cause: error });
 }
 
-/** Whether it says that the stream was deleted for ever. */
 export function isStreamDeleted(error: unknown): boolean {
   const raw = error instanceof EventLogError ? error.cause : error;
   return partsOf(raw).type === 'stream-deleted';

@@ -60,10 +60,7 @@ export const EVENTSTOREDB_LIMITS = Object.freeze({
   /** How often one call, or one append among many, is sent on to another node that is said to lead. */
   leaderHopsMax: 2,
   /** The longest pause before the call of appends is made again, after several in a row that were lost unheard. */
-  /**
-   * The longest pause before the call of appends is made again, after several in a row that were lost unheard: as often as a
-   * log that is away is tried.
-   */
+  /** The longest pause before appends' call is made again after several lost unheard: as for a log that is away. */
   reopenPauseMaxMs: LIMITS.settlementProbeMs,
   /** For so long each append is a call of its own where the server knows no other; then it is asked again. */
   plainAppendsMs: 600_000,

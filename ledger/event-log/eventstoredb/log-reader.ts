@@ -16,10 +16,7 @@ import { allRequest, streamRequest } from './read-request.ts';
 import { ledgersStream } from './recorded-event.ts';
 import { metadataStream, whyHidden, whyTombstoned } from './why-hidden.ts';
 
-/**
- * Reads that end. The leader is asked, so that what an append has answered is there; only subscriptions follow the node
- * preference of the connection string.
- */
+/** Reads that end, from the leader: what an append has answered is there. Only subscriptions follow the preference. */
 export class LogReader {
   readonly #connection: Connection;
   readonly #deadlines: EventStoreDbDeadlines;

@@ -203,10 +203,7 @@ export class LogSubscription implements Subscription {
   }
 }
 
-/**
- * Events in batches of what came together. What lies at or before the last event applied is a repeat.
- * @throws SubscriptionEndError for an event that cannot be read
- */
+/** In batches of what came together, without repeats. @throws SubscriptionEndError for one that cannot be read */
 function* batchesOf(
   responses: readonly ReadResponse[],
   applied: Position | null,

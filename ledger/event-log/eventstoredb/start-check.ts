@@ -9,9 +9,7 @@ import { whyHidden } from './why-hidden.ts';
 interface CheckedLog {
   append(one: Append): Promise<AppendAnswer>;
   readHead(): Promise<Position | null>;
-  /** A stream's name on the server. */
   onServer(stream: StreamName): string;
-  /** The text of a stream's metadata; null where it has none. */
   streamMetadata(stream: StreamName): Promise<string | null>;
 }
 
@@ -20,10 +18,7 @@ const PROBES_MAX = 10;
 /** Without these nobody can be served; an account whose events are hidden is refused by itself (hidden-streams.ts). */
 const OF_ALL: readonly StreamName[] = [CATALOG_STREAM, LEDGER_STREAM, 'seals' as StreamName];
 
-/**
- * Whether the log may be used: one line for each thing to mend, none when all is well.
- * @throws EventLogError `unavailable` when the server is away or does not answer
- */
+/** Whether the log may be used: a line for each thing to mend. @throws EventLogError `unavailable` */
 export async function checkLog(log: CheckedLog): Promise<readonly string[]> {
   try {
     return await faultsOf(log);

@@ -8,10 +8,7 @@ export const METADATA_TYPE = '$metadata';
 const DELETED_SOFTLY = 2 ** 62;
 const HIDING = ['$maxAge', '$maxCount', '$tb'] as const;
 
-/**
- * Why events of a stream are hidden by its metadata, and destroyed by the next scavenge, in one line that says what to do;
- * null where none are.
- */
+/** Why metadata hides events of a stream (the next scavenge destroys them), with what to do; null where none. */
 export function whyHidden(stream: string, metadata: string): string | null {
   const parsed = parse(metadata);
   if (parsed === null) return null;

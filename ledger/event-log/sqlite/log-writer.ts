@@ -38,7 +38,6 @@ export class LogWriter {
     );
   }
 
-  /** As the port's. */
   append(stream: StreamName, expected: Revision, events: readonly ProposedEvent[]): Promise<AppendResult> {
     const refused = this.#end ?? refuseAppend(stream, expected, events) ?? this.#refuseByQueue();
     if (refused !== null) return Promise.reject(refused);

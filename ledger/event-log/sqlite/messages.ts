@@ -1,11 +1,7 @@
-/**
- * What crosses between the log's threads. Flat arrays, because each text is copied on its way and each object around
- * it is copied twice.
- */
+/** What crosses between the log's threads. Flat arrays: each text is copied once, each object around it twice. */
 export interface ThreadData {
   readonly path: string;
   readonly busyMs: number;
-  /** As the log's option. */
   readonly isServedFrom: boolean;
 }
 

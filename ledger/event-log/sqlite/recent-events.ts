@@ -39,10 +39,7 @@ export class RecentEvents {
     this.#head = Math.max(this.#head, at);
   }
 
-  /**
-   * What follows a position, as a batch: empty when nothing does, as far as is known; null when it must be read from
-   * the file.
-   */
+  /** What follows a position; empty when nothing is known to; null when it must be read from the file. */
   after(at: number): readonly RecordedEvent[] | null {
     if (at >= this.#head) return [];
     const first = this.#last - (this.#events.length - this.#start) + 1;

@@ -4,10 +4,7 @@ import { LogSubscription } from './log-subscription.ts';
 import type { CommittedAppend } from './outcomes.ts';
 import { RecentEvents } from './recent-events.ts';
 
-/**
- * Everyone who follows the log in this process: keeps the recent events while somebody may need them, and looks for
- * what other processes have written.
- */
+/** All who follow the log in this process: keeps recent events for them, looks for what other processes wrote. */
 export class Subscribers {
   readonly #reader: LogReader;
   readonly #pollIntervalMs: number;
@@ -36,7 +33,6 @@ export class Subscribers {
     return subscription;
   }
 
-  /** What one commit of this process wrote, in log order. */
   add(appends: readonly CommittedAppend[]): void {
     if (this.#subscriptions.size === 0) return;
     this.#recent.add(appends);

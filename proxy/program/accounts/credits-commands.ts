@@ -28,7 +28,6 @@ interface GrantOptions {
 /** Trial credits have 0; what was paid for burns last. */
 const DEFAULT_PRIORITY = 100;
 
-/** `gateway credits grant`. */
 export function addCreditsCommands(credits: Command, context: CommandContext): void {
   credits
     .command('grant')

@@ -19,7 +19,6 @@ interface IssueOptions {
   readonly keyOnly?: boolean;
 }
 
-/** `gateway key issue|revoke|list`. */
 export function addKeyCommands(key: Command, context: CommandContext): void {
   key
     .command('issue')

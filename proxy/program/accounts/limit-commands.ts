@@ -13,7 +13,6 @@ interface LimitOptions {
   readonly key?: string;
 }
 
-/** `gateway limit set`. */
 export function addLimitCommands(limit: Command, context: CommandContext): void {
   limit
     .command('set')

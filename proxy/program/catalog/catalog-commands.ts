@@ -21,7 +21,6 @@ import {
 } from '../command-context.ts';
 import { show, showWritten, table } from '../show.ts';
 
-/** `gateway catalog publish|show`. */
 export function addCatalogCommands(catalog: Command, context: CommandContext): void {
   catalog
     .command('publish')

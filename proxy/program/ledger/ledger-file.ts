@@ -9,10 +9,7 @@ import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { wantOfRightsOf } from '../../../ledger/want-of-rights.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 
-/**
- * The log's file is made by whoever begins a ledger: by nobody else, nor where there was one.
- * @throws LedgerLostError where the folder knows of one; CommandError
- */
+/** Only who begins a ledger makes its file, where none was. @throws LedgerLostError; CommandError */
 export function assertLedgerThere(configuration: Configuration): void {
   const file = missingFile(configuration);
   if (file === null) return;
@@ -26,10 +23,7 @@ export function assertLedgerKnown(configuration: Configuration): void {
   if (file !== null && knowledgeOf(configuration.data) === 'none') throw noLedger(file);
 }
 
-/**
- * The file of a ledger that there will be, in a folder that is there; null where there is one, or it is in no file.
- * @throws LedgerLostError where the folder knows of one; CommandError
- */
+/** The file of a ledger to be begun, its folder made; null where one is, or no file. @throws as assertLedgerThere */
 export function beginLedger(configuration: Configuration): string | null {
   const file = ledgerToBegin(configuration);
   if (file !== null) makeDataFolder(configuration.data);

@@ -30,7 +30,6 @@ import { UpstreamDirectory } from '../../upstream/upstream-directory.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
 import type { OpenedGateway } from './open-gateway.ts';
 
-/** What one gateway process consists of. */
 export interface GatewayProcess extends OpenedGateway {
   readonly availability: Availability;
   readonly settlement: Settlement;

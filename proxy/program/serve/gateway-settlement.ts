@@ -18,7 +18,6 @@ interface GatewaySettlementParts {
   readonly onAside: (requestIds: readonly RequestId[]) => void;
 }
 
-/** The settlement of a gateway, and what is told of it. */
 export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
   const { opened, availability, isUnderWay, onSettled, onAside } = parts;
   const { options, projections, ledgerWatch, breaker } = opened;

@@ -21,7 +21,6 @@ import { stopInOrder } from './stop-in-order.ts';
  *   stop-in-order     not ready → no new connections → what is read answered, streams drained, then cut → settlements flushed → all closed
  */
 export class Gateway {
-  /** What it is put together from. */
   readonly process: GatewayProcess;
   readonly #ready = Promise.withResolvers<void>();
   #metricsServer: MetricsServer | null = null;
@@ -54,10 +53,7 @@ export class Gateway {
     void this.#becomeReady();
   }
 
-  /**
-   * Resolves when the server listens; it may not be ready yet. @throws JournalError, EventLogError, ListenError,
-   * LedgerLostError
-   */
+  /** When it listens; it may not be ready. @throws JournalError, EventLogError, ListenError, LedgerLostError */
   static async start(options: GatewayOptions): Promise<Gateway> {
     const gateway = new Gateway(await openGateway(options));
     try {

@@ -1,13 +1,11 @@
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { Place } from '../listening.ts';
 
-/** All that a gateway listens at. */
 export function listenedPlaces(configuration: Configuration): readonly Place[] {
   const metrics = metricsPlace(configuration);
   return [servedPlace(configuration), ...(metrics === null ? [] : [metrics])];
 }
 
-/** Where requests are answered. */
 export const servedPlace = ({ listen: { host, port } }: Configuration): Place => ({
   host,
   port,

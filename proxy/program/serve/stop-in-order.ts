@@ -4,10 +4,7 @@ import { within } from '../../../ledger/within.ts';
 import type { MetricsServer } from '../metrics-server.ts';
 import type { GatewayProcess } from './assemble-gateway.ts';
 
-/**
- * No new requests → what has been accepted answered, streams drained, then cut → settlements flushed → all closed. Bounded by
- * the bounds of its steps.
- */
+/** No new requests → accepted answered, streams drained, then cut → settlements flushed → all closed; bounded. */
 export async function stopInOrder(
   gateway: GatewayProcess,
   metricsServer: MetricsServer | null,
