@@ -41,7 +41,7 @@ export async function settingsOf(admin: Admin, topic: string): Promise<TopicSett
   }
 }
 
-/** Nobody of ours could read what the topic is given, and to ask again does not help. */
+/** Nobody of ours can read what the topic has or is given, and to ask again does not help. */
 export class UnreadableTopicError extends Error {}
 
 const READABLE = new Set(['producer', 'uncompressed', 'none', 'gzip', 'zstd']);

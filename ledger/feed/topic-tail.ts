@@ -18,7 +18,7 @@ export interface TopicTail {
 
 export type TailEvent = FeedEvent & { readonly partition: number };
 
-/** Several of a partition, because the very last may be such as came again. @throws Error where there is no answer */
+/** Several of a partition, because the very last may be such as came again. @throws UnreadableTopicError; Error where there is no answer */
 export async function readTail(
   client: KafkaClient,
   topic: string,
@@ -68,7 +68,7 @@ class PartitionTail {
     return this.next >= this.#high;
   }
 
-  /** @throws UnreadableMessageError */
+  /** @throws UnreadableTopicError */
   async take(topic: string, fetched: readonly RecordBatch[]): Promise<void> {
     for (const batch of fetched) {
       const records = await recordsOf(batch, { topic, partition: this.partition, offset: this.next });

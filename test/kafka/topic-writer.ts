@@ -1,4 +1,4 @@
-import type { Producer } from 'kafkajs';
+import kafkajs, { type Producer } from 'kafkajs';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { type FeedMessage, feedMessage } from '../../contracts/feed-message.ts';
 import { accountId, accountStream, commandId, ledgerId, position, revision } from '../../contracts/ids.ts';
@@ -18,10 +18,23 @@ export class TopicWriter {
     });
   }
 
-  async write(...messages: readonly Pick<FeedMessage, 'key' | 'value' | 'headers'>[]): Promise<void> {
+  write(...messages: readonly WrittenMessage[]): Promise<void> {
+    return this.#send(messages, COMPRESSION.None);
+  }
+
+  /** As they stand in a topic whose brokers once compressed with lz4: nobody of ours reads them. */
+  writeLz4(...messages: readonly WrittenMessage[]): Promise<void> {
+    kafkajs.CompressionCodecs[COMPRESSION.LZ4] = () => ({
+      compress: async ({ buffer }: { readonly buffer: Buffer }) => lz4Frame(buffer),
+    });
+    return this.#send(messages, COMPRESSION.LZ4);
+  }
+
+  async #send(messages: readonly WrittenMessage[], compression: kafkajs.CompressionTypes): Promise<void> {
     await this.#producer.connect();
     await this.#producer.send({
       topic: this.#topic,
+      compression,
       messages: messages.map((message) => ({ ...message, headers: { ...message.headers } })),
     });
   }
@@ -30,6 +43,21 @@ export class TopicWriter {
     await this.#producer.disconnect();
   }
 }
+
+type WrittenMessage = Pick<FeedMessage, 'key' | 'value' | 'headers'>;
+
+const COMPRESSION = kafkajs.CompressionTypes;
+
+/** One block, as it is: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md */
+function lz4Frame(buffer: Buffer): Buffer {
+  const size = Buffer.alloc(4);
+  size.writeUInt32LE((UNCOMPRESSED | buffer.length) >>> 0);
+  return Buffer.concat([LZ4_HEADER, size, buffer, Buffer.alloc(4)]);
+}
+
+/** Its magic number, version 1, blocks of up to 64 KiB, a checksum of these. */
+const LZ4_HEADER = Buffer.from('04224d18604082', 'hex');
+const UNCOMPRESSED = 0x80000000;
 
 /** acct_0, acct_1, … are in the partitions 0, 1, … */
 const byLastDigit = ({ message }: { message: { key?: Buffer | string | null } }): number =>

@@ -90,6 +90,21 @@ describe.skipIf(broker === null)('the feed, opened with offsets of one’s own',
     expect(feed.stopped?.message).toMatch(/has compression\.type=lz4/);
   });
 
+  it.each([
+    ['at its end', 0],
+    ['before that', FEED_LIMITS.tailMessages],
+  ])('ends for good where a batch of its topic cannot be read, %s', async (_where, behind) => {
+    await writer.write(planMessage('acct_0', 0));
+    await writer.writeLz4(planMessage('acct_0', 1));
+    if (behind > 0) await writer.write(...Array.from({ length: behind }, (_, at) => planMessage('acct_0', 2 + at)));
+    const feed = open('beginning');
+    await eventually('it ends', () => feed.stopped !== null);
+    expect(feed.stopped?.message).toMatch(
+      /^open-\S+ partition 0 offset 1: a batch is compressed with codec 3, .* \(`gateway relay fill NEW`\)$/,
+    );
+    expect(feed.told).toEqual([]);
+  });
+
   it('has every partition from the beginning, tells when it has caught up, and goes on', async () => {
     await writer.write(planMessage('acct_0', 0), planMessage('acct_1', 0), planMessage('acct_0', 1));
     const feed = open('beginning');

@@ -6,6 +6,7 @@ import { lostBroker, WAYS_TO_BE_LOST } from '../../kafka/lost-broker.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { firstRevisions, readTopic, type TopicReader } from '../../kafka/read-topic.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
+import { planMessage, TopicWriter } from '../../kafka/topic-writer.ts';
 import { LedgerFile, proposed } from './ledger-file.ts';
 import { RelayProcess, type RelaySite } from './relay-process.ts';
 
@@ -203,6 +204,16 @@ describe.skipIf(broker === null)('gateway relay', () => {
       expect(await second.exit()).toBe(2);
       await second.says(`the topic ${site.topic} ${told}`);
     });
+  });
+
+  it('refuses a topic whose last messages cannot be read, and says where they stand and what to do', async () => {
+    const writer = new TopicWriter(site.brokers, site.topic);
+    await writer.writeLz4(planMessage('acct_1', 0));
+    await writer.close();
+    const relay = start();
+    expect(await relay.exit()).toBe(2);
+    await relay.says(`${site.topic} partition 1 offset 0: a batch is compressed with codec 3`);
+    await relay.says('(`gateway relay fill NEW`)');
   });
 
   it.skipIf(broker?.kind === 'mock')(
