@@ -10,6 +10,7 @@ import { startFloor } from './contenders/floor.ts';
 import { startNginx } from './contenders/nginx.ts';
 import { type Ours, startOurs } from './contenders/ours.ts';
 import { startPortkey } from './contenders/portkey.ts';
+import { type Cores, pin, pinnableCores } from './cores.ts';
 import { profileReport } from './cpu-profile.ts';
 import { measureFeed } from './feed/feed-bench.ts';
 import { type FeedSample, feedFigures, feedReport } from './feed/feed-figures.ts';
@@ -115,6 +116,7 @@ async function runWorkloads(options: Options, processes: Processes): Promise<{ f
   const [{ port: upstreamPort }] = await once(upstream, 'message');
   const bench: Bench = { load: new LoadGenerator(processes), upstreamPid: upstream.pid ?? 0, options };
   const { contenders, ours } = await startContenders(processes, upstreamPort, options);
+  pinAll(pinnableCores(), contenders, bench);
   for (const workload of options.workloads) {
     const measured = await runWorkload(bench, contenders, workload);
     samples.push(...measured);
@@ -126,6 +128,16 @@ async function runWorkloads(options: Options, processes: Processes): Promise<{ f
     say(profileReport(ours.profileFolder));
   }
   return { figures, samples };
+}
+
+/** A core for whoever is measured, as one process of many has it, and for nothing else of the benchmark. */
+function pinAll(cores: Cores | null, contenders: readonly Contender[], { load, upstreamPid }: Bench): void {
+  if (cores === null) {
+    say('fewer than two cores, or no taskset (util-linux): nothing is pinned, and the figures are rough\n');
+    return;
+  }
+  pin([load.pid, upstreamPid], cores.load);
+  for (const { pids } of contenders) pin(pids, cores.measured);
 }
 
 async function startContenders(
@@ -192,8 +204,8 @@ function doubtsOf(figures: readonly Figure[], all: readonly (Sample | Settlement
       `direct is only ${(upper.requestsPerS / ours.requestsPerS).toFixed(1)}x ours in requests/s: the load may be the limit of requests/s (not of CPU per request)`,
     );
   for (const { workload, contender, loadShare, upstreamShare } of samples)
-    if (contender === 'ours' && Math.max(loadShare, upstreamShare) > 0.9)
-      doubts.push(`${workload}: the load generator or the upstream used a whole core while ours was measured`);
+    if (contender === 'ours' && loadShare + upstreamShare > 0.9)
+      doubts.push(`${workload}: load generator and upstream used a whole core while ours was measured`);
   const others = median(all.map(({ othersShare }) => othersShare));
   if (others > OTHERS_SHARE_MOST) doubts.push(`other work on this machine took ${others.toFixed(1)} cores meanwhile`);
   return [...new Set(doubts)];
