@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
-import { serve, stop } from '../fixtures/processes/run-program.ts';
+import { runProgram, serve, stop } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 async function site() {
@@ -13,7 +13,8 @@ async function site() {
   const configured = (name: string, eventLog: object = {}): string => {
     const file = join(folder, `${name}.json`);
     const log = { kind: 'eventstoredb', connectionString: store.connectionString, ...eventLog };
-    writeFileSync(file, JSON.stringify({ data: join(folder, name), logLevel: 'silent', eventLog: log }));
+    const kafka = { brokers: ['127.0.0.1:1'], topic: 'ledger', partitions: 1 };
+    writeFileSync(file, JSON.stringify({ data: join(folder, name), logLevel: 'silent', eventLog: log, kafka }));
     return file;
   };
   const streams = (): readonly string[] => store.events().map(({ stream }) => stream);
@@ -37,6 +38,17 @@ it('a command whose first event was refused has begun none, and says of none', a
   store.faults.onAppend = ({ stream }) => (stream.startsWith('account-') ? 'access-denied' : 'ok');
   const { exitCode, stderr } = await open(configured('refused'));
   expect([exitCode, stderr]).toEqual([4, expect.not.stringContaining('begun')]);
+});
+
+it('a relay that is to fill a topic from a ledger that is not there refuses, says where, and begins none', async () => {
+  const { configured, streams, server } = await site();
+  await open(configured('kept', { streamPrefix: 'a-' }));
+  const kept = [...streams()];
+  const mistyped = configured('mistyped', { streamPrefix: 'b-' });
+  const { exitCode, stdout, stderr } = await runProgram('relay', 'fill', 'next', '--config', mistyped);
+  expect([exitCode, stdout]).toEqual([3, '']);
+  expect(stderr).toContain(`${server}, its streams under the prefix "b-": there is no ledger to fill a topic from`);
+  expect(streams()).toEqual(kept);
 });
 
 it('a start that begins one says so when it is ready, and the next says nothing', { timeout: 120_000 }, async () => {

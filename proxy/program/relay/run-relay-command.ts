@@ -55,7 +55,9 @@ export async function runRelayCommand(program: RelayProgram): Promise<void> {
       },
     });
     try {
-      await assertNotLost(log, { configuration, context, logger, signal: stop.signal });
+      const question = { configuration, context, logger, signal: stop.signal };
+      await assertNotLost(log, question);
+      if (fills) await assertNotEmpty(log, question);
       const publisher = new KafkaPublisher({ kafka, clientId: name, logger, requestMs: requestMsOf(claimMs) });
       await runRelay({
         log,
@@ -97,15 +99,31 @@ interface LedgerQuestion extends Pick<RelayProgram, 'configuration' | 'context'>
 
 /** Nothing is claimed in, or published from, a ledger that a gateway would not serve from. @throws LedgerLostError */
 async function assertNotLost(log: EventLog, question: LedgerQuestion): Promise<void> {
-  const { configuration, context, logger, signal } = question;
+  const { configuration, context } = question;
+  const proven = await answered(() => context.proveLedger(log, configuration), question);
+  if (proven?.error != null) throw proven.error;
+}
+
+/** A topic is filled with what there is: nothing is where a prefix is mistyped, and no ledger is begun there. @throws CommandError */
+async function assertNotEmpty(log: EventLog, question: LedgerQuestion): Promise<void> {
+  const head = await answered(async () => ({ position: await log.headPosition() }), question);
+  if (head?.position !== null) return;
+  const where = ledgerPlace(question.configuration);
+  throw new CommandError(
+    `${where}: there is no ledger to fill a topic from; look whether that is the place`,
+    EXIT.refused,
+  );
+}
+
+/** However long the log is away; null where the relay is told to stop before. */
+async function answered<T>(ask: () => Promise<T>, { logger, signal }: LedgerQuestion): Promise<T | null> {
   const onFirst = ({ message }: Error): void =>
     logger.warn({ reason: message }, 'the event log is away; whether it is whole is asked until it answers');
-  const prove = () => context.proveLedger(log, configuration);
   try {
-    const { error } = await untilLogAnswers(prove, { signal, onFirst, pauseMsMax: RELAY_LIMITS.lagCheckMs });
-    if (error !== null) throw error;
+    return await untilLogAnswers(ask, { signal, onFirst, pauseMsMax: RELAY_LIMITS.lagCheckMs });
   } catch (error) {
     if (!signal.aborted) throw error;
+    return null;
   }
 }
 
