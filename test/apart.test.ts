@@ -16,7 +16,6 @@ const FIXTURES = [...new Set(TEST_FILES.flatMap((file) => withFixtures(file)))].
 /** Variables of modules, which outlast a test file where files share a process. No call reads what an earlier one left. */
 const OUTLASTING: readonly string[] = [
   'ledger/feed/kafkajs-internals.ts: let isMended',
-  'proxy/main.ts: let isFollowing',
   'proxy/request-body/duplicate-keys.ts: const levels = new Int32Array(',
   'proxy/request-id.ts: let used',
   'proxy/connections/unwanted-pieces.ts: const unwanted = new WeakMap<IncomingMessage, UnwantedBody>()',

@@ -3,6 +3,7 @@ import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
 import { within } from '../../../ledger/within.ts';
 import { UnusableError } from '../unusable-error.ts';
 import type { GatewayProcess } from './assemble-gateway.ts';
+import { giveBackMemory } from './give-back-memory.ts';
 
 type StartedParts = Pick<
   GatewayProcess,
@@ -39,6 +40,7 @@ export async function becomeReady(parts: StartedParts): Promise<void> {
   await step('the clock cannot be compared with the ledger', clock.compare());
   await step('the name of this proxy cannot be claimed', claim?.take());
   await step('the requests of the last run cannot be settled', recovered.settle());
+  giveBackMemory();
   parts.availability.serve();
   parts.unserved.tell();
   parts.fleet?.upkeep.start();

@@ -1,0 +1,50 @@
+import { LIMITS } from '../../contracts/limits.ts';
+import { inAdoptedForms } from '../../ledger/forms/in-adopted-forms.ts';
+import { compareCommandClock } from '../clock/command-clock.ts';
+import type { CommandContext } from './command-context.ts';
+import { proveLedger } from './ledger/proven-ledger.ts';
+import { openEventLog } from './open-event-log.ts';
+import { runGatewayProgram } from './run-gateway-program.ts';
+
+/** One command line of this process, to its exit code: the one place where the environment is read. */
+export async function runProcess(): Promise<void> {
+  /** What follows the log runs on for others: a gateway, a relay. */
+  let isFollowing = false;
+
+  const context: CommandContext = {
+    openEventLog: async (configuration, follower) => {
+      isFollowing = follower !== undefined;
+      return inAdoptedForms(await openEventLog(configuration, follower), { passedMs: () => performance.now() });
+    },
+    proveLedger: (log, configuration) => proveLedger(log, configuration, Date.now),
+    compareClock: (log, { clock: bounds }) =>
+      compareCommandClock(log, { wall: Date.now, monotonic: () => performance.now(), bounds }),
+    environment: process.env,
+    clock: Date.now,
+    write: (text) => process.stdout.write(text),
+    warn: (text) => process.stderr.write(text),
+    leave: (exitCode) => process.exit(exitCode),
+  };
+
+  // A reader that has seen enough (`gateway ledger events … | head`) ends the program; that is no failure. On a full disk
+  // whoever asked has no answer, and what was asked for may be done all the same. What serves others goes on without a
+  // reader: a supervisor that found it ended, and that with a 0, would leave them without it.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (isFollowing) {
+      context.warn(`gateway: its first words could not be written (${error.message}); it goes on\n`);
+      return;
+    }
+    if (error.code === 'EPIPE') process.exit();
+    context.warn(
+      `gateway: the answer could not be written (${error.message}); what was asked for may have been done\n`,
+    );
+    process.exit(1);
+  });
+  // Nobody is left to be told.
+  process.stderr.on('error', () => undefined);
+
+  process.exitCode = await runGatewayProgram(context, process.argv.slice(2));
+  // All is said and closed. A connection of a driver or a thread that is open all the same does not keep the process, which
+  // serves nobody any more, from its supervisor.
+  setTimeout(() => process.exit(), LIMITS.leaveMs).unref();
+}

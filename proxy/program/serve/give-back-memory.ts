@@ -1,0 +1,15 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** The options of V8's `gc`, where it is to give back to the system whatever it can. */
+const ALL = { type: 'major', execution: 'sync', flavor: 'last-resort' } as const;
+
+/**
+ * What a start has needed and nobody needs any more, some 40 MB, is given back to the system: V8 does it by itself only when
+ * more is asked for. It stops the process for some tens of milliseconds, and is for when nobody is served yet.
+ */
+export function giveBackMemory(): void {
+  setFlagsFromString('--expose-gc');
+  const collect: (options: typeof ALL) => void = runInNewContext('gc');
+  collect(ALL);
+}
