@@ -5,6 +5,7 @@ import { type KafkaConfiguration, kafkaSchema } from './kafka-configuration.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
 import { rateLimitsSchema } from './rate-limits.ts';
+import { systemText } from './system-text.ts';
 import { withPart } from './whole-and-part.ts';
 
 const milliseconds = (max: number) => z.int().min(1).max(max);
@@ -52,7 +53,7 @@ const providerSchema = z.strictObject({
   totalMs: milliseconds(LIMITS.requestTotalMs).default(LIMITS.requestTotalMs),
 });
 
-const address = z.strictObject({ host: z.string().min(1).default('127.0.0.1'), port: z.int().min(0).max(65_535) });
+const address = z.strictObject({ host: systemText.default('127.0.0.1'), port: z.int().min(0).max(65_535) });
 
 /** With one of them a ledger without a prefix would take the streams for its own. */
 const OWN_PREFIXES: ReadonlySet<string> = new Set([...LEDGER_CATEGORIES, 'clock'].map((category) => `${category}-`));
@@ -88,10 +89,10 @@ const eventLogSchema = z.discriminatedUnion(
 
 const sections = z.strictObject({
   listen: z
-    .strictObject({ host: z.string().min(1).default('127.0.0.1'), port: z.int().min(0).max(65_535).default(8787) })
+    .strictObject({ host: systemText.default('127.0.0.1'), port: z.int().min(0).max(65_535).default(8787) })
     .prefault({}),
   /** The data folder: ledger, views and journal. Relative to the configuration file. */
-  data: z.string().min(1).default('.data'),
+  data: systemText.default('.data'),
   eventLog: eventLogSchema.default({ kind: 'sqlite' }),
   /** The feed of the ledger's events for others, and for views where `projections.source` says so. */
   kafka: kafkaSchema.optional(),
@@ -131,7 +132,7 @@ const sections = z.strictObject({
   /** Where `gateway serve` and `gateway relay` answer GET /metrics; absent is nowhere. Not for the public. */
   metrics: z.strictObject({ serve: address.optional(), relay: address.optional() }).prefault({}),
   /** Published at start where the ledger has no catalog; later starts tell differences. From this file's folder. */
-  catalog: z.string().min(1).optional(),
+  catalog: systemText.optional(),
   providers: z
     .record(z.string().regex(/^[a-z0-9][a-z0-9-]*$/), providerSchema)
     .default({})

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { environmentVariable } from './environment-variable.ts';
 import { type KafkaTls, kafkaTlsSchema } from './kafka-tls.ts';
+import { systemText } from './system-text.ts';
 
 const saslSchema = z.discriminatedUnion(
   'mechanism',
@@ -13,9 +14,9 @@ const saslSchema = z.discriminatedUnion(
     z.strictObject({
       mechanism: z.literal('oauthbearer'),
       /** A program, run without a shell, that writes the token to stdout: again before a JWT's end. */
-      tokenCommand: z.array(z.string().min(1)).min(1).optional(),
+      tokenCommand: z.array(systemText).min(1).optional(),
       /** A file that holds the token and nothing else, read whenever one is needed; another program keeps it new. */
-      tokenFile: z.string().min(1).optional(),
+      tokenFile: systemText.optional(),
     }),
   ],
   { error: 'expected "plain", "scram-sha-256", "scram-sha-512" or "oauthbearer"' },

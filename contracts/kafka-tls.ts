@@ -1,18 +1,17 @@
 import { z } from 'zod';
 import { environmentVariable } from './environment-variable.ts';
-
-const file = z.string().min(1);
+import { systemText } from './system-text.ts';
 
 /** Files of PEM, relative to the configuration file; read once, when the configuration is. */
 const tlsFilesSchema = z.strictObject({
   /** The authorities that the brokers' certificates are believed from, instead of those that Node brings. */
-  caFile: file.optional(),
+  caFile: systemText.optional(),
   /** This client's certificate, with what stands between it and its authority behind it, and its private key. */
-  certificateFile: file.optional(),
-  keyFile: file.optional(),
+  certificateFile: systemText.optional(),
+  keyFile: systemText.optional(),
   /** Of a key that is encrypted: by a variable's name, or in a file that holds it and nothing else. */
   keyPassphraseEnv: environmentVariable.optional(),
-  keyPassphraseFile: file.optional(),
+  keyPassphraseFile: systemText.optional(),
 });
 
 /** `true` believes the authorities that Node brings and has no certificate of its own. */

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
 import { type CatalogFile, catalogFileSchema } from '../../contracts/catalog.ts';
 import { ConfigurationError } from '../../contracts/configuration.ts';
 import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
 import { nearName } from '../../contracts/near-name.ts';
+import { textOfFile } from '../named-file.ts';
 import type { KnownProviders } from './gateway-providers.ts';
 
 /** YAML or JSON, naming only known providers. @throws ConfigurationError with every fault and its path */
@@ -17,7 +17,7 @@ export function readCatalogFile(file: string, known: KnownProviders): CatalogFil
 
 function readYaml(file: string): unknown {
   try {
-    return parseYaml(readFileSync(file, 'utf8'));
+    return parseYaml(textOfFile(file));
   } catch (cause) {
     throw new ConfigurationError(file, [cause instanceof Error ? cause.message : String(cause)]);
   }

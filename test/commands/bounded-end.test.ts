@@ -43,7 +43,7 @@ function startHeld(...args: readonly string[]) {
 it('a command that has failed is gone with its code, whatever holds its process', async () => {
   const { stderr, ended } = startHeld('--config', '/no/such/file.yaml', 'account', 'list');
   expect(await ended).toEqual([EXIT_USAGE, null]);
-  expect(await stderr).toMatch(/^gateway: \/no\/such\/file\.yaml:\n .*ENOENT.*\n$/);
+  expect(await stderr).toMatch(/^gateway: \/no\/such\/file\.yaml:\n .*does not exist.*\n$/);
 }, 60_000);
 
 /** A gateway over a log that can be frozen, with a provider whose answers never end. */

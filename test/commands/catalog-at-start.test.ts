@@ -35,7 +35,7 @@ function scene(catalog?: string) {
 }
 
 const UNUSABLE: readonly [string, string | null, RegExp][] = [
-  ['is not there', null, /ENOENT/],
+  ['is not there', null, /does not exist/],
   ['is no YAML', 'models: [', /catalog\.json:\n {2}\S/],
   ['says nothing of a price', '{"models":[{"id":"only"}]}', /models\.0\.\w+/],
   ['names a provider that there is not', JSON.stringify(catalogOf('3.00', 'nobody')), /has no provider "nobody"/],
@@ -56,7 +56,11 @@ describe('a configured catalog that cannot be used', () => {
     const { config } = scene('catalog.json');
     await runHere('account', 'open', '--email', 'ada@example.com', '--config', config);
     const started = await runHere('serve', '--config', config, '--port', '0');
-    expect(started).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringMatching(/^gateway: .*ENOENT/s) });
+    expect(started).toMatchObject({
+      exitCode: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^gateway: .*does not exist/s),
+    });
   });
 });
 

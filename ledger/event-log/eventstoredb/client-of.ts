@@ -1,5 +1,6 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { EventLogError } from '../../../contracts/event-log.ts';
+import { whyUnreadable } from '../../named-file.ts';
 import { EVENTSTOREDB_LIMITS } from './limits.ts';
 import { authorityOf } from './server-hosts.ts';
 
@@ -12,6 +13,11 @@ import { authorityOf } from './server-hosts.ts';
 export function clientOf(connectionString: string): EventStoreDBClient {
   if (hasLooseCredentials(connectionString))
     throw unusable('before the host stands user:password@, where an @ or : of theirs is written as %40 or %3A');
+  // The client would wait for a pipe for ever, and read a device without end.
+  for (const [field, file] of filesIn(connectionString)) {
+    const why = whyUnreadable(file);
+    if (why !== null) throw unusable(`${field}: ${file} ${why}`);
+  }
   try {
     return EventStoreDBClient.connectionString(withSeeds(connectionString.trim()));
   } catch (error) {
@@ -36,6 +42,20 @@ function withSeeds(connectionString: string): string {
   // By itself the client waits for a seed that accepts and does not answer as long as a call waits for a server.
   return `${seeded}${seeded.includes('?') ? '&' : '?'}gossipTimeout=${EVENTSTOREDB_LIMITS.seedAnswerSeconds}`;
 }
+
+/** The files that the client reads. It takes the names of settings in any case, and with _ and - anywhere. */
+function filesIn(connectionString: string): (readonly [field: string, file: string])[] {
+  // A path has a + as it is.
+  const settings = new URLSearchParams((connectionString.split('?')[1] ?? '').replaceAll('+', '%2B'));
+  const given = new Map([...settings].map(([name, value]) => [flat(name), value.trim()]));
+  const fields = [...(given.get('tls') === 'false' ? [] : ['tlsCAFile']), 'userCertFile', 'userKeyFile'];
+  return fields.flatMap((field) => {
+    const file = given.get(flat(field));
+    return file === undefined ? [] : [[field, file] as const];
+  });
+}
+
+const flat = (name: string): string => name.trim().toLowerCase().replaceAll(/[_-]/g, '');
 
 const unusable = (reason: string): EventLogError =>
   new EventLogError('invalid', `the connection string of EventStoreDB cannot be used: ${reason}`);

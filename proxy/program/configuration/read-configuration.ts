@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import type { z } from 'zod';
@@ -11,6 +10,7 @@ import {
 import type { Environment } from '../../../contracts/environment-variable.ts';
 import { describeFault, fieldFaults } from '../../../contracts/field-faults.ts';
 import { slackFaults } from '../../../contracts/lease-slack.ts';
+import { textOfFile } from '../../../ledger/named-file.ts';
 import { readKafka } from './read-kafka.ts';
 import { fromEnvironment } from './secret-text.ts';
 
@@ -59,7 +59,7 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
 
 function readFile(file: string): unknown {
   try {
-    return parseYaml(readFileSync(file, 'utf8')) ?? {};
+    return parseYaml(textOfFile(file)) ?? {};
   } catch (cause) {
     throw new ConfigurationError(file, [cause instanceof Error ? cause.message : String(cause)]);
   }

@@ -3,8 +3,7 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 import type { Environment } from '../../../contracts/environment-variable.ts';
 import type { KafkaTls, kafkaTlsSchema } from '../../../contracts/kafka-tls.ts';
-import { fromEnvironment, fromSecretFile } from './secret-text.ts';
-import { textOfFile } from './text-file.ts';
+import { fromEnvironment, fromFile, fromSecretFile } from './secret-text.ts';
 
 export interface FilesSource {
   /** The folder that relative paths begin in. */
@@ -55,7 +54,7 @@ function readCertificates(
   faults: string[],
 ): { text: string; first: X509Certificate } | null {
   const path = resolve(base, name);
-  const text = textOfFile(path, `kafka.ssl.${field}`, faults);
+  const text = fromFile(path, `kafka.ssl.${field}`, faults);
   if (text === null) return null;
   let first: X509Certificate | null = null;
   for (const [index, pem] of (text.match(CERTIFICATES) ?? []).entries())
@@ -97,7 +96,7 @@ function readKey(
   faults: string[],
 ): { text: string; object: KeyObject; passphrase: string } | null {
   const path = resolve(base, name);
-  const text = textOfFile(path, 'kafka.ssl.keyFile', faults);
+  const text = fromFile(path, 'kafka.ssl.keyFile', faults);
   if (text === null) return null;
   if (!/-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/.test(text)) {
     faults.push(`kafka.ssl.keyFile: ${path} holds no private key in PEM (-----BEGIN PRIVATE KEY-----)`);

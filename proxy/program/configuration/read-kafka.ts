@@ -2,8 +2,7 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 import type { KafkaConfiguration, KafkaSasl, kafkaSchema } from '../../../contracts/kafka-configuration.ts';
 import { type FilesSource, readKafkaTls } from './read-kafka-tls.ts';
-import { fromEnvironment } from './secret-text.ts';
-import { textOfFile } from './text-file.ts';
+import { fromEnvironment, fromFile } from './secret-text.ts';
 
 type Sasl = NonNullable<z.infer<typeof kafkaSchema>['sasl']>;
 
@@ -36,7 +35,7 @@ function readSasl(sasl: Sasl, { base, environment }: FilesSource, faults: string
   if (tokenFile === undefined) return { mechanism, token: { command: withProgram(tokenCommand ?? [], base) } };
   const file = resolve(base, tokenFile);
   // What it holds is looked at when it is needed: by then it may be another token.
-  textOfFile(file, 'kafka.sasl.tokenFile', faults);
+  fromFile(file, 'kafka.sasl.tokenFile', faults);
   return { mechanism, token: { file } };
 }
 

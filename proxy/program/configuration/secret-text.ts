@@ -1,6 +1,6 @@
 import type { Environment } from '../../../contracts/environment-variable.ts';
 import { CONTROL } from '../../../contracts/printable.ts';
-import { textOfFile } from './text-file.ts';
+import { textOfFile } from '../../../ledger/named-file.ts';
 
 /** What no header can carry, and what a file or a copy has added at an end. */
 const NOT_IN_A_SECRET = new RegExp(`^\\s|${CONTROL.source}|\\s$`, 'u');
@@ -15,12 +15,22 @@ export function fromEnvironment(name: string, path: string, environment: Environ
 
 /** The same of a file that holds a secret and nothing else; one line end at its end is the editor's. */
 export function fromSecretFile(file: string, path: string, faults: string[]): string {
-  const text = textOfFile(file, path, faults);
+  const text = fromFile(file, path, faults);
   if (text === null) return '';
   const value = text.replace(/\r?\n$/, '');
   if (value === '') faults.push(`${path}: ${file} is empty`);
   checkSecret(value, `${path}: ${file}`, faults);
   return value;
+}
+
+/** The file's text; null where it cannot be read. */
+export function fromFile(file: string, path: string, faults: string[]): string | null {
+  try {
+    return textOfFile(file);
+  } catch (error) {
+    faults.push(`${path}: ${file} ${error instanceof Error ? error.message : String(error)}`);
+    return null;
+  }
 }
 
 function checkSecret(value: string, whose: string, faults: string[]): void {

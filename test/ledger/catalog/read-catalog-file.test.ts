@@ -46,8 +46,12 @@ describe('a catalog file', () => {
     expect(() => readCatalogFile(file, having('main'))).toThrow(`${file}:\n  models.0.price`);
   });
 
-  test('that is missing, or not YAML, is told in the same way', () => {
-    expect(faultsOf(() => readCatalogFile(join(temporaryFolder(), 'none.yaml'), having()))[0]).toMatch(/ENOENT/);
+  test('that is missing, no file, or not YAML, is told in the same way', () => {
+    const faultsIn = (file: string) => faultsOf(() => readCatalogFile(file, having()));
+    expect(faultsIn(join(temporaryFolder(), 'none.yaml'))).toEqual(['does not exist']);
+    expect(faultsIn(temporaryFolder())).toEqual(['is a folder']);
+    // A pipe would be waited for, and another device has no end.
+    expect(faultsIn('/dev/null')).toEqual(['is no file, but a device, a pipe or a socket']);
     expect(faultsOf(() => readCatalogFile(fileOf('models: ['), having()))).toHaveLength(1);
   });
 });

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { CATALOG_STREAM, NO_STREAM } from '../../../../contracts/ids.ts';
@@ -106,6 +107,22 @@ describe('the start check', () => {
     await log.close();
     expect(await log.startFaults).toEqual([]);
   });
+});
+
+it.each([
+  ['tls=true&tlsCAFile=/dev/null', 'tlsCAFile: /dev/null is no file, but a device, a pipe or a socket'],
+  ['tls=true&tls_ca_file=%2Fno+such', 'tlsCAFile: /no+such does not exist'],
+  ['tls=false&tlsCAFile=/no/such', null],
+  ['user-cert-file=/dev/null&userKeyFile=/no/such', 'userCertFile: /dev/null is no file'],
+  [`userKeyFile=${tmpdir()}`, `userKeyFile: ${tmpdir()} is a folder`],
+])('of the connection string ?%s a file that cannot be read is told by its field', async (settings, why) => {
+  const opening = openEventStoreDbEventLog({ connectionString: `esdb://localhost:1?${settings}` });
+  if (why === null) await (await opening).close();
+  else
+    expect(await rejectionOf(opening)).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining(`cannot be used: ${why}`),
+    });
 });
 
 describe('a secret', () => {

@@ -12,6 +12,7 @@ const folder = temporaryFolder();
 
 const provider = { protocol: 'messages', baseUrl: 'http://127.0.0.1:9', apiKeyEnv: 'UPSTREAM_KEY' };
 const SECRET = 'upstream-credential';
+const NUL = 'holds a NUL character, which no path or argument can have';
 
 function fileOf(text: string): string {
   const file = join(folder, 'gateway.yaml');
@@ -257,6 +258,10 @@ describe('a fault', () => {
       'rateLimits.unpaid.concurrentStreams: is more than concurrentRequests, which is 16',
     ],
     [{ rateLimits: { keyPercent: 101 } }, 'rateLimits.keyPercent: must be at most 100'],
+    [{ data: 'a\0b' }, `data: ${NUL}`],
+    [{ catalog: 'a\0b' }, `catalog: ${NUL}`],
+    [{ listen: { host: 'a\0b' } }, `listen.host: ${NUL}`],
+    [{ metrics: { serve: { host: 'a\0b', port: 0 } } }, `metrics.serve.host: ${NUL}`],
     [{ providers: { mock: provider } }, 'providers.mock: is built in; choose another name'],
   ])('of %j is told with its path', (settings, fault) => {
     expect(faultsOf(() => read(settings))).toEqual([fault]);
@@ -283,8 +288,10 @@ describe('a fault', () => {
       faultsOf(() => readConfiguration({ file: fileOf('a: [1'), environment: {}, callsProviders: true })),
     ).toHaveLength(1);
     expect(
-      faultsOf(() => readConfiguration({ file: join(folder, 'none.yaml'), environment: {}, callsProviders: true }))[0],
-    ).toMatch(/ENOENT/);
+      ['none.yaml', '.', '/dev/null'].map((name) =>
+        faultsOf(() => readConfiguration({ file: resolve(folder, name), environment: {}, callsProviders: true })),
+      ),
+    ).toEqual([['does not exist'], ['is a folder'], ['is no file, but a device, a pipe or a socket']]);
   });
 });
 

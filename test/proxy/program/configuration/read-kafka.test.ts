@@ -69,6 +69,8 @@ describe('TLS to Kafka', () => {
     ['a field that it does not have', { certificate: 'x' }, 'ssl: has no setting named "certificate"'],
     ['no file', { caFile: 'none.pem' }, `ssl.caFile: ${at('none.pem')} does not exist`],
     ['a folder', { caFile: '.' }, `ssl.caFile: ${folder} is a folder`],
+    ['a device', { caFile: '/dev/null' }, 'ssl.caFile: /dev/null is no file, but a device, a pipe or a socket'],
+    ['a NUL', { caFile: 'a\0b' }, 'ssl.caFile: holds a NUL character'],
     ['what is no PEM', { caFile: wrongFile }, `ssl.caFile: ${at(wrongFile)} holds no certificate in PEM`],
     ['a key for an authority', { caFile: keyFile }, `ssl.caFile: ${at(keyFile)} holds no certificate in PEM`],
     [

@@ -1,0 +1,45 @@
+import { readFileSync, statSync } from 'node:fs';
+
+/** More than any certificates, key, token, configuration or catalog. */
+const BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * The text of a file that an operator has named. What is no file is not opened: a pipe may wait for ever, a device has no
+ * end. @throws Error whose message says in one line, behind the file's name, what is amiss
+ */
+export function textOfFile(file: string): string {
+  const why = whyUnreadable(file);
+  if (why !== null) throw new Error(why);
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new Error(whyNot(cause), { cause });
+  }
+}
+
+/** The same of what is seen without opening it; null where nothing is amiss. */
+export function whyUnreadable(file: string): string | null {
+  try {
+    const stats = statSync(file);
+    if (stats.isDirectory()) return 'is a folder';
+    if (!stats.isFile()) return 'is no file, but a device, a pipe or a socket';
+    if (stats.size <= BYTES_MAX) return null;
+    return `has ${stats.size} bytes, which is more than what it should hold can have`;
+  } catch (error) {
+    return whyNot(error);
+  }
+}
+
+function whyNot(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'does not exist';
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be read by this user';
+    default:
+      return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
