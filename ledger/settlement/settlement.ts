@@ -15,7 +15,7 @@ interface SettlementOptions {
   readonly log: EventLog;
   readonly repository: AccountRepository;
   readonly clock: () => number;
-  /** Opened by a whole round of attempts that fail; the log tells it of what it takes (told-appends.ts). */
+  /** Opened by a whole round of attempts that fail; the log tells it of what it takes (told-log.ts). */
   readonly breaker: LogBreaker;
   /** Told once for each request, when its usage and debit are in the ledger and folded into the repository. */
   readonly onSettled: (accountId: AccountId, usage: UsageRecorded) => void;

@@ -12,7 +12,6 @@ interface GatewayClockOptions {
   readonly wall: () => number;
   readonly monotonic: () => number;
   readonly bounds: Configuration['clock'];
-  readonly log: EventLog;
   /** Null where it is the only one: then nobody's clock need agree with it. */
   readonly proxy: ProxyId | null;
   readonly logger: Logger;
@@ -22,24 +21,16 @@ interface GatewayClockOptions {
 export class GatewayClock {
   /** By the clocks as the machine has them: what they say of a length is not what they say of an instant. */
   readonly passed: TimePassed;
+  readonly #options: GatewayClockOptions;
   readonly #watch: ClockWatch;
-  readonly #skew: ServerSkew | null;
-  readonly #log: EventLog;
-  readonly #logger: Logger;
   readonly #closing = new AbortController();
+  #skew: ServerSkew | null = null;
 
-  constructor({ wall, monotonic, bounds, log, proxy, logger }: GatewayClockOptions) {
-    const watch = new ClockWatch({ wall, monotonic, ...bounds, logger });
-    const { now } = watch;
-    const jumps = (): number => watch.jumps;
-    const mayCompare = (): boolean => watch.doubt() === null;
-    const { skewMs } = bounds;
+  constructor(options: GatewayClockOptions) {
+    const { wall, monotonic, bounds, logger } = options;
     this.passed = new TimePassed(wall, monotonic);
-    this.#watch = watch;
-    this.#skew =
-      proxy === null ? null : new ServerSkew({ log, proxy, now, monotonic, jumps, mayCompare, skewMs, logger });
-    this.#log = log;
-    this.#logger = logger;
+    this.#options = options;
+    this.#watch = new ClockWatch({ wall, monotonic, ...bounds, logger });
   }
 
   get now(): () => number {
@@ -65,15 +56,26 @@ export class GatewayClock {
     this.#watch.hasBeen(knownMs, what);
   }
 
-  /** Compares with the log, and on with its server's clock; waits for the log. @throws Error when closed meanwhile */
-  async compare(): Promise<void> {
-    const newest = await untilLogAnswers(() => newestEvent(this.#log), {
+  /** Compares with the log, and on with its server's clock; waits for the log. Once. @throws Error when closed meanwhile */
+  async compare(log: EventLog): Promise<void> {
+    const { proxy, logger } = this.#options;
+    const newest = await untilLogAnswers(() => newestEvent(log), {
       signal: this.#closing.signal,
-      onFirst: (error) => this.#logger.warn({ err: error }, 'the event log does not answer; the clock waits for it'),
+      onFirst: (error) => logger.warn({ err: error }, 'the event log does not answer; the clock waits for it'),
     });
     if (newest === null) return;
     if (newest.atMs !== null) this.#watch.hasBeen(newest.atMs, "the ledger's newest event");
-    if (newest.isStamped) await this.#skew?.start();
+    if (!newest.isStamped || proxy === null) return;
+    this.#skew = this.#skewFrom(log, proxy);
+    await this.#skew.start();
+  }
+
+  #skewFrom(log: EventLog, proxy: ProxyId): ServerSkew {
+    const { monotonic, bounds, logger } = this.#options;
+    const watch = this.#watch;
+    const jumps = (): number => watch.jumps;
+    const mayCompare = (): boolean => watch.doubt() === null;
+    return new ServerSkew({ log, proxy, now: watch.now, monotonic, jumps, mayCompare, skewMs: bounds.skewMs, logger });
   }
 
   async close(): Promise<void> {

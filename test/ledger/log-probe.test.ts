@@ -1,11 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { EventLogError } from '../../contracts/event-log.ts';
 import { NO_STREAM, type StreamName } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { probe as probeEvent } from '../../ledger/append-probe.ts';
 import { LogBreaker } from '../../ledger/log-breaker.ts';
 import { LogProbe } from '../../ledger/log-probe.ts';
-import { toldAppends } from '../../ledger/told-appends.ts';
+import { toldLog } from '../../ledger/told-log.ts';
 import { heldMs, heldPause, passWaits } from '../fixtures/ledger/held-pauses.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 
 const AWAY = new Error('no answer');
@@ -13,7 +15,7 @@ const AWAY = new Error('no answer');
 function scene() {
   const log = new MemoryEventLog();
   const breaker = new LogBreaker({ clock: () => 7, timing: { later: () => undefined } });
-  const probe = new LogProbe({ log: toldAppends(log, breaker), breaker, timing: { pause: heldPause } });
+  const probe = new LogProbe({ log: toldLog(log, breaker), breaker, timing: { pause: heldPause } });
   onTestFinished(() => probe.close());
   const asked = async (appends: number): Promise<void> => {
     passWaits(LIMITS.settlementProbeMs);
@@ -60,6 +62,35 @@ test('nobody asks while somebody waits, and it is asked once nobody does', async
   expect(breaker.isOpen).toBe(false);
 });
 
+test('where a read was in vain it is asked every so often whether it can be read, until it can', async () => {
+  const log = new LogWithOutages();
+  const breaker = new LogBreaker({ clock: () => 7, timing: { later: () => undefined } });
+  const probe = new LogProbe({ log, breaker, timing: { pause: heldPause } });
+  onTestFinished(() => probe.close());
+  const told = toldLog(log, breaker, () => probe.readFailed());
+  const reads = [
+    () => Array.fromAsync(told.readAll()),
+    () => Array.fromAsync(told.readStream('catalog' as StreamName)),
+    () => told.headPosition(),
+  ];
+  for (const read of reads) {
+    await log.goAway();
+    await expect(read()).rejects.toThrow('away');
+    expect([breaker.isAway, breaker.isOpen, heldMs()]).toEqual([true, false, [LIMITS.settlementProbeMs]]);
+    passWaits();
+    await expect.poll(heldMs).toEqual([LIMITS.settlementProbeMs]);
+    expect(breaker.isAway).toBe(true);
+    log.comeBack();
+    passWaits();
+    await expect.poll(() => breaker.isAway).toBe(false);
+    expect(heldMs()).toEqual([]);
+  }
+  log.fault = new EventLogError('invalid', 'it refuses this one');
+  await log.goAway();
+  for (const read of reads) await expect(read()).rejects.toThrow('refuses');
+  expect(breaker.isAway).toBe(false);
+});
+
 test('nobody asks after it was closed', async () => {
   const { breaker, probe, asked } = scene();
   breaker.failed(AWAY);
@@ -71,7 +102,7 @@ test('nobody asks after it was closed', async () => {
 
 test('of what is appended the breaker is told what the log has taken: no conflict, and no failure', async () => {
   const { log, breaker } = scene();
-  const told = toldAppends(log, breaker);
+  const told = toldLog(log, breaker);
   const append = () => told.append('ledger' as StreamName, NO_STREAM, probeEvent('LogProbe'));
   log.faults = () => ({ type: 'lose' });
   await expect(append()).rejects.toThrow('lost');

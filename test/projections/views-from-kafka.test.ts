@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Partitioners } from 'kafkajs';
+import pino from 'pino';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { feedMessage } from '../../contracts/feed-message.ts';
@@ -8,8 +11,11 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
 import { Projections } from '../../projections/projections.ts';
 import { viewSourceOf } from '../../projections/view-source-of.ts';
+import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
+import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
-import type { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startBrokerPath } from '../kafka/broker-path.ts';
 import { lostBroker, WAYS_TO_BE_LOST } from '../kafka/lost-broker.ts';
 import { newTopicName } from '../kafka/new-topic-name.ts';
@@ -155,6 +161,28 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
     await projections.whenCaughtUp();
     await next(told, 1);
     expect(told).toEqual(['live']);
+  });
+
+  test('tell whether the log is there, which they are compared with', async () => {
+    const log = new LogWithOutages();
+    const { kafka } = await topicOf([]);
+    const data = temporaryFolder();
+    const file = join(data, 'gateway.json');
+    const { brokers, topic, partitions } = kafka;
+    const settings = { listen: { port: 0 }, kafka: { brokers, topic, partitions }, projections: { source: 'kafka' } };
+    writeFileSync(file, JSON.stringify({ data, ...settings }));
+    const configuration = readConfiguration({ file, environment: {}, callsProviders: true });
+    const clock = Date.now;
+    const logger = pino({ level: 'silent' });
+    const options = { configuration, log, logger, clock, monotonic: clock, reserveBytes: 1_024 };
+    const gateway = endedLater(await Gateway.start(options));
+    await gateway.whenReady();
+    const { breaker } = gateway.process;
+    expect(breaker.isAway).toBe(false);
+    await log.goAway();
+    await expect.poll(() => breaker.isAway, { timeout: 60_000 }).toBe(true);
+    log.comeBack();
+    await expect.poll(() => breaker.isAway, { timeout: 60_000 }).toBe(false);
   });
 
   test('stop at a gap, and say where', async () => {

@@ -7,6 +7,7 @@ import { giveBackMemory } from './give-back-memory.ts';
 
 type StartedParts = Pick<
   GatewayProcess,
+  | 'options'
   | 'ledgerWatch'
   | 'projections'
   | 'hiddenAside'
@@ -33,11 +34,11 @@ export const CANNOT = Object.freeze({
  * new request is admitted. @throws UnusableError; LedgerLostError
  */
 export async function becomeReady(parts: StartedParts): Promise<void> {
-  const { ledgerWatch, projections, clock, claim, recovered } = parts;
+  const { options, ledgerWatch, projections, clock, claim, recovered } = parts;
   await step(CANNOT.compareLedger, ledgerWatch.whenWhole);
   await step(CANNOT.followLedger, projections.whenCaughtUp());
   await step('the streams of accounts cannot be looked at', within(LIMITS.hiddenLookMs, parts.hiddenAside));
-  await step('the clock cannot be compared with the ledger', clock.compare());
+  await step('the clock cannot be compared with the ledger', clock.compare(options.log));
   await step('the name of this proxy cannot be claimed', claim?.take());
   await step('the requests of the last run cannot be settled', recovered.settle());
   giveBackMemory();

@@ -8,7 +8,7 @@ import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { LogProbe } from '../../../ledger/log-probe.ts';
-import { toldAppends } from '../../../ledger/told-appends.ts';
+import { toldLog } from '../../../ledger/told-log.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { Projections, type ViewsFollower } from '../../../projections/projections.ts';
@@ -53,10 +53,11 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   if (opened.cutBytes > 0)
     logger.warn({ bytes: opened.cutBytes }, 'the last record of the journal was not written whole and is cut off');
   const proxy = configuration.proxies === 'many' ? proxyIdOf(configuration.data, wall()) : null;
-  const clock = new GatewayClock({ wall, monotonic, bounds: configuration.clock, log: given.log, proxy, logger });
+  const clock = new GatewayClock({ wall, monotonic, bounds: configuration.clock, proxy, logger });
   const readsLog = configuration.projections.source === 'log';
   const breaker = new LogBreaker({ clock: clock.now, isRead: !readsLog });
-  const log = toldAppends(given.log, breaker);
+  const probe = new LogProbe({ log: given.log, breaker });
+  const log = toldLog(given.log, breaker, readsLog ? undefined : () => probe.readFailed());
   const options = { ...given, log, clock: clock.now };
   const views = join(configuration.data, VIEWS_FILE);
   const onDamaged = (reason: string, file: string | null): void =>
@@ -82,7 +83,6 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   });
   noteProviders(configuration);
   if (readsLog) projections.follow(readsOf(breaker));
-  const probe = new LogProbe({ log, breaker });
   tellSetAside(projections.accounts.setAside, logger);
   const hiddenAside = setHiddenAside(log, projections, logger);
   return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, breaker, probe };

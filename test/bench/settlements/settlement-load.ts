@@ -7,7 +7,7 @@ import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
 import type { AccountRepository } from '../../../ledger/account/account-repository.ts';
 import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { Settlement } from '../../../ledger/settlement/settlement.ts';
-import { toldAppends } from '../../../ledger/told-appends.ts';
+import { toldLog } from '../../../ledger/told-log.ts';
 import { Latencies } from '../load/latencies.ts';
 import type { SettlementWindow } from './settlement-protocol.ts';
 
@@ -35,7 +35,7 @@ export class SettlementLoad {
 
   constructor(log: EventLog, repository: AccountRepository, onFailure: (reason: string) => void) {
     const breaker = new LogBreaker({ clock: Date.now });
-    this.#log = countAppends(toldAppends(log, breaker));
+    this.#log = countAppends(toldLog(log, breaker));
     breaker.onFailed((error) => onFailure(`the log is away: ${String(error)}`));
     this.#settlement = new Settlement({
       log: this.#log,

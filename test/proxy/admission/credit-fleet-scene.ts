@@ -6,7 +6,7 @@ import { accountOfStream, accountStream, commandId, proxyId, requestId } from '.
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { LogBreaker } from '../../../ledger/log-breaker.ts';
-import { toldAppends } from '../../../ledger/told-appends.ts';
+import { toldLog } from '../../../ledger/told-log.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { CreditFleet } from '../../../proxy/admission/credit-fleet.ts';
 import { Holds } from '../../../proxy/admission/holds.ts';
@@ -58,7 +58,7 @@ export function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epo
   });
   const fleet = new CreditFleet({
     claim: () => ({ proxy: proxyId(name), epoch, ownsFrom, takenOverAtMs: null }),
-    log: toldAppends(scene.log, scene.breaker),
+    log: toldLog(scene.log, scene.breaker),
     accounts: views,
     holds,
     clock: () => scene.nowMs,

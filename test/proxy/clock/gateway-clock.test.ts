@@ -39,11 +39,10 @@ it('is compared with the log once that answers, also where the first looks at it
     wall: Date.now,
     monotonic: () => performance.now(),
     bounds: { jumpMs: 5_000, steadyMs: 60_000, skewMs: 5_000 },
-    log,
     proxy: proxyId('p1'),
     logger: pino({ level: 'silent' }),
   });
   expect(clock.doubt()).toBeNull();
-  await clock.compare();
+  await clock.compare(log);
   expect(clock.doubt()).toContain("behind the ledger's newest event");
 });
