@@ -49,10 +49,13 @@ export interface MonthlyLine {
   amount: PicoUsd;
 }
 
+/** The lines of a month, a model and a lane, by item. */
+type Group = Map<MonthlyItem, MonthlyLine>;
+
 interface Entry {
   revision: Revision;
-  readonly lines: Map<string, MonthlyLine>;
-  changed: Set<string> | null;
+  readonly groups: Map<string, Group>;
+  changed: Set<MonthlyLine> | null;
 }
 
 /** Usage by account, month (of the request's start, UTC), model, item and lane. */
@@ -65,7 +68,8 @@ export class MonthlyView implements View {
 
   /** An account's lines of a month, in no particular order. */
   linesOf(id: AccountId, month: string): MonthlyLine[] {
-    return [...(this.#accounts.get(id)?.lines.values() ?? [])].filter((line) => line.month === month);
+    const groups = this.#accounts.get(id)?.groups.values() ?? [];
+    return [...groups].flatMap((group) => [...group.values()]).filter((line) => line.month === month);
   }
 
   revisionOf(id: AccountId): Revision {
@@ -99,19 +103,16 @@ export class MonthlyView implements View {
     if (table === REVISIONS) entry.revision = revision(numberOf(values[1]));
     else {
       const line = lineOf(values);
-      entry.lines.set(keyOf(line), line);
+      groupOf(entry, line).set(line.item, line);
     }
   }
 
   #changedRows(id: AccountId): ViewRow[] {
     const entry = this.#entryOf(id);
-    const keys = entry.changed ?? [];
+    const changed = entry.changed ?? [];
     entry.changed = null;
     const rows: ViewRow[] = [];
-    for (const key of keys) {
-      const line = entry.lines.get(key);
-      if (line !== undefined) rows.push({ table: ROWS, values: valuesOf(id, line) });
-    }
+    for (const line of changed) rows.push({ table: ROWS, values: valuesOf(id, line) });
     rows.push({ table: REVISIONS, values: [id, entry.revision] });
     return rows;
   }
@@ -119,20 +120,29 @@ export class MonthlyView implements View {
   #entryOf(id: AccountId): Entry {
     let entry = this.#accounts.get(id);
     if (entry === undefined) {
-      entry = { revision: NO_STREAM, lines: new Map(), changed: null };
+      entry = { revision: NO_STREAM, groups: new Map(), changed: null };
       this.#accounts.set(id, entry);
     }
     return entry;
   }
 }
 
-type LineKey = Pick<MonthlyLine, 'month' | 'model' | 'item' | 'lane'>;
-const keyOf = ({ month, model, item, lane }: LineKey): string => `${month} ${item} ${lane} ${model}`;
+type GroupKey = Pick<MonthlyLine, 'month' | 'model' | 'lane'>;
+
+function groupOf(entry: Entry, { month, model, lane }: GroupKey): Group {
+  const key = `${month} ${lane} ${model}`;
+  let group = entry.groups.get(key);
+  if (group === undefined) {
+    group = new Map();
+    entry.groups.set(key, group);
+  }
+  return group;
+}
 
 function addUsage(entry: Entry, { startedAt, model, lane, tokens, uses }: UsageRecorded): void {
-  const month = monthOf(Date.parse(startedAt));
+  const lineOf = changing(entry, { month: monthOf(Date.parse(startedAt)), model, lane });
   const add = (item: MonthlyItem, count: number): void => {
-    const line = changedLine(entry, { month, model, item, lane });
+    const line = lineOf(item);
     line.requests += 1;
     line.count += BigInt(count);
   };
@@ -141,30 +151,34 @@ function addUsage(entry: Entry, { startedAt, model, lane, tokens, uses }: UsageR
 }
 
 function addCost(entry: Entry, { month, model, lane, lines, uses, leftOut }: CreditsDebited): void {
-  for (const { tokenClass, cost } of lines) addAmount(entry, { month, model, item: tokenClass, lane }, cost);
-  for (const { use, cost } of uses) addAmount(entry, { month, model, item: `use:${use}`, lane }, cost);
-  if (leftOut > 0n) addAmount(entry, { month, model, item: 'exceptions', lane }, -leftOut * PICO_PER_MICRO);
+  const lineOf = changing(entry, { month, model, lane });
+  for (const { tokenClass, cost } of lines) addAmount(lineOf(tokenClass), cost);
+  for (const { use, cost } of uses) addAmount(lineOf(`use:${use}`), cost);
+  if (leftOut > 0n) addAmount(lineOf('exceptions'), -leftOut * PICO_PER_MICRO);
 }
 
 function addApproved(entry: Entry, { month, model, lane, cost }: ExceptionApproved): void {
-  if (cost > 0n) addAmount(entry, { month, model, item: 'exceptions', lane }, cost);
+  if (cost > 0n) addAmount(changing(entry, { month, model, lane })('exceptions'), cost);
 }
 
-function addAmount(entry: Entry, at: LineKey, cost: bigint): void {
-  const line = changedLine(entry, at);
+function addAmount(line: MonthlyLine, cost: bigint): void {
   line.amount = picoUsd(line.amount + cost);
 }
 
-function changedLine(entry: Entry, at: LineKey): MonthlyLine {
-  const key = keyOf(at);
-  let line = entry.lines.get(key);
-  if (line === undefined) {
-    line = { ...at, requests: 0, count: 0n, amount: picoUsd(0n) };
-    entry.lines.set(key, line);
-  }
+/** The lines that one event changes: their group is looked for once. */
+function changing(entry: Entry, of: GroupKey): (item: MonthlyItem) => MonthlyLine {
+  const group = groupOf(entry, of);
   entry.changed ??= new Set();
-  entry.changed.add(key);
-  return line;
+  const { changed } = entry;
+  return (item) => {
+    let line = group.get(item);
+    if (line === undefined) {
+      line = { month: of.month, model: of.model, item, lane: of.lane, requests: 0, count: 0n, amount: picoUsd(0n) };
+      group.set(item, line);
+    }
+    changed.add(line);
+    return line;
+  };
 }
 
 const valuesOf = (id: AccountId, line: MonthlyLine): ColumnValue[] => [

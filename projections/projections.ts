@@ -249,6 +249,7 @@ export class Projections {
       store: this.#store,
       views: this.#views,
       checkpoint: () => this.#storedCheckpoint(),
+      isCatchingUp: () => !this.#caughtUp,
       onFailed: (error) => this.#stop(error),
       onPostponed: (error) => {
         this.#unwritten = { sinceMs: performance.now(), why: error.message };

@@ -11,6 +11,8 @@ interface ViewFlushOptions {
   readonly views: readonly StoredView[];
   /** What the views hold now; null when they hold nothing yet. */
   readonly checkpoint: () => StoredCheckpoint | null;
+  /** Whether the views are still to catch up with their source: most of what changes then changes again. */
+  readonly isCatchingUp: () => boolean;
   /** The file could not be written. Nothing is written after it. */
   readonly onFailed: (error: Error) => void;
   /** It cannot be written for the moment, told once; what it lacks is kept, and written when it can be. */
@@ -26,6 +28,8 @@ interface ViewFlushOptions {
 export class ViewFlush {
   readonly #options: ViewFlushOptions;
   #timer: NodeJS.Timeout | null = null;
+  /** When it is over, by `performance.now()`. */
+  #dueMs = 0;
   #flushing: Promise<void> | null = null;
   #requested = false;
   #isOver = false;
@@ -44,7 +48,14 @@ export class ViewFlush {
   /** Something has changed: rows, the checkpoint, or the time at which the views were current. */
   request(): void {
     this.#requested = true;
-    if (this.#isOver || this.#timer !== null || this.#flushing !== null) return;
+    if (this.#isOver || this.#flushing !== null) return;
+    const pauseMs = this.#pauseMs();
+    const dueMs = performance.now() + pauseMs;
+    if (this.#timer !== null) {
+      if (this.#dueMs <= dueMs) return;
+      clearTimeout(this.#timer);
+    }
+    this.#dueMs = dueMs;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#flushing = this.#flush()
@@ -53,12 +64,13 @@ export class ViewFlush {
           this.#flushing = null;
           if (this.#requested) this.request();
         });
-    }, this.#pauseMs());
+    }, pauseMs);
   }
 
   /** The more a write has, the more of what changes again before the next is written once. */
   #pauseMs(): number {
     if (this.#postponedBy !== null) return VIEW_LIMITS.postponedPauseMs;
+    if (this.#options.isCatchingUp()) return VIEW_LIMITS.catchUpPauseMs;
     const { flushPausePerRowMs, flushPauseMaxMs } = VIEW_LIMITS;
     return Math.min(Math.max(LIMITS.viewFlushMs, this.#rows * flushPausePerRowMs), flushPauseMaxMs);
   }

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { decodeEvent, decodeMetadata, encodeEvents, UnreadableEventError } from '../../contracts/event-codec.ts';
+import {
+  decodeEvent,
+  decodeMetadata,
+  encodeEvents,
+  eventMetadataSchema,
+  UnreadableEventError,
+} from '../../contracts/event-codec.ts';
 import type { ProposedEvent, RecordedEvent } from '../../contracts/event-log.ts';
 import { versionOf } from '../../contracts/event-upcasters.ts';
 import { type DomainEvent, EVENT_SCHEMAS, type EventType, isAccountEvent } from '../../contracts/events.ts';
@@ -140,6 +146,19 @@ describe('a stored event that cannot be read', () => {
   test.each([0, '1', null])('for schema version %j names its stream and revision', (schemaVersion) => {
     expect(() => decodeMetadata(withVersion(schemaVersion))).toThrow(UnreadableEventError);
     expect(() => decodeMetadata(withVersion(schemaVersion))).toThrow(where);
+  });
+
+  test.each(['schemaVersion', 'commandId', 'actor', 'recordedAt'])('for %s beside it goes by the schema', (field) => {
+    const wrong = [
+      ...[undefined, null, true, '', 'x', ' ', [], {}, 0, -0, 1, -1, 1.5, 2 ** 53, '1', '2026-11-05'],
+      ...['2026-11-05T10:20:30.456Z', '2026-11-05T10:20:30Z', '2026-02-30T10:20:30.456Z', '2026-11-05T10:20:30.456Z\n'],
+    ];
+    for (const value of wrong) {
+      const metadata = { ...JSON.parse(granted.metadata), [field]: value };
+      const stored = recorded(granted, { metadata: JSON.stringify(metadata) });
+      if (eventMetadataSchema.safeParse(metadata).success) expect(decodeMetadata(stored)).toEqual(metadata);
+      else expect(() => decodeMetadata(stored)).toThrow(where);
+    }
   });
 
   test('for metadata that is not JSON names its stream and revision', () => {

@@ -22,6 +22,7 @@ function writtenViews() {
     store,
     views: views.all,
     checkpoint: () => ({ source: 'log', checkpoint: String(folds), currentAtMs: null }),
+    isCatchingUp: () => false,
     onFailed: (error) => told.push(`failed: ${error.message}`),
     onPostponed: (error) => told.push(error.message),
     onWrittenAgain: () => told.push('again'),

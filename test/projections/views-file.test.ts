@@ -80,6 +80,17 @@ describe('the file of the views', () => {
     expect(dump(path)).toContain(checkpointAt(log));
   });
 
+  test('is written seldom while the views catch up, and as soon as they have', async () => {
+    const waits = vi.spyOn(globalThis, 'setTimeout');
+    const { projections } = await start(logOf(), viewsFile());
+    await passing(projections.whenCaughtUp());
+    const { catchUpPauseMs } = VIEW_LIMITS;
+    const pauses = waits.mock.calls
+      .map(([, ms]) => ms)
+      .filter((ms) => ms === catchUpPauseMs || ms === LIMITS.viewFlushMs);
+    expect(pauses.slice(0, 2)).toEqual([catchUpPauseMs, LIMITS.viewFlushMs]);
+  });
+
   test('is written less often where a write has many rows', async () => {
     const log = new MemoryEventLog();
     for (let number = 0; number < 200; number++) {
