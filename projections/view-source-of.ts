@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Configuration } from '../contracts/configuration.ts';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
-import { ledgerPlace, looksFor } from '../ledger/identity/ledger-place.ts';
+import { ledgerPlace, looksFor } from '../ledger/event-log/ledger-place.ts';
 import { LogViewSource } from './log-view-source.ts';
 import type { ViewSource } from './view-source.ts';
 

@@ -1,4 +1,4 @@
-import { ledgerPlace, looksFor } from '../../ledger/identity/ledger-place.ts';
+import { ledgerPlace, looksFor } from '../../ledger/event-log/ledger-place.ts';
 import type { OpenedJournal } from '../../ledger/journal/open-journal.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import { LedgerWatch } from './ledger-watch.ts';

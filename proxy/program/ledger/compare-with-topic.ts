@@ -2,9 +2,9 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { KafkaConfiguration } from '../../../contracts/kafka-configuration.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
+import { ledgerPlace, looksFor } from '../../../ledger/event-log/ledger-place.ts';
 import { compareLedger, type LedgerComparison } from '../../../ledger/identity/compare-ledger.ts';
 import type { LedgerKnowledge } from '../../../ledger/identity/known-ledger.ts';
-import { ledgerPlace, looksFor } from '../../../ledger/identity/ledger-place.ts';
 import { knowledgeOfTopic, topicSource } from '../../../ledger/identity/topic-knowledge.ts';
 import type { FolderKnowledge } from '../../../projections/read-folder.ts';
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
-import { ledgerPlace } from '../../../ledger/identity/ledger-place.ts';
+import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { loopDelayOfProcess } from '../../loop-delay.ts';
 import { type CommandContext, CommandError, configurationFile, EXIT, globalOptions } from '../command-context.ts';

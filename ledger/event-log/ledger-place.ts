@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Configuration } from '../../contracts/configuration.ts';
-import { serverHosts } from '../event-log/eventstoredb/server-hosts.ts';
-import { IDENTITY_LIMITS } from './limits.ts';
+import { IDENTITY_LIMITS } from '../identity/limits.ts';
+import { serverHosts } from './eventstoredb/server-hosts.ts';
 
 /** Where the ledger is, as an operator is told: its file, or the server without its credentials, and the streams' prefix. */
 export function ledgerPlace({ eventLog, data }: Pick<Configuration, 'eventLog' | 'data'>): string {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ledgerPlace } from '../../../ledger/identity/ledger-place.ts';
+import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
 
 const SECRET = 'hunter2-hunter2';
 const placeOf = (connectionString: string, streamPrefix = ''): string =>
