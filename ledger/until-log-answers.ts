@@ -1,8 +1,8 @@
 import { type EventLogError, isLogAway } from '../contracts/event-log.ts';
 import { BackOff } from './back-off.ts';
-import { FEED_LIMITS } from './feed/limits.ts';
 
-/** The longest pause between two looks for a log that is away, where nothing else is said. */
+/** Between two looks for a log that is away: about the first pause, and the longest where nothing else is said. */
+const PAUSE_MS_FIRST = 100;
 const PAUSE_MS_MAX = 250;
 
 interface LogWait {
@@ -21,7 +21,7 @@ interface LogWait {
  */
 export async function untilLogAnswers<T>(work: () => Promise<T>, wait: LogWait): Promise<T> {
   const { signal, onFirst, onEach, pauseMsMax = PAUSE_MS_MAX } = wait;
-  for (const backOff = new BackOff({ ...FEED_LIMITS.backOff, maxMs: pauseMsMax }); ; ) {
+  for (const backOff = new BackOff({ firstMs: PAUSE_MS_FIRST, maxMs: pauseMsMax }); ; ) {
     try {
       return await work();
     } catch (error) {
