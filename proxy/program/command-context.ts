@@ -8,7 +8,7 @@ import type { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { readConfiguration } from './configuration/read-configuration.ts';
-import { assertLedgerKnown, assertLedgerThere, beginLedger } from './ledger/ledger-file.ts';
+import { assertLedgerKnown, assertLedgerThere, beginLedger } from './ledger-file.ts';
 
 export { CommandError, EXIT };
 

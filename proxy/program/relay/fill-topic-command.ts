@@ -3,7 +3,7 @@ import { TOPIC_NAME } from '../../../contracts/kafka-configuration.ts';
 import { RELAY_LIMITS } from '../../../ledger/relay/limits.ts';
 import { wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
-import { assertLedgerThere } from '../ledger/ledger-file.ts';
+import { assertLedgerThere } from '../ledger-file.ts';
 import { show } from '../show.ts';
 import { withoutTrustClock } from '../without-trust-clock.ts';
 

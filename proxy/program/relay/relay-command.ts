@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { RELAY_LIMITS } from '../../../ledger/relay/limits.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
-import { assertLedgerThere } from '../ledger/ledger-file.ts';
+import { assertLedgerThere } from '../ledger-file.ts';
 import { withoutTrustClock } from '../without-trust-clock.ts';
 import { addFillCommand } from './fill-topic-command.ts';
 

@@ -8,7 +8,7 @@ import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { loopDelayOfProcess } from '../../loop-delay.ts';
 import { type CommandContext, CommandError, configurationFile, EXIT, globalOptions } from '../command-context.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
-import { beginLedger, ledgerToBegin, makeDataFolder } from '../ledger/ledger-file.ts';
+import { beginLedger, ledgerToBegin, makeDataFolder } from '../ledger-file.ts';
 import { proveListenable } from '../listening.ts';
 import { programLogger } from '../program-logger.ts';
 import { UnusableError } from '../unusable-error.ts';

@@ -1,13 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
-import type { Configuration } from '../../../contracts/configuration.ts';
-import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
-import { makeFolders } from '../../../ledger/folder-owner.ts';
-import { type FolderNote, readNote } from '../../../ledger/identity/folder-note.ts';
-import { missingLedger } from '../../../ledger/identity/ledger-lost.ts';
-import { assertOwnPrefix } from '../../../ledger/identity/stream-prefix.ts';
-import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
-import { wantOfRightsOf } from '../../../ledger/want-of-rights.ts';
-import { CommandError, EXIT } from '../command-error.ts';
+import type { Configuration } from '../../contracts/configuration.ts';
+import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
+import { makeFolders } from '../../ledger/folder-owner.ts';
+import { type FolderNote, readNote } from '../../ledger/identity/folder-note.ts';
+import { missingLedger } from '../../ledger/identity/ledger-lost.ts';
+import { assertOwnPrefix } from '../../ledger/identity/stream-prefix.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
+import { CommandError, EXIT } from './command-error.ts';
 
 /** Only who begins a ledger makes its file, where none was. @throws LedgerLostError; CommandError */
 export function assertLedgerThere(configuration: Configuration): void {
