@@ -6,7 +6,7 @@ import { executeOnRepository } from '../ledger/account/execute-command.ts';
 import { isExpired } from '../ledger/account/grants.ts';
 import { newCommandId } from '../ledger/new-command-id.ts';
 import type { AccountViews } from '../projections/account-views.ts';
-import type { Holds } from './admission/holds.ts';
+import type { Holds } from './holds.ts';
 
 interface SweeperOptions {
   readonly log: EventLog;

@@ -7,8 +7,8 @@ import { monthOf } from '../ledger/account/month.ts';
 import type { Journal } from '../ledger/journal/journal.ts';
 import { type Ending, type StartedRequest, startText, usageOf } from '../ledger/settlement/request-record.ts';
 import type { Settlement } from '../ledger/settlement/settlement.ts';
-import type { Holds } from './admission/holds.ts';
 import type { Moment, TimePassed } from './clock/time-passed.ts';
+import type { Holds } from './holds.ts';
 import type { JournalForgetting } from './journal-forgetting.ts';
 import type { RequestCounts } from './request-counts.ts';
 

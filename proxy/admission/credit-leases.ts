@@ -17,7 +17,7 @@ import { monthOf } from '../../ledger/account/month.ts';
 import { newCommandId } from '../../ledger/new-command-id.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Claim } from '../claim/proxy-claim.ts';
-import type { Holds } from './holds.ts';
+import type { Holds } from '../holds.ts';
 import { heldOf } from './money-gate.ts';
 
 /** A lease takes at most this part of what is free beyond what requests need at once, so that others find some, too. */

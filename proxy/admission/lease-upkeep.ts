@@ -3,8 +3,8 @@ import { type AccountId, type KeyId, keyId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { Lease } from '../../ledger/account/account-state.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
+import type { Holds } from '../holds.ts';
 import type { CreditLeases } from './credit-leases.ts';
-import type { Holds } from './holds.ts';
 import type { LeaseQueue } from './lease-queue.ts';
 
 /** A lease that nothing was admitted under for so long is given back. */

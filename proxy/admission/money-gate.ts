@@ -8,7 +8,7 @@ import { type HeldOfAccount, spendable, takenOfCredits } from '../../ledger/acco
 import { monthOf } from '../../ledger/account/month.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
-import type { Holds } from './holds.ts';
+import type { Holds } from '../holds.ts';
 import { maxTokensThatFit, type WorstCase } from './worst-case.ts';
 
 /** What the caller of a request that does not fit can do about it, or has to know of it. */

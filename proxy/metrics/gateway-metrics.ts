@@ -2,9 +2,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Journal } from '../../ledger/journal/journal.ts';
 import type { LogBreaker } from '../../ledger/log-breaker.ts';
 import type { Projections } from '../../projections/projections.ts';
-import type { Holds } from '../admission/holds.ts';
 import type { Availability } from '../availability.ts';
 import type { GatewayClock } from '../clock/gateway-clock.ts';
+import type { Holds } from '../holds.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { LoopDelay } from '../loop-delay.ts';
 import type { BodyBudget } from '../request-body/body-budget.ts';

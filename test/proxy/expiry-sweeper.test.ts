@@ -5,8 +5,8 @@ import { grantId, keyId, leaseId, proxyId, requestIdFromUuid } from '../../contr
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
-import { Holds } from '../../proxy/admission/holds.ts';
 import { ExpirySweeper } from '../../proxy/expiry-sweeper.ts';
+import { Holds } from '../../proxy/holds.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 

@@ -9,7 +9,7 @@ import type { Journal, RecoveredRequest } from '../../ledger/journal/journal.ts'
 import { openJournal } from '../../ledger/journal/open-journal.ts';
 import { rateUsage } from '../../ledger/rating.ts';
 import { CatalogView } from '../../projections/catalog-view.ts';
-import { Holds } from '../../proxy/admission/holds.ts';
+import { Holds } from '../../proxy/holds.ts';
 import { RecoveredRequests } from '../../proxy/recovered-requests.ts';
 import { accountingWith } from '../fixtures/gateway/request-accounting.ts';
 import { CARD, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { type RequestId, requestId } from '../../contracts/ids.ts';
-import { Holds } from '../../proxy/admission/holds.ts';
+import { Holds } from '../../proxy/holds.ts';
 import { accountingWith } from '../fixtures/gateway/request-accounting.ts';
 
 function scene(durable: () => Promise<void>) {

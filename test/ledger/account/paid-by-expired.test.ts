@@ -5,8 +5,8 @@ import { microUsd } from '../../../contracts/money.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import { paidByExpired, type StartedHold } from '../../../ledger/account/paid-by-expired.ts';
-import { Holds } from '../../../proxy/admission/holds.ts';
 import { heldOfCredits } from '../../../proxy/admission/money-gate.ts';
+import { Holds } from '../../../proxy/holds.ts';
 import {
   anyGrants,
   anyRequests,

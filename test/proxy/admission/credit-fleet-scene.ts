@@ -9,8 +9,8 @@ import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { toldLog } from '../../../ledger/told-log.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { CreditFleet } from '../../../proxy/admission/credit-fleet.ts';
-import { Holds } from '../../../proxy/admission/holds.ts';
 import type { LeaseWait } from '../../../proxy/admission/lease-queue.ts';
+import { Holds } from '../../../proxy/holds.ts';
 import { ACCOUNT, granted, KEY, keyIssued, ms, opened } from '../../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 

@@ -15,8 +15,8 @@ import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { monthOfSpend, spentByKey } from '../../../ledger/account/spend.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { CreditLeases } from '../../../proxy/admission/credit-leases.ts';
-import { Holds } from '../../../proxy/admission/holds.ts';
 import { refuseByMoney, takenByHolds } from '../../../proxy/admission/money-gate.ts';
+import { Holds } from '../../../proxy/holds.ts';
 import {
   ACCOUNT,
   CARD,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accountId, keyId, leaseId, requestId } from '../../../contracts/ids.ts';
-import { microUsd } from '../../../contracts/money.ts';
-import { type Hold, Holds } from '../../../proxy/admission/holds.ts';
+import { accountId, keyId, leaseId, requestId } from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
+import { type Hold, Holds } from '../../proxy/holds.ts';
 
 const A = accountId('acct_a');
 const B = accountId('acct_b');

@@ -1,6 +1,6 @@
-import type { AccountId, KeyId, LeaseId, RequestId } from '../../contracts/ids.ts';
-import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import type { StartedHold } from '../../ledger/account/paid-by-expired.ts';
+import type { AccountId, KeyId, LeaseId, RequestId } from '../contracts/ids.ts';
+import { type MicroUsd, microUsd } from '../contracts/money.ts';
+import type { StartedHold } from '../ledger/account/paid-by-expired.ts';
 
 export interface Hold {
   readonly accountId: AccountId;
