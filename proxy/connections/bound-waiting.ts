@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { LIMITS } from '../../contracts/limits.ts';
-import { dropInTurn, mayHaveMore } from '../rest-of-body.ts';
 import { dropUnparsed } from './drop-unparsed.ts';
 import { makeLast } from './last-answer.ts';
+import { dropInTurn, mayHaveMore } from './rest-of-body.ts';
 
 /**
  * Bounds how many requests one connection may send before it has the answers to those before (pipelining). What waits costs

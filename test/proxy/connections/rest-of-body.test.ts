@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type RestBounds, readOnAfterAnswers } from '../../proxy/rest-of-body.ts';
-import { leaveBodiesUnread } from '../../proxy/routes/read-body.ts';
-import { openSocket, statusesOf } from '../fixtures/gateway/raw-socket.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { type RestBounds, readOnAfterAnswers } from '../../../proxy/connections/rest-of-body.ts';
+import { leaveBodiesUnread } from '../../../proxy/routes/read-body.ts';
+import { openSocket, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
+import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
 
 const MIB = 1024 * 1024;
 /** Longer than a test may take. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { LIMITS } from '../contracts/limits.ts';
-import { makeLast } from './connections/last-answer.ts';
-import { dropPieces } from './connections/unwanted-pieces.ts';
-import { Crumbs } from './request-body/crumbs.ts';
-import { UNWANTED_SHORT_CHUNKS_MAX } from './request-body/limits.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { Crumbs } from '../request-body/crumbs.ts';
+import { UNWANTED_SHORT_CHUNKS_MAX } from '../request-body/limits.ts';
+import { makeLast } from './last-answer.ts';
+import { dropPieces } from './unwanted-pieces.ts';
 
 export interface RestBounds {
   readonly bytesMax: number;
