@@ -1,7 +1,6 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import { rateOfUse } from '../../contracts/rate-card.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
-import type { GatewayParts } from '../gateway-parts.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import type { OpenRequest } from '../request-accounting.ts';
 import { readFacts } from '../request-body/read-facts.ts';
@@ -9,6 +8,7 @@ import type { MessageFacts } from '../request-body/request-facts.ts';
 import type { AskedUse } from '../request-body/request-size.ts';
 import { countUpstream } from '../upstream/count-tokens.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
+import type { AdmissionParts } from './admission-parts.ts';
 import { type Candidate, candidateOf, type IncomingRequest } from './candidate.ts';
 import type { NoLease } from './lease-queue.ts';
 import { refusedFor, widestWindow } from './model-lifecycle.ts';
@@ -33,7 +33,7 @@ export interface Admitted extends Candidate {
  */
 export function admit(
   incoming: IncomingRequest,
-  parts: GatewayParts,
+  parts: AdmissionParts,
 ): Admitted | Refusal | Promise<Admitted | Refusal> {
   const { ticket } = incoming;
   try {
@@ -59,7 +59,7 @@ export function admit(
 }
 
 /** Nobody is admitted, whoever asks. */
-function refuseAll({ availability, inFlight }: GatewayParts): Refusal | null {
+function refuseAll({ availability, inFlight }: AdmissionParts): Refusal | null {
   const unavailable = availability.refuse();
   if (unavailable !== null) return unavailable;
   return inFlight.isFull ? refusal('gateway_overloaded', 'too many requests are under way', 1) : null;
@@ -70,7 +70,7 @@ function kept(result: Admitted | Refusal, ticket: RateTicket): Admitted | Refusa
   return result;
 }
 
-function admitOpen(incoming: IncomingRequest, parts: GatewayParts): Admitted | Refusal | Promise<Admitted | Refusal> {
+function admitOpen(incoming: IncomingRequest, parts: AdmissionParts): Admitted | Refusal | Promise<Admitted | Refusal> {
   const { caller, headers, bytes, owner } = incoming;
   const facts = readFacts(
     'message',
@@ -93,14 +93,14 @@ function admitOpen(incoming: IncomingRequest, parts: GatewayParts): Admitted | R
 function admitRead(
   incoming: IncomingRequest,
   facts: MessageFacts | Refusal,
-  parts: GatewayParts,
+  parts: AdmissionParts,
 ): Admitted | Refusal | Promise<Admitted | Refusal> {
   if (facts.type === 'refusal') return facts;
   const candidate = candidateOf(incoming, facts, parts);
   return 'code' in candidate ? candidate : admitCandidate(candidate, parts);
 }
 
-function admitCandidate(candidate: Candidate, parts: GatewayParts): Admitted | Refusal | Promise<Admitted | Refusal> {
+function admitCandidate(candidate: Candidate, parts: AdmissionParts): Admitted | Refusal | Promise<Admitted | Refusal> {
   const bound = inputTokensBound(candidate.facts.size, candidate.terms.contextWindow);
   const held = hold(candidate, bound, parts);
   if (held === null) return holdUnderLease(candidate, bound, parts);
@@ -109,7 +109,7 @@ function admitCandidate(candidate: Candidate, parts: GatewayParts): Admitted | R
 }
 
 /** As things are now, whatever they were before a wait: nothing may be admitted any more, or its caller may not call. */
-function refuseNow({ caller, model }: Candidate, parts: GatewayParts): Refusal | null {
+function refuseNow({ caller, model }: Candidate, parts: AdmissionParts): Refusal | null {
   const nowMs = parts.clock();
   const refused = parts.availability.refuse() ?? refuseByStanding(caller, parts.projections.accounts, nowMs);
   return refused === null ? null : refusedFor(model, nowMs, refused);
@@ -119,7 +119,7 @@ function refuseNow({ caller, model }: Candidate, parts: GatewayParts): Refusal |
  * The synchronous step: nothing can come between the look at caller and money, and the hold. With several proxies on the
  * log it is held under a lease; `null` where that has no room for it yet.
  */
-function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): Admitted | Refusal | null {
+function hold(candidate: Candidate, inputTokens: number, parts: AdmissionParts): Admitted | Refusal | null {
   const { model } = candidate;
   const refusedNow = refuseNow(candidate, parts);
   if (refusedNow !== null) return refusedNow;
@@ -136,12 +136,12 @@ function hold(candidate: Candidate, inputTokens: number, parts: GatewayParts): A
 }
 
 /** What costs nothing needs no claim, and goes on. */
-function refuseByClaim({ claimDoubt }: GatewayParts): Refusal | null {
+function refuseByClaim({ claimDoubt }: AdmissionParts): Refusal | null {
   const why = claimDoubt();
   return why === null ? null : refusal('gateway_overloaded', why, OUTAGE_RETRY_S);
 }
 
-function moneyRequest(candidate: Candidate, inputTokens: number, parts: GatewayParts): MoneyRequest {
+function moneyRequest(candidate: Candidate, inputTokens: number, parts: AdmissionParts): MoneyRequest {
   const { accountId, key } = candidate.caller;
   const { state: account } = parts.projections.accounts.read(accountId);
   if (account.type === 'unopened') throw new Error(`${accountId} was authenticated and is not open`);
@@ -174,7 +174,7 @@ function remediesOf({ facts: { size }, terms, deployments }: Candidate): Remedie
 async function holdUnderLease(
   candidate: Candidate,
   inputTokens: number,
-  parts: GatewayParts,
+  parts: AdmissionParts,
 ): Promise<Admitted | Refusal> {
   const { fleet } = parts;
   if (fleet === null) throw new Error('a lease is needed where there are none');
@@ -199,7 +199,7 @@ function refuseWithoutLease(
   candidate: Candidate,
   inputTokens: number,
   outcome: 'held' | NoLease,
-  parts: GatewayParts,
+  parts: AdmissionParts,
 ): Refusal {
   const aside = refuseSetAside(candidate.caller.accountId, parts.projections.accounts);
   if (aside !== null) return aside;
@@ -222,7 +222,7 @@ const worstOf = ({ model, terms, facts, mayRunFast }: Candidate, inputTokens: nu
   });
 
 /** Whether the request may fit once its input is counted: what it is at least likely to have fits now. */
-function mayFitByCount(candidate: Candidate, bound: number, parts: GatewayParts): boolean {
+function mayFitByCount(candidate: Candidate, bound: number, parts: AdmissionParts): boolean {
   const { facts, deployments } = candidate;
   if (parts.claimDoubt() !== null) return false;
   // The bytes of what fills the window say nothing of its tokens, which may be few.
@@ -237,7 +237,7 @@ async function admitByCount(
   candidate: Candidate,
   bound: number,
   refused: Refusal,
-  parts: GatewayParts,
+  parts: AdmissionParts,
 ): Promise<Admitted | Refusal> {
   const endOfCount = parts.rateLimits.beginCount(candidate.ticket);
   if (typeof endOfCount !== 'function') return refusedFor(candidate.model, parts.clock(), endOfCount);

@@ -4,7 +4,6 @@ import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { Caller } from '../caller.ts';
 import type { CallingClient } from '../calling-client.ts';
-import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
 import { protocolVersionOf } from '../protocol-version.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
@@ -13,6 +12,7 @@ import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { MessageFacts } from '../request-body/request-facts.ts';
 import type { RequestSize } from '../request-body/request-size.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
+import type { AdmissionParts } from './admission-parts.ts';
 import { asksForFast } from './fast-lane.ts';
 import { refuseByRoles } from './message-roles.ts';
 import { findModel, refusedFor } from './model-lifecycle.ts';
@@ -57,7 +57,11 @@ export interface Candidate {
 }
 
 /** What a request is, or why it is refused before its money is: its model, what has no price. */
-export function candidateOf(incoming: IncomingRequest, facts: MessageFacts, parts: GatewayParts): Candidate | Refusal {
+export function candidateOf(
+  incoming: IncomingRequest,
+  facts: MessageFacts,
+  parts: AdmissionParts,
+): Candidate | Refusal {
   const { requestId, caller, headers, bytes, owner, client, ticket } = incoming;
   const nowMs = parts.clock();
   const fast = asksForFast(facts, headers);
@@ -96,7 +100,7 @@ function refuseBySize(size: RequestSize, model: CatalogModel, { rateCard }: Term
 }
 
 /** The model, where this caller may call it. Shared with count_tokens, which does not pass the money gate. */
-export function findCallable(caller: Caller, id: string, parts: GatewayParts): CatalogModel | Refusal {
+export function findCallable(caller: Caller, id: string, parts: AdmissionParts): CatalogModel | Refusal {
   const { accounts, catalog } = parts.projections;
   const nowMs = parts.clock();
   const model = findModel(catalog.state, id, nowMs);

@@ -2,8 +2,8 @@ import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { LeaseId } from '../../contracts/ids.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
-import type { GatewayParts } from '../gateway-parts.ts';
 import type { OpenRequest } from '../request-accounting.ts';
+import type { AdmissionParts } from './admission-parts.ts';
 import type { Candidate } from './candidate.ts';
 import type { MoneyRequest } from './money-gate.ts';
 
@@ -12,13 +12,13 @@ export function openRequest(
   { requestId, model, deployments, terms }: Candidate,
   { accountId, keyId, worst, nowMs }: MoneyRequest,
   leaseId: LeaseId | null,
-  parts: GatewayParts,
+  parts: AdmissionParts,
 ): OpenRequest | Refusal {
   const [first] = deployments;
   if (first === undefined) throw new Error(`model ${model.id} was admitted without an upstream`);
   const { id, version, hash } = terms.rateCard;
   try {
-    return parts.forwarding.accounting.open(requestId, terms.rateCard, worst.hold, {
+    return parts.accounting.open(requestId, terms.rateCard, worst.hold, {
       accountId,
       accountRevision: parts.projections.accounts.read(accountId).revision,
       keyId,

@@ -5,8 +5,8 @@ import { type Admitted, admit } from '../admission/admit.ts';
 import { refuse } from '../answer.ts';
 import { keepHeadersForBrowser } from '../browsers.ts';
 import { CallingClient } from '../calling-client.ts';
-import { beginForwarding } from '../forwarding/begin-forwarding.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
+import { beginForwarding } from './begin-forwarding.ts';
 import { inTurn } from './in-turn.ts';
 import { callerOf, knowCaller, knowCallerStill } from './know-caller.ts';
 import { bodyOf, readBody } from './read-body.ts';
@@ -25,7 +25,7 @@ const PATHS = ['/v1/messages', '/messages'];
  *   inTurn           the next of its connection, in the turn of the event loop      in-turn.ts
  *   knowCallerStill  whoever was revoked while the body came is refused             know-caller.ts
  *   admit            body, model, terms, size, rates, money: held, journal begun    ../admission/admit.ts
- *   beginForwarding  upstream, its bytes to the client, metered, ended, billed      ../forwarding/begin-forwarding.ts
+ *   beginForwarding  upstream, its bytes to the client, metered, ended, billed      begin-forwarding.ts
  *
  * Each step answers what it refuses, and the rest is not reached.
  */
@@ -63,7 +63,7 @@ function forwardOrAnswer(
   if (new CallingClient(reply.raw).hasLeft) {
     // The client left while its body was read, or its input counted: nothing has gone upstream.
     if (admitted.type === 'admitted') {
-      parts.forwarding.accounting.abandon(admitted.money);
+      parts.accounting.abandon(admitted.money);
       admitted.ticket.end();
     }
     parts.counts.answered(0, false);

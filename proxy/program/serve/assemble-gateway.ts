@@ -241,6 +241,7 @@ function serverOf(
     logger,
     projections,
     holds,
+    accounting,
     fleet,
     claimDoubt: () => claim?.doubt() ?? null,
     rateLimits,

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import type { Admitted } from '../admission/admit.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
 import { refuseByStanding } from '../admission/standing.ts';
+import { ClientAnswer } from '../forwarding/client-answer.ts';
+import type { ForwardedRequest } from '../forwarding/forwarded-request.ts';
+import { Forwarder } from '../forwarding/forwarder.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import type { BodyShare } from '../request-body/body-share.ts';
-import { ClientAnswer } from './client-answer.ts';
-import type { ForwardedRequest } from './forwarded-request.ts';
-import { Forwarder } from './forwarder.ts';
 
 /** Hands an admitted request and its client's connection to a forwarder, which keeps the body until it is over. */
 export function beginForwarding(
