@@ -16,7 +16,7 @@ import { ViewAge } from './view-age.ts';
 import type { StoredCheckpoint } from './view-file.ts';
 import { ViewFlush } from './view-flush.ts';
 import { ViewGapError } from './view-gap-error.ts';
-import type { SourceBatch, ViewSource } from './view-source.ts';
+import { type SourceBatch, SourceBehindError, type ViewSource } from './view-source.ts';
 import { restoreViews, ViewStore } from './view-store.ts';
 
 export interface ProjectionsOptions {
@@ -44,7 +44,10 @@ export interface ViewsFollower {
   readonly onStopped: (error: Error) => void;
   /** The views have caught up with their source, and follow it (again, where it was lost). */
   readonly onLive?: (again: { readonly wasLost: boolean }) => void;
-  /** Each time the source is lost from sight, which is news, or is looked for in vain; it is looked for on and on. */
+  /**
+   * Each time the source is lost from sight, which is news, or is looked for in vain; it is looked for on and on. The same
+   * where it is in sight and behind the ledger (SourceBehindError).
+   */
   readonly onDropped?: (error: Error, isNews: boolean) => void;
 }
 
@@ -83,7 +86,7 @@ export class Projections {
   #restoredMarkMs: number | null = null;
   #unwritten: UnwrittenViews | null = null;
   #stopped: Error | null = null;
-  /** Why the source is out of sight; null before it has been, and while it is not. */
+  /** Why the source is out of sight, or behind; null before it has been, and while it is not. */
   #lost: Error | null = null;
   #closing: Promise<void> | null = null;
 
@@ -116,6 +119,11 @@ export class Projections {
   /** Whether the source is in sight and everything in it is in the views. */
   get isLive(): boolean {
     return this.#age.isLive;
+  }
+
+  /** Whether the source is in sight, and lacks what the ledger has. */
+  get isBehind(): boolean {
+    return this.#lost instanceof SourceBehindError;
   }
 
   /**
@@ -358,7 +366,8 @@ export class Projections {
   }
 
   #sourceDropped(error: Error): void {
-    const isNews = this.#lost === null;
+    const wasBehind = this.isBehind;
+    const isNews = this.#lost === null || wasBehind !== error instanceof SourceBehindError;
     this.#lost = error;
     this.#age.dropped(this.#clock());
     this.#stopMarks();

@@ -2,6 +2,7 @@ import { type EventLog, isLogAway, type RecordedEvent } from '../contracts/event
 import type { Position } from '../contracts/ids.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { type Missing, TopicLag } from './topic-lag.ts';
+import { SourceBehindError } from './view-source.ts';
 
 interface TopicComparisonOptions {
   readonly topic: string;
@@ -13,7 +14,7 @@ interface TopicComparisonOptions {
   readonly highest: Position | null;
   /** The views hold what the log held at the last look. */
   readonly onLive: () => void;
-  /** They do not, or nobody can tell. */
+  /** They do not (SourceBehindError, told once), or nobody can tell. */
   readonly onBehind: (error: Error) => void;
   /** The log refuses to be read. */
   readonly onFailed: (error: unknown) => void;
@@ -24,6 +25,8 @@ interface TopicComparisonOptions {
  *
  *   behind   from where they were last found whole, event by event; what they lack then has to come
  *   live     only what is newer than anything that came; if it has not come by the next look, they are behind
+ *
+ * Either way what has not come by the next look is told, once.
  */
 export class TopicComparison {
   readonly #options: TopicComparisonOptions;
@@ -33,6 +36,8 @@ export class TopicComparison {
   /** The topic was read to its end and is in sight. */
   #isOn = false;
   #isLive = false;
+  /** It was told last that the topic is behind. */
+  #isBehind = false;
   /** What was found at the last look. */
   #missing: Missing | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -59,6 +64,7 @@ export class TopicComparison {
   stop(error: Error | null): void {
     this.#isOn = false;
     this.#isLive = false;
+    this.#isBehind = false;
     this.#missing = null;
     this.#stopTimer();
     if (error !== null) this.#options.onBehind(error);
@@ -94,11 +100,13 @@ export class TopicComparison {
   #live(): void {
     if (this.#isLive) return;
     this.#isLive = true;
+    this.#isBehind = false;
     this.#options.onLive();
   }
 
   #behind(error: Error): void {
     this.#isLive = false;
+    this.#isBehind = error instanceof SourceBehindError;
     this.#options.onBehind(error);
   }
 
@@ -124,13 +132,16 @@ export class TopicComparison {
     if (!this.#isLive && !this.#lag.stillMissing(found)) this.#settle(found);
   }
 
-  /** While live: what was missing at the last look has had its time to come. */
+  /** What was missing at the last look has had its time to come. */
   #checkLast(): void {
     const last = this.#missing;
     this.#missing = null;
-    if (!this.#isLive || last === null) return;
-    if (!this.#lag.stillMissing(last)) this.#verified = last.end;
-    else this.#behind(new Error(`the topic ${this.#options.topic} lags behind the log: ${nameOf(last)} has not come`));
+    if (last === null) return;
+    if (this.#lag.stillMissing(last)) {
+      if (this.#isBehind) return;
+      const lacking = `the topic ${this.#options.topic} lags behind the log: ${nameOf(last)} has not come`;
+      this.#behind(new SourceBehindError(`${lacking}, its relay is away or behind`));
+    } else if (this.#isLive) this.#verified = last.end;
   }
 
   /** With the log away nobody can tell whether the topic has all of it: the views may be older by the moment. */

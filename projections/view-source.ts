@@ -32,10 +32,15 @@ export interface ViewSourceOptions {
   readonly onForeign: () => Promise<void>;
   /** Each time everything that was there has been handed over. */
   readonly onCaughtUp: () => void;
-  /** Each time the source is lost from sight, or does not come into sight. */
+  /** Each time the source is lost from sight, does not come into sight, or is found to be behind the ledger. */
   readonly onDropped: (error: Error) => void;
   /** At most once, with what ended the source; not after `close`. */
   readonly onStopped: (error: Error) => void;
+}
+
+/** The source is in sight, and what the ledger has does not come by it. */
+export class SourceBehindError extends Error {
+  override readonly name = 'SourceBehindError';
 }
 
 export interface SourceBatch {

@@ -18,7 +18,7 @@ interface AvailabilityParts {
   readonly unserved: () => string | null;
   /** Why new messages and counts are refused for the moment (loop-delay.ts); null where they are not. */
   readonly shedding: () => string | null;
-  readonly projections: Pick<Projections, 'ageMs' | 'isLive'>;
+  readonly projections: Pick<Projections, 'ageMs' | 'isLive' | 'isBehind'>;
   readonly breaker: Pick<LogBreaker, 'isOpen' | 'isAway' | 'openSinceMs'>;
   readonly journal: Pick<Journal, 'obstacle'>;
   readonly shortages: Pick<MachineShortages, 'describe' | 'blocked'>;
@@ -32,6 +32,8 @@ interface AvailabilityParts {
 /** An outage ends when it ends; SDKs take this as it is, so it is small. */
 export const OUTAGE_RETRY_S = 5;
 const SOON_S = 1;
+/** What lacks, the gateway's log says: callers are told of no other account. */
+const BEHIND = 'its relay is away or behind';
 
 /**
  * The one place that decides whether requests can be admitted at all, and says why not.
@@ -132,7 +134,7 @@ export class Availability {
     if (ageMs === null || this.#phase === 'starting') return this.#starting();
     return refusal(
       'gateway_overloaded',
-      `${this.#feed} has been away for ${seconds(ageMs)}: a key that was issued since is not known here yet`,
+      `${this.#feedHasBeen(ageMs)}: a key that was issued since is not known here yet`,
       OUTAGE_RETRY_S,
     );
   }
@@ -156,9 +158,9 @@ export class Availability {
     const ageMs = this.#parts.projections.ageMs(nowMs) ?? 0;
     const isLive = this.#parts.projections.isLive;
     if (isLive && !this.#parts.breaker.isOpen) return null;
-    const what = isLive ? 'the event log' : this.#feed;
-    const views = isLive ? '' : 'requests are admitted by the views of then, and ';
-    return `${what} has been away for ${seconds(Math.max(ageMs, this.#failMs(nowMs)))}; ${views}usage waits in the journal`;
+    const forMs = Math.max(ageMs, this.#failMs(nowMs));
+    if (isLive) return `the event log has been away for ${seconds(forMs)}; usage waits in the journal`;
+    return `${this.#feedHasBeen(forMs)}; requests are admitted by the views of then, and usage waits in the journal`;
   }
 
   /** One is named, the log names all. */
@@ -181,7 +183,7 @@ export class Availability {
     if (ageMs > viewsAgeMsMax)
       return refusal(
         'gateway_overloaded',
-        `${this.#feed} has been away for ${seconds(ageMs)}: the views are older than the ${seconds(viewsAgeMsMax)} of projections.maxAgeMs`,
+        `${this.#feedHasBeen(ageMs)}: the views are older than the ${seconds(viewsAgeMsMax)} of projections.maxAgeMs`,
         OUTAGE_RETRY_S,
       );
     const { obstacle } = journal;
@@ -189,7 +191,8 @@ export class Availability {
   }
 
   #starting(): Refusal {
-    return refusal('not_ready', 'the gateway is catching up with its ledger', SOON_S);
+    const why = this.#parts.projections.isBehind ? `: the feed of the views lacks events of it (${BEHIND})` : '';
+    return refusal('not_ready', `the gateway is catching up with its ledger${why}`, SOON_S);
   }
 
   #journalFull(obstacle: JournalObstacle, nowMs: number): string {
@@ -222,8 +225,12 @@ export class Availability {
     return openSinceMs === null ? 0 : nowMs - openSinceMs;
   }
 
-  get #feed(): string {
-    return this.#parts.source === 'log' ? 'the event log' : 'the feed of the views';
+  #feedHasBeen(ms: number): string {
+    const { source, projections } = this.#parts;
+    const feed = source === 'log' ? 'the event log' : 'the feed of the views';
+    return projections.isBehind
+      ? `${feed} has been behind the ledger for ${seconds(ms)} (${BEHIND})`
+      : `${feed} has been away for ${seconds(ms)}`;
   }
 }
 

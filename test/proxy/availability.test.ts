@@ -19,6 +19,9 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     get isLive() {
       return state.ageMs === 0;
     },
+    get isBehind() {
+      return state.isBehind;
+    },
   };
   const state: {
     ageMs: number | null;
@@ -26,7 +29,9 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     clockDoubt: string | null;
     claimDoubt: string | null;
     shedding: string | null;
+    isBehind: boolean;
   } = {
+    isBehind: false,
     ageMs: 0,
     nowMs: 1_000_000,
     clockDoubt: null,
@@ -225,6 +230,26 @@ describe('the event log is told as away', () => {
     ofKafka.serve();
     state.ageMs = 5_000;
     expect(ofKafka.degraded()).toMatch(/^the feed of the views has been away for 5 s;/);
+    await journal.close();
+  });
+
+  test('not where the feed of the views is there and lacks what the ledger has: that is told instead', async () => {
+    const { ofKafka, journal, state } = await scene();
+    const behind = 'the feed of the views has been behind the ledger for 5 s (its relay is away or behind)';
+    state.isBehind = true;
+    state.ageMs = null;
+    expect(ofKafka.refuse()).toMatchObject({
+      code: 'not_ready',
+      message: expect.stringMatching(/catching up .*lacks events of it \(its relay is away or behind\)$/),
+    });
+    ofKafka.serve();
+    state.ageMs = 5_000;
+    expect(ofKafka.degraded()).toBe(
+      `${behind}; requests are admitted by the views of then, and usage waits in the journal`,
+    );
+    expect(ofKafka.refuseUnknown()?.message).toMatch(`${behind}: a key that was issued since`);
+    state.ageMs = MAX_AGE_MS + 1;
+    expect(ofKafka.refuse()?.message).toMatch(/ has been behind the ledger for 301 s .* of projections\.maxAgeMs$/);
     await journal.close();
   });
 });

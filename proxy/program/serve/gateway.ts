@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
+import { SourceBehindError } from '../../../projections/view-source.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { listenAt } from '../listening.ts';
@@ -45,6 +46,10 @@ export class Gateway {
         if (wasLost) void ledgerWatch.lookAgain();
       },
       onDropped: (error, isNews) => {
+        if (error instanceof SourceBehindError) {
+          if (isNews) options.logger.error({ reason: error.message }, 'the feed of the views is behind the ledger');
+          return;
+        }
         if (isNews) options.logger.error({ err: error }, 'the feed of the views is away; it is looked for');
         this.#serveWithoutLog();
       },
