@@ -1,28 +1,23 @@
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { accountId, CATALOG_STREAM, position } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { FEED_LIMITS } from '../../ledger/feed/limits.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
-import { Projections } from '../../projections/projections.ts';
+import type { Projections } from '../../projections/projections.ts';
 import { ViewStore } from '../../projections/view-store.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
-import { passing, turns, until } from '../fixtures/ledger/turns.ts';
+import { inTurnsThroughout, passing, turns, until } from '../fixtures/ledger/turns.ts';
 import { currentAtMsOf, dump, exampleLives, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { writeEvent } from './example-log.ts';
+import { startedViews } from './started-views.ts';
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-// Not after each test: closing at the end of a test still takes time.
-afterAll(() => {
-  vi.useRealTimers();
-});
+inTurnsThroughout();
 
 const LIVES = exampleLives(4);
 const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
@@ -33,28 +28,12 @@ const PLAN = { type: 'PlanChanged', data: { plan: 'team' } } as const;
 /** Wall-clock time, which only a test moves. */
 const clock = { nowMs: 1_900_000_000_000 };
 
-interface Started {
-  readonly projections: Projections;
-  readonly stopped: Error[];
-  /** What the feed's state was told to be, in order. */
-  readonly told: string[];
-}
-async function start(log: LogWithOutages, path: string): Promise<Started> {
-  const stopped: Error[] = [];
-  const told: string[] = [];
-  const projections = await Projections.start({
-    log,
-    path,
-    persist: true,
-    clock: () => clock.nowMs,
-  });
-  projections.follow({
-    onStopped: (error) => stopped.push(error),
-    onLive: () => told.push('live'),
-    onDropped: (error) => told.push(`dropped: ${error.message}`),
-  });
-  onTestFinished(() => passing(projections.close()).catch(() => undefined));
-  return { projections, stopped, told };
+const start = (log: LogWithOutages, path: string) => startedViews({ log, path, clock: () => clock.nowMs }, passing);
+/** One that has folded all that the log holds. */
+async function caughtUp(log: LogWithOutages, path = viewsFile()) {
+  const started = await start(log, path);
+  await passing(started.projections.whenCaughtUp());
+  return started;
 }
 function logOf(from = 0, to = ALL): LogWithOutages {
   const log = new LogWithOutages();
@@ -66,8 +45,7 @@ const head = (log: LogWithOutages) => log.inner.events.at(-1)?.position ?? posit
 /** A file with everything that the log holds, written by projections that have ended. */
 async function written(log: LogWithOutages): Promise<string> {
   const path = viewsFile();
-  const { projections } = await start(log, path);
-  await passing(projections.whenCaughtUp());
+  const { projections } = await caughtUp(log, path);
   await passing(projections.close());
   return path;
 }
@@ -173,8 +151,7 @@ describe('with the log away, projections', () => {
 describe('the age of the views', () => {
   test('counts from when the log is lost from sight, and is 0 again when all of it is folded', async () => {
     const log = logOf();
-    const { projections, told } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
+    const { projections, told } = await caughtUp(log);
     clock.nowMs += 100_000;
     expect(projections.ageMs(clock.nowMs)).toBe(0);
     await log.goAway();
@@ -199,8 +176,7 @@ describe('the age of the views', () => {
 
   test('counts from a stop: what cannot be folded ends it', async () => {
     const log = logOf();
-    const { projections, stopped } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
+    const { projections, stopped } = await caughtUp(log);
     const [template] = log.inner.events;
     if (template === undefined) throw new Error('an empty log');
     log.inner.write(CATALOG_STREAM, [{ ...template, type: 'CreditsConjured', data: '{}' }]);
@@ -211,8 +187,7 @@ describe('the age of the views', () => {
   test('after a restart counts from when the views were current, not from the last event', async () => {
     const log = logOf();
     const path = viewsFile();
-    const { projections } = await start(log, path);
-    await passing(projections.whenCaughtUp());
+    const { projections } = await caughtUp(log, path);
     await turns(LIMITS.viewFlushMs + 5);
     await until(() => currentAtMsOf(path) === clock.nowMs);
     const rows = dump(path);
@@ -236,8 +211,7 @@ describe('the age of the views', () => {
   test('costs one small write now and then', async () => {
     const log = logOf();
     const path = viewsFile();
-    const { projections } = await start(log, path);
-    await passing(projections.whenCaughtUp());
+    await caughtUp(log, path);
     await turns(LIMITS.viewFlushMs + 5);
     await until(() => currentAtMsOf(path) !== null);
     const write = vi.spyOn(ViewStore.prototype, 'write');
@@ -322,8 +296,7 @@ describe('rows of another log', () => {
     const path = await written(log);
     log.emptyReads = 2;
     const subscribe = vi.spyOn(log, 'subscribeAll');
-    const { projections } = await start(log, path);
-    await passing(projections.whenCaughtUp());
+    await caughtUp(log, path);
     expect(subscribe.mock.calls.map(([{ after }]) => after)).toEqual([head(log)]);
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { CATALOG_STREAM, commandId, position, relayStream, revision, type StreamName } from '../../contracts/ids.ts';
 import { Projections } from '../../projections/projections.ts';
@@ -7,17 +7,22 @@ import type { ViewSource, ViewSourceOptions } from '../../projections/view-sourc
 import { endedLater } from '../fixtures/ended-later.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { collect } from '../fixtures/ledger/shared-log.ts';
-import { passing, turns, until } from '../fixtures/ledger/turns.ts';
+import { inTurnsThroughout, passing, turns, until } from '../fixtures/ledger/turns.ts';
 import { dump, viewsFile, writeLives, writeTo } from './example-ledger.ts';
-import { A, ALL, checkpointAt, expectWhole, head, LIVES, logOf, start } from './started-projections.ts';
+import {
+  A,
+  ALL,
+  caughtUp,
+  checkpointAt,
+  expectWhole,
+  head,
+  LIVES,
+  logOf,
+  start,
+  writeUnknown,
+} from './started-projections.ts';
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-// Not after each test: closing at the end of a test still takes time.
-afterAll(() => {
-  vi.useRealTimers();
-});
+inTurnsThroughout();
 
 describe('projections', () => {
   test('catch up with everything that the log holds', async () => {
@@ -31,8 +36,7 @@ describe('projections', () => {
 
   test('follow the log from then on', async () => {
     const log = logOf(0, 9);
-    const { projections } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
+    const { projections } = await caughtUp(log);
     writeLives(log, LIVES, 9, ALL);
     await passing(projections.whenAt(head(log)));
     expectWhole(projections);
@@ -40,8 +44,7 @@ describe('projections', () => {
 
   test('tell when they hold a position, and not before', async () => {
     const log = logOf(0, 9);
-    const { projections } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
+    const { projections } = await caughtUp(log);
     await expect(projections.whenAt(head(log))).resolves.toBeUndefined();
     const next = position(head(log) + 10);
     const seen: string[] = [];
@@ -66,8 +69,7 @@ describe('projections', () => {
     log.write(relayStream('ledger'), [{ ...template, type: claim.type, data: JSON.stringify(claim.data) }]);
     log.write('seals' as StreamName, [{ ...template, type: 'Sealed', data: '{}' }]);
     log.write('invoice-7' as StreamName, [{ ...template, type: 'InvoiceSent', data: 'not even JSON', metadata: '' }]);
-    const { projections, stopped, close } = await start(log, path);
-    await passing(projections.whenCaughtUp());
+    const { projections, stopped, close } = await caughtUp(log, path);
     expect(projections.position).toBe(head(log));
     await close();
     expect(stopped).toEqual([]);
@@ -104,8 +106,7 @@ describe('projections', () => {
 
   test('do not repeat what their process has folded already', async () => {
     const log = logOf(0, 9);
-    const { projections, stopped } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
+    const { projections, stopped } = await caughtUp(log);
     const told: string[] = [];
     projections.accounts.onFolded((id, event) => told.push(`${id} ${event.type}`));
     const at = projections.accounts.read(A).revision;
@@ -123,8 +124,7 @@ describe('projections', () => {
     const log = logOf();
     const ownersIn = ({ accounts }: Projections) =>
       [0, 1, 2, 3].map((number) => accounts.keys.find(`${number}a`.repeat(32))?.accountId);
-    const first = await start(log, path);
-    await passing(first.projections.whenCaughtUp());
+    const first = await caughtUp(log, path);
     expect(ownersIn(first.projections)).toEqual(['a0', 'a1', 'a2', 'a3']);
     await first.close();
     const { projections } = await start(log, path);
@@ -147,8 +147,7 @@ describe('projections', () => {
       );
     publish(1);
     const path = viewsFile();
-    const { projections, close } = await start(log, path);
-    await passing(projections.whenCaughtUp());
+    const { projections, close } = await caughtUp(log, path);
     expect(projections.catalog.state.version).toBe(1);
     publish(2);
     await passing(projections.whenAt(head(log)));
@@ -176,9 +175,7 @@ describe('an event of the catalog that cannot be folded', () => {
 
   test('during catch-up is told to whoever waits for its end', async () => {
     const log = logOf(0, 9);
-    const [template] = log.events;
-    if (template === undefined) throw new Error('an empty log');
-    log.write(CATALOG_STREAM, [{ ...template, type: 'CreditsConjured', data: '{}' }]);
+    writeUnknown(log);
     const { projections, stopped } = await start(log, viewsFile());
     await expect(passing(projections.whenCaughtUp())).rejects.toThrow(/catalog revision 0 \(CreditsConjured\)/);
     expect(stopped).toHaveLength(1);
@@ -186,16 +183,13 @@ describe('an event of the catalog that cannot be folded', () => {
 
   test('does not leave those who wait for a later position waiting for ever', async () => {
     const log = logOf(0, 9);
-    const { projections, stopped } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
+    const { projections, stopped } = await caughtUp(log);
     const ends: string[] = [];
     projections.whenAt(position(head(log) + 100)).then(
       () => ends.push('there'),
       () => ends.push('stopped'),
     );
-    const [template] = log.events;
-    if (template === undefined) throw new Error('an empty log');
-    log.write(CATALOG_STREAM, [{ ...template, type: 'CreditsConjured', data: '{}' }]);
+    writeUnknown(log);
     await until(() => stopped.length > 0);
     await turns();
     expect(ends).toEqual(['stopped']);

@@ -1,10 +1,10 @@
 import { expect, onTestFinished } from 'vitest';
-import { accountId, position } from '../../contracts/ids.ts';
+import { accountId, CATALOG_STREAM, position } from '../../contracts/ids.ts';
 import { AccountViews } from '../../projections/account-views.ts';
 import { Projections } from '../../projections/projections.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { passing } from '../fixtures/ledger/turns.ts';
-import { exampleLives, foldAll, writeLives } from './example-ledger.ts';
+import { exampleLives, foldAll, viewsFile, writeLives } from './example-ledger.ts';
 
 export const LIVES = exampleLives(4);
 export const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
@@ -27,6 +27,23 @@ export async function start(log: MemoryEventLog, path: string, persist = true): 
   };
   onTestFinished(close);
   return { projections, stopped, close };
+}
+/** One that has folded all that the log holds. */
+export async function caughtUp(log: MemoryEventLog, path = viewsFile(), persist = true): Promise<Started> {
+  const started = await start(log, path, persist);
+  await passing(started.projections.whenCaughtUp());
+  return started;
+}
+/** A file with everything that the log holds, written by views that have ended. */
+export async function written(log: MemoryEventLog, path = viewsFile()): Promise<string> {
+  await (await caughtUp(log, path)).close();
+  return path;
+}
+/** An event of the catalog that no program can fold. */
+export function writeUnknown(log: MemoryEventLog): void {
+  const [template] = log.events;
+  if (template === undefined) throw new Error('an empty log');
+  log.write(CATALOG_STREAM, [{ ...template, type: 'CreditsConjured', data: '{}' }]);
 }
 export function logOf(from = 0, to = ALL): MemoryEventLog {
   const log = new MemoryEventLog();

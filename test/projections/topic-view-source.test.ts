@@ -1,27 +1,21 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { EventLogError, type RecordedEvent } from '../../contracts/event-log.ts';
 import { accountId, accountOfStream, accountStream, CATALOG_STREAM, position, revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
-import { Projections } from '../../projections/projections.ts';
 import { TopicViewSource } from '../../projections/topic-view-source.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
-import { passing, turns, until } from '../fixtures/ledger/turns.ts';
+import { inTurnsThroughout, passing, turns, until } from '../fixtures/ledger/turns.ts';
 import { SeededRandom } from '../fixtures/seeded-random.ts';
 import { currentAtMsOf, dump, rowsOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { exampleLog, LEDGER, LIVES, published, TOPIC, writeClaim, writeEvent } from './example-log.ts';
 import { MemoryTopic } from './memory-topic.ts';
+import { startedViews } from './started-views.ts';
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-// Not after each test: closing at the end of a test still takes time.
-afterAll(() => {
-  vi.useRealTimers();
-});
+inTurnsThroughout();
 
 const A = accountId('a0');
 const PLAN = { type: 'PlanChanged', data: { plan: 'team' } } as const;
@@ -29,28 +23,16 @@ const clock = { nowMs: 1_900_000_000_000 };
 
 const head = (log: LogWithOutages) => log.inner.events.at(-1)?.position ?? position(-1);
 
-interface Started {
-  readonly projections: Projections;
-  readonly stopped: Error[];
-  readonly told: string[];
-}
-async function start(log: LogWithOutages, path: string, topic: MemoryTopic | null): Promise<Started> {
-  const stopped: Error[] = [];
-  const told: string[] = [];
-  const projections = await Projections.start({
-    log,
-    ...(topic === null ? {} : { source: feedOf(log, topic) }),
-    path,
-    persist: true,
-    clock: () => clock.nowMs,
-  });
-  projections.follow({
-    onStopped: (error) => stopped.push(error),
-    onLive: () => told.push('live'),
-    onDropped: (error) => told.push(`dropped: ${error.message}`),
-  });
-  onTestFinished(() => passing(projections.close()).catch(() => undefined));
-  return { projections, stopped, told };
+const start = (log: LogWithOutages, path: string, topic: MemoryTopic | null) =>
+  startedViews(
+    { log, path, clock: () => clock.nowMs, ...(topic === null ? {} : { source: feedOf(log, topic) }) },
+    passing,
+  );
+/** A log and a topic with all of it. */
+function filledTopic(partitions = 3) {
+  const [log, topic] = [exampleLog(), new MemoryTopic(partitions)];
+  topic.send(published(log));
+  return { log, topic };
 }
 const feedOf = (log: LogWithOutages, topic: MemoryTopic) =>
   new TopicViewSource({
@@ -130,9 +112,7 @@ describe('views that are fed from a topic', () => {
   });
 
   test('know when they hold a position, and hold an account’s revision before that', async () => {
-    const log = exampleLog();
-    const topic = new MemoryTopic(4);
-    topic.send(published(log));
+    const { log, topic } = filledTopic(4);
     const { projections } = await start(log, viewsFile(), topic);
     await passing(projections.whenCaughtUp());
     const at = revision(projections.accounts.read(A).revision + 1);
@@ -167,9 +147,7 @@ describe('views that are fed from a topic', () => {
   });
 
   test('start on their rows without broker or log, and tell how old these may be', async () => {
-    const log = exampleLog();
-    const topic = new MemoryTopic(3);
-    topic.send(published(log));
+    const { log, topic } = filledTopic();
     const path = viewsFile();
     await followed(log, path, topic);
     await log.goAway();
@@ -181,9 +159,7 @@ describe('views that are fed from a topic', () => {
   });
 
   test('are as old as the time since the brokers were lost from sight', async () => {
-    const log = exampleLog();
-    const topic = new MemoryTopic(3);
-    topic.send(published(log));
+    const { log, topic } = filledTopic();
     const { projections, told } = await start(log, viewsFile(), topic);
     await passing(projections.whenCaughtUp());
     await topic.drop(new Error('no broker answers'));
@@ -241,9 +217,7 @@ describe('a topic that lags behind the log', () => {
   });
 
   test('makes views older when the relay stands still, until it has caught up', async () => {
-    const log = exampleLog();
-    const topic = new MemoryTopic(3);
-    topic.send(published(log));
+    const { log, topic } = filledTopic();
     const { projections, told } = await start(log, viewsFile(), topic);
     await passing(projections.whenCaughtUp());
     writeTo(log.inner, A, [PLAN]);
@@ -263,9 +237,7 @@ describe('a topic that lags behind the log', () => {
   });
 
   test('is not one that is a moment behind, nor one whose relay only writes its checkpoints', async () => {
-    const log = exampleLog();
-    const topic = new MemoryTopic(3);
-    topic.send(published(log));
+    const { log, topic } = filledTopic();
     const { projections, told } = await start(log, viewsFile(), topic);
     await passing(projections.whenCaughtUp());
     for (let round = 0; round < 8; round++) {
@@ -299,9 +271,7 @@ describe('a topic that lags behind the log', () => {
   });
 
   test('is not asked after in a log that refuses: that stops the views', async () => {
-    const log = exampleLog();
-    const topic = new MemoryTopic(3);
-    topic.send(published(log));
+    const { log, topic } = filledTopic();
     log.fault = new EventLogError('invalid', 'no right to read');
     await log.goAway();
     const { projections, stopped } = await start(log, viewsFile(), topic);
@@ -315,10 +285,8 @@ describe('rows of another topic of the same name', () => {
     ['shorter', 30, -1],
     ['longer, with other messages at the same places', undefined, 1],
   ])('are all gone before the views are current, where it is %s', async (_what, upTo, sign) => {
-    const log = exampleLog();
-    const topic = new MemoryTopic(3);
+    const { log, topic } = filledTopic();
     const path = viewsFile();
-    topic.send(published(log));
     await followed(log, path, topic);
     const other = new LogWithOutages();
     for (const event of others.inner.events.slice(0, upTo)) other.inner.write(event.stream, [event]);
@@ -337,10 +305,8 @@ describe('rows of another topic of the same name', () => {
   });
 
   test('are kept where it is the same topic, and nothing is folded twice', async () => {
-    const log = exampleLog();
-    const topic = new MemoryTopic(3);
+    const { log, topic } = filledTopic();
     const path = viewsFile();
-    topic.send(published(log));
     await followed(log, path, topic);
     const rows = dump(path);
     const { projections } = await start(log, path, topic);

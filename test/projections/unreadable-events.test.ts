@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { HiddenStreamError, type ProposedEvent, type RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
@@ -6,16 +6,11 @@ import { accountId, accountStream, CATALOG_STREAM, commandId, keyId } from '../.
 import type { Projections } from '../../projections/projections.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
-import { passing, turns } from '../fixtures/ledger/turns.ts';
+import { inTurnsThroughout, passing, turns } from '../fixtures/ledger/turns.ts';
 import { dump, execute, viewsFile, writeLives, writeTo } from './example-ledger.ts';
-import { A, ALL, head, LIVES, logOf, start } from './started-projections.ts';
+import { A, ALL, caughtUp, head, LIVES, logOf, start, written } from './started-projections.ts';
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-afterAll(() => {
-  vi.useRealTimers();
-});
+inTurnsThroughout();
 
 const B = accountId('a1');
 const STREAM = accountStream(A);
@@ -77,8 +72,7 @@ describe.each(UNREADABLE)('an event of an account %s', (_, event, reason) => {
     const at = lastOf(log).revision;
     writeTo(log, A, [planned('later')]);
     writeTo(log, B, [planned('behind')]);
-    const { projections, stopped } = await start(log, viewsFile(), false);
-    await passing(projections.whenCaughtUp());
+    const { projections, stopped } = await caughtUp(log, viewsFile(), false);
     expectOnlyA(projections, { at, reason });
     expect([stopped, projections.position]).toEqual([[], head(log)]);
   });
@@ -88,8 +82,7 @@ describe.each(UNREADABLE.slice(-2))('an event of an account %s', (_, event, reas
   it('does so while the views follow the log, is known from the first moment of a restart on, and is over once it can be read', async () => {
     const log = logOf(0, 9);
     const path = viewsFile();
-    const first = await start(log, path);
-    await passing(first.projections.whenCaughtUp());
+    const first = await caughtUp(log, path);
     log.write(STREAM, [stored(event)]);
     const bad = lastOf(log);
     writeTo(log, A, [planned('later')]);
@@ -120,8 +113,7 @@ describe.each(UNREADABLE.slice(-2))('an event of an account %s', (_, event, reas
     expect(third.projections.accounts.read(A).state).toMatchObject({ plan: 'now' });
     expect([...first.stopped, ...second.stopped, ...third.stopped]).toEqual([]);
     await third.close();
-    const rebuilt = await start(log, viewsFile(), false);
-    await passing(rebuilt.projections.whenCaughtUp());
+    const rebuilt = await caughtUp(log, viewsFile(), false);
     expect(rebuilt.projections.accounts.read(A)).toEqual(third.projections.accounts.read(A));
   });
 });
@@ -130,17 +122,11 @@ describe('an account that is set aside', () => {
   it('leaves nothing behind in the views of whom it is served again', async () => {
     const [log, path, other] = [logOf(0, 9), viewsFile(), viewsFile()];
     log.write(STREAM, [stored({ metadata: NEWER })]);
-    const first = await start(log, path);
-    await passing(first.projections.whenCaughtUp());
-    await first.close();
+    await written(log, path);
     expect(dump(path).filter((row) => row.startsWith('set_aside_v1'))).toHaveLength(1);
     Object.assign(lastOf(log), { metadata: METADATA });
     writeLives(log, new Map([...LIVES].slice(1)), 9, ALL);
-    for (const file of [path, other]) {
-      const { projections, close } = await start(log, file);
-      await passing(projections.whenCaughtUp());
-      await close();
-    }
+    for (const file of [path, other]) await written(log, file);
     expect(dump(path)).toEqual(dump(other));
   });
 
@@ -150,15 +136,13 @@ describe('an account that is set aside', () => {
     const key = exampleOf('ApiKeyIssued');
     const sha256 = 'f'.repeat(64);
     writeTo(log, A, [{ ...key, data: { ...key.data, sha256 } }]);
-    const { projections } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
+    const { projections } = await caughtUp(log);
     expect(projections.accounts.keys.find(sha256)).toMatchObject({ accountId: A });
   });
 
   it('because its stream is hidden is known from the first moment of a restart on, too', async () => {
     const [log, path] = [logOf(0, 9), viewsFile()];
-    const first = await start(log, path);
-    await passing(first.projections.whenCaughtUp());
+    const first = await caughtUp(log, path);
     first.projections.accounts.putAside(A, new HiddenStreamError(accountStream(A), 'its stream was deleted'));
     writeTo(log, A, [planned('later')]);
     await passing(first.projections.whenAt(head(log)));
@@ -192,9 +176,7 @@ describe('an account that is set aside', () => {
 
 it('views that were written before accounts were set aside are gone on from', async () => {
   const [log, path] = [logOf(), viewsFile()];
-  const first = await start(log, path);
-  await passing(first.projections.whenCaughtUp());
-  await first.close();
+  await written(log, path);
   execute(
     path,
     `DROP TABLE set_aside_v1; DELETE FROM stored_view WHERE name = 'set_aside'; DELETE FROM stamped WHERE name = 'set_aside_v1'`,
@@ -221,24 +203,21 @@ describe('an account of which the log itself lacks an event', () => {
     log.readStream = async function* (stream, options) {
       for await (const one of read(stream, options)) if (stream !== STREAM || one.revision !== 3) yield one;
     };
-    const { projections, stopped } = await start(log, viewsFile(), false);
-    await passing(projections.whenCaughtUp());
+    const { projections, stopped } = await caughtUp(log, viewsFile(), false);
     expect(whyOf(projections)).toBe(`revision 4 of ${STREAM} came, and revision 3 did not`);
     expect([stopped, projections.accounts.read(B).state]).toMatchObject([[], { plan: 'behind' }]);
   });
 
   it('is read from its stream, where that has it', async () => {
     const log = lacking();
-    const { projections } = await start(log, viewsFile(), false);
-    await passing(projections.whenCaughtUp());
+    const { projections } = await caughtUp(log, viewsFile(), false);
     expect([whyOf(projections), revisionOf(projections)]).toEqual([null, lastOf(log).revision]);
   });
 });
 
 it('an event of the catalog that cannot be read stops all views', async () => {
   const log = logOf();
-  const { projections, stopped } = await start(log, viewsFile());
-  await passing(projections.whenCaughtUp());
+  const { stopped } = await caughtUp(log);
   log.write(CATALOG_STREAM, [stored({ type: 'CatalogPublished', data: '{"cut' })]);
   await turns();
   expect(stopped.map(({ message }) => message)).toEqual([

@@ -86,8 +86,6 @@ describe('views that are restored', () => {
 });
 
 describe('views start from the beginning', () => {
-  const restoredNothing = (views: AccountViews): boolean => [...views.balance.all()].length === 0;
-
   test('where there is no file, and none is made', () => {
     const path = viewsFile();
     expect(restoreViews(path, new AccountViews().all, FEED)).toBeNull();
@@ -100,12 +98,17 @@ describe('views start from the beginning', () => {
     expect(restoreViews(path, new AccountViews().all, FEED)).toBeNull();
   });
 
-  test('where the rows came by another feed', async () => {
+  test.each([
+    ['the rows came by another feed', `UPDATE checkpoint SET feed = 'kafka ledger'`],
+    ['a view is missing', `DELETE FROM stored_view WHERE name = 'monthly'`],
+    ['the rows are of another version', `UPDATE stored_view SET version = version + 1 WHERE name = 'balance'`],
+  ])('where %s', async (_what, change) => {
     const path = viewsFile();
     await stored(path);
+    execute(path, change);
     const views = new AccountViews();
-    expect(restoreViews(path, views.all, 'kafka ledger')).toBeNull();
-    expect(restoredNothing(views)).toBe(true);
+    expect(restoreViews(path, views.all, FEED)).toBeNull();
+    expect([...views.balance.all()]).toEqual([]);
   });
 
   test('where the file is of a layout of before', async () => {
@@ -120,30 +123,12 @@ describe('views start from the beginning', () => {
     expect(restoreViews(path, new AccountViews().all, FEED)).toEqual(HEAD);
   });
 
-  test('where a view is missing', async () => {
-    const path = viewsFile();
-    await stored(path);
-    execute(path, `DELETE FROM stored_view WHERE name = 'monthly'`);
-    const views = new AccountViews();
-    expect(restoreViews(path, views.all, FEED)).toBeNull();
-    expect(restoredNothing(views)).toBe(true);
-  });
-
   test('where a view of before is none any more: a program that has it, come back, makes it anew', async () => {
     const path = viewsFile();
     await stored(path);
     execute(path, `INSERT INTO stored_view VALUES ('spend_limit', 1)`);
     await openStore(path, new AccountViews().all, { keep: true }).close();
     expect(dump(path).filter((row) => row.startsWith('stored_view'))).toHaveLength(new AccountViews().all.length);
-  });
-
-  test('where the rows are of another version', async () => {
-    const path = viewsFile();
-    await stored(path);
-    execute(path, `UPDATE stored_view SET version = version + 1 WHERE name = 'balance'`);
-    const views = new AccountViews();
-    expect(restoreViews(path, views.all, FEED)).toBeNull();
-    expect(restoredNothing(views)).toBe(true);
   });
 
   test('and remove what was not restored, so that nothing of it comes back', async () => {

@@ -1,22 +1,27 @@
 import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { AccountEvent } from '../../contracts/events.ts';
-import { accountId, CATALOG_STREAM, revision } from '../../contracts/ids.ts';
+import { accountId, revision } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { opened } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
-import { passing, turns, until } from '../fixtures/ledger/turns.ts';
+import { inTurnsThroughout, passing, turns, until } from '../fixtures/ledger/turns.ts';
 import { dump, execute, viewsFile, writeLives, writeTo } from './example-ledger.ts';
-import { A, ALL, checkpointAt, head, LIVES, logOf, start } from './started-projections.ts';
+import {
+  A,
+  ALL,
+  caughtUp,
+  checkpointAt,
+  head,
+  LIVES,
+  logOf,
+  start,
+  writeUnknown,
+  written,
+} from './started-projections.ts';
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-// Not after each test: closing at the end of a test still takes time.
-afterAll(() => {
-  vi.useRealTimers();
-});
+inTurnsThroughout();
 
 describe('who waits for the file', () => {
   const planOf = (path: string): string[] => dump(path).filter((row) => row.includes('enterprise'));
@@ -24,8 +29,7 @@ describe('who waits for the file', () => {
   test('goes on when it has what the views hold, also what did not come by the feed', async () => {
     const log = logOf();
     const path = viewsFile();
-    const { projections } = await start(log, path);
-    await passing(projections.whenCaughtUp());
+    const { projections } = await caughtUp(log, path);
     await passing(projections.whenWritten());
     const { revision: last } = projections.accounts.read(A);
     projections.accounts.fold(A, revision(last + 1), { type: 'PlanChanged', data: { plan: 'enterprise' } });
@@ -35,8 +39,7 @@ describe('who waits for the file', () => {
   });
 
   test('is told where it will not be written any more', async () => {
-    const { projections, close } = await start(logOf(), viewsFile());
-    await passing(projections.whenCaughtUp());
+    const { projections, close } = await caughtUp(logOf());
     await close();
     await expect(projections.whenWritten()).rejects.toThrow(/not written any more/);
     const reader = await start(logOf(), viewsFile(), false);
@@ -45,11 +48,8 @@ describe('who waits for the file', () => {
 
   test('is told so when the projections have stopped and are closed', async () => {
     const log = logOf();
-    const { projections, stopped, close } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
-    const [template] = log.events;
-    if (template === undefined) throw new Error('an empty log');
-    log.write(CATALOG_STREAM, [{ ...template, type: 'CreditsConjured' }]);
+    const { projections, stopped, close } = await caughtUp(log);
+    writeUnknown(log);
     await until(() => stopped.length > 0);
     const written = projections.whenWritten().catch((error: unknown) => error);
     await close();
@@ -57,8 +57,7 @@ describe('who waits for the file', () => {
   });
 
   test('goes on with the last write, when the projections are closed', async () => {
-    const { projections, close } = await start(logOf(), viewsFile());
-    await passing(projections.whenCaughtUp());
+    const { projections, close } = await caughtUp(logOf());
     const written = projections.whenWritten();
     await close();
     await expect(written).resolves.toBeUndefined();
@@ -69,8 +68,7 @@ describe('the file of the views', () => {
   test('is written while the views change, and at the end', async () => {
     const path = viewsFile();
     const log = logOf(0, 9);
-    const { projections, close } = await start(log, path);
-    await passing(projections.whenCaughtUp());
+    const { projections, close } = await caughtUp(log, path);
     await turns(LIMITS.viewFlushMs);
     await until(() => dump(path).some((row) => row.startsWith('checkpoint ')));
     expect(dump(path)).toContain(checkpointAt(log));
@@ -98,8 +96,7 @@ describe('the file of the views', () => {
       writeTo(log, id, [{ ...opened, data: { ...opened.data, accountId: id } } as AccountEvent]);
     }
     const waits = vi.spyOn(globalThis, 'setTimeout');
-    const { projections } = await start(log, viewsFile());
-    await passing(projections.whenCaughtUp());
+    const { projections } = await caughtUp(log);
     for (let writes = 0; writes < 3; writes++) await passing(projections.whenWritten());
     const pauses = waits.mock.calls.map(([, ms]) => ms);
     const { flushPauseMaxMs } = VIEW_LIMITS;
@@ -111,9 +108,7 @@ describe('the file of the views', () => {
   test('spares a restart the events that it holds already', async () => {
     const path = viewsFile();
     const log = logOf(0, 9);
-    const first = await start(log, path);
-    await passing(first.projections.whenCaughtUp());
-    await first.close();
+    await written(log, path);
     const at = head(log);
     writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
     const subscribe = vi.spyOn(log, 'subscribeAll');
@@ -126,13 +121,10 @@ describe('the file of the views', () => {
   test('is left alone by a reader beside a running gateway', async () => {
     const path = viewsFile();
     const log = logOf();
-    const first = await start(log, path);
-    await passing(first.projections.whenCaughtUp());
-    await first.close();
+    await written(log, path);
     const before = dump(path);
     writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
-    const reader = await start(log, path, false);
-    await passing(reader.projections.whenCaughtUp());
+    const reader = await caughtUp(log, path, false);
     expect(reader.projections.position).toBe(head(log));
     await reader.close();
     expect(dump(path)).toEqual(before);
@@ -147,8 +139,7 @@ describe('the file of the views', () => {
       [13, 21],
       [21, ALL],
     ] as const) {
-      const { projections, close } = await start(log, path);
-      await passing(projections.whenCaughtUp());
+      const { projections, close } = await caughtUp(log, path);
       writeLives(log, LIVES, from, to);
       await passing(projections.whenAt(head(log)));
       await close();
@@ -156,17 +147,14 @@ describe('the file of the views', () => {
     const before = dump(path);
     expect(before.length).toBeGreaterThan(3 * LIVES.size);
     for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-    const rebuilt = await start(log, path);
-    await passing(rebuilt.projections.whenCaughtUp());
+    const rebuilt = await caughtUp(log, path);
     await rebuilt.close();
     expect(dump(path)).toEqual(before);
   });
 
   test('of another log ends the projections, and stays as it is', async () => {
     const path = viewsFile();
-    const first = await start(logOf(), path);
-    await passing(first.projections.whenCaughtUp());
-    await first.close();
+    await written(logOf(), path);
     const before = dump(path);
     const { projections, stopped, close } = await start(logOf(0, 9), path);
     await expect(passing(projections.whenCaughtUp())).rejects.toThrow(/the ledger does not have that event/);

@@ -9,7 +9,6 @@ import { accountStream, revision } from '../../contracts/ids.ts';
 import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
-import { Projections } from '../../projections/projections.ts';
 import { viewSourceOf } from '../../projections/view-source-of.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
@@ -22,6 +21,7 @@ import { newTopicName } from '../kafka/new-topic-name.ts';
 import { startBroker, TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 import { dump, rowsOf, viewsFile, writeTo } from './example-ledger.ts';
 import { exampleLog, LEDGER, LIVES, published } from './example-log.ts';
+import { startedViews } from './started-views.ts';
 
 const broker = await startBroker();
 afterAll(() => broker?.stop());
@@ -61,27 +61,12 @@ async function topicOf(events: readonly RecordedEvent[]) {
 }
 
 async function start(log: LogWithOutages, path: string, kafka: KafkaConfiguration | null) {
-  const stopped: Error[] = [];
-  const told: string[] = [];
-  const feed = await viewSourceOf(
+  const from =
     kafka === null
-      ? { ...PLACE, projections: { ...SOURCE.projections, source: 'log' }, kafka }
-      : { ...PLACE, ...SOURCE, kafka },
-    { log, clientId: 'views', ledger: Promise.resolve(LEDGER) },
-  );
-  const projections = await Projections.start({
-    log,
-    source: feed,
-    path,
-    persist: true,
-  });
-  projections.follow({
-    onStopped: (error) => stopped.push(error),
-    onLive: () => told.push('live'),
-    onDropped: (error) => told.push(`dropped: ${error.message}`),
-  });
-  onTestFinished(() => projections.close().catch(() => undefined));
-  return { projections, stopped, told };
+      ? { ...PLACE, projections: { ...SOURCE.projections, source: 'log' as const }, kafka }
+      : { ...PLACE, ...SOURCE, kafka };
+  const source = await viewSourceOf(from, { log, clientId: 'views', ledger: Promise.resolve(LEDGER) });
+  return startedViews({ log, source, path });
 }
 
 async function followed(log: LogWithOutages, path: string, kafka: KafkaConfiguration | null): Promise<void> {

@@ -1,26 +1,18 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type EventLog, isLogAway, type RecordedEvent } from '../../contracts/event-log.ts';
 import { revision } from '../../contracts/ids.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
-import { Projections } from '../../projections/projections.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { dump, viewsFile } from './example-ledger.ts';
 import { exampleLog, LIVES } from './example-log.ts';
+import { startedViews } from './started-views.ts';
 
 const [A] = LIVES.keys();
 if (A === undefined) throw new Error('no example lives');
 
 async function openLog(connectionString: string): Promise<EventLog> {
   return endedLater(await openEventStoreDbEventLog({ connectionString }));
-}
-
-async function start(log: EventLog, path: string) {
-  const stopped: Error[] = [];
-  const projections = await Projections.start({ log, path, persist: true });
-  projections.follow({ onStopped: (error) => stopped.push(error) });
-  onTestFinished(() => projections.close().catch(() => undefined));
-  return { projections, stopped };
 }
 
 async function write(log: EventLog, events: readonly RecordedEvent[]): Promise<void> {
@@ -45,14 +37,14 @@ test('views on an event store start while it is away, follow it when it is back,
   const before = await openLog(store.connectionString);
   await write(before, events.slice(0, 60));
   const firstStartedMs = Date.now();
-  const first = await start(before, path);
+  const first = await startedViews({ log: before, path });
   await first.projections.whenCaughtUp();
   await first.projections.close();
   await store.kill();
 
   // Another process, which has never seen the store.
   const log = await openLog(store.connectionString);
-  const { projections, stopped } = await start(log, path);
+  const { projections, stopped } = await startedViews({ log, path });
   const restored = projections.accounts.read(A).revision;
   expect(restored).toBe(first.projections.accounts.read(A).revision);
   expect([projections.caughtUp, projections.catalog.state.version]).toEqual([false, 2]);
@@ -78,7 +70,7 @@ test('views on an event store start while it is away, follow it when it is back,
   expect(stopped).toEqual([]);
 
   const anew = viewsFile();
-  const rebuilt = await start(log, anew);
+  const rebuilt = await startedViews({ log, path: anew });
   await rebuilt.projections.whenCaughtUp();
   await rebuilt.projections.close();
   expect(dump(path)).toEqual(dump(anew));

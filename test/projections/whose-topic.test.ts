@@ -1,8 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { accountId, LEDGER_STREAM, ledgerId } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
-import { Projections } from '../../projections/projections.ts';
 import { TopicViewSource } from '../../projections/topic-view-source.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
@@ -10,6 +9,7 @@ import { eventually } from '../kafka/eventually.ts';
 import { viewsFile, writeTo } from './example-ledger.ts';
 import { exampleLog, LEDGER, LIVES, published, TOPIC, writeEvent } from './example-log.ts';
 import { MemoryTopic } from './memory-topic.ts';
+import { startedViews } from './started-views.ts';
 
 const OTHER: LedgerIdentity = { ledgerId: ledgerId(`ledger_${'0189'.repeat(8)}`), generation: 1 };
 const [A] = LIVES.keys();
@@ -17,25 +17,9 @@ if (A === undefined) throw new Error('no example lives');
 
 /** Views of a log, fed from a topic; what has stopped them, and how many events they have folded by then. */
 async function start(log: LogWithOutages, topic: MemoryTopic, ledger = LEDGER, path = viewsFile()) {
-  const stopped: Error[] = [];
-  const told: string[] = [];
   const place = { where: 'ledger.db', looks: 1 };
-  const doubtful = 'warn';
-  const projections = await Projections.start({
-    log,
-    source: new TopicViewSource({
-      topic: TOPIC,
-      open: topic.open,
-      log,
-      place,
-      doubtful,
-      ledger: Promise.resolve(ledger),
-    }),
-    path,
-    persist: true,
-  });
-  projections.follow({ onStopped: (error) => stopped.push(error), onDropped: ({ message }) => told.push(message) });
-  onTestFinished(() => projections.close().catch(() => undefined));
+  const of = { topic: TOPIC, open: topic.open, log, place, doubtful: 'warn', ledger: Promise.resolve(ledger) } as const;
+  const { projections, stopped, told } = await startedViews({ log, source: new TopicViewSource(of), path });
   const folded = (): number =>
     [...LIVES.keys()].reduce((sum, id) => sum + projections.accounts.read(id).revision + 1, 0);
   const refusal = async (): Promise<string> => {
@@ -46,6 +30,13 @@ async function start(log: LogWithOutages, topic: MemoryTopic, ledger = LEDGER, p
   return { projections, stopped, folded, refusal, told };
 }
 
+/** A log and a topic with all of it, which says whose it is. */
+function filledTopic(ledger: LedgerIdentity | null = LEDGER) {
+  const [log, topic] = [exampleLog(), new MemoryTopic(3)];
+  topic.send(published(log), ledger);
+  return { log, topic };
+}
+
 /** What a backup of a log that was taken after so many of its events holds. */
 function putBack({ inner }: LogWithOutages, events: number): LogWithOutages {
   const log = new LogWithOutages();
@@ -54,9 +45,7 @@ function putBack({ inner }: LogWithOutages, events: number): LogWithOutages {
 }
 
 test('views fold what says that it is of their ledger', async () => {
-  const log = exampleLog();
-  const topic = new MemoryTopic(3);
-  topic.send(published(log), LEDGER);
+  const { log, topic } = filledTopic();
   const reads = log.streamReads;
   const { projections } = await start(log, topic);
   await projections.whenCaughtUp();
@@ -65,9 +54,7 @@ test('views fold what says that it is of their ledger', async () => {
 });
 
 test('views fold nothing of a topic whose last messages are of another ledger', async () => {
-  const log = exampleLog();
-  const topic = new MemoryTopic(3);
-  topic.send(published(log), OTHER);
+  const { log, topic } = filledTopic(OTHER);
   const views = await start(log, topic);
   expect(await views.refusal()).toBe(
     `the topic ledger has messages of the ledger ${OTHER.ledgerId}, and the ledger (ledger.db) is ${LEDGER.ledgerId}: ` +
@@ -77,9 +64,7 @@ test('views fold nothing of a topic whose last messages are of another ledger', 
 });
 
 test('views stop at a message of another ledger that comes while they follow the topic', async () => {
-  const log = exampleLog();
-  const topic = new MemoryTopic(3);
-  topic.send(published(log), LEDGER);
+  const { log, topic } = filledTopic();
   const views = await start(log, topic);
   await views.projections.whenCaughtUp();
   const folded = views.folded();
@@ -111,9 +96,7 @@ test.each(['from before', 'of an earlier generation'] as const)(
 );
 
 test.each([null, LEDGER])('views fold nothing where the ledger is behind its topic (%o)', async (of) => {
-  const log = exampleLog();
-  const topic = new MemoryTopic(3);
-  topic.send(published(log), of);
+  const { log, topic } = filledTopic(of);
   const views = await start(putBack(log, 20), topic);
   const message = await views.refusal();
   expect(message).toMatch(/^the ledger \(ledger\.db\) lacks events that it had; nothing is served from it:\n/);
@@ -122,9 +105,7 @@ test.each([null, LEDGER])('views fold nothing where the ledger is behind its top
 });
 
 test('views wait for a log that is away before they fold messages from before', async () => {
-  const log = exampleLog();
-  const topic = new MemoryTopic(3);
-  topic.send(published(log));
+  const { log, topic } = filledTopic(null);
   await log.goAway();
   const views = await start(log, topic);
   await eventually('they say so', () => views.told.length > 1);
@@ -150,9 +131,7 @@ test.each([
     /^the topic ledger lacks its beginning \(partition 1 begins at offset 3, .* feed the views from the log/,
   ],
 ])('views fold nothing of a topic that %s', async (_what, shown, message) => {
-  const log = exampleLog();
-  const topic = new MemoryTopic(3);
-  topic.send(published(log), LEDGER);
+  const { log, topic } = filledTopic();
   topic.shown = shown;
   const views = await start(log, topic);
   await expect(views.projections.whenCaughtUp()).rejects.toThrow(message);
@@ -160,9 +139,7 @@ test.each([
 });
 
 test('views that follow a topic stop when it is compacted, and go on when it loses a beginning that they have', async () => {
-  const log = exampleLog();
-  const topic = new MemoryTopic(3);
-  topic.send(published(log), LEDGER);
+  const { log, topic } = filledTopic();
   const views = await start(log, topic);
   await views.projections.whenCaughtUp();
   const ends = topic.partitions.map(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type EventLog, EventLogError, HiddenStreamError } from '../../../contracts/event-log.ts';
 import { accountStream, type RequestId } from '../../../contracts/ids.ts';
 import { requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
@@ -10,14 +10,9 @@ import {
   settlementScene,
   submit,
 } from '../../fixtures/ledger/settlement-scene.ts';
-import { passing, turns } from '../../fixtures/ledger/turns.ts';
+import { inTurnsThroughout, passing, turns } from '../../fixtures/ledger/turns.ts';
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-afterAll(() => {
-  vi.useRealTimers();
-});
+inTurnsThroughout();
 
 const [A, B] = [account(0), account(1)];
 

@@ -1,27 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import type { UsageRecorded } from '../../../contracts/events.ts';
 import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
-import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { CARD, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
 import {
   account,
   billed,
   eventsOf,
   foldInto,
+  recordedElsewhere,
   type SettlementScene,
-  settledElsewhere,
   settlementScene,
 } from '../../fixtures/ledger/settlement-scene.ts';
 
 const A = account(0);
 
 /** Another process, which has a copy of the journal, has recorded the request without its usage. */
-function recoveredElsewhere(scene: SettlementScene, number: number): void {
-  const { state } = scene.repository.read(A);
-  if (state.type === 'unopened') throw new Error('not open');
-  const usage: UsageRecorded = usageOf(number, 0, { outcome: 'recovered', source: 'estimated', billable: false });
-  settledElsewhere(scene, A, recordUsage(state, usage, CARD), usage);
-}
+const recoveredElsewhere = (scene: SettlementScene, number: number): void =>
+  recordedElsewhere(scene, A, usageOf(number, 0, { outcome: 'recovered', source: 'estimated', billable: false }));
 
 const lateIn = (scene: SettlementScene) =>
   eventsOf(scene, A).flatMap((event) => (event.type === 'LateUsageReported' ? [event.data] : []));

@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { revision } from '../../../contracts/ids.ts';
 import { reportLateUsage } from '../../../ledger/account/decide-exceptions.ts';
-import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import type { RecoveredRequest } from '../../../ledger/journal/journal.ts';
 import { reconcileRecovered } from '../../../ledger/settlement/recover-requests.ts';
 import { CARD, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
 import { finishedText, startText } from '../../fixtures/ledger/journal-texts.ts';
-import { account, foldInto, settledElsewhere, settlementScene } from '../../fixtures/ledger/settlement-scene.ts';
+import {
+  account,
+  foldInto,
+  recordedElsewhere,
+  settledElsewhere,
+  settlementScene,
+} from '../../fixtures/ledger/settlement-scene.ts';
 
 const A = account(0);
 const B = account(1);
@@ -28,9 +33,7 @@ const ended = (number: number, known = KNOWN, of = A): RecoveredRequest => ({
 async function sceneWith(...settled: readonly number[]) {
   const scene = await settlementScene(2);
   for (const number of settled) {
-    const { state } = scene.repository.read(A);
-    if (state.type === 'unopened') throw new Error('not open');
-    settledElsewhere(scene, A, recordUsage(state, usageOf(number, 3), CARD), usageOf(number, 3));
+    recordedElsewhere(scene, A, usageOf(number, 3));
     for (const recorded of scene.log.events.slice(-2)) foldInto(scene.repository, recorded);
   }
   return scene;
@@ -78,7 +81,7 @@ describe('a request that the journal still holds', () => {
     const { state } = scene.repository.read(A);
     if (state.type === 'unopened') throw new Error('not open');
     const recovered = usageOf(1, 0, { outcome: 'recovered', billable: false });
-    settledElsewhere(scene, A, recordUsage(state, recovered, CARD), recovered);
+    recordedElsewhere(scene, A, recovered);
     const { unsettled, recorded } = await reconcileRecovered(scene.log, [ended(1)], NOW);
     expect(unsettled).toEqual([{ accountId: A, usage: usageOf(1, 3), leaseId: null, isLate: true, epoch: 0 }]);
     expect(recorded).toEqual([]);

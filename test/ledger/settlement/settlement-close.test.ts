@@ -1,8 +1,7 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
-import { waitedMs } from '../../fixtures/ledger/prompt-pauses.ts';
 import {
   account,
   foreignGrant,
@@ -14,9 +13,6 @@ import {
 import { inTurns, turns, until } from '../../fixtures/ledger/turns.ts';
 
 inTurns();
-beforeEach(() => {
-  waitedMs.length = 0;
-});
 
 const A = account(0);
 const B = account(1);

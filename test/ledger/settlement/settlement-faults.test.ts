@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
@@ -24,9 +24,6 @@ import {
 import { inTurns, passing, turns, until } from '../../fixtures/ledger/turns.ts';
 
 inTurns();
-beforeEach(() => {
-  waitedMs.length = 0;
-});
 
 const A = account(0);
 

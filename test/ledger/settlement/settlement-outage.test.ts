@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { accountStream } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
-import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { LogProbe } from '../../../ledger/log-probe.ts';
-import { CARD, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
 import { heldMs, heldPause, passWaits } from '../../fixtures/ledger/held-pauses.ts';
 import {
   account,
@@ -11,8 +10,8 @@ import {
   foldInto,
   heldScene,
   once,
+  recordedElsewhere,
   type SettlementScene,
-  settledElsewhere,
   submit,
   usages,
 } from '../../fixtures/ledger/settlement-scene.ts';
@@ -171,10 +170,8 @@ describe('a log that is back', () => {
     scene.breaker.failed(new Error('still away'));
     expect(heldMs()).toHaveLength(2);
     scene.log.faults = () => ({ type: 'none' });
-    const { state } = scene.repository.read(account(0));
-    if (state.type === 'unopened') throw new Error('not open');
     const before = scene.log.events.length;
-    settledElsewhere(scene, account(0), recordUsage(state, usageOf(1, 1), CARD), usageOf(1, 1));
+    recordedElsewhere(scene, account(0), usageOf(1, 1));
     for (const recorded of scene.log.events.slice(before)) foldInto(scene.repository, recorded);
     expect([scene.settlement.pending, scene.back()]).toEqual([0, 0]);
     const { length } = scene.log.events;

@@ -1,12 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decodeMetadata } from '../../../contracts/event-codec.ts';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { accountStream, commandOfRequest, eventIdOf } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { rateCard } from '../../../contracts/rate-card.ts';
-import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { CARD, KEY, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
-import { waitedMs } from '../../fixtures/ledger/prompt-pauses.ts';
 import {
   account,
   billed,
@@ -17,27 +15,17 @@ import {
   nextFaults,
   once,
   promptScene,
-  type SettlementScene,
-  settledElsewhere,
+  recordedElsewhere,
   submit,
   usages,
 } from '../../fixtures/ledger/settlement-scene.ts';
 import { inTurns, passing, turns, until } from '../../fixtures/ledger/turns.ts';
 
 inTurns();
-beforeEach(() => {
-  waitedMs.length = 0;
-});
 
 const A = account(0);
 const B = account(1);
 const C = account(2);
-
-function decided(scene: SettlementScene, of: typeof A, usage: ReturnType<typeof usageOf>) {
-  const { state } = scene.repository.read(of);
-  if (state.type === 'unopened') throw new Error('not open');
-  return recordUsage(state, usage, CARD);
-}
 
 describe('a finished request', () => {
   test('is told as settled once, when its usage and debit are in the ledger and in the repository', async () => {
@@ -97,7 +85,7 @@ describe('a finished request', () => {
   test('that the subscription brings before its append starts needs none', async () => {
     const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 3));
-    settledElsewhere(scene, A, decided(scene, A, usageOf(1, 3)), usageOf(1, 3));
+    recordedElsewhere(scene, A, usageOf(1, 3));
     for (const recorded of scene.log.events.slice(-2)) foldInto(scene.repository, recorded);
     await passing(scene.settlement.idle());
     await turns();
@@ -108,7 +96,7 @@ describe('a finished request', () => {
   test('is not settled by its usage alone where a debit belongs to it', async () => {
     const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 3));
-    settledElsewhere(scene, A, decided(scene, A, usageOf(1, 3)), usageOf(1, 3));
+    recordedElsewhere(scene, A, usageOf(1, 3));
     const [usage, debit] = scene.log.events.slice(-2);
     if (usage === undefined || debit === undefined) throw new Error('not written');
     foldInto(scene.repository, usage);
