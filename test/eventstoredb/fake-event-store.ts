@@ -122,7 +122,6 @@ class FakeServer implements FakeEventStore {
     run.node.alive = false;
     await run.listener.close();
     run.grpc.forceShutdown();
-    this.log.forgetRecent();
   }
 
   async stop(): Promise<void> {

@@ -12,23 +12,6 @@ import {
 
 const STREAM = 'account-1';
 
-test('a killed server refuses connections, and comes back on its port with what it stored', async () => {
-  const { store, client } = await startWithClient();
-  await appendCounted(client, STREAM, 3);
-  const { port } = store;
-  const events = store.events().map(({ id, position }) => [id, position]);
-  await store.kill();
-  const append = () => client.appendToStream(STREAM, counted(3), { expectedRevision: 2n, ...CREDENTIALS });
-  for (let attempt = 0; attempt < 3; attempt += 1)
-    expect(['unavailable', 'cancelled']).toContain((await rejectionOf(append())).type);
-  await store.restart();
-  expect(store.port).toBe(port);
-  expect(store.events().map(({ id, position }) => [id, position])).toEqual(events);
-  // The client opens another channel on its first or second call.
-  await append().catch(append);
-  expect(await collect(client.readStream(STREAM))).toHaveLength(4);
-});
-
 test('a kill breaks every call that is open', async () => {
   const { store, client } = await startWithClient();
   store.faults.nextAppends('stall', 'stall');
@@ -85,45 +68,6 @@ test('the client keeps an INTERNAL answer about capabilities for ever, and forge
   expect(await rejectionOf(append())).toMatchObject({ code: 13 });
   expect(store.calls.list('GetSupportedMethods')).toHaveLength(2);
   await expect(append(connect(store.connectionString))).resolves.toMatchObject({ success: true });
-});
-
-test.each([
-  { name: 'does not know the question about capabilities', unimplemented: true },
-  { name: 'does not know BatchAppend', unimplemented: false },
-])('a server that $name gets plain appends', async ({ unimplemented }) => {
-  const { store, client } = await startWithClient({ batchAppend: unimplemented });
-  if (unimplemented) store.faults.nextCapabilities('unimplemented');
-  await appendCounted(client, STREAM, 1);
-  expect(store.calls.list('Append')).toHaveLength(1);
-});
-
-test('nodes that share a log see the same, and one of them leads', async () => {
-  const { store: leader } = await startWithClient();
-  const { store: follower, client } = await startWithClient({ log: leader.log });
-  follower.faults.leader = { host: '127.0.0.1', port: leader.port };
-  await appendCounted(connect(leader.connectionString), STREAM, 3);
-  expect(await collect(client.readStream(STREAM))).toHaveLength(3);
-  const strict = collect(client.readStream(STREAM, { requiresLeader: true }));
-  expect(await rejectionOf(strict)).toMatchObject({ type: 'not-leader' });
-});
-
-test('gossip leads a client that discovers to the leader', async () => {
-  const { store: leader } = await startWithClient();
-  const { store: follower } = await startWithClient({ log: leader.log });
-  const { store: dead } = await startWithClient();
-  await dead.kill();
-  for (const node of [leader, follower])
-    node.gossip.members = [
-      { host: '127.0.0.1', port: follower.port, state: 'follower', alive: true },
-      { host: '127.0.0.1', port: dead.port, state: 'leader', alive: false },
-      { host: '127.0.0.1', port: leader.port, state: 'leader', alive: true },
-    ];
-  const hosts = [dead, follower].map(({ port }) => `127.0.0.1:${port}`).join(',');
-  for (const url of [`esdb+discover://127.0.0.1:${follower.port}?tls=false`, `esdb://${hosts}?tls=false`])
-    await connect(url).appendToStream(STREAM, counted(1), CREDENTIALS);
-  expect(leader.calls.list('Append')).toHaveLength(2);
-  expect(follower.calls.list('Append')).toHaveLength(0);
-  expect(follower.calls.list('Gossip')).toHaveLength(2);
 });
 
 test('a server alone says of itself that it leads', async () => {

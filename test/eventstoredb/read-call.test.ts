@@ -1,7 +1,5 @@
-import { BACKWARDS, binaryEvent, END, FORWARDS, START } from '@eventstore/db-client';
 import { expect, test } from 'vitest';
-import { StoredLog } from './stored-log.ts';
-import { appendCounted, appendPadded, collect, counted, idOf, rejectionOf, startWithClient } from './with-client.ts';
+import { appendCounted, appendPadded, collect, counted, rejectionOf, startWithClient } from './with-client.ts';
 
 const STREAM = 'account-1';
 
@@ -15,58 +13,6 @@ async function streamOfHundred() {
 }
 
 const range = (first: number, last: number): number[] => Array.from({ length: last - first + 1 }, (_, i) => first + i);
-
-test('a stream is read whole, with what was appended', async () => {
-  const { store, client } = await streamOfHundred();
-  const events = await collect(client.readStream(STREAM));
-  expect(events.map(({ event }) => event?.id)).toEqual(range(0, 99).map(idOf));
-  const stored = store.log.stream(STREAM)?.events[42];
-  expect(events[42]?.event).toMatchObject({
-    streamId: STREAM,
-    revision: 42n,
-    type: 'Counted',
-    data: { number: 42 },
-    isJson: true,
-    position: { commit: BigInt(stored?.position ?? -1), prepare: BigInt(stored?.position ?? -1) },
-    created: new Date(stored?.createdMs ?? 0),
-  });
-});
-
-test('what another application has written to a stream is handed over as it is, in reads of the stream and of all', async () => {
-  const { client } = await startWithClient();
-  await appendCounted(client, STREAM, 1);
-  await client.appendToStream(STREAM, binaryEvent({ type: 'order placed!', data: Buffer.from([0, 255, 123]) }));
-  const foreign = { streamId: STREAM, revision: 1n, type: 'order placed!', isJson: false };
-  const inStream = await collect(client.readStream(STREAM));
-  const inAll = (await collect(client.readAll())).filter(({ event }) => event?.streamId === STREAM);
-  for (const [own, last] of [inStream, inAll]) {
-    expect(own?.event?.isJson).toBe(true);
-    expect(last?.event).toMatchObject(foreign);
-    expect(Buffer.from(last?.event?.data as Uint8Array)).toEqual(Buffer.from([0, 255, 123]));
-  }
-});
-
-test.each([
-  { options: { fromRevision: 10n, maxCount: 3 }, expected: range(10, 12) },
-  { options: { fromRevision: 98n }, expected: range(98, 99) },
-  { options: { fromRevision: 100n }, expected: [] },
-  { options: { direction: BACKWARDS, fromRevision: END, maxCount: 2 }, expected: [99, 98] },
-  { options: { direction: BACKWARDS, fromRevision: 1n }, expected: [1, 0] },
-  { options: { direction: BACKWARDS, fromRevision: 500n, maxCount: 1 }, expected: [99] },
-  { options: { direction: FORWARDS, fromRevision: START, maxCount: 1 }, expected: [0] },
-] as const)('a stream is read with $options', async ({ options, expected }) => {
-  const { revisions } = await streamOfHundred();
-  expect(await revisions(options)).toEqual(expected);
-});
-
-test('a stream that does not exist is not found, and one that was deleted neither', async () => {
-  const { client } = await streamOfHundred();
-  expect(await rejectionOf(collect(client.readStream('nobody')))).toMatchObject({ type: 'stream-not-found' });
-  await client.deleteStream(STREAM);
-  expect(await rejectionOf(collect(client.readStream(STREAM)))).toMatchObject({ type: 'stream-not-found' });
-  await client.tombstoneStream(STREAM);
-  expect(await rejectionOf(collect(client.readStream(STREAM)))).toMatchObject({ type: 'stream-deleted' });
-});
 
 test('a stream that was deleted softly shows what was appended since', async () => {
   const { client, revisions } = await streamOfHundred();
@@ -87,49 +33,6 @@ test('$all has every event in log order, positions that grow with gaps, and even
   expect(gaps.has(1)).toBe(false);
   expect(events.filter(({ event }) => event?.streamId.startsWith('$'))).not.toHaveLength(0);
   expect(events.filter(({ event }) => event?.streamId === STREAM)).toHaveLength(100);
-});
-
-test('$all from a position begins with the event there; backwards with the one before', async () => {
-  const { store, client } = await streamOfHundred();
-  const at = BigInt(store.log.stream(STREAM)?.events[50]?.position ?? -1);
-  const fromPosition = { commit: at, prepare: at };
-  const [first] = await collect(client.readAll({ fromPosition, maxCount: 1 }));
-  expect(first?.event?.revision).toBe(50n);
-  const [before] = await collect(client.readAll({ fromPosition, direction: BACKWARDS, maxCount: 1 }));
-  expect(before?.event?.revision).toBe(49n);
-  const [last] = await collect(client.readAll({ fromPosition: END, direction: BACKWARDS, maxCount: 1 }));
-  expect(last?.event?.revision).toBe(99n);
-});
-
-test.each([
-  { metadata: { maxCount: 3 }, expected: range(97, 99) },
-  { metadata: { truncateBefore: 95 }, expected: range(95, 99) },
-  { metadata: { truncateBefore: 95, maxCount: 2 }, expected: [98, 99] },
-])(
-  'stream metadata $metadata hides events from reads of the stream and not from reads of the whole log',
-  async ({ metadata, expected }) => {
-    const { client, revisions } = await streamOfHundred();
-    expect(await client.getStreamMetadata(STREAM)).toEqual({ streamName: STREAM });
-    await client.setStreamMetadata(STREAM, metadata);
-    expect((await client.getStreamMetadata(STREAM)).metadata).toEqual(metadata);
-    expect(await revisions({})).toEqual(expected);
-    expect(await revisions({ direction: BACKWARDS, fromRevision: END })).toEqual(expected.toReversed());
-    const all = await collect(client.readAll());
-    expect(all.filter(({ event }) => event?.streamId === STREAM)).toHaveLength(100);
-  },
-);
-
-test('$maxAge hides what is older, by the clock of the server', async () => {
-  let nowMs = Date.now();
-  const { store, client } = await startWithClient({ log: new StoredLog({ now: () => nowMs }) });
-  await appendCounted(client, STREAM, 1);
-  nowMs += 5_000;
-  await client.appendToStream(STREAM, counted(1), { expectedRevision: 0n });
-  store.setMetadata(STREAM, { $maxAge: 6 });
-  expect(await collect(client.readStream(STREAM))).toHaveLength(2);
-  nowMs += 1_000;
-  const left = await collect(client.readStream(STREAM));
-  expect(left.map(({ event }) => event?.revision)).toEqual([1n]);
 });
 
 test.each([
@@ -154,25 +57,6 @@ test.each([0, 1, 40])('a read breaks after %i events', async (breakAfterEvents) 
   };
   expect(await rejectionOf(read())).toMatchObject({ type: 'unavailable' });
   expect(seen).toEqual(range(0, breakAfterEvents - 1).map(BigInt));
-});
-
-test('a read falls silent after some events, and stays open', async () => {
-  const { store, client } = await streamOfHundred();
-  store.faults.nextReads({ silentAfterEvents: 10 });
-  const read = client.readStream(STREAM);
-  let ended = false;
-  let seen = 0;
-  read.on('data', () => {
-    seen += 1;
-  });
-  read.on('end', () => {
-    ended = true;
-  });
-  // Other reads come and go meanwhile.
-  while (seen < 10) await collect(client.readStream(STREAM));
-  await collect(client.readStream(STREAM));
-  expect({ seen, ended }).toEqual({ seen: 10, ended: false });
-  await read.cancel();
 });
 
 test("the connection of a read is reset, and the server's other clients do not notice", async () => {

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { AppendOutcome, Expected } from './append-outcome.ts';
 import { checkAppend } from './check-append.ts';
 import { LogFile, type LogRecord } from './log-file.ts';
-import { RecentEvents } from './recent-events.ts';
 import { metastreamOf, type ProposedRecord, type StoredEvent, sizeOf, TOMBSTONE_TYPE } from './stored-event.ts';
 import { DELETED_SOFTLY, parseStreamMetadata, StoredStream } from './stored-stream.ts';
 import { systemRecords } from './system-records.ts';
@@ -12,7 +11,6 @@ interface StoredLogOptions {
   readonly file?: string;
   /** MaxAppendSize; default 1 MiB, as in servers before 25.1. */
   readonly appendBytesMax?: number;
-  readonly recentEventsMax?: number;
   /** The clock, in milliseconds, for `created` and $maxAge. */
   readonly now?: () => number;
 }
@@ -29,7 +27,6 @@ export class StoredLog {
   readonly now: () => number;
   readonly #events: StoredEvent[] = [];
   readonly #streams = new Map<string, StoredStream>();
-  readonly #recent: RecentEvents;
   readonly #file: LogFile | null;
   readonly #onStored = new Set<() => void>();
   #nextPosition = FIRST_POSITION;
@@ -37,10 +34,8 @@ export class StoredLog {
   constructor(options: StoredLogOptions = {}) {
     this.appendBytesMax = options.appendBytesMax ?? APPEND_BYTES_MAX;
     this.now = options.now ?? Date.now;
-    this.#recent = new RecentEvents(options.recentEventsMax);
     this.#file = options.file === undefined ? null : new LogFile(options.file);
     for (const record of this.#file?.read() ?? []) this.#apply(record);
-    this.#recent.clear();
     // Every server has events of its own in $all from its first start: a client that forgets to filter meets them.
     if (this.#events.length === 0) for (const record of systemRecords(this.now())) this.#store(record);
   }
@@ -127,11 +122,6 @@ export class StoredLog {
     return this.#onStored.size;
   }
 
-  /** What a restart of the server forgets. */
-  forgetRecent(): void {
-    this.#recent.clear();
-  }
-
   close(): void {
     this.#file?.close();
   }
@@ -139,7 +129,7 @@ export class StoredLog {
   #check(name: string, expected: Expected, events: readonly ProposedRecord[]): AppendOutcome | null {
     const stream = this.#streams.get(name);
     const hasMetadata = this.#streams.has(metastreamOf(name));
-    const verdict = checkAppend({ name, stream, hasMetadata, expected, events, recent: this.#recent });
+    const verdict = checkAppend({ stream, hasMetadata, expected, events });
     if (verdict === 'write') return null;
     if (verdict === 'stream-deleted') return { type: 'stream-deleted' };
     if (verdict === 'wrong-expected-version')
@@ -176,7 +166,6 @@ export class StoredLog {
       const stored = this.#place(record, event, stream.events.length);
       stream.events.push(stored);
       this.#events.push(stored);
-      this.#recent.add(record.stream, event.id, stored.revision);
     }
     const last = stream.events.at(-1);
     if (record.stream.startsWith('$$') && last !== undefined) this.#readMetadata(record.stream.slice(2), last);
