@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { givenEventStore } from '../eventstoredb/given-event-store.ts';
+import { longRun, say, tellFaults } from '../fixtures/processes/long-run.ts';
 import { numberIn, optionsOf, SEED_MAX, wholeNumber } from '../run-options.ts';
 import { casesFrom, requestCases, type SceneName, scenesOf } from './crash-cases.ts';
 import { type CrashAudit, crashRun } from './crash-run.ts';
@@ -15,7 +15,6 @@ import { notPlayable, playScene } from './scenes/play-scene.ts';
  */
 const KILLS_MAX = 10_000;
 const SECONDS_BETWEEN_MAX = 60;
-const FAULTS_SHOWN_MAX = 40;
 
 const given = givenEventStore();
 const { values, kills, seed, secondsBetween, log, cases } = optionsOf('npm run crash --', () => {
@@ -40,47 +39,25 @@ const { values, kills, seed, secondsBetween, log, cases } = optionsOf('npm run c
     cases: casesFrom(values.cases),
   } as const;
 });
-const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-crash-')) : resolve(values.data);
 const replay = `npm run crash -- --kills ${kills} --seed ${seed} --seconds-between ${secondsBetween} --log ${log} --cases ${values.cases}`;
+const NONE = 'nothing lost, nothing twice, every amount recomputed';
 
-// Ended from outside, it takes its processes along (child-process.ts).
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
-process.stdout.write(`${replay}\n`);
-try {
-  const audit = await crashRun({
-    folder,
-    seed,
-    kills,
-    secondsBetween,
-    log,
-    given,
-    cases,
-    onKill: (kill, requests) => process.stdout.write(`kill ${kill}: ${requests} requests so far\n`),
-  });
-  report(audit);
-  for (const name of scenesOf(cases)) await scene(name);
-} catch (error) {
-  process.exitCode = 1;
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-}
-if (process.exitCode === 1) process.stderr.write(`\nthe folder stays: ${folder}\nagain: ${replay}\n`);
-else if (values.data === undefined) rmSync(folder, { recursive: true, force: true });
+await longRun({ name: 'crash', replay, data: values.data }, async (folder) => {
+  const onKill = (kill: number, requests: number): void => say(`kill ${kill}: ${requests} requests so far`);
+  report(await crashRun({ folder, seed, kills, secondsBetween, log, given, cases, onKill }));
+  for (const name of scenesOf(cases)) await scene(name, folder);
+});
 
 /** A scene has a folder of its own in the run's. */
-async function scene(name: SceneName): Promise<void> {
+async function scene(name: SceneName, folder: string): Promise<void> {
+  const tell = (text: string): void => say(`${name}: ${text}`);
   const obstacle = notPlayable(name);
-  if (obstacle !== null) {
-    process.stdout.write(`${name}: left out: ${obstacle}\n`);
-    return;
-  }
+  if (obstacle !== null) return tell(`left out: ${obstacle}`);
   const sceneFolder = join(folder, name);
   mkdirSync(sceneFolder, { recursive: true });
-  const say = (text: string): void => {
-    process.stdout.write(`${name}: ${text}\n`);
-  };
-  const { faults, told } = await playScene(name, { folder: sceneFolder, seed, cases: requestCases(cases), say });
-  say(told);
-  tell(faults);
+  const { faults, told } = await playScene(name, { folder: sceneFolder, seed, cases: requestCases(cases), say: tell });
+  tell(told);
+  tellFaults(faults, NONE);
 }
 
 function report({
@@ -101,26 +78,17 @@ function report({
   late,
   openExceptions,
 }: CrashAudit): void {
-  const recorded = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
-  process.stdout.write(
-    `${kills} kills, ${failedStarts} starts that came to nothing, ${sent} requests sent, ${seen} seen by the upstream\nrecorded: ${recorded.join(', ')}\n${debits} debits, ${debitedMicroUsd} micro-USD\n`,
+  const counts = (of: Readonly<Record<string, number>>): string =>
+    Object.entries(of)
+      .map(([what, count]) => `${count} ${what}`)
+      .join(', ');
+  say(
+    `${kills} kills, ${failedStarts} starts that came to nothing, ${sent} requests sent, ${seen} seen by the upstream`,
   );
-  process.stdout.write(`${openExceptions} exceptions are open, ${late} of requests reported late\n`);
-  const trouble = Object.entries(struck).map(([kind, count]) => `${count} ${kind}`);
-  const byCase = Object.entries(cases).map(([name, count]) => `${count} ${name}`);
-  process.stdout.write(`cases: ${byCase.join(', ')}; ${grants} grants and ${limits} limits meanwhile\n`);
-  process.stdout.write(`/me looked at ${looks} times, never below ${lowestMicroUsd ?? 'anything'} micro-USD\n`);
-  if (trouble.length > 0) process.stdout.write(`trouble of the log: ${trouble.join(', ')}\n`);
-  tell(faults);
-}
-
-function tell(faults: readonly string[]): void {
-  if (faults.length === 0) {
-    process.stdout.write('nothing lost, nothing twice, every amount recomputed\n');
-    return;
-  }
-  process.exitCode = 1;
-  process.stderr.write(`\n${faults.length} violations:\n`);
-  for (const fault of faults.slice(0, FAULTS_SHOWN_MAX)) process.stderr.write(`  ${fault}\n`);
-  if (faults.length > FAULTS_SHOWN_MAX) process.stderr.write(`  and ${faults.length - FAULTS_SHOWN_MAX} more\n`);
+  say(`recorded: ${counts(outcomes)}\n${debits} debits, ${debitedMicroUsd} micro-USD`);
+  say(`${openExceptions} exceptions are open, ${late} of requests reported late`);
+  say(`cases: ${counts(cases)}; ${grants} grants and ${limits} limits meanwhile`);
+  say(`/me looked at ${looks} times, never below ${lowestMicroUsd ?? 'anything'} micro-USD`);
+  if (Object.keys(struck).length > 0) say(`trouble of the log: ${counts(struck)}`);
+  tellFaults(faults, NONE);
 }

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { givenEventStore } from '../eventstoredb/given-event-store.ts';
+import { longRun, say, tellFaults } from '../fixtures/processes/long-run.ts';
 import { startBrokersToTake } from '../kafka/start-broker.ts';
 import { numberIn, optionsOf, SEED_MAX, wholeNumber } from '../run-options.ts';
 import { type OutageResult, outageRun } from './outage-run.ts';
@@ -14,7 +12,6 @@ import { type OutageResult, outageRun } from './outage-run.ts';
  */
 /** Less than `projections.maxAgeMs`, after which requests are refused, and should be. */
 const SECONDS_MAX = 280;
-const FAULTS_SHOWN_MAX = 40;
 
 const { values, seconds, seed } = optionsOf('npm run outage --', () => {
   const { values } = parseArgs({
@@ -32,46 +29,34 @@ const { values, seconds, seed } = optionsOf('npm run outage --', () => {
     seed: wholeNumber('seed', values.seed, SEED_MAX),
   };
 });
-const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-outage-')) : resolve(values.data);
-const again = `npm run outage -- --seconds ${seconds} --seed ${seed}${values.restart ? '' : ' --no-restart'}`;
+const replay = `npm run outage -- --seconds ${seconds} --seed ${seed}${values.restart ? '' : ' --no-restart'}`;
 
-// Ended from outside, it takes its processes along (child-process.ts).
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
-process.stdout.write(`${again}\n`);
-const broker = await startBrokersToTake(1);
-try {
-  report(await outageRun({ folder, given: givenEventStore(), broker, seed, seconds, restart: values.restart }));
-} catch (error) {
-  process.exitCode = 1;
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-} finally {
-  await broker?.stop();
-}
-if (process.exitCode === 1) process.stderr.write(`\nthe folder stays: ${folder}\nagain: ${again}\n`);
-else if (values.data === undefined) rmSync(folder, { recursive: true, force: true });
+await longRun({ name: 'outage', replay, data: values.data }, async (folder) => {
+  const broker = await startBrokersToTake(1);
+  try {
+    const given = givenEventStore();
+    const result = await outageRun({ folder, given, broker, seed, seconds, restart: values.restart });
+    report(result, broker?.cluster === null ? '' : ', the broker paused and killed meanwhile');
+  } finally {
+    await broker?.stop();
+  }
+});
 
 /** Nothing where no relay ran. */
-function publishedText({ published }: OutageResult): string {
+function publishedText({ published }: OutageResult, away: string): string {
   if (published === null) return '';
   const { lost, outOfOrder, duplicates } = published;
-  const away = broker?.cluster === null ? '' : ', the broker paused and killed meanwhile';
-  return `on the topic${away}: ${lost} events lost, ${outOfOrder} out of order, ${duplicates} duplicated\n`;
+  return `on the topic${away}: ${lost} events lost, ${outOfOrder} out of order, ${duplicates} duplicated`;
 }
 
-function report(result: OutageResult): void {
+function report(result: OutageResult, away: string): void {
   const { faults, sent, servedDuring, refusedDuring, journalBytes, pendingAtEnd, drainMs, recorded } = result;
-  process.stdout.write(`the event log was away for ${seconds} s${values.restart ? ', the gateway killed meanwhile' : ''}
+  say(`the event log was away for ${seconds} s${values.restart ? ', the gateway killed meanwhile' : ''}
 requests: ${sent} sent in all; while the log was away ${servedDuring} served to the end, ${refusedDuring} refused
 /readyz said: ${JSON.stringify(result.told.ready)}
 journal at its end: ${journalBytes} bytes, ${pendingAtEnd} requests waiting for the ledger
 time to drain: ${drainMs} ms
 recorded in the ledger: ${recorded}
-${publishedText(result)}`);
-  if (faults.length === 0) {
-    process.stdout.write('every request billed once, every amount recomputed\n');
-    return;
-  }
-  process.exitCode = 1;
-  process.stderr.write(`\n${faults.length} violations:\n`);
-  for (const fault of faults.slice(0, FAULTS_SHOWN_MAX)) process.stderr.write(`  ${fault}\n`);
+${publishedText(result, away)}`);
+  tellFaults(faults, 'every request billed once, every amount recomputed');
 }

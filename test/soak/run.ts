@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { casesFrom, requestCases } from '../crash/crash-cases.ts';
 import { givenEventStore } from '../eventstoredb/given-event-store.ts';
+import { longRun, say } from '../fixtures/processes/long-run.ts';
 import { startBrokersToTake } from '../kafka/start-broker.ts';
 import { numberIn, optionsOf, SEED_MAX, wholeNumber } from '../run-options.ts';
 import { soakReport } from './soak-report.ts';
@@ -52,44 +50,26 @@ const { values, storm, minutes, seed, cases } = optionsOf(command, () => {
     cases: requestCases(casesFrom(values.cases)),
   };
 });
-const folder = values.data === undefined ? mkdtempSync(join(tmpdir(), 'gateway-soak-')) : resolve(values.data);
 const replay = `${command}${storm === null ? '' : ` ${storm}`} --minutes ${minutes} --seed ${seed} --cases ${values.cases}`;
-const say = (text: string): void => {
-  process.stdout.write(`${text}\n`);
-};
 
-// Ended from outside, it takes its processes along (child-process.ts).
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
-const tooLong = setTimeout(
-  () => {
-    process.stderr.write(`the soak did not end in time; the folder stays: ${folder}\nagain: ${replay}\n`);
-    process.exit(1);
-  },
-  minutes * 60_000 + REST_MS_MAX,
-);
-say(replay);
-const { troubles, brokers } = storm === null ? { troubles: ALL_TROUBLES, brokers: 3 } : STORMS[storm];
-const broker = await startBrokersToTake(brokers);
-if (broker === null)
-  throw new Error('the soak needs a broker: npm run kafka, or install kcat, or name one in KAFKA_BROKERS');
-const given = givenEventStore();
-if (broker.cluster === null)
-  say('brokers are not killed: they are not of this run (npm run kafka fetches some that are)');
-try {
-  const result = await soakRun({ folder, seed, seconds: minutes * 60, broker, given, cases, troubles, say });
-  say(soakReport(result));
-  const cells = (storm === null ? STORM_NAMES : [storm]).map((name) => stormCells(name, result));
-  for (const one of cells) say(stormTable(one));
-  if (result.audit.faults.length > 0 || cells.flat().some(({ isRight }) => !isRight)) process.exitCode = 1;
-} catch (error) {
-  process.exitCode = 1;
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-} finally {
-  await broker.stop();
-}
-clearTimeout(tooLong);
-if (process.exitCode === 1) process.stderr.write(`\nthe folder stays: ${folder}\nagain: ${replay}\n`);
-else if (values.data === undefined) rmSync(folder, { recursive: true, force: true });
+await longRun({ name: 'soak', replay, data: values.data, msMax: minutes * 60_000 + REST_MS_MAX }, async (folder) => {
+  const { troubles, brokers } = storm === null ? { troubles: ALL_TROUBLES, brokers: 3 } : STORMS[storm];
+  const broker = await startBrokersToTake(brokers);
+  if (broker === null)
+    throw new Error('the soak needs a broker: npm run kafka, or install kcat, or name one in KAFKA_BROKERS');
+  if (broker.cluster === null)
+    say('brokers are not killed: they are not of this run (npm run kafka fetches some that are)');
+  try {
+    const given = givenEventStore();
+    const result = await soakRun({ folder, seed, seconds: minutes * 60, broker, given, cases, troubles, say });
+    say(soakReport(result));
+    const cells = (storm === null ? STORM_NAMES : [storm]).map((name) => stormCells(name, result));
+    for (const one of cells) say(stormTable(one));
+    if (result.audit.faults.length > 0 || cells.flat().some(({ isRight }) => !isRight)) process.exitCode = 1;
+  } finally {
+    await broker.stop();
+  }
+});
 // Whatever client library is still reconnecting somewhere does not keep the run.
 process.exit();
 

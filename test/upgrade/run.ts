@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { longRun, say } from '../fixtures/processes/long-run.ts';
 import { optionsOf } from '../run-options.ts';
 import { fleetUpgrade, type UpgradeStep } from './fleet-upgrade.ts';
 import { OLD_COMMIT, oldTree } from './program-trees.ts';
@@ -12,36 +11,19 @@ import { OLD_COMMIT, oldTree } from './program-trees.ts';
  */
 const MS_MAX = 15 * 60_000;
 optionsOf('npm run upgrade --', () => parseArgs({ options: {} }));
-const folder = mkdtempSync(join(tmpdir(), 'gateway-upgrade-'));
-// Ended from outside, it takes its processes along (child-process.ts).
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
-setTimeout(() => {
-  process.stderr.write(`not done within ${MS_MAX} ms\n`);
-  process.exit(1);
-}, MS_MAX).unref();
-
-const old = oldTree(join(folder, 'old'));
-if (old === null) {
-  process.stdout.write(
-    `skipped: this clone's history lacks the commit ${OLD_COMMIT}, whose program is the older one\n`,
-  );
-  process.exit();
-}
-try {
-  process.stdout.write('step                                  programs        sent  refused  debits by version\n');
+await longRun({ name: 'upgrade', replay: 'npm run upgrade', msMax: MS_MAX }, async (folder) => {
+  const old = oldTree(join(folder, 'old'));
+  if (old === null)
+    return say(`skipped: this clone's history lacks the commit ${OLD_COMMIT}, whose program is the older one`);
+  say('step                                  programs        sent  refused  debits by version');
   await fleetUpgrade({ folder, old }, report);
-  process.stdout.write('nothing refused, every request billed once, the new form only after its adoption\n');
-} catch (error) {
-  process.exitCode = 1;
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-}
-if (process.exitCode === 1) process.stderr.write(`\nthe folder stays: ${folder}\n`);
-else rmSync(folder, { recursive: true, force: true });
+  say('nothing refused, every request billed once, the new form only after its adoption');
+});
 
 function report({ what, programs, sent, refused, debits, faults }: UpgradeStep): void {
   const counts = Object.entries(debits).map(([version, count]) => `${version}: ${count}`);
-  process.stdout.write(
-    `${what.padEnd(38)}${programs.padEnd(15)}${String(sent).padStart(5)}${String(refused).padStart(9)}  ${counts.join(', ')}\n`,
+  say(
+    `${what.padEnd(38)}${programs.padEnd(15)}${String(sent).padStart(5)}${String(refused).padStart(9)}  ${counts.join(', ')}`,
   );
   if (faults.length > 0) throw new Error(`${what}:\n${faults.slice(0, 20).join('\n')}`);
 }
