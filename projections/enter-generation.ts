@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Recording } from '../contracts/event-codec.ts';
 import type { EventLog } from '../contracts/event-log.ts';
 import { type AccountId, accountId, type KeyId, keyId, type Revision } from '../contracts/ids.ts';
 import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
@@ -11,7 +10,7 @@ import { loadAccount } from '../ledger/account/load-account.ts';
 import { readNote, writeNote } from '../ledger/identity/folder-note.ts';
 import type { UnsettleableRequest } from '../ledger/identity/unsettleable.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
-import { newCommandId } from '../ledger/new-command-id.ts';
+import { recordingBy } from '../ledger/recording-by.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
 import { type KeptLockout, readKeptLockouts, writeKeptLockouts } from './kept-lockouts.ts';
 import { type InForce, isReinstatedSince } from './reinstated-since.ts';
@@ -146,12 +145,7 @@ async function execute(
   id: AccountId,
   command: AccountCommand,
 ): Promise<Revision | null> {
-  const recording: Recording = {
-    commandId: newCommandId(nowMs),
-    actor,
-    recordedAt: new Date(nowMs).toISOString(),
-  };
-  const result = await executeCommand(log, id, command, recording);
+  const result = await executeCommand(log, id, command, recordingBy(actor, nowMs));
   if (result.type === 'done') return result.revision;
   if (result.code === 'already_suspended' || result.code === 'key_already_revoked') return null;
   throw new Error(`${id}: ${result.message}`);

@@ -4,7 +4,7 @@ import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import { executeOnRepository } from '../ledger/account/execute-command.ts';
 import { isExpired } from '../ledger/account/grants.ts';
-import { newCommandId } from '../ledger/new-command-id.ts';
+import { recordingBy } from '../ledger/recording-by.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import type { Holds } from './holds.ts';
 
@@ -56,11 +56,7 @@ export class ExpirySweeper {
       // Looked at again each time: an append may have taken long.
       if (!mayWrite() || this.#hasHolds(accountId)) continue;
       const nowMs = clock();
-      const recording = {
-        commandId: newCommandId(nowMs),
-        actor: 'expiry sweeper',
-        recordedAt: new Date(nowMs).toISOString(),
-      };
+      const recording = recordingBy('expiry sweeper', nowMs);
       try {
         const command = { type: 'ExpireCredits', lateMs, nowMs } as const;
         const result = await executeOnRepository(log, accounts, accountId, command, recording);

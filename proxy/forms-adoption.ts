@@ -7,8 +7,8 @@ import { adoptForms, formsToAdopt, typesBeyondBase } from '../ledger/forms/adopt
 import { type FormsStanding, readClaims, readRelayClaim, type SeenClaim, standingOf } from '../ledger/forms/claims.ts';
 import { FORMS_LIMITS } from '../ledger/forms/limits.ts';
 import { readLedgerState } from '../ledger/identity/ledger-state.ts';
-import { newCommandId } from '../ledger/new-command-id.ts';
 import { pause } from '../ledger/pause.ts';
+import { recordingBy } from '../ledger/recording-by.ts';
 
 interface FormsAdoptionOptions {
   readonly log: EventLog;
@@ -66,8 +66,7 @@ export class FormsAdoption {
     const sinceMs = standing.sinceMs ?? this.#startedMs;
     this.#report(forms, standing, sinceMs + afterMs);
     if (standing.inTheWay.length > 0 || nowMs - sinceMs < afterMs || !mayWrite()) return 'waits';
-    const recordedAt = new Date(nowMs).toISOString();
-    const recording = { commandId: newCommandId(nowMs), actor: 'gateway', recordedAt };
+    const recording = recordingBy('gateway', nowMs);
     await adoptForms(log, { forms, without: [], reason: 'every live claim reads them', recording }, own);
     logger.info(
       { forms },

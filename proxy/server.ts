@@ -93,8 +93,7 @@ const hintFor = (path: string): string =>
 const noRoute = (method: string, url: string): Refusal =>
   refusal('route_not_found', `there is no ${method} ${pathOf(url)}${hintFor(url)}`);
 
-function refusalFor(error: FastifyError): Refusal {
-  const { statusCode } = error;
+function refusalFor({ statusCode }: FastifyError): Refusal {
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
     return refusal('invalid_request', 'the request cannot be read: its length or encoding is not what its headers say');
   return refusal('internal', 'the gateway failed; its log has this under the request id');

@@ -23,8 +23,7 @@ export interface OpenedJournal extends Omit<OpenedSegments, 'journal'> {
  * Opens the journal in a folder, for this process alone, and recovers what a crash left in it and beside it.
  * @throws JournalError `in_use`; `foreign_file` or `newer_version`, before anything in the folder is changed.
  */
-export async function openJournal(options: JournalOptions): Promise<OpenedJournal> {
-  const { directory, ...given } = options;
+export async function openJournal({ directory, ...given }: JournalOptions): Promise<OpenedJournal> {
   const bounds = checkedBounds({ ...JOURNAL_BOUNDS, ...given });
   const aside = asideFolder(directory);
   const asideBounds = checkedBounds({ ...bounds, reserveBytes: Math.min(bounds.reserveBytes, ASIDE_RESERVE_BYTES) });

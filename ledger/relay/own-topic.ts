@@ -1,7 +1,7 @@
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { assertOwnTopic } from '../identity/assert-own-topic.ts';
 import { identifyLedger } from '../identity/identify-ledger.ts';
-import { newCommandId } from '../new-command-id.ts';
+import { recordingBy } from '../recording-by.ts';
 import { untilLogAnswers } from '../until-log-answers.ts';
 import type { TopicState } from './publisher.ts';
 import type { RelayOptions } from './relay-options.ts';
@@ -24,6 +24,6 @@ export async function ledgerOfTopic(state: TopicState, options: OwnTopicOptions)
   await assertTopicIsOwn(state, options);
   const { log, clock, signal } = options;
   const nowMs = clock();
-  const recording = { commandId: newCommandId(nowMs), actor: 'relay', recordedAt: new Date(nowMs).toISOString() };
+  const recording = recordingBy('relay', nowMs);
   return untilLogAnswers(() => identifyLedger(log, nowMs, recording), { signal });
 }

@@ -5,7 +5,7 @@ import type { RelayEvent } from '../../contracts/events.ts';
 import { type Position, type Revision, relayStream, type StreamName } from '../../contracts/ids.ts';
 import { BackOff } from '../back-off.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
-import { newCommandId } from '../new-command-id.ts';
+import { recordingBy } from '../recording-by.ts';
 import type { RelayState } from './relay-state.ts';
 
 export interface ClaimOptions {
@@ -116,9 +116,7 @@ export class RelayClaim {
     const nowMs = clock();
     const untilMs = nowMs + claimMs;
     const events = encodeEvents([event(new Date(untilMs).toISOString())], {
-      commandId: newCommandId(nowMs),
-      actor: 'relay',
-      recordedAt: new Date(nowMs).toISOString(),
+      ...recordingBy('relay', nowMs),
       reads: formsBeyond(reads, BASE_FORMS),
     });
     this.#revision = await this.#appendWhenThere(events);

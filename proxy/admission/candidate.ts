@@ -13,7 +13,6 @@ import type { MessageFacts } from '../request-body/request-facts.ts';
 import type { RequestSize } from '../request-body/request-size.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import type { AdmissionParts } from './admission-parts.ts';
-import { asksForFast } from './fast-lane.ts';
 import { refuseByRoles } from './message-roles.ts';
 import { findModel, refusedFor } from './model-lifecycle.ts';
 import { refuseByStanding } from './standing.ts';
@@ -125,4 +124,12 @@ function refuseByDeployments(
       `thread: model ${model.id} does not keep message threads; send the whole history`,
     );
   return null;
+}
+
+/** Whether the fast lane is asked for, by the body or by `x-svc-speed` (interface, 5.3). */
+function asksForFast({ speed }: Pick<MessageFacts, 'speed'>, headers: IncomingHttpHeaders): boolean | Refusal {
+  const header = headers['x-svc-speed'];
+  if (header !== undefined && header !== 'fast' && header !== 'standard')
+    return refusal('invalid_request', 'x-svc-speed: expected one of "standard", "fast"');
+  return header === 'fast' || speed === 'fast';
 }

@@ -14,7 +14,7 @@ import {
   nextExpiry,
 } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
-import { newCommandId } from '../../ledger/new-command-id.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Claim } from '../claim/proxy-claim.ts';
 import type { Holds } from '../holds.ts';
@@ -221,12 +221,8 @@ export class CreditLeases {
 
   async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<void> {
     const { log, accounts, clock } = this.#options;
-    const nowMs = clock();
-    const result = await executeOnRepository(log, accounts, accountId, command, {
-      commandId: newCommandId(nowMs),
-      actor: this.#claim.proxy,
-      recordedAt: new Date(nowMs).toISOString(),
-    });
+    const recording = recordingBy(this.#claim.proxy, clock());
+    const result = await executeOnRepository(log, accounts, accountId, command, recording);
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
   }
 }

@@ -4,8 +4,8 @@ import { encodeEvents } from '../../contracts/event-codec.ts';
 import { BASE_FORMS, type Forms, formsBeyond, OWN_FORMS } from '../../contracts/event-forms.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { NO_STREAM, type ProxyId, proxyStream, type Revision } from '../../contracts/ids.ts';
-import { newCommandId } from '../../ledger/new-command-id.ts';
 import { pause } from '../../ledger/pause.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { type Moment, NEVER, type TimePassed } from '../clock/time-passed.ts';
 import { proxyIdOf, takeNewProxyId } from '../proxy-id.ts';
@@ -203,14 +203,10 @@ export class ProxyClaim {
 
   async #append(claim: KeptClaim, expected: Revision, ended: { readonly ended?: true } = {}): Promise<boolean> {
     const { log, clock, reads = OWN_FORMS } = this.#options;
-    const nowMs = clock();
     const { proxy, epoch, instance } = claim;
-    const claimedAt = new Date(nowMs).toISOString();
-    const recording = {
-      ...{ commandId: newCommandId(nowMs), actor: proxy, recordedAt: claimedAt },
-      ...{ reads: formsBeyond(reads, BASE_FORMS), ...ended },
-    };
-    const events = encodeEvents([{ type: 'ProxyClaimed', data: { proxy, epoch, instance, claimedAt } }], recording);
+    const recording = { ...recordingBy(proxy, clock()), reads: formsBeyond(reads, BASE_FORMS), ...ended };
+    const data = { proxy, epoch, instance, claimedAt: recording.recordedAt };
+    const events = encodeEvents([{ type: 'ProxyClaimed', data }], recording);
     // An append that failed may have been written: the next look finds it, by the instance that the folder has kept.
     const result = await log.append(proxyStream(proxy), expected, events);
     if (result.type !== 'appended') return false;

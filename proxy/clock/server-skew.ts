@@ -9,7 +9,7 @@ import {
   type Revision,
   type StreamName,
 } from '../../contracts/ids.ts';
-import { newCommandId } from '../../ledger/new-command-id.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { lengthOf } from './clock-watch.ts';
 
 export interface ServerSkewOptions {
@@ -179,10 +179,9 @@ export class ServerSkew {
   }
 
   #probe(nowMs: number): ProposedEvent {
-    const id = newCommandId(nowMs);
-    const recording = { commandId: id, actor: this.#options.proxy, recordedAt: new Date(nowMs).toISOString() };
+    const recording = recordingBy(this.#options.proxy, nowMs);
     const metadata = JSON.stringify({ schemaVersion: 1, ...recording });
-    return { id: eventIdOf(id, 0), type: 'ClockCompared', data: '{}', metadata };
+    return { id: eventIdOf(recording.commandId, 0), type: 'ClockCompared', data: '{}', metadata };
   }
 }
 

@@ -17,7 +17,6 @@ import type { ClientAnswer } from './client-answer.ts';
 import { Failover } from './failover.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
 import type { ForwardingParts } from './forwarding-parts.ts';
-import { isEventStream } from './media-type.ts';
 import { RefusedBody } from './refused-body.ts';
 import { type AttemptReceiver, UpstreamAttempt } from './upstream-attempt.ts';
 import { isPassedOn, refusalForFailure, refusalForStatus, UNREADABLE } from './upstream-refusal.ts';
@@ -375,3 +374,9 @@ export class Forwarder implements AttemptReceiver {
 /** A drain that runs out of the time that a call may have, or that never began, ends by its client. */
 const isClients = ({ meter }: Extract<Phase, { type: 'draining' }>, kind: UpstreamErrorKind): boolean =>
   meter === null ? isOverTime(kind) : kind === 'overdue';
+
+/** Media types have no case (RFC 9110, 8.3.1). An answer without one is what was asked for. */
+function isEventStream(contentType: string, asksForStream: boolean): boolean {
+  const [type = ''] = contentType.toLowerCase().split(';', 1);
+  return type.trim() === '' ? asksForStream : type.trim() === 'text/event-stream';
+}

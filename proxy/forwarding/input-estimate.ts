@@ -26,8 +26,7 @@ interface RequestToEstimate {
  * It reads the whole body once more, unless that was long and is weighed already, so it is asked for only where a request
  * ends without its usage.
  */
-export function estimateInput(request: RequestToEstimate): TokenCounts {
-  const { bytes, facts, inputTokensCounted, model, terms } = request;
+export function estimateInput({ bytes, facts, inputTokensCounted, model, terms }: RequestToEstimate): TokenCounts {
   const { contextWindow, rateCard } = terms;
   const { millitokens, asksForCache } = facts.inputWeight ?? weightOf(bytes.whole, contextWindow);
   const counted = inputTokensCounted ?? tokensOfMillitokens(millitokens);

@@ -10,7 +10,7 @@ import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import type { LedgerKnowledge } from '../../ledger/identity/known-ledger.ts';
 import { LedgerLostError, laterGeneration } from '../../ledger/identity/ledger-lost.ts';
 import type { Journal, RecoveredRequest } from '../../ledger/journal/journal.ts';
-import { newCommandId } from '../../ledger/new-command-id.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
 import { within } from '../../ledger/within.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
@@ -164,11 +164,7 @@ export class LedgerWatch {
     }
     this.#isNew ||= this.#folder.note === null && (await log.headPosition()) === null;
     const nowMs = clock();
-    const identity = await identifyLedger(log, nowMs, {
-      commandId: newCommandId(nowMs),
-      actor: 'gateway',
-      recordedAt: new Date(nowMs).toISOString(),
-    });
+    const identity = await identifyLedger(log, nowMs, recordingBy('gateway', nowMs));
     writeLedgerOfViews(join(dataFolder, VIEWS_FILE), identity);
     this.#note.write(identity);
     await onWhole({ isNew: this.#isNew }).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
 import type { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
-import { newCommandId } from '../../ledger/new-command-id.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { readConfiguration } from './configuration/read-configuration.ts';
 import { assertLedgerKnown, assertLedgerThere, beginLedger } from './ledger-file.ts';
@@ -189,10 +189,6 @@ async function aroundLog<T>(
   }
 }
 
-export const recordingOf = (context: CommandContext): Recording => ({
-  commandId: newCommandId(context.clock()),
-  actor: 'operator',
-  recordedAt: instantOf(context),
-});
+export const recordingOf = ({ clock }: CommandContext): Recording => recordingBy('operator', clock());
 
 const instantOf = (context: CommandContext): string => new Date(context.clock()).toISOString();

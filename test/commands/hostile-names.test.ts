@@ -9,7 +9,7 @@ import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { newKey } from '../../ledger/account/new-key.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { newCommandId } from '../../ledger/new-command-id.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -25,8 +25,7 @@ describe('names and reasons that a terminal would obey', () => {
     const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
     const nowMs = Date.now();
     const execute = async (command: AccountCommand) => {
-      const recording = { commandId: newCommandId(nowMs), actor: HOSTILE, recordedAt: new Date(nowMs).toISOString() };
-      expect(await executeCommand(log, ADA, command, recording)).toMatchObject({ type: 'done' });
+      expect(await executeCommand(log, ADA, command, recordingBy(HOSTILE, nowMs))).toMatchObject({ type: 'done' });
     };
     const opening = {
       kind: 'personal',

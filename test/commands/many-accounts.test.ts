@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { accountId, grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
-import { newCommandId } from '../../ledger/new-command-id.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
@@ -19,7 +19,7 @@ it('many accounts are listed in blocks, each written before the next is looked a
   } as const;
   for (let at = 0; at < 250; at++) {
     const id = accountId(`acct_${at}`);
-    const recording = { ...recorded, commandId: newCommandId(nowMs) };
+    const recording = { ...recordingBy('test', nowMs), ...recorded };
     await executeCommand(program.log, id, { type: 'OpenAccount', accountId: id, ...opening, nowMs }, recording);
   }
   for (const options of [[], ['--json']]) {

@@ -6,7 +6,7 @@ import { accountId, keyId, ledgerId, NO_STREAM, type Position, revision } from '
 import { loadAccount } from '../../ledger/account/load-account.ts';
 import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
-import { newCommandId } from '../../ledger/new-command-id.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { enterGeneration } from '../../projections/enter-generation.ts';
 import { readKeptLockouts, writeKeptLockouts } from '../../projections/kept-lockouts.ts';
 import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
@@ -149,7 +149,7 @@ it('a folder whose loss was accepted by an earlier program knows it from the vie
 /** Somebody accepts a loss of this ledger: what is written from here on is of the next generation. */
 async function begin({ log }: ProgramInProcess, generation: number): Promise<void> {
   const state = await readLedgerState(log);
-  const recording = { commandId: newCommandId(Date.now()), actor: 'test', recordedAt: new Date().toISOString() };
+  const recording = recordingBy('test', Date.now());
   const parts = { lost: [], untold: 0, requests: [], reason: 'test', nowMs: Date.now() };
   const known = { ledgerId: LEDGER, generation: generation - 1 };
   expect(await acceptLoss(log, { ...parts, state, known, recording })).toEqual({ ledgerId: LEDGER, generation });

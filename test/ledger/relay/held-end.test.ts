@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { CATALOG_STREAM } from '../../../contracts/ids.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
-import { newCommandId } from '../../../ledger/new-command-id.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
 import { PublishError } from '../../../ledger/relay/publisher.ts';
 import { runRelay } from '../../../ledger/relay/relay.ts';
 import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
@@ -34,8 +34,7 @@ class NeverClosedPublisher extends MemoryPublisher {
 
 /** What a relay tells of its end: whoever runs it leaves by that, within a time of its own. */
 async function toldEnd(log: MemoryEventLog, publisher: MemoryPublisher = new HeldPublisher()): Promise<unknown> {
-  const recordedAt = new Date().toISOString();
-  await identifyLedger(log, Date.now(), { commandId: newCommandId(Date.now()), actor: 'operator', recordedAt });
+  await identifyLedger(log, Date.now(), recordingBy('operator', Date.now()));
   const told = Promise.withResolvers<unknown>();
   let isOver = false;
   const ended = runRelay({

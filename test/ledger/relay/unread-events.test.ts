@@ -5,7 +5,7 @@ import { decodeEvent } from '../../../contracts/event-codec.ts';
 import { readFeedMessage } from '../../../contracts/feed-message.ts';
 import { accountId, accountStream, CATALOG_STREAM, type StreamName } from '../../../contracts/ids.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
-import { newCommandId } from '../../../ledger/new-command-id.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
 import { runRelay } from '../../../ledger/relay/relay.ts';
 import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
@@ -48,8 +48,7 @@ async function ledgerWith(
   wrong: { readonly type?: string; readonly data?: string; readonly metadata?: string },
 ) {
   const log = new MemoryEventLog();
-  const recordedAt = new Date().toISOString();
-  await identifyLedger(log, Date.now(), { commandId: newCommandId(Date.now()), actor: 'operator', recordedAt });
+  await identifyLedger(log, Date.now(), recordingBy('operator', Date.now()));
   log.write(ADA, proposed(1));
   log.write(
     stream,

@@ -9,7 +9,7 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeOnRepository } from '../../../ledger/account/execute-command.ts';
 import { LOCK_FILE } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
-import { newCommandId } from '../../../ledger/new-command-id.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { GatewayClaim } from '../../../proxy/claim/gateway-claim.ts';
 import { TimePassed } from '../../../proxy/clock/time-passed.ts';
@@ -56,11 +56,7 @@ async function claimed(data: string, accounts: AccountViews): Promise<GatewayCla
 }
 
 async function execute(accounts: AccountViews, command: AccountCommand, id = ACCOUNT): Promise<void> {
-  const recording = {
-    commandId: newCommandId(time.nowMs),
-    actor: 'test',
-    recordedAt: new Date(time.nowMs).toISOString(),
-  };
+  const recording = recordingBy('test', time.nowMs);
   expect(await executeOnRepository(log, accounts, id, command, recording)).toMatchObject({ type: 'done' });
 }
 
