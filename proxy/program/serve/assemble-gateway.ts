@@ -30,25 +30,30 @@ import { UpstreamDirectory } from '../../upstream/upstream-directory.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
 import type { OpenedGateway } from './open-gateway.ts';
 
-export interface GatewayProcess extends OpenedGateway {
+interface BuiltParts {
   readonly availability: Availability;
   readonly settlement: Settlement;
-  readonly recovered: RecoveredRequests;
+  readonly accounting: RequestAccounting;
   /** Null where the log is in the data folder itself, so that a copy of the folder has its own. */
   readonly claim: GatewayClaim | null;
+  readonly inFlight: InFlight;
+  readonly holds: Holds;
+  readonly counts: RequestCounts;
+  readonly drains: Drains;
+  readonly upstreams: UpstreamDirectory;
+  readonly bodies: BodyBudget;
+  readonly loopDelay: LoopDelay;
+  readonly rateLimits: RateLimits;
+}
+
+export interface GatewayProcess extends OpenedGateway, BuiltParts {
+  readonly recovered: RecoveredRequests;
   /** Null where this proxy has all credit to itself. */
   readonly fleet: CreditFleet | null;
   /** Null where they are not configured: then nothing is measured. */
   readonly metrics: GatewayMetrics | null;
-  readonly inFlight: InFlight;
-  readonly holds: Holds;
-  readonly drains: Drains;
-  readonly upstreams: UpstreamDirectory;
   readonly unserved: UnservedModels;
   readonly threads: BodyThreads;
-  readonly bodies: BodyBudget;
-  readonly loopDelay: LoopDelay;
-  readonly rateLimits: RateLimits;
   readonly server: FastifyInstance;
   readonly sweeper: ExpirySweeper;
   readonly formsAdoption: FormsAdoption;
@@ -84,50 +89,16 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const accounting = accountingOf(opened, { holds, counts, settlement, claim });
   const bodies = new BodyBudget(configuration.bodies);
   const drains = drainsOf(configuration);
-  const scarce = { rateLimits, upstreams, drains, bodies, loopDelay };
-  const built = { ...scarce, availability, holds, counts, inFlight, accounting, settlement, claim };
+  const scarce = { rateLimits, upstreams, drains, bodies, loopDelay, inFlight };
+  const built = { ...scarce, availability, holds, counts, accounting, settlement, claim };
   const recovered = recoveredOf(opened, built);
   const metrics = metricsOf(opened, { ...built, recovered, unserved });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
   const server = serverOf(opened, { ...built, fleet, threads });
   const sweeper = sweeperOf(opened, built);
   const formsAdoption = formsAdoptionOf(opened, built);
-  return {
-    ...opened,
-    availability,
-    settlement,
-    recovered,
-    claim,
-    fleet,
-    metrics,
-    inFlight,
-    holds,
-    drains,
-    upstreams,
-    unserved,
-    threads,
-    bodies,
-    loopDelay,
-    rateLimits,
-    server,
-    sweeper,
-    formsAdoption,
-  };
+  return { ...opened, ...built, recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption };
 }
-
-type BuiltParts = Pick<
-  GatewayProcess,
-  | 'availability'
-  | 'settlement'
-  | 'claim'
-  | 'inFlight'
-  | 'bodies'
-  | 'loopDelay'
-  | 'upstreams'
-  | 'holds'
-  | 'rateLimits'
-  | 'drains'
-> & { readonly counts: RequestCounts; readonly accounting: RequestAccounting };
 
 const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): Drains =>
   new Drains({ max: drainsMax, maxOfAccount: drainsMaxPerAccount, ms: drainMs });
@@ -182,23 +153,17 @@ function accountingOf(
 }
 
 function recoveredOf(
-  opened: OpenedGateway,
+  { options, projections, ledgerWatch: { left } }: OpenedGateway,
   { accounting, settlement, claim, availability }: BuiltParts,
 ): RecoveredRequests {
-  const { options, projections, ledgerWatch } = opened;
   const { configuration, log, clock, logger } = options;
   return new RecoveredRequests({
-    recovered: ledgerWatch.left.settleable,
-    ofEarlierGeneration: ledgerWatch.left.ofEarlierGeneration,
-    log,
-    accounting,
-    settlement,
-    projections,
+    ...{ log, accounting, settlement, projections, clock, logger },
+    recovered: left.settleable,
+    ofEarlierGeneration: left.ofEarlierGeneration,
     isOver: (epoch) => claim?.owns(epoch) ?? true,
     longestMs: longestSettledMs(configuration),
     cannotSettle: (requestId) => availability.cannotSettle(requestId),
-    clock,
-    logger,
   });
 }
 
@@ -212,19 +177,14 @@ function metricsOf(
 }
 
 /** Several proxies share the log: this one admits within its leases. */
-function fleetOf({ options, clock: watch, projections, breaker }: OpenedGateway, built: BuiltParts): CreditFleet {
+function fleetOf(opened: OpenedGateway, { holds, claim }: BuiltParts): CreditFleet {
+  const { options, clock: watch, projections, breaker } = opened;
   const { configuration, log, logger, clock } = options;
-  const { holds, claim } = built;
   return new CreditFleet({
+    ...{ log, holds, clock, logger, breaker, ...configuration.leases },
     claim: () => claim?.current ?? null,
-    log,
     accounts: projections.accounts,
-    holds,
-    clock,
-    logger,
     longestRequestMs: longestRequestMs(configuration),
-    ...configuration.leases,
-    breaker,
     mayLease: () => watch.doubt() === null,
   });
 }
@@ -234,38 +194,15 @@ function serverOf(
   built: BuiltParts & Pick<GatewayProcess, 'fleet' | 'threads'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
-  const { claim, holds, accounting, counts, rateLimits, drains, fleet, upstreams, inFlight, availability } = built;
-  const { threads, bodies, loopDelay } = built;
+  const { unknownBetas, browserOrigins, connections, chargeInterrupted, clientStallMs } = configuration;
+  const { claim, accounting, drains } = built;
   return buildServer({
-    clock,
-    logger,
-    projections,
-    holds,
-    accounting,
-    fleet,
+    ...built,
+    ...{ clock, logger, projections, unknownBetas, browserOrigins, connections },
     claimDoubt: () => claim?.doubt() ?? null,
-    rateLimits,
-    unknownBetas: configuration.unknownBetas,
-    browserOrigins: configuration.browserOrigins,
-    upstreams,
-    threads,
-    bodies,
     intake: new IntakeTurns(),
-    loopDelay,
-    connections: configuration.connections,
     trustedProxies: new TrustedProxies(configuration.trustedProxies),
-    inFlight,
-    availability,
-    counts,
-    forwarding: {
-      accounting,
-      drains,
-      logger,
-      clock,
-      monotonic,
-      chargeInterrupted: configuration.chargeInterrupted,
-      clientStallMs: configuration.clientStallMs,
-    },
+    forwarding: { accounting, drains, logger, clock, monotonic, chargeInterrupted, clientStallMs },
   });
 }
 
@@ -279,13 +216,7 @@ function formsAdoptionOf({ options }: OpenedGateway, { availability }: BuiltPart
 
 function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: BuiltParts): ExpirySweeper {
   const { configuration, log, clock, logger } = options;
-  return new ExpirySweeper({
-    log,
-    accounts: projections.accounts,
-    holds,
-    clock,
-    lateMs: configuration.expiry.lateMs,
-    mayWrite: () => availability.refuse() === null,
-    logger,
-  });
+  const mayWrite = (): boolean => availability.refuse() === null;
+  const { accounts } = projections;
+  return new ExpirySweeper({ log, accounts, holds, clock, lateMs: configuration.expiry.lateMs, mayWrite, logger });
 }
