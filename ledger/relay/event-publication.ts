@@ -91,7 +91,7 @@ export class EventPublication {
     const { publisher, signal, metrics, ledgerOf } = this.#options;
     while (!signal.aborted) {
       try {
-        const state = await Promise.race([publisher.connect(), this.#stopped]);
+        const state = await Promise.race([publisher.connect(signal), this.#stopped]);
         if (state === null) return null;
         this.#ledger = await ledgerOf(state);
         this.#isConnected = true;

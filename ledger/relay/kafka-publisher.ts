@@ -39,7 +39,7 @@ export class KafkaPublisher implements Publisher {
     this.#warnings = new TopicWarnings(options.kafka.topic, options.logger);
   }
 
-  async connect(): Promise<TopicState> {
+  async connect(signal: AbortSignal): Promise<TopicState> {
     await this.close();
     const { topic, partitions } = this.#options.kafka;
     const producer = this.#client.producer({
@@ -51,7 +51,7 @@ export class KafkaPublisher implements Publisher {
     });
     this.#producer = producer;
     try {
-      const look = await ensureTopic(this.#client, this.#options.kafka);
+      const look = await ensureTopic(this.#client, this.#options.kafka, signal);
       await producer.connect();
       return this.#stateOf(look);
     } catch (error) {

@@ -42,10 +42,11 @@ export class KafkaReach {
    */
   async try(): Promise<void> {
     const { publisher, logger, metrics, signal } = this.#options;
+    if (signal.aborted) return;
     const stop = (): void => void publisher.close();
     signal.addEventListener('abort', stop);
     try {
-      const state = await publisher.connect();
+      const state = await publisher.connect(signal);
       if (signal.aborted) return;
       await assertTopicIsOwn(state, this.#options);
       if (this.#hasFailed) logger.info('Kafka answers again');

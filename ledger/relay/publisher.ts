@@ -4,9 +4,10 @@ import type { TopicTail } from '../feed/topic-tail.ts';
 /** Where the relay publishes to. One adapter: kafkajs. */
 export interface Publisher {
   /**
-   * Connects anew, whatever was before; creates the topic where there is none. @throws PublishError `away`, `mismatch`
+   * Connects anew, whatever was before; creates the topic where there is none, unless the signal is aborted by then.
+   * @throws PublishError `away`, `mismatch`
    */
-  connect(): Promise<TopicState>;
+  connect(signal: AbortSignal): Promise<TopicState>;
 
   /** Looks at the topic beside whatever is under way. @throws PublishError `away`, `mismatch` */
   look(): Promise<TopicState>;

@@ -20,16 +20,20 @@ type TopicConfiguration = Pick<
  * for ever. Its names are listed first, because asking for a topic that is not there makes some brokers create one.
  *
  * @throws PublishError `mismatch` when it has another number of partitions, is compacted, or can lose messages and the
- * configuration refuses that; whatever the driver throws
+ * configuration refuses that; the signal's reason, and then there is none; whatever the driver throws
  */
-export async function ensureTopic(client: KafkaClient, configuration: TopicConfiguration): Promise<TopicLook> {
+export async function ensureTopic(
+  client: KafkaClient,
+  configuration: TopicConfiguration,
+  signal: AbortSignal,
+): Promise<TopicLook> {
   const { topic } = configuration;
   const admin = client.admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
     if ((await admin.listTopics()).includes(topic))
       return await judged(await lookWith(admin, client, topic), configuration);
-    await createTopic(admin, configuration);
+    await createTopic(admin, configuration, signal);
     // What was just made is not known to every broker yet.
     return await whileItPasses(async () => judged(await lookWith(admin, client, topic), configuration));
   } finally {
@@ -48,13 +52,14 @@ export function judged(look: TopicLook, { topic, partitions, doubtfulTopic }: To
 const REPLICAS = 3;
 const INSYNC_REPLICAS = 2;
 
-async function createTopic(admin: Admin, configuration: TopicConfiguration): Promise<void> {
+async function createTopic(admin: Admin, configuration: TopicConfiguration, signal: AbortSignal): Promise<void> {
   const { topic, partitions } = configuration;
   const { replicationFactor, minInsyncReplicas } = replicationFor(
     configuration,
     configuration.replicationFactor === undefined ? (await admin.describeCluster()).brokers.length : 0,
   );
   const insync = minInsyncReplicas === null ? [] : [{ name: 'min.insync.replicas', value: String(minInsyncReplicas) }];
+  signal.throwIfAborted();
   await admin.createTopics({
     timeout: FEED_LIMITS.requestMs,
     waitForLeaders: false,

@@ -108,7 +108,7 @@ function brokerOf(kind: Broker['kind'], started: StartedBrokers, cluster: RealBr
 export async function createTopicOn(brokers: readonly string[], topic: string): Promise<void> {
   const kafka = { brokers: [...brokers], topic, ssl: false, sasl: null };
   const topicOf = { topic, partitions: TOPIC_PARTITIONS, replicationFactor: -1, doubtfulTopic: 'warn' as const };
-  await ensureTopic(kafkaClient({ kafka, clientId: 'test' }), topicOf);
+  await ensureTopic(kafkaClient({ kafka, clientId: 'test' }), topicOf, new AbortController().signal);
 }
 
 /** The mock knows no requests to create a topic or to delete one: it makes one that is asked for. */

@@ -35,7 +35,7 @@ async function relay(fill: FillJob): Promise<FeedResult> {
   const kafka = { ...fill.kafka, compression: fill.codec };
   const inner = new KafkaPublisher({ kafka, clientId: 'bench-relay' });
   const publisher: Publisher = {
-    connect: () => inner.connect(),
+    connect: (signal) => inner.connect(signal),
     look: () => inner.look(),
     publish: async (messages) => {
       await inner.publish(messages);

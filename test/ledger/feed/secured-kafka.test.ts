@@ -65,7 +65,7 @@ describe.skipIf(started === null)('a broker with TLS, certificates of clients, c
 
   const whyNot = async (kafka: KafkaConfiguration): Promise<string> => {
     const error = await publisherOf(kafka)
-      .connect()
+      .connect(new AbortController().signal)
       .catch((failure: unknown) => failure);
     return error instanceof Error ? error.message : 'it was let in';
   };
@@ -74,7 +74,7 @@ describe.skipIf(started === null)('a broker with TLS, certificates of clients, c
   async function goesThrough(kafka: KafkaConfiguration): Promise<void> {
     await createTopicOn([broker.open], kafka.topic);
     const publisher = publisherOf(kafka);
-    await publisher.connect();
+    await publisher.connect(new AbortController().signal);
     const message = planMessage('acct_1', writes++);
     await publisher.publish([message]);
     const read: string[] = [];
@@ -173,7 +173,7 @@ describe.skipIf(started === null)('a broker with TLS, certificates of clients, c
     const kafka = configured(broker.credentials, withTokens({ tokenCommand: ['sh', script] }));
     await createTopicOn([broker.open], kafka.topic);
     const publisher = publisherOf(kafka);
-    await publisher.connect();
+    await publisher.connect(new AbortController().signal);
     let published = 0;
     const publish = (): Promise<void> => publisher.publish([planMessage('acct_2', published++)]);
     await publish();
