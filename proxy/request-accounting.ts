@@ -130,7 +130,7 @@ export class RequestAccounting {
 
   /** An answer came by priority capacity that its request had not asked for. */
   gavePriorityUnasked(): void {
-    this.#parts.counts.gavePriorityUnasked();
+    this.#parts.counts.priorityUnasked++;
   }
 
   /** No upstream has seen it: it costs nothing. */

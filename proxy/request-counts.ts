@@ -12,9 +12,12 @@ const CLIENT_LEFT = 499;
 export class RequestCounts {
   readonly #answers = new Float64Array(STATUS_MAX + 1);
   readonly #outcomes = new Map<Outcome, number>();
-  #priorityUnasked = 0;
-  #connectionsRefused = 0;
-  #shed = 0;
+  /** Answers by priority capacity that their requests had not asked for: billed at standard prices. */
+  priorityUnasked = 0;
+  /** There were too many. */
+  connectionsRefused = 0;
+  /** Requests that were refused because the event loop was behind. */
+  shed = 0;
   readonly #refusedByBounds = new Tally<Bound>();
 
   /** An answer has ended, or its client has left: before the head the status is not sent. */
@@ -28,21 +31,6 @@ export class RequestCounts {
     this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
   }
 
-  /** An answer came by priority capacity that its request had not asked for: billed at standard prices. */
-  gavePriorityUnasked(): void {
-    this.#priorityUnasked++;
-  }
-
-  /** There were too many. */
-  refusedConnection(): void {
-    this.#connectionsRefused++;
-  }
-
-  /** It was refused because the event loop was behind. */
-  shedRequest(): void {
-    this.#shed++;
-  }
-
   /** It was refused with 429, by a bound that is no rate limit. */
   refusedByBound(bound: Bound): void {
     this.#refusedByBounds.add(bound);
@@ -50,18 +38,6 @@ export class RequestCounts {
 
   byBound(bound: Bound): number {
     return this.#refusedByBounds.of(bound);
-  }
-
-  get connectionsRefused(): number {
-    return this.#connectionsRefused;
-  }
-
-  get shed(): number {
-    return this.#shed;
-  }
-
-  get priorityUnasked(): number {
-    return this.#priorityUnasked;
   }
 
   /** HTTP status and how many answers had it, where any had. */

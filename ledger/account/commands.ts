@@ -50,19 +50,9 @@ export type AccountCommand =
   /** Usage that finds its request recorded as `recovered` already; the card is the one that the usage names. */
   | { readonly type: 'ReportLateUsage'; readonly usage: UsageRecorded; readonly card: RateCard }
   /** The account pays what an exception was about. */
-  | {
-      readonly type: 'ApproveException';
-      readonly requestId: RequestId;
-      readonly reason: string;
-      readonly actor: string;
-    }
+  | ({ readonly type: 'ApproveException' } & EndedException)
   /** Nobody pays what an exception was about. */
-  | {
-      readonly type: 'DropException';
-      readonly requestId: RequestId;
-      readonly reason: string;
-      readonly actor: string;
-    }
+  | ({ readonly type: 'DropException' } & EndedException)
   /** The first of these, as many as one append takes, in this order; those that are not open any more are left out. */
   | {
       readonly type: 'EndExceptions';
@@ -106,6 +96,12 @@ export type AccountCommand =
     }
   | { readonly type: 'SuspendAccount'; readonly reason: string }
   | { readonly type: 'ReinstateAccount'; readonly reason: string };
+
+interface EndedException {
+  readonly requestId: RequestId;
+  readonly reason: string;
+  readonly actor: string;
+}
 
 export type CommandRefusalCode =
   | 'account_exists'

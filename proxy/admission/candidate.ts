@@ -32,13 +32,8 @@ export interface IncomingRequest {
 }
 
 /** A request that only money may still stand in the way of. */
-export interface Candidate {
-  readonly requestId: RequestId;
-  readonly caller: Caller;
+export interface Candidate extends Omit<IncomingRequest, 'headers'> {
   readonly facts: MessageFacts;
-  readonly bytes: RequestBytes;
-  readonly owner: BodyOwner;
-  readonly client: CallingClient;
   readonly model: CatalogModel;
   /** Where it may run, in the order in which to try. */
   readonly deployments: readonly Deployment[];
@@ -51,8 +46,6 @@ export interface Candidate {
   readonly terms: Terms;
   /** `anthropic-version`, as the client sent it; null where it did not. */
   readonly version: string | null;
-  /** What it has taken of its caller's limits: whoever ends the request ends it. */
-  readonly ticket: RateTicket;
 }
 
 /** What a request is, or why it is refused before its money is: its model, what has no price. */

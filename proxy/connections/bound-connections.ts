@@ -27,7 +27,7 @@ export function boundConnections(
   const connections = new SourceBound(perAddress);
   const requests = new SourceBound(perAddress);
   app.server.maxConnections = max;
-  app.server.on('drop', () => counts.refusedConnection());
+  app.server.on('drop', () => counts.connectionsRefused++);
   app.server.on('connection', (socket: Socket) => {
     const { remoteAddress } = socket;
     // One that is gone already has none.
@@ -35,7 +35,7 @@ export function boundConnections(
     const source = sourceOf(remoteAddress);
     if (connections.take(source)) socket.once('close', () => connections.give(source));
     else {
-      counts.refusedConnection();
+      counts.connectionsRefused++;
       socket.destroy();
     }
   });

@@ -3,16 +3,12 @@ import { Tally } from '../tally.ts';
 
 /** Answers that are read on after their client has left: bounded in number, in all and of one account, and in time. */
 export class Drains {
-  readonly #max: number;
-  readonly #maxOfAccount: number;
-  readonly #ms: number;
+  readonly #bounds: DrainBounds;
   readonly #ofAccounts = new Tally<AccountId>();
   #count = 0;
 
   constructor(bounds: DrainBounds) {
-    this.#max = bounds.max;
-    this.#maxOfAccount = bounds.maxOfAccount;
-    this.#ms = bounds.ms;
+    this.#bounds = bounds;
   }
 
   get count(): number {
@@ -21,7 +17,8 @@ export class Drains {
 
   /** A place, as how to give it back; null when all, or all of the account's, are taken. Past the time `onTimeUp`. */
   begin(accountId: AccountId, onTimeUp: () => void): (() => void) | null {
-    if (this.#count >= this.#max || this.#ofAccounts.of(accountId) >= this.#maxOfAccount) return null;
+    const { max, maxOfAccount, ms } = this.#bounds;
+    if (this.#count >= max || this.#ofAccounts.of(accountId) >= maxOfAccount) return null;
     this.#count++;
     this.#ofAccounts.add(accountId);
     let isOver = false;
@@ -35,7 +32,7 @@ export class Drains {
     const timer = setTimeout(() => {
       end();
       onTimeUp();
-    }, this.#ms);
+    }, ms);
     return end;
   }
 }

@@ -55,6 +55,8 @@ export interface LogFollower {
   readonly onLost: (error: Error) => void;
 }
 
+type LogWork<T> = (log: EventLog, configuration: Configuration) => Promise<T>;
+
 /** Options that every command takes; commander puts those of the program and of the command together. */
 interface GlobalOptions {
   readonly config?: string;
@@ -67,13 +69,9 @@ interface GlobalOptions {
 export const globalOptions = (command: Command): GlobalOptions => command.optsWithGlobals();
 
 export function configurationOf(context: CommandContext, command: Command): Configuration {
+  const { environment } = context;
   const { data } = globalOptions(command);
-  return readConfiguration({
-    file: configurationFile(context, command),
-    data,
-    environment: context.environment,
-    callsProviders: false,
-  });
+  return readConfiguration({ file: configurationFile(context, command), data, environment, callsProviders: false });
 }
 
 /** The option's, else the variable's, which says nothing where it is empty; null where there is neither. */
@@ -87,11 +85,7 @@ export function configurationFile({ environment }: CommandContext, command: Comm
  * ledger: what is written into one that is lost is lost, too; and by a clock that it would not admit by.
  * @throws LedgerLostError; CommandError
  */
-export async function withEventLog<T>(
-  context: CommandContext,
-  command: Command,
-  work: (log: EventLog, configuration: Configuration) => Promise<T>,
-): Promise<T> {
+export async function withEventLog<T>(context: CommandContext, command: Command, work: LogWork<T>): Promise<T> {
   assertLedgerThere(configurationOf(context, command));
   return withProvenLog(context, command, work);
 }
@@ -100,11 +94,7 @@ export async function withEventLog<T>(
  * The same for the few commands that begin something: where there is no ledger, and none is known of, they make the
  * folder and the ledger, and say that they did. @throws as `withEventLog`; Error of the file system
  */
-export async function withBegunLog<T>(
-  context: CommandContext,
-  command: Command,
-  work: (log: EventLog, configuration: Configuration) => Promise<T>,
-): Promise<T> {
+export async function withBegunLog<T>(context: CommandContext, command: Command, work: LogWork<T>): Promise<T> {
   const begun = beginLedger(configurationOf(context, command));
   const say = (where: string): void => context.warn(`a new ledger was begun: ${where}\n`);
   return withProvenLog(context, command, async (log, configuration) => {
@@ -117,11 +107,7 @@ export async function withBegunLog<T>(
   });
 }
 
-async function withProvenLog<T>(
-  context: CommandContext,
-  command: Command,
-  work: (log: EventLog, configuration: Configuration) => Promise<T>,
-): Promise<T> {
+async function withProvenLog<T>(context: CommandContext, command: Command, work: LogWork<T>): Promise<T> {
   return aroundLog(context, command, async (log, configuration) => {
     const { error, warning } = await context.proveLedger(log, configuration);
     if (error !== null) throw error;
@@ -163,20 +149,12 @@ export async function withReadLog<T>(
 }
 
 /** The same for work that looks itself at which ledger this is, also where its file is gone. @throws CommandError */
-export async function withUnprovenLog<T>(
-  context: CommandContext,
-  command: Command,
-  work: (log: EventLog, configuration: Configuration) => Promise<T>,
-): Promise<T> {
+export async function withUnprovenLog<T>(context: CommandContext, command: Command, work: LogWork<T>): Promise<T> {
   assertLedgerKnown(configurationOf(context, command));
   return aroundLog(context, command, work);
 }
 
-async function aroundLog<T>(
-  context: CommandContext,
-  command: Command,
-  work: (log: EventLog, configuration: Configuration) => Promise<T>,
-): Promise<T> {
+async function aroundLog<T>(context: CommandContext, command: Command, work: LogWork<T>): Promise<T> {
   const configuration = configurationOf(context, command);
   const log = await context.openEventLog(configuration);
   try {

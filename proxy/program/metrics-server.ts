@@ -23,9 +23,18 @@ const REQUESTS_OF_CONNECTION_MAX = 1;
 
 /** GET /metrics and GET /healthz, on an address that is not for the public. @throws Error with `code`, as `listen` does */
 export async function startMetricsServer({ host, port, registry }: MetricsServerOptions): Promise<MetricsServer> {
-  const page = new MetricsPage(registry);
+  // Made as they are when asked, once for all that ask meanwhile.
+  let making: Promise<string> | null = null;
+  const page = (): Promise<string> => {
+    making ??= registry.metrics().finally(() => {
+      making = null;
+    });
+    return making;
+  };
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    answer(request, response, page).catch((error: unknown) => response.destroy(error as Error));
+    answer(request, response, { contentType: registry.contentType, page }).catch((error: unknown) =>
+      response.destroy(error as Error),
+    );
   });
   server.maxConnections = CONNECTIONS_MAX;
   server.maxRequestsPerSocket = REQUESTS_OF_CONNECTION_MAX;
@@ -37,32 +46,16 @@ export async function startMetricsServer({ host, port, registry }: MetricsServer
   };
 }
 
-/** The metrics as they are when asked, made once for all that ask meanwhile. */
-class MetricsPage {
-  readonly #registry: Registry;
-  #making: Promise<string> | null = null;
-
-  constructor(registry: Registry) {
-    this.#registry = registry;
-  }
-
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
-
-  text(): Promise<string> {
-    this.#making ??= this.#registry.metrics().finally(() => {
-      this.#making = null;
-    });
-    return this.#making;
-  }
+interface Metrics {
+  readonly contentType: string;
+  readonly page: () => Promise<string>;
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, page: MetricsPage): Promise<void> {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'text/plain', 'GET only\n');
-  switch (request.url?.split('?', 1)[0]) {
+async function answer({ method, url }: IncomingMessage, response: ServerResponse, metrics: Metrics): Promise<void> {
+  if (method !== 'GET' && method !== 'HEAD') return send(response, 405, 'text/plain', 'GET only\n');
+  switch (url?.split('?', 1)[0]) {
     case '/metrics':
-      return send(response, 200, page.contentType, await page.text());
+      return send(response, 200, metrics.contentType, await metrics.page());
     case '/healthz':
       return send(response, 200, 'application/json', '{"status":"ok"}\n');
     default:

@@ -4,6 +4,7 @@ import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { UnreadFormsError } from '../../contracts/event-forms.ts';
 import { EventLogError, HiddenStreamError } from '../../contracts/event-log.ts';
 import { accountOfStream } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { printable } from '../../contracts/printable.ts';
 import { shortageOf } from '../../contracts/shortage.ts';
 import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
@@ -13,7 +14,6 @@ import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
-import { BoundedEnd } from './bounded-end.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { gatewayProgram } from './gateway-program.ts';
 import { ListenError } from './listening.ts';
@@ -22,14 +22,20 @@ import { UnusableError } from './unusable-error.ts';
 /** Carries out one command line, without the program's name, and says on `warn` why it fails. Returns the exit code. */
 export async function runGatewayProgram(given: CommandContext, args: readonly string[]): Promise<number> {
   const context = printing(given);
-  const end = new BoundedEnd((error) => given.leave?.(exitCodeOf(error, context)));
+  let end: NodeJS.Timeout | undefined;
+  // What cannot go on closes what it has open, each thing by a bound of its own, and together they may take longer than a
+  // supervisor should wait: a log that answers nobody, a client that reads its stream to the end. When its time is over it
+  // leaves all the same, which loses nothing: it is as though it had been killed.
+  const onEnding = (error: unknown): void => {
+    end ??= setTimeout(() => given.leave?.(exitCodeOf(error, context)), LIMITS.fatalEndMs);
+  };
   try {
-    await gatewayProgram({ ...context, onEnding: (error) => end.begin(error) }).parseAsync(args, { from: 'user' });
+    await gatewayProgram({ ...context, onEnding }).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     return exitCodeOf(error, context);
   } finally {
-    end.over();
+    clearTimeout(end);
   }
 }
 

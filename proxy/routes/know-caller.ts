@@ -24,7 +24,7 @@ export function knowCaller(parts: GatewayParts) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const shed = loopDelay.refuse();
     if (shed !== null) {
-      counts.shedRequest();
+      counts.shed++;
       refuse(reply, shed);
       return;
     }
