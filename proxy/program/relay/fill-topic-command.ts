@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { TOPIC_NAME } from '../../../contracts/kafka-configuration.ts';
-import { RELAY_LIMITS } from '../../../ledger/relay/limits.ts';
 import { wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
 import { assertLedgerThere } from '../ledger-file.ts';
@@ -9,6 +8,8 @@ import { withoutTrustClock } from '../without-trust-clock.ts';
 
 interface FillOptions {
   readonly partitions?: number;
+  /** Of `relay`, with its default. */
+  readonly claimSeconds: number;
 }
 
 /**
@@ -28,17 +29,17 @@ export function addFillCommand(relay: Command, context: CommandContext): void {
       wholeNumberArgument,
     )
     .addHelpText('after', '\nExample:\n  gateway relay fill ledger-2 --partitions 24 --config gateway.yaml')
-    .action(async (topic: string, options: FillOptions, command: Command) => {
+    .action(async (topic: string, _options: unknown, command: Command) => {
       const configuration = configurationOf(context, command);
       if (configuration.kafka === null) throw new CommandError('the configuration has no section kafka', EXIT.usage);
-      const { partitions = configuration.kafka.partitions } = options;
+      const { partitions = configuration.kafka.partitions, claimSeconds } = command.optsWithGlobals<FillOptions>();
       if (topic === configuration.kafka.topic)
         throw new CommandError(`${topic} is the topic in use (kafka.topic): the new one has another name`, EXIT.usage);
       if (partitions < 1) throw new CommandError('--partitions must be at least 1', EXIT.usage);
       assertLedgerThere(configuration);
       const kafka = { ...configuration.kafka, topic, partitions };
       const { runRelayCommand } = await import('./run-relay-command.ts');
-      await runRelayCommand({ configuration, kafka, context, claimMs: RELAY_LIMITS.claimMs, fills: true });
+      await runRelayCommand({ configuration, kafka, context, claimMs: claimSeconds * 1_000, fills: true });
       show(context, command, { json: { topic, partitions }, text: next(topic, partitions) });
     });
 }

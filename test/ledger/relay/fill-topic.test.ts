@@ -36,9 +36,12 @@ describe.skipIf(broker === null || broker.kind === 'mock')('a topic that gets pa
     await followed.says('where it does not belong among 9');
 
     const next = newTopicName('next');
-    const filling = start({ ...site, fill: [next, '--partitions', '9'] });
+    const filling = start({ ...site, claimSeconds: 500, fill: [next, '--partitions', '9'] });
     expect(await filling.exit()).toBe(0);
     await filling.says(`the topic ${next} has all that the ledger had, in 9 partitions`);
+    const [claimed] = await Array.fromAsync(ledger.log.readStream(relayStream(next)));
+    const { until } = JSON.parse(claimed?.data ?? '');
+    expect(Date.parse(until) - Date.parse(JSON.parse(claimed?.metadata ?? '').recordedAt)).toBe(500_000);
     const topic = readTopic(broker.brokers, next);
     await topic.until('all that the ledger had', (events) => events.length >= 19);
     expect(topic.events.length).toBe(19);

@@ -36,7 +36,7 @@ export class RelayProcess {
       config,
       JSON.stringify({ data: folder, kafka: { ...site, partitions }, metrics: { relay: { port: 0 } } }),
     );
-    const command = fill === undefined ? ['--claim-seconds', String(claimSeconds)] : ['fill', ...fill];
+    const command = [...(fill === undefined ? [] : ['fill', ...fill]), '--claim-seconds', String(claimSeconds)];
     this.#child = spawn(process.execPath, [PROGRAM, 'relay', ...command, '--config', config], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
