@@ -29,6 +29,17 @@ import type { Options } from './options.ts';
 import { goalsReport, workloadReport } from './report.ts';
 import { measureSettlements } from './settlements/settlement-bench.ts';
 import { type SettlementSample, settlementFigures, settlementReport } from './settlements/settlement-figures.ts';
+import { measureDisk } from './weight/disk-bench.ts';
+import { measureMemory } from './weight/memory-bench.ts';
+import { measureReplay } from './weight/replay-bench.ts';
+import {
+  memoryReport,
+  replayFigures,
+  replayReport,
+  startFigures,
+  startReport,
+  type WeightFigures,
+} from './weight/weight-figures.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
 /** Below this many times ours, direct says that the load or the upstream was the limit. */
@@ -48,25 +59,24 @@ export async function runBench(options: Options, processes: Processes): Promise<
   const hostile = options.hostile ? await runHostile(options, processes) : [];
   const feed = options.feed ? await runFeed(options, processes) : [];
   const feedFigured = feedFigures(feed);
+  const weight = await runWeight(options, processes);
   const { figures, samples } = await runWorkloads(options, processes);
   const settlementFigured = settlementFigures(settlements);
   const fleetCostFigured = fleetCostFigures(fleetCost);
-  const judgements = judge(figures, settlementFigured, fleet, hostile, feedFigured, fleetCostFigured);
-  say(goalsReport(judgements));
-  for (const doubt of doubtsOf(figures, [...samples, ...settlements, ...fleetCost])) say(`doubtful: ${doubt}`);
-  say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
-  if (options.jsonFile === null) return;
-  const all = {
-    options,
-    figures,
+  const apart = {
     settlements: settlementFigured,
     fleet,
     fleetCost: fleetCostFigured,
     hostile,
     feed: feedFigured,
-    judgements,
-    samples,
+    weight,
   };
+  const judgements = judge(figures, apart);
+  say(goalsReport(judgements));
+  for (const doubt of doubtsOf(figures, [...samples, ...settlements, ...fleetCost])) say(`doubtful: ${doubt}`);
+  say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
+  if (options.jsonFile === null) return;
+  const all = { options, figures, ...apart, judgements, samples };
   writeFileSync(options.jsonFile, `${JSON.stringify(all, null, 2)}\n`);
 }
 
@@ -106,6 +116,19 @@ async function runSettlements(options: Options, processes: Processes): Promise<S
   say(settlementReport(settlementFigures(samples)));
   if (profileFolder !== null) say(profileReport(profileFolder));
   return samples;
+}
+
+async function runWeight(options: Options, processes: Processes): Promise<WeightFigures> {
+  const { replays, starts } =
+    options.replay || options.start ? await measureReplay(processes, options) : { replays: [], starts: [] };
+  const figures = { replays: replayFigures(replays), starts: startFigures(starts) };
+  if (options.replay) say(replayReport(figures.replays));
+  if (options.start) say(startReport(figures.starts, options.events));
+  const memory = options.memory ? await measureMemory(processes, options) : null;
+  if (memory !== null) say(memoryReport(memory));
+  const diskBytesPerRequest = options.disk ? await measureDisk(processes, options) : null;
+  if (diskBytesPerRequest !== null) say(`disk: ${diskBytesPerRequest.toFixed(0)} bytes a billed request\n`);
+  return { ...figures, memory, diskBytesPerRequest };
 }
 
 async function runWorkloads(options: Options, processes: Processes): Promise<{ figures: Figure[]; samples: Sample[] }> {

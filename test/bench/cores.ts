@@ -24,6 +24,11 @@ export function coresOf(status: string): Cores | null {
 
 /** Keeps processes, with all of their threads, on these cores. @throws Error when one of them is gone */
 export function pin(pids: readonly number[], cores: string): void {
-  for (const pid of pids)
-    execFileSync(installedProgram('taskset') ?? 'taskset', ['-a', '-c', '-p', cores, String(pid)], { stdio: 'pipe' });
+  for (const pid of pids) execFileSync('taskset', ['-a', '-c', '-p', cores, String(pid)], { stdio: 'pipe' });
+}
+
+/** A command that runs on the core of whoever is measured, from its first instruction on. */
+export function onMeasuredCore(command: readonly string[]): readonly string[] {
+  const cores = pinnableCores();
+  return cores === null ? command : ['taskset', '-c', cores.measured, ...command];
 }

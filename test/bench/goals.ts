@@ -7,6 +7,14 @@ import { costRatio, type FleetCostFigure } from './fleet-cost/fleet-cost-figures
 import type { HostileFigure } from './hostile/hostile-figures.ts';
 import { type SettlementFigures, settlementFigureFor } from './settlements/settlement-figures.ts';
 import type { SettlementLog, SettlementSpread } from './settlements/settlement-protocol.ts';
+import {
+  bytesPerAccount,
+  HELP,
+  NOTHING_WEIGHED,
+  perEventRatio,
+  START_OF_GATEWAY,
+  type WeightFigures,
+} from './weight/weight-figures.ts';
 import { EVENTS_PER_BILLED_REQUEST, LEDGER_REQUESTS_PER_S, type WorkloadName } from './workloads.ts';
 
 interface Goal<Measured> {
@@ -176,22 +184,94 @@ const FEED_GOALS: readonly Goal<FeedFigures>[] = [
 
 const worst = (values: readonly number[]): number | null => (values.length === 0 ? null : Math.max(...values));
 
-/** Each goal with what was measured and whether that reaches it. */
-export const judge = (
-  figures: Figures,
-  settlements: SettlementFigures = [],
-  fleet: readonly FleetFigure[] = [],
-  hostile: readonly HostileFigure[] = [],
-  feed: FeedFigures | null = null,
-  fleetCost: readonly FleetCostFigure[] = [],
-): Judgement[] => [
-  ...GOALS.map((goal) => judgementOf(goal, figures)),
-  ...SETTLEMENT_GOALS.map((goal) => judgementOf(goal, settlements)),
-  ...FLEET_GOALS.map((goal) => judgementOf(goal, fleet)),
-  ...FLEET_COST_GOALS.map((goal) => judgementOf(goal, fleetCost)),
-  ...HOSTILE_GOALS.map((goal) => judgementOf(goal, hostile)),
-  ...FEED_GOALS.map((goal) => judgementOf(goal, feed ?? { figures: [], relayToDriver: {}, topicToLog: null })),
+/** What it weighs: views from nothing, starts, memory, the ledger's file. */
+const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
+  {
+    title: 'views from nothing: time to that of a bare scan',
+    bound: 'most',
+    limit: 2,
+    unit: 'x',
+    value: ({ replays }) => replays.at(-1)?.timeRatio ?? null,
+  },
+  {
+    title: 'views from nothing: most that is resident',
+    bound: 'most',
+    limit: 600,
+    unit: ' MB',
+    value: ({ replays }) => megabytes(replays.at(-1)?.peakRssBytes),
+  },
+  {
+    title: 'views from nothing: CPU of an event, to that with a tenth of the events',
+    bound: 'most',
+    limit: 1.1,
+    unit: 'x',
+    value: ({ replays }) => perEventRatio(replays),
+  },
+  started('start with views up to date', 1.5, (what) => what === START_OF_GATEWAY),
+  started('gateway --help', 0.35, (what) => what === HELP),
+  started('slowest command', 0.6, (what) => what !== START_OF_GATEWAY && what !== HELP),
+  {
+    title: 'resident memory, idle',
+    bound: 'most',
+    limit: 130,
+    unit: ' MB',
+    value: ({ memory }) => megabytes(memory?.ours.idle),
+  },
+  {
+    title: 'resident memory at 64 connections, ours to the floor',
+    bound: 'most',
+    limit: 1.2,
+    unit: 'x',
+    value: ({ memory }) => (memory === null ? null : memory.ours.loaded / memory.floor.loaded),
+  },
+  {
+    title: 'memory of an account that does nothing',
+    bound: 'most',
+    limit: 1_024,
+    unit: ' bytes',
+    value: ({ memory }) => (memory === null ? null : bytesPerAccount(memory)),
+  },
+  {
+    title: 'disk of a billed request',
+    bound: 'most',
+    limit: 1_400,
+    unit: ' bytes',
+    value: ({ diskBytesPerRequest }) => diskBytesPerRequest,
+  },
 ];
+
+function started(title: string, limit: number, isOne: (what: string) => boolean): Goal<WeightFigures> {
+  const value = ({ starts }: WeightFigures) =>
+    worst(starts.filter(({ what }) => isOne(what)).map(({ seconds }) => seconds));
+  return { title, bound: 'most', limit, unit: ' s', value };
+}
+
+const megabytes = (bytes: number | undefined): number | null => (bytes === undefined ? null : bytes / 1_000_000);
+
+/** What was measured beside the workloads. */
+interface ApartFigures {
+  readonly settlements: SettlementFigures;
+  readonly fleet: readonly FleetFigure[];
+  readonly fleetCost: readonly FleetCostFigure[];
+  readonly hostile: readonly HostileFigure[];
+  readonly feed: FeedFigures;
+  readonly weight: WeightFigures;
+}
+
+/** Each goal with what was measured and whether that reaches it. */
+export function judge(figures: Figures, apart: Partial<ApartFigures> = {}): Judgement[] {
+  const { settlements = [], fleet = [], fleetCost = [], hostile = [], weight = NOTHING_WEIGHED } = apart;
+  const { feed = { figures: [], relayToDriver: {}, topicToLog: null } } = apart;
+  return [
+    ...GOALS.map((goal) => judgementOf(goal, figures)),
+    ...SETTLEMENT_GOALS.map((goal) => judgementOf(goal, settlements)),
+    ...FLEET_GOALS.map((goal) => judgementOf(goal, fleet)),
+    ...FLEET_COST_GOALS.map((goal) => judgementOf(goal, fleetCost)),
+    ...HOSTILE_GOALS.map((goal) => judgementOf(goal, hostile)),
+    ...FEED_GOALS.map((goal) => judgementOf(goal, feed)),
+    ...WEIGHT_GOALS.map((goal) => judgementOf(goal, weight)),
+  ];
+}
 
 function judgementOf<Measured>({ title, bound, limit, unit, value }: Goal<Measured>, from: Measured): Judgement {
   const goal = `at ${bound} ${rounded(limit)}${unit}`;

@@ -81,7 +81,7 @@ export async function measure(
   };
 }
 
-function loadOf(contender: Contender, workload: Workload, { body }: Options) {
+export function loadOf(contender: Contender, workload: Workload, { body }: Pick<Options, 'body'>) {
   return {
     port: contender.port,
     requests: contender.headers.map((headers) =>

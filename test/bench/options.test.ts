@@ -10,6 +10,12 @@ test('without options everything is measured in three rounds', () => {
     fleet: true,
     fleetCost: true,
     hostile: true,
+    replay: true,
+    start: true,
+    memory: true,
+    disk: true,
+    events: 100_000,
+    accounts: 60_000,
     rounds: 3,
     body: 'small',
     jsonFile: null,
@@ -36,8 +42,19 @@ test('settlements and the fleet can be measured alone, and left out', () => {
   expect(readOptions(['--only', 'json'])).toMatchObject({ workloads: ['json'], settlements: false });
 });
 
+test('what is weighed can be measured by itself, at a size', () => {
+  const only = readOptions(['--only', 'replay', '--events', '1000000']);
+  expect(only).toMatchObject({ workloads: [], replay: true, start: false, events: 1_000_000 });
+  expect(readOptions(['--only', 'memory,disk', '--accounts', '1000'])).toMatchObject({
+    ...{ replay: false, memory: true, disk: true, accounts: 1_000 },
+  });
+});
+
 test.each([
   ['--only', 'jason'],
+  ['--events', '999'],
+  ['--events', 'all'],
+  ['--accounts', '1000001'],
   ['--contenders', 'apache'],
   ['--rounds', '0'],
   ['--rounds', '21'],

@@ -12,7 +12,12 @@ const HOSTILE = 'hostile';
 const FEED = 'feed';
 /** Likewise: what a request costs three proxies, to one. */
 const FLEET_COST = 'fleet-cost';
-const APART = [SETTLEMENTS, FLEET, FLEET_COST, HOSTILE, FEED] as const;
+/** Likewise, in a folder of their own (weight/): views from nothing, starts, resident memory, the ledger's file. */
+const REPLAY = 'replay';
+const START = 'start';
+const MEMORY = 'memory';
+const DISK = 'disk';
+const APART = [SETTLEMENTS, FLEET, FLEET_COST, HOSTILE, FEED, REPLAY, START, MEMORY, DISK] as const;
 type Apart = (typeof APART)[number];
 type Choice = WorkloadName | Apart;
 const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), ...APART];
@@ -30,6 +35,15 @@ export interface Options {
   readonly hostile: boolean;
   /** Whether the relay and views from a topic are measured (feed/). */
   readonly feed: boolean;
+  /** Whether views from nothing are measured, starts, memory, disk (weight/). */
+  readonly replay: boolean;
+  readonly start: boolean;
+  readonly memory: boolean;
+  readonly disk: boolean;
+  /** Events of the ledger of replay and start. */
+  readonly events: number;
+  /** Accounts that do nothing, by which one is weighed. */
+  readonly accounts: number;
   readonly contenders: readonly ContenderName[];
   /** The commit whose program is the contender `before`; null for none. */
   readonly before: string | null;
@@ -50,13 +64,17 @@ const USAGE = `npm run bench -- [options]
   --contenders LIST    ${CONTENDERS.join(',')}
   --before COMMIT      this program as that commit has it, as a contender more
   --rounds N           interleaved rounds (3)
+  --events N           of the ledger of replay and start (100000; the goals are for 1000000)
+  --accounts N         that do nothing, for memory (60000)
   --large              requests of 20 KB instead of 1 KB
   --profile            run ours with --cpu-prof and print where its time goes
   --json FILE          write the figures as JSON`;
 
 const ROUNDS_MAX = 20;
-const FULL = { rounds: 3, warmUpMs: 8_000, settleMs: 700, windowMs: 3_000 };
-const QUICK = { rounds: 1, warmUpMs: 2_500, settleMs: 300, windowMs: 1_200 };
+const EVENTS = { least: 1_000, most: 10_000_000 };
+const ACCOUNTS = { least: 100, most: 1_000_000 };
+const FULL = { rounds: 3, warmUpMs: 8_000, settleMs: 700, windowMs: 3_000, events: 100_000, accounts: 60_000 };
+const QUICK = { rounds: 1, warmUpMs: 2_500, settleMs: 300, windowMs: 1_200, events: 20_000, accounts: 20_000 };
 
 /** @throws Error with the usage for options that are not there. */
 export function readOptions(args: readonly string[]): Options {
@@ -68,25 +86,30 @@ export function readOptions(args: readonly string[]): Options {
       contenders: { type: 'string' },
       before: { type: 'string' },
       rounds: { type: 'string' },
+      events: { type: 'string' },
+      accounts: { type: 'string' },
       large: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       json: { type: 'string' },
     },
   });
   const times = values.quick ? QUICK : FULL;
-  const rounds = values.rounds === undefined ? times.rounds : Number(values.rounds);
-  if (!Number.isInteger(rounds) || rounds < 1 || rounds > ROUNDS_MAX)
-    throw new Error(`--rounds: expected 1 to ${ROUNDS_MAX}\n\n${USAGE}`);
   const choices = chosen('--only', values.only, CHOICES);
   return {
     ...times,
-    rounds,
+    rounds: count('--rounds', values.rounds, { usual: times.rounds, least: 1, most: ROUNDS_MAX }),
+    events: count('--events', values.events, { usual: times.events, ...EVENTS }),
+    accounts: count('--accounts', values.accounts, { usual: times.accounts, ...ACCOUNTS }),
     workloads: choices.filter((choice) => !isApart(choice)),
     settlements: choices.includes(SETTLEMENTS),
     fleet: choices.includes(FLEET),
     fleetCost: choices.includes(FLEET_COST),
     hostile: choices.includes(HOSTILE),
     feed: choices.includes(FEED),
+    replay: choices.includes(REPLAY),
+    start: choices.includes(START),
+    memory: choices.includes(MEMORY),
+    disk: choices.includes(DISK),
     contenders: chosen('--contenders', values.contenders, CONTENDERS).filter(
       (name) => name !== 'before' || values.before !== undefined,
     ),
@@ -95,6 +118,16 @@ export function readOptions(args: readonly string[]): Options {
     profile: values.profile,
     jsonFile: values.json ?? null,
   };
+}
+
+function count(
+  option: string,
+  text: string | undefined,
+  { usual, least, most }: { readonly usual: number; readonly least: number; readonly most: number },
+): number {
+  const value = text === undefined ? usual : Number(text);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new Error(`${option}: expected ${least} to ${most}\n\n${USAGE}`);
 }
 
 /** The named ones in the order of all. */

@@ -1,12 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { childrenOf, cpuOfMachine, cpuOfStat, rssOfStatus, usageOf } from './process-usage.ts';
+import {
+  childrenOf,
+  cpuOfMachine,
+  cpuOfStat,
+  endedChildrenCpuUs,
+  peakRssOf,
+  rssOfStatus,
+  usageOf,
+} from './process-usage.ts';
 
 test('adds user and system time, whatever the name of the process', () => {
   const fields = Array.from({ length: 50 }, (_, index) => String(index + 3));
   const stat = `7 (odd) name 1 2) ${fields.join(' ')}`;
   expect(cpuOfStat(stat)).toBe((14 + 15) * 10_000);
+  expect(cpuOfStat(stat, 'children')).toBe((16 + 17) * 10_000);
   expect(() => cpuOfStat('7 (short) S')).toThrow('no CPU times');
 });
 
@@ -18,6 +27,9 @@ test('the machine has used what was neither idle nor interrupts', () => {
 
 test('reads resident memory in bytes', () => {
   expect(rssOfStatus('Name:\tnode\nVmRSS:\t   1000 kB\n')).toBe(1_024_000);
+  expect(rssOfStatus('VmHWM:\t   2000 kB\nVmRSS:\t   1000 kB\n', 'VmHWM')).toBe(2_048_000);
+  const { rssBytes } = usageOf([process.pid]);
+  expect(peakRssOf(process.pid)).toBeGreaterThanOrEqual(rssBytes);
   expect(() => rssOfStatus('Name:\tzombie\n')).toThrow('VmRSS');
 });
 
@@ -33,6 +45,13 @@ test('what this process burns shows in its usage', () => {
   // Two ticks of 10 ms at either end.
   expect(used).toBeGreaterThanOrEqual(80_000);
   expect(before.rssBytes).toBeGreaterThan(10_000_000);
+});
+
+test('a child that has ended shows in what ended children have used', async () => {
+  const before = endedChildrenCpuUs();
+  const burn = 'while (process.cpuUsage().user < 100_000);';
+  await once(spawn(process.execPath, ['-e', burn]), 'exit');
+  expect(endedChildrenCpuUs() - before).toBeGreaterThanOrEqual(90_000);
 });
 
 test('no processes have used nothing', () => {

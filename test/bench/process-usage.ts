@@ -20,10 +20,11 @@ export function usageOf(pids: readonly number[]): Usage {
   return { cpuUs, rssBytes };
 }
 
-/** utime + stime, fields 14 and 15; the name in field 2 may have blanks and brackets in it. */
-export function cpuOfStat(stat: string): number {
+/** utime + stime, fields 14 and 15, or those of ended children behind them; the name in field 2 may have blanks and brackets. */
+export function cpuOfStat(stat: string, whose: 'own' | 'children' = 'own'): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const ticks = Number(fields[11]) + Number(fields[12]);
+  const at = whose === 'own' ? 11 : 13;
+  const ticks = Number(fields[at]) + Number(fields[at + 1]);
   if (!Number.isInteger(ticks)) throw new Error(`/proc stat has no CPU times: ${stat}`);
   return (ticks / TICKS_PER_S) * 1_000_000;
 }
@@ -37,11 +38,17 @@ export function cpuOfMachine(stat: string): number {
   return (((user ?? 0) + (nice ?? 0) + (system ?? 0) + (steal ?? 0)) / TICKS_PER_S) * 1_000_000;
 }
 
-export function rssOfStatus(status: string): number {
-  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
-  if (kib === undefined) throw new Error('/proc status has no VmRSS');
+/** What is resident, or was at most since the process began. */
+export function rssOfStatus(status: string, which: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
+  const kib = new RegExp(`^${which}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1];
+  if (kib === undefined) throw new Error(`/proc status has no ${which}`);
   return Number(kib) * 1024;
 }
+
+export const peakRssOf = (pid: number): number => rssOfStatus(readFileSync(`/proc/${pid}/status`, 'latin1'), 'VmHWM');
+
+/** CPU time of the children of this process that have ended, user and system, all threads. */
+export const endedChildrenCpuUs = (): number => cpuOfStat(readFileSync('/proc/self/stat', 'latin1'), 'children');
 
 /** The processes that a process has started. */
 export function childrenOf(parent: number): number[] {

@@ -22,7 +22,9 @@ export interface Ours extends Contender {
   readonly probeFile: string;
   /** Where `--cpu-prof` leaves its profiles when the process has ended. */
   readonly profileFolder: string;
-  /** How many events its ledger holds. */
+  /** The file. */
+  readonly ledger: string;
+  /** How many events it holds. */
   eventsInLedger(): number;
 }
 
@@ -33,6 +35,8 @@ interface OursOptions {
   readonly folder?: string;
   /** Its `proxy/main.ts`, where that is not this one. */
   readonly main?: string;
+  /** False where the event-loop probe would be part of what is measured. */
+  readonly isProbed?: boolean;
 }
 
 /**
@@ -42,7 +46,7 @@ interface OursOptions {
 export async function startOurs(
   processes: Processes,
   upstreamPort: number,
-  { profile, name = 'ours', folder: called = name, main = MAIN }: OursOptions,
+  { profile, name = 'ours', folder: called = name, main = MAIN, isProbed = true }: OursOptions,
 ): Promise<Ours> {
   const folder = join(processes.folder, called);
   const data = join(folder, 'data');
@@ -61,8 +65,7 @@ export async function startOurs(
       process.execPath,
       // As `npm start` and the program's first line have it.
       '--max-semi-space-size=64',
-      '--import',
-      PROBE,
+      ...(isProbed ? ['--import', PROBE] : []),
       ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
       main,
       '--config',
@@ -72,6 +75,7 @@ export async function startOurs(
     ],
     { environment: { BENCH_KEY: 'bench', EVENT_LOOP_PROBE_FILE: probeFile, NODE_ENV: 'production' }, stdout: 'pipe' },
   );
+  const ledger = join(data, 'ledger.db');
   const { url } = await readyLine<{ url: string }>(child, processes, called);
   return {
     name,
@@ -83,7 +87,8 @@ export async function startOurs(
     brokeKey,
     probeFile,
     profileFolder,
-    eventsInLedger: () => countEvents(join(data, 'ledger.db')),
+    ledger,
+    eventsInLedger: () => countEvents(ledger),
   };
 }
 

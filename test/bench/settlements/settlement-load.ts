@@ -1,22 +1,17 @@
 import { performance } from 'node:perf_hooks';
 import type { EventLog } from '../../../contracts/event-log.ts';
-import type { UsageRecorded } from '../../../contracts/events.ts';
-import { type AccountId, keyId, type RequestId, requestIdFromUuid, uuidV7 } from '../../../contracts/ids.ts';
-import { rate } from '../../../contracts/money.ts';
-import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
+import { type AccountId, keyId, type RequestId } from '../../../contracts/ids.ts';
 import type { AccountRepository } from '../../../ledger/account/account-repository.ts';
 import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { Settlement } from '../../../ledger/settlement/settlement.ts';
 import { toldLog } from '../../../ledger/told-log.ts';
 import { Latencies } from '../load/latencies.ts';
+import { CARD, usageNumber } from './bench-usage.ts';
 import type { SettlementWindow } from './settlement-protocol.ts';
 
 /** Requests between submission and settlement: whenever one is settled, the next one finishes. */
 const OUTSTANDING = 1_000;
-
-const RATES = ratesFrom(rate(3_000_000n), rate(15_000_000n));
-if (RATES === null) throw new Error('the prices of the benchmark have whole cache rates');
-const CARD = rateCard('opal-medium', 1, RATES, null);
+const KEY = keyId('key_bench');
 
 /**
  * Requests that finish at accounts drawn at random, as many as the settlement can take: the gateway's own settlement
@@ -85,7 +80,7 @@ export class SettlementLoad {
   #submitNext(): void {
     const account = this.#accounts[Math.floor(Math.random() * this.#accounts.length)];
     if (account === undefined) throw new Error('a load has at least one account');
-    const usage = usageNumber(this.#sequence++);
+    const usage = usageNumber(this.#sequence++, KEY);
     this.#submittedMs.set(usage.requestId, performance.now());
     this.#settlement.submit(account, usage, CARD);
   }
@@ -109,35 +104,4 @@ function countAppends(log: EventLog): CountingLog {
     close: () => log.close(),
   };
   return counting;
-}
-
-/** A request with a prompt that was partly cached: three lines in its debit. */
-function usageNumber(sequence: number): UsageRecorded {
-  const nowMs = Date.now();
-  const random = new Uint8Array(10);
-  new DataView(random.buffer).setUint32(4, sequence);
-  const at = new Date(nowMs).toISOString();
-  return {
-    requestId: requestIdFromUuid(uuidV7(nowMs, random)),
-    keyId: keyId('key_bench'),
-    model: 'opal-medium',
-    upstream: { provider: 'bench', model: 'opal-medium', requestId: `req_upstream_${sequence}` },
-    tokens: {
-      input: 600 + (sequence % 97),
-      output: 150 + (sequence % 53),
-      cacheRead: 2_000,
-      cacheWrite5m: 0,
-      cacheWrite1h: 0,
-    },
-    lane: 'standard',
-    outcome: 'completed',
-    source: 'reported',
-    billable: true,
-    startedAt: at,
-    finishedAt: at,
-    rateCard: { id: CARD.id, version: CARD.version, hash: CARD.hash },
-    hold: null,
-    uses: {},
-    unpriced: [],
-  };
 }

@@ -1,0 +1,70 @@
+import { fileURLToPath } from 'node:url';
+import type { Processes } from '../../fixtures/processes/processes.ts';
+import { onMeasuredCore } from '../cores.ts';
+import type { Options } from '../options.ts';
+import { firstAccount } from './fill-ledger.ts';
+import { GatewayFolder } from './gateway-folder.ts';
+import { HELP, type ReplaySample, START_OF_GATEWAY, type StartSample } from './weight-figures.ts';
+import { wholeRun } from './whole-run.ts';
+
+const SCAN = fileURLToPath(new URL('scan.ts', import.meta.url));
+const EVENTS_PER_ACCOUNT = 50;
+/** The smaller ledger of the two that show whether the time grows with the events. */
+const SMALLER = 10;
+
+export interface ReplaySamples {
+  readonly replays: ReplaySample[];
+  readonly starts: StartSample[];
+}
+
+type ReplayOptions = Pick<Options, 'rounds' | 'events' | 'replay' | 'start'>;
+
+/**
+ * On ledgers that are there before: views from nothing beside a bare scan, in turns; and, with views that are up to date, the
+ * start of the gateway, and commands beside it.
+ */
+export async function measureReplay(processes: Processes, options: ReplayOptions): Promise<ReplaySamples> {
+  const { events, rounds } = options;
+  const sizes = options.replay ? [Math.floor(events / SMALLER), events] : [events];
+  const folders: { folder: GatewayFolder; events: number; accounts: number }[] = [];
+  for (const size of sizes) {
+    const wanted = { events: size, accounts: Math.ceil(size / EVENTS_PER_ACCOUNT) };
+    folders.push({ folder: await GatewayFolder.make(processes, `weight-${size}`, wanted), ...wanted });
+  }
+  const replays: ReplaySample[] = [];
+  for (let round = 0; options.replay && round < rounds; round++)
+    for (const { folder, ...size } of folders) {
+      const { stdout, ...scan } = await wholeRun(processes, onMeasuredCore([process.execPath, SCAN, folder.ledger]));
+      if (JSON.parse(stdout).events < size.events) throw new Error(`the scan has seen ${stdout}`);
+      replays.push({ ...size, scan, replay: await viewsFromNothing(folder) });
+    }
+  const largest = folders.at(-1)?.folder;
+  if (!options.start || largest === undefined) return { replays, starts: [] };
+  if (!options.replay) await viewsFromNothing(largest);
+  return { replays, starts: await measureStarts(largest, rounds) };
+}
+
+async function viewsFromNothing(folder: GatewayFolder): Promise<ReplaySample['replay']> {
+  folder.forgetViews();
+  const ready = await folder.start();
+  await folder.stop();
+  return ready;
+}
+
+async function measureStarts(folder: GatewayFolder, rounds: number): Promise<StartSample[]> {
+  const commands = [
+    [HELP],
+    ['account', 'show', firstAccount],
+    ['account', 'usage', firstAccount],
+    ['account', 'list', '--json'],
+    ['ledger', 'events', firstAccount],
+    ['credits', 'grant', firstAccount, '--usd', '1'],
+  ];
+  const samples: StartSample[] = [];
+  for (let round = 0; round < rounds; round++) {
+    samples.push({ what: START_OF_GATEWAY, ...(await folder.start()) });
+    for (const words of commands) samples.push({ what: words.join(' '), ...(await folder.run(...words)) });
+    await folder.stop();
+  }
+  return samples;
+}

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { judge } from '../goals.ts';
+import {
+  bytesPerAccount,
+  type MemoryFigure,
+  memoryReport,
+  perEventRatio,
+  type ReplaySample,
+  replayFigures,
+  replayReport,
+  START_OF_GATEWAY,
+  startFigures,
+  startReport,
+} from './weight-figures.ts';
+
+const sample = (events: number, scanSeconds: number, seconds: number, peakRssBytes = 1): ReplaySample => ({
+  ...{ events, accounts: events / 50 },
+  scan: { seconds: scanSeconds, cpuSeconds: scanSeconds },
+  replay: { seconds, cpuSeconds: seconds / 2, peakRssBytes },
+});
+
+// The machine is ten times slower in the second round: within it both are.
+const REPLAYS = replayFigures([
+  sample(1_000, 1, 3, 400_000_000),
+  sample(100, 0.1, 0.25),
+  sample(1_000, 10, 15, 700_000_000),
+  sample(100, 1, 3),
+  sample(1_000, 1, 2.5),
+]);
+
+const MEMORY: MemoryFigure = {
+  ours: { idle: 130_000_000, loaded: 240_000_000 },
+  floor: { idle: 90_000_000, loaded: 200_000_000 },
+  accounts: [
+    { accounts: 1_000, rssBytes: 100_000_000 },
+    { accounts: 4_000, rssBytes: 106_000_000 },
+  ],
+};
+
+const cells = (report: string, start: string) =>
+  report
+    .split('\n')
+    .map((line) => line.split('│').map((cell) => cell.trim()))
+    .find(([, first]) => first === start)
+    ?.slice(2, -1);
+
+test('views are compared with the scan of their own pair, by the median, and by the most that was resident', () => {
+  expect(REPLAYS.map(({ events, timeRatio, cpuRatio }) => [events, timeRatio, cpuRatio])).toEqual([
+    [100, 2.75, 1.375],
+    [1_000, 2.5, 1.25],
+  ]);
+  expect(REPLAYS[1]?.peakRssBytes).toBe(700_000_000);
+  expect(cells(replayReport(REPLAYS), '1000')).toEqual(['20', '1.00 (1.00)', '3.00 (1.50)', '2.50x (1.25x)', '700']);
+});
+
+test('what an event takes of the largest ledger is told to the smallest', () => {
+  expect(perEventRatio(REPLAYS)).toBeCloseTo(1.5 / 1_000 / (0.8125 / 100), 10);
+  expect(perEventRatio(REPLAYS.slice(1))).toBeNull();
+});
+
+test('an account that does nothing is weighed by the difference of two ledgers', () => {
+  expect(bytesPerAccount(MEMORY)).toBe(2_000);
+  const report = memoryReport(MEMORY);
+  expect([cells(report, 'ours'), cells(report, 'floor')]).toEqual([
+    ['130', '240'],
+    ['90', '200'],
+  ]);
+  expect(report).toContain('2000 bytes each');
+});
+
+test('each goal is judged by its own figure, commands by the slowest', () => {
+  const run = (what: string, seconds: number) => ({ what, seconds, cpuSeconds: seconds });
+  const starts = startFigures([
+    run(START_OF_GATEWAY, 1.4),
+    run(START_OF_GATEWAY, 9),
+    run(START_OF_GATEWAY, 1.5),
+    run('--help', 0.3),
+    run('account list', 0.9),
+    run('account show', 0.5),
+  ]);
+  expect(cells(startReport(starts, 1_000), START_OF_GATEWAY)).toEqual(['1.50 (1.50)']);
+  const weight = { replays: REPLAYS, starts, memory: MEMORY, diskBytesPerRequest: 1_649 };
+  const judged = judge([], { weight }).slice(-10);
+  expect(judged.map(({ title, measured, verdict }) => `${title}: ${measured}, ${verdict}`)).toEqual([
+    'views from nothing: time to that of a bare scan: 2.5x, fell short',
+    'views from nothing: most that is resident: 700 MB, fell short',
+    'views from nothing: CPU of an event, to that with a tenth of the events: 0.185x, reached',
+    'start with views up to date: 1.5 s, reached',
+    'gateway --help: 0.3 s, reached',
+    'slowest command: 0.9 s, fell short',
+    'resident memory, idle: 130 MB, reached',
+    'resident memory at 64 connections, ours to the floor: 1.2x, reached',
+    'memory of an account that does nothing: 2000 bytes, fell short',
+    'disk of a billed request: 1649 bytes, fell short',
+  ]);
+});

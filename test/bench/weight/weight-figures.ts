@@ -1,0 +1,134 @@
+import Table from 'cli-table3';
+import { median } from '../load/latencies.ts';
+import type { WholeRun } from './whole-run.ts';
+
+/** Views from nothing and a bare scan of the same file, one after the other. */
+export interface ReplaySample {
+  readonly events: number;
+  readonly accounts: number;
+  readonly scan: WholeRun;
+  /** Of a gateway without views, from its start until it is ready. */
+  readonly replay: WholeRun & { readonly peakRssBytes: number };
+}
+
+export interface ReplayFigure {
+  readonly events: number;
+  readonly accounts: number;
+  readonly scan: WholeRun;
+  readonly replay: WholeRun;
+  readonly peakRssBytes: number;
+  /** Medians of the ratios within each pair. */
+  readonly timeRatio: number;
+  readonly cpuRatio: number;
+}
+
+/** What was started, again and again: a gateway until it is ready, or a command until its end. */
+export interface StartSample extends WholeRun {
+  readonly what: string;
+}
+
+export const START_OF_GATEWAY = 'serve, until ready';
+export const HELP = '--help';
+
+/** Resident bytes of ours and the floor, each alone. */
+export interface MemoryFigure {
+  readonly ours: { readonly idle: number; readonly loaded: number };
+  readonly floor: { readonly idle: number; readonly loaded: number };
+  /** Of two ledgers of accounts that do nothing: their sizes, and what a gateway on each has resident. */
+  readonly accounts: readonly [IdleAccounts, IdleAccounts];
+}
+
+export interface IdleAccounts {
+  readonly accounts: number;
+  readonly rssBytes: number;
+}
+
+/** What is null or empty was not measured. */
+export interface WeightFigures {
+  /** By the number of events, ascending. */
+  readonly replays: readonly ReplayFigure[];
+  readonly starts: readonly StartSample[];
+  readonly memory: MemoryFigure | null;
+  readonly diskBytesPerRequest: number | null;
+}
+
+export const NOTHING_WEIGHED: WeightFigures = { replays: [], starts: [], memory: null, diskBytesPerRequest: null };
+
+export const replayFigures = (samples: readonly ReplaySample[]): ReplayFigure[] =>
+  [...Map.groupBy(samples, ({ events }) => events)]
+    .map(([events, ofSize]) => {
+      const over = (value: (sample: ReplaySample) => number) => median(ofSize.map(value));
+      const runs = (of: 'scan' | 'replay'): WholeRun => ({
+        seconds: over((sample) => sample[of].seconds),
+        cpuSeconds: over((sample) => sample[of].cpuSeconds),
+      });
+      return {
+        events,
+        accounts: ofSize[0]?.accounts ?? 0,
+        scan: runs('scan'),
+        replay: runs('replay'),
+        peakRssBytes: Math.max(...ofSize.map(({ replay }) => replay.peakRssBytes)),
+        timeRatio: over(({ scan, replay }) => replay.seconds / scan.seconds),
+        cpuRatio: over(({ scan, replay }) => replay.cpuSeconds / scan.cpuSeconds),
+      };
+    })
+    .toSorted((a, b) => a.events - b.events);
+
+/** What an event takes of the largest ledger, to one of the smallest; null where there are not two. */
+export function perEventRatio(replays: readonly ReplayFigure[]): number | null {
+  const [smallest, largest] = [replays[0], replays.at(-1)];
+  if (smallest === undefined || largest === undefined || smallest === largest) return null;
+  return largest.replay.cpuSeconds / largest.events / (smallest.replay.cpuSeconds / smallest.events);
+}
+
+/** The median of each. */
+export const startFigures = (samples: readonly StartSample[]): StartSample[] =>
+  [...Map.groupBy(samples, ({ what }) => what)].map(([what, ofWhat]) => ({
+    what,
+    seconds: median(ofWhat.map(({ seconds }) => seconds)),
+    cpuSeconds: median(ofWhat.map(({ cpuSeconds }) => cpuSeconds)),
+  }));
+
+export function bytesPerAccount({ accounts: [few, many] }: MemoryFigure): number {
+  return (many.rssBytes - few.rssBytes) / (many.accounts - few.accounts);
+}
+
+export function replayReport(replays: readonly ReplayFigure[]): string {
+  const table = textTable([
+    'events',
+    'accounts',
+    'bare scan s (CPU)',
+    'views s (CPU)',
+    'to the scan (CPU)',
+    'peak RSS MB',
+  ]);
+  for (const { events, accounts, scan, replay, timeRatio, cpuRatio, peakRssBytes } of replays)
+    table.push([
+      events,
+      accounts,
+      both(scan),
+      both(replay),
+      `${timeRatio.toFixed(2)}x (${cpuRatio.toFixed(2)}x)`,
+      megabytes(peakRssBytes),
+    ]);
+  return `replay: views from nothing, and a bare scan of the same ledger\n${table.toString()}\n`;
+}
+
+export function startReport(starts: readonly StartSample[], events: number): string {
+  const table = textTable(['gateway …', 's (CPU)']);
+  for (const run of starts) table.push([run.what, both(run)]);
+  return `start: on a ledger of ${events} events, views up to date\n${table.toString()}\n`;
+}
+
+export function memoryReport(memory: MemoryFigure): string {
+  const table = textTable(['resident MB', 'idle', '64 connections']);
+  for (const name of ['ours', 'floor'] as const)
+    table.push([name, megabytes(memory[name].idle), megabytes(memory[name].loaded)]);
+  const [few, many] = memory.accounts.map(({ accounts, rssBytes }) => `${megabytes(rssBytes)} MB with ${accounts}`);
+  const note = `accounts that do nothing: ${few}, ${many}: ${bytesPerAccount(memory).toFixed(0)} bytes each`;
+  return `memory\n${table.toString()}\n${note}\n`;
+}
+
+const textTable = (head: string[]) => new Table({ head, style: { head: [], border: [], compact: true } });
+const both = ({ seconds, cpuSeconds }: WholeRun): string => `${seconds.toFixed(2)} (${cpuSeconds.toFixed(2)})`;
+const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(0);
