@@ -6,6 +6,8 @@ export interface Timing {
   pause(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls back after so many milliseconds. */
   later(ms: number, then: () => void): void;
+  /** Milliseconds since some moment, by a clock that nobody sets. */
+  passedMs(): number;
   /** At least 0, less than 1. */
   random(): number;
 }
@@ -13,5 +15,6 @@ export interface Timing {
 export const TIMING: Timing = {
   pause,
   later: (ms, then) => void setTimeout(then, ms),
+  passedMs: () => performance.now(),
   random: Math.random,
 };

@@ -1,10 +1,18 @@
-/** What a promise gives in time, or null; a later failure is nobody's. It goes on: whoever can end it does. */
-export async function within<Value>(timeMs: number, promise: Promise<Value>): Promise<Value | null> {
-  const { promise: timeUp, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(resolve, timeMs, null);
+import { TIMING, type Timing } from './timing.ts';
+
+/**
+ * What a promise gives within a time; null when the time is up first, after which its failure is nobody's. Rejects as it
+ * does. What it stands for goes on: whoever can end it does.
+ */
+export async function within<Value>(
+  timeMs: number,
+  promise: Promise<Value>,
+  { pause }: Pick<Timing, 'pause'> = TIMING,
+): Promise<Value | null> {
+  const done = new AbortController();
   try {
-    return await Promise.race([promise, timeUp]);
+    return await Promise.race([promise, pause(timeMs, done.signal).then(() => null)]);
   } finally {
-    clearTimeout(timer);
+    done.abort();
   }
 }

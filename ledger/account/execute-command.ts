@@ -82,13 +82,14 @@ export async function executeOnRepository(
   accountId: AccountId,
   command: AccountCommand | (() => AccountCommand),
   recording: Recording,
+  timing = TIMING,
 ): Promise<CommandResult> {
   const commandNow = typeof command === 'function' ? command : () => command;
   return unlessAside(repository, accountId, async () => {
     const result = await decideAndAppend(log, accountId, commandNow, recording, {
       read: () => repository.read(accountId),
       catchUp: () => catchUpAccount(log, repository, accountId),
-      timing: TIMING,
+      timing,
     });
     if (result.type === 'done' && result.position !== null) {
       // An append whose first answer was lost may have others' events before it.

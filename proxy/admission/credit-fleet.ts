@@ -4,6 +4,7 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { activeLeases, setAsideForKey, sumOfLeases, takenOfCredits } from '../../ledger/account/leases.ts';
 import type { LogBreaker } from '../../ledger/log-breaker.ts';
+import { TIMING } from '../../ledger/timing.ts';
 import type { Holds } from '../holds.ts';
 import { CreditLeases, type CreditLeasesOptions, type LeaseScope } from './credit-leases.ts';
 import { LeaseQueue } from './lease-queue.ts';
@@ -26,11 +27,12 @@ export class CreditFleet {
 
   constructor(options: CreditFleetOptions) {
     const { accounts, holds, clock, logger, breaker } = options;
-    const { reclaimMs = LIMITS.leaseReclaimMs, waitMs = LIMITS.leaseWaitMs } = options;
+    const { reclaimMs = LIMITS.leaseReclaimMs, waitMs = LIMITS.leaseWaitMs, timing = TIMING } = options;
     this.#holds = holds;
     this.leases = new CreditLeases(options);
-    this.queue = new LeaseQueue({ leases: this.leases, accounts, clock, logger, breaker, reclaimMs, waitMs });
-    this.upkeep = new LeaseUpkeep({ leases: this.leases, queue: this.queue, accounts, holds, clock, logger });
+    const parts = { leases: this.leases, accounts, clock, logger, timing };
+    this.queue = new LeaseQueue({ ...parts, breaker, reclaimMs, waitMs });
+    this.upkeep = new LeaseUpkeep({ ...parts, queue: this.queue, holds });
   }
 
   /** How many proxies are known to serve an account: this one, and those that have leased some of its credit. */

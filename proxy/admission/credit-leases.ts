@@ -15,6 +15,7 @@ import {
 } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
+import type { Timing } from '../../ledger/timing.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Claim } from '../claim/proxy-claim.ts';
 import type { Holds } from '../holds.ts';
@@ -40,6 +41,7 @@ export interface CreditLeasesOptions {
    * settled. So when a lease expires nothing that was admitted under it is left.
    */
   readonly slackMs: number;
+  readonly timing?: Timing;
 }
 
 /**
@@ -220,9 +222,9 @@ export class CreditLeases {
   }
 
   async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<void> {
-    const { log, accounts, clock } = this.#options;
+    const { log, accounts, clock, timing } = this.#options;
     const recording = recordingBy(this.#claim.proxy, clock());
-    const result = await executeOnRepository(log, accounts, accountId, command, recording);
+    const result = await executeOnRepository(log, accounts, accountId, command, recording, timing);
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
   }
 }

@@ -6,6 +6,7 @@ import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { ConflictsError } from '../../ledger/account/execute-command.ts';
 import { activeLeases, freeCredit, sumOfLeases } from '../../ledger/account/leases.ts';
 import type { LogBreaker } from '../../ledger/log-breaker.ts';
+import type { Timing } from '../../ledger/timing.ts';
 import { within } from '../../ledger/within.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { CallingClient } from '../calling-client.ts';
@@ -52,6 +53,8 @@ interface LeaseQueueOptions {
   readonly leases: CreditLeases;
   readonly accounts: AccountViews;
   readonly clock: () => number;
+  /** Waits are measured on its clock, that nobody sets; what is free goes by the gateway's. */
+  readonly timing: Timing;
   readonly logger: Logger;
   /** Where the event log is known to be out of reach nobody waits long to learn it, but for whoever tries whether it is back. */
   readonly breaker: Pick<LogBreaker, 'isAway' | 'isOpen' | 'mayAppend' | 'taken' | 'failed'>;
@@ -69,7 +72,7 @@ export class LeaseQueue {
   readonly #options: LeaseQueueOptions;
   readonly #waiting = new Map<AccountId, Waiting[]>();
   readonly #running = new Set<AccountId>();
-  readonly #foldWaiters = new Map<AccountId, () => void>();
+  readonly #foldWaiters = new Map<AccountId, AbortController>();
   /** Accounts for which a part was taken in vain, and until when none is taken again. */
   readonly #inVain = new Map<AccountId, number>();
   #count = 0;
@@ -79,7 +82,7 @@ export class LeaseQueue {
     options.accounts.onFolded((accountId, event) => {
       // Who has settled may have something to give back.
       if (event.type === 'UsageRecorded') this.#inVain.delete(accountId);
-      this.#foldWaiters.get(accountId)?.();
+      this.#foldWaiters.get(accountId)?.abort();
     });
   }
 
@@ -97,9 +100,8 @@ export class LeaseQueue {
     this.#count++;
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(accountId) ?? [];
-      // Waits are measured on a clock that nobody sets; what is free goes by the gateway's.
-      const nowMs = performance.now();
-      const { reclaimMs, waitMs } = this.#options;
+      const { reclaimMs, waitMs, timing } = this.#options;
+      const nowMs = timing.passedMs();
       const entry: Waiting = {
         ...wait,
         reclaimUntilMs: nowMs + reclaimMs,
@@ -140,7 +142,7 @@ export class LeaseQueue {
   async #run(accountId: AccountId): Promise<void> {
     this.#running.add(accountId);
     const { taken } = this.#options.breaker;
-    const takesUntilMs = performance.now() + this.#options.reclaimMs / TAKING_PART;
+    const takesUntilMs = this.#options.timing.passedMs() + this.#options.reclaimMs / TAKING_PART;
     try {
       for (;;) {
         this.#holdWhatFits(accountId);
@@ -150,7 +152,7 @@ export class LeaseQueue {
         const asking = this.#waitingFor(accountId, scope);
         const { mine } = this.#roomFor(accountId, scope);
         const isEnough = asking.some(({ need }) => mine >= need);
-        const mayTakePart = performance.now() < takesUntilMs && !this.#wasInVain(accountId);
+        const mayTakePart = this.#options.timing.passedMs() < takesUntilMs && !this.#wasInVain(accountId);
         if (isEnough || mayTakePart) await this.#extend(accountId, scope, sumOf(asking));
         else await this.#withinWait(this.#giveBack(accountId, scope));
         this.#holdWhatFits(accountId);
@@ -172,7 +174,7 @@ export class LeaseQueue {
    */
   async #refuseOrWait(accountId: AccountId, asked: readonly Waiting[]): Promise<void> {
     const isAsked = new Set(asked);
-    const nowMs = performance.now();
+    const nowMs = this.#options.timing.passedMs();
     let onlyOthersHave = true;
     this.#resolveAll(accountId, (waiting) => {
       if (!isAsked.has(waiting)) return null;
@@ -190,13 +192,13 @@ export class LeaseQueue {
   }
 
   #wasInVain(accountId: AccountId): boolean {
-    return performance.now() < (this.#inVain.get(accountId) ?? 0);
+    return this.#options.timing.passedMs() < (this.#inVain.get(accountId) ?? 0);
   }
 
   #tookInVain(accountId: AccountId): void {
     if (this.#wasInVain(accountId)) return;
     if (this.#inVain.size >= WAITING_MAX) this.#inVain.clear();
-    this.#inVain.set(accountId, performance.now() + IN_VAIN_WAITS * this.#options.reclaimMs);
+    this.#inVain.set(accountId, this.#options.timing.passedMs() + IN_VAIN_WAITS * this.#options.reclaimMs);
   }
 
   /** What the lease and what is free could hold together, and what it would be with all that may still come back. */
@@ -215,14 +217,14 @@ export class LeaseQueue {
 
   /** The account's other writers may come between again and again: that is no log that is away. */
   async #extendDespiteOthers(accountId: AccountId, scope: LeaseScope, need: bigint): Promise<void> {
-    const { leases, accounts, waitMs } = this.#options;
-    const untilMs = performance.now() + waitMs;
+    const { leases, accounts, waitMs, timing } = this.#options;
+    const untilMs = timing.passedMs() + waitMs;
     for (;;) {
       try {
         await leases.extend(accountId, openAccount(accounts, accountId), scope, microUsd(need));
         return;
       } catch (error) {
-        if (!(error instanceof ConflictsError) || performance.now() >= untilMs) throw error;
+        if (!(error instanceof ConflictsError) || timing.passedMs() >= untilMs) throw error;
       }
     }
   }
@@ -261,22 +263,18 @@ export class LeaseQueue {
     else this.#waiting.delete(accountId);
   }
 
-  #nextFold(accountId: AccountId): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => done(), this.#options.reclaimMs / LOOKS);
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#foldWaiters.delete(accountId);
-        resolve();
-      };
-      this.#foldWaiters.set(accountId, done);
-    });
+  async #nextFold(accountId: AccountId): Promise<void> {
+    const { timing, reclaimMs } = this.#options;
+    const folded = new AbortController();
+    this.#foldWaiters.set(accountId, folded);
+    await timing.pause(reclaimMs / LOOKS, folded.signal);
+    this.#foldWaiters.delete(accountId);
   }
 
   /** The log may still do it later; who waits is told. @throws Error after the time that a request waits in all */
   async #withinWait(done: Promise<void>): Promise<void> {
-    const { waitMs } = this.#options;
-    if ((await within(waitMs, done)) === null)
+    const { waitMs, timing } = this.#options;
+    if ((await within(waitMs, done, timing)) === null)
       throw new EventLogError('unavailable', `the event log did not answer for ${waitMs} ms`);
   }
 }

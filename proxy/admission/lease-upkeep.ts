@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { type AccountId, type KeyId, keyId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { Lease } from '../../ledger/account/account-state.ts';
+import type { Timing } from '../../ledger/timing.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Holds } from '../holds.ts';
 import type { CreditLeases } from './credit-leases.ts';
@@ -22,6 +23,7 @@ interface LeaseUpkeepOptions {
   readonly accounts: AccountViews;
   readonly holds: Holds;
   readonly clock: () => number;
+  readonly timing: Timing;
   readonly logger: Logger;
 }
 
@@ -36,9 +38,9 @@ export class LeaseUpkeep {
   readonly #accounts = new Set<AccountId>();
   readonly #changed = new Set<AccountId>();
   readonly #underWay = new Map<AccountId, Promise<void>>();
-  #timer: NodeJS.Timeout | null = null;
-  #settleTimer: NodeJS.Timeout | null = null;
-  #closed = false;
+  readonly #closing = new AbortController();
+  #isStarted = false;
+  #isSettling = false;
 
   constructor(options: LeaseUpkeepOptions) {
     this.#options = options;
@@ -50,18 +52,24 @@ export class LeaseUpkeep {
    * is not needed.
    */
   start(): void {
-    if (this.#closed || this.#timer !== null) return;
+    if (this.#isClosed || this.#isStarted) return;
+    this.#isStarted = true;
     for (const [accountId] of this.#options.accounts.balance.all()) this.#observe(accountId);
-    this.#timer = setInterval(() => this.#lookAt(this.#accounts, true), LOOK_MS);
+    void this.#keepLooking();
+  }
+
+  async #keepLooking(): Promise<void> {
+    while (!this.#isClosed) {
+      await this.#options.timing.pause(LOOK_MS, this.#closing.signal);
+      if (!this.#isClosed) this.#lookAt(this.#accounts, true);
+    }
   }
 
   /** Gives back everything that holds nothing, and stops. Bounded by the log's own deadlines. */
   async close(): Promise<void> {
-    this.#closed = true;
-    if (this.#timer !== null) clearInterval(this.#timer);
-    if (this.#settleTimer !== null) clearTimeout(this.#settleTimer);
+    this.#closing.abort();
     await Promise.all(this.#underWay.values());
-    const accounts = this.#timer === null ? [] : [...this.#accounts];
+    const accounts = !this.#isStarted ? [] : [...this.#accounts];
     while (accounts.length > 0)
       await Promise.all(accounts.splice(0, AT_ONCE).map((accountId) => this.#keep(accountId, () => NONE)));
   }
@@ -73,13 +81,19 @@ export class LeaseUpkeep {
     }
     this.#accounts.add(accountId);
     this.#changed.add(accountId);
-    if (this.#closed || this.#timer === null) return;
-    this.#settleTimer ??= setTimeout(() => {
-      this.#settleTimer = null;
+    if (this.#isClosed || !this.#isStarted || this.#isSettling) return;
+    this.#isSettling = true;
+    this.#options.timing.later(SETTLE_MS, () => {
+      this.#isSettling = false;
+      if (this.#isClosed) return;
       const changed = [...this.#changed];
       this.#changed.clear();
       this.#lookAt(changed, false);
-    }, SETTLE_MS);
+    });
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   #lookAt(accounts: Iterable<AccountId>, isRegular: boolean): void {
@@ -114,7 +128,7 @@ export class LeaseUpkeep {
         if (lease === undefined) continue;
         const amount = this.#toRelease(accountId, lease, surplusToKeep(lease));
         if (amount > 0n) await leases.release(accountId, leaseId, amount);
-        else if (!this.#closed && this.#toRenew(accountId, lease)) await leases.renew(accountId, lease);
+        else if (!this.#isClosed && this.#toRenew(accountId, lease)) await leases.renew(accountId, lease);
       }
     } catch (error) {
       logger.debug({ err: error }, 'a lease was not kept up; the next look tries again');

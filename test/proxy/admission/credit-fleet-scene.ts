@@ -13,13 +13,16 @@ import type { LeaseWait } from '../../../proxy/admission/lease-queue.ts';
 import { Holds } from '../../../proxy/holds.ts';
 import { ACCOUNT, granted, KEY, keyIssued, ms, opened } from '../../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { runningTime } from '../../fixtures/ledger/running-time.ts';
 
 const LONGEST_REQUEST_MS = 60_000;
 export const SLACK_MS = 40_000;
-/** Not up before a busy machine has done what is waited for. */
-const RECLAIM_MS = 3_000;
+export const RECLAIM_MS = 3_000;
 const WAIT_MS = 60_000;
 export const CREDIT = 99n;
+
+/** Of all waits here: it goes on as soon as nothing else is to be done. */
+export const time = runningTime();
 
 /** What the proxies of a test have in common. */
 export const scene = {
@@ -29,7 +32,7 @@ export const scene = {
   breaker: breakerOfScene(),
 };
 function breakerOfScene(): LogBreaker {
-  return new LogBreaker({ clock: () => scene.nowMs });
+  return new LogBreaker({ clock: () => scene.nowMs, timing: time });
 }
 let proxies: Proxy[] = [];
 
@@ -68,6 +71,7 @@ export function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epo
     reclaimMs: RECLAIM_MS,
     waitMs,
     breaker: scene.breaker,
+    timing: time,
     mayLease: () => scene.mayLease,
   });
   if (keepsUp) fleet.upkeep.start();

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
@@ -10,11 +9,13 @@ import {
   held,
   lastRevision,
   leasedBy,
+  RECLAIM_MS,
   SLACK_MS,
   scene,
   start,
   startProxy,
   startWithoutUpkeep,
+  time,
   write,
 } from './credit-fleet-scene.ts';
 
@@ -73,7 +74,10 @@ describe('a proxy among several', () => {
   it('gets nothing of what others hold, and says so', async () => {
     const [one, two] = await start('proxy_1', 'proxy_2');
     expect(await one?.hold('a', 60n)).toBe('held');
+    const askedMs = time.passedMs();
     expect(await two?.hold('b', 60n)).toBe('none_free');
+    const waitedMs = time.passedMs() - askedMs;
+    expect([waitedMs >= RECLAIM_MS, waitedMs < 2 * RECLAIM_MS]).toEqual([true, true]);
     expect(await two?.hold('c', 39n)).toBe('held');
   });
 
@@ -156,7 +160,7 @@ describe('a proxy among several', () => {
 
   it('says so within bounds, too, where the log goes away while it gives back', async () => {
     const one = await startWithoutUpkeep();
-    const two = await startWithoutUpkeep('proxy_2', 1_000);
+    const two = await startWithoutUpkeep('proxy_2', 3_600_000);
     expect(await one.hold('a', 60n)).toBe('held');
     await converged(two);
     expect(await two.hold('b', 39n)).toBe('held');
@@ -189,7 +193,7 @@ describe('a proxy among several', () => {
     expect(await one.hold('a', 50n)).toBe('log_away');
     const triesIn = async (waitedMs: number): Promise<number> => {
       const before = between;
-      await delay(waitedMs);
+      await time.pause(waitedMs);
       return between - before;
     };
     await expect.poll(() => triesIn(1_000)).toBe(0);
