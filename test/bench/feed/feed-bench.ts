@@ -1,19 +1,19 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { KafkaConfiguration } from '../../../contracts/kafka-configuration.ts';
-import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import type { Processes } from '../../fixtures/processes/processes.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { startRealBrokers } from '../../kafka/real-brokers.ts';
 import { createTopicOn, TOPIC_PARTITIONS } from '../../kafka/start-broker.ts';
+import { fillLedger } from '../fill-ledger.ts';
 import type { Options } from '../options.ts';
 import { machineCpuUs } from '../process-usage.ts';
 import type { FeedSample } from './feed-figures.ts';
-import { fillLedger } from './feed-ledger.ts';
 import { FEED_CODECS, FEED_WRITERS, type FeedJob, type FeedResult, VIEW_SOURCES } from './feed-protocol.ts';
 
 /** Of which the first third is warm-up: Node compiles what runs. */
 const EVENTS = 100_000;
+const ACCOUNTS = 1_000;
 const WARM_UP_PART = 3;
 
 type FeedOptions = Pick<Options, 'rounds' | 'profile'>;
@@ -56,10 +56,7 @@ class FeedBench {
   }
 
   async open(): Promise<void> {
-    const log = await openSqliteEventLog({ path: this.#ledger });
-    await fillLedger(log, EVENTS);
-    this.#events = (await log.headPosition()) ?? 0;
-    await log.close();
+    this.#events = await fillLedger(this.#ledger, { accounts: ACCOUNTS, events: EVENTS });
   }
 
   async measure(rounds: number): Promise<FeedSample[]> {

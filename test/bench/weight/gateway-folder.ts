@@ -7,8 +7,8 @@ import { freePort, type Processes } from '../../fixtures/processes/processes.ts'
 import { configurationOf, modelOf } from '../contenders/ours.ts';
 import { onMeasuredCore } from '../cores.ts';
 import { MODELS } from '../fast-upstream/answers.ts';
+import { fillLedger, type LedgerSize } from '../fill-ledger.ts';
 import { peakRssOf, usageOf } from '../process-usage.ts';
-import { fillLedger, type LedgerSize } from './fill-ledger.ts';
 import { type WholeRun, wholeRun } from './whole-run.ts';
 
 const READY_MS_MAX = 600_000;

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import type { Processes } from '../../fixtures/processes/processes.ts';
 import { onMeasuredCore } from '../cores.ts';
+import { firstAccount } from '../fill-ledger.ts';
 import type { Options } from '../options.ts';
-import { firstAccount } from './fill-ledger.ts';
 import { GatewayFolder } from './gateway-folder.ts';
 import { HELP, type ReplaySample, START_OF_GATEWAY, type StartSample } from './weight-figures.ts';
 import { wholeRun } from './whole-run.ts';

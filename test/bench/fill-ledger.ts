@@ -1,10 +1,9 @@
-import { encodeEvents } from '../../../contracts/event-codec.ts';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
 import {
   type AccountId,
   accountId,
   accountStream,
-  type CommandId,
   commandOfRequest,
   grantId,
   type KeyId,
@@ -12,17 +11,17 @@ import {
   NO_STREAM,
   type Revision,
   revision,
-} from '../../../contracts/ids.ts';
-import { microUsd } from '../../../contracts/money.ts';
-import { type AccountState, INITIAL_ACCOUNT } from '../../../ledger/account/account-state.ts';
-import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { decide } from '../../../ledger/account/decide.ts';
-import { evolve } from '../../../ledger/account/evolve.ts';
-import { newKey } from '../../../ledger/account/new-key.ts';
-import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
-import { newCommandId } from '../../../ledger/new-command-id.ts';
-import { CARD, usageNumber } from '../settlements/bench-usage.ts';
+} from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
+import { type AccountState, INITIAL_ACCOUNT } from '../../ledger/account/account-state.ts';
+import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { decide } from '../../ledger/account/decide.ts';
+import { evolve } from '../../ledger/account/evolve.ts';
+import { newKey } from '../../ledger/account/new-key.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
+import { CARD, usageNumber } from './settlements/bench-usage.ts';
 
 /** Enough for the log to write in groups as large as it takes. */
 const APPENDS_AT_ONCE = 2_000;
@@ -39,11 +38,11 @@ interface Account {
 
 export interface LedgerSize {
   readonly accounts: number;
-  /** Of the accounts together; no more than their births where it is not more. */
+  /** At least; the accounts' births are among them. */
   readonly events: number;
 }
 
-export const firstAccount = accountId('acct_weight0');
+export const firstAccount = accountId('acct_filled0');
 
 /**
  * A new ledger of accounts with trial, credits and a key, and of billed requests at accounts drawn at random, until there are
@@ -53,8 +52,7 @@ export async function fillLedger(path: string, size: LedgerSize): Promise<number
   const log = await openSqliteEventLog({ path });
   try {
     const nowMs = Date.now();
-    const recordedAt = new Date(nowMs).toISOString();
-    await identifyLedger(log, nowMs, { commandId: newCommandId(nowMs), actor: 'gateway', recordedAt });
+    await identifyLedger(log, nowMs, recordingBy('gateway', nowMs));
     const writer = new Writer(log);
     const accounts: Account[] = [];
     for (let index = 0; index < size.accounts; index++) accounts.push(await bear(writer, index));
@@ -63,7 +61,11 @@ export async function fillLedger(path: string, size: LedgerSize): Promise<number
       if (account === undefined) throw new Error('a ledger has at least one account');
       const usage = usageNumber(sequence, account.key);
       const command = { type: 'RecordUsage', usage, card: CARD } as const;
-      await writer.run(account, [command], { id: commandOfRequest(usage.requestId), actor: account.key });
+      await writer.run(account, [command], {
+        commandId: commandOfRequest(usage.requestId),
+        actor: account.key,
+        recordedAt: usage.finishedAt,
+      });
     }
     await writer.drain();
     return writer.events;
@@ -75,14 +77,14 @@ export async function fillLedger(path: string, size: LedgerSize): Promise<number
 async function bear(writer: Writer, index: number): Promise<Account> {
   const { keyId: key, sha256, last4 } = newKey();
   const nowMs = Date.now();
-  const account = { id: accountId(`acct_weight${index}`), key: keyId(key), state: INITIAL_ACCOUNT, at: NO_STREAM };
+  const account = { id: accountId(`acct_filled${index}`), key: keyId(key), state: INITIAL_ACCOUNT, at: NO_STREAM };
   const birth: AccountCommand[] = [
     {
       ...{
         type: 'OpenAccount',
         accountId: account.id,
         kind: 'organization',
-        email: `weight${index}@example.com`,
+        email: `filled${index}@example.com`,
         nowMs,
       },
       ...{ trial: TRIAL, trialGrantId: grantId(`${account.id}-trial`) },
@@ -92,17 +94,18 @@ async function bear(writer: Writer, index: number): Promise<Account> {
       ...{ costBasis: CREDIT, priority: 100, effectiveAtMs: nowMs, expiresAtMs: null },
     },
     {
-      ...{ type: 'IssueKey', keyId: account.key, name: 'weight', sha256, last4, issuer: 'operator', nowMs },
+      ...{ type: 'IssueKey', keyId: account.key, name: 'filled', sha256, last4, issuer: 'operator', nowMs },
       ...{ expiresAtMs: null, models: null, monthlyLimit: null },
     },
   ];
-  await writer.run(account, birth, { id: newCommandId(nowMs), actor: 'operator' });
+  await writer.run(account, birth, recordingBy('operator', nowMs));
   return account;
 }
 
 /** Appends one behind another without waiting for each: the log writes them in groups, in this order. */
 class Writer {
-  events = 0;
+  /** The first is the ledger's identity. */
+  events = 1;
   readonly #log: EventLog;
   #waiting: Promise<void>[] = [];
 
@@ -110,18 +113,13 @@ class Writer {
     this.#log = log;
   }
 
-  async run(
-    account: Account,
-    commands: readonly AccountCommand[],
-    by: { readonly id: CommandId; readonly actor: string },
-  ): Promise<void> {
+  async run(account: Account, commands: readonly AccountCommand[], recording: Recording): Promise<void> {
     const events = commands.flatMap((command) => {
       const decided = decide(command, account.state);
       if ('type' in decided) throw new Error(`${command.type} was refused: ${decided.message}`);
       for (const event of decided) account.state = evolve(account.state, event);
       return decided;
     });
-    const recording = { commandId: by.id, actor: by.actor, recordedAt: new Date().toISOString() };
     this.#waiting.push(this.#append(account, encodeEvents(events, recording)));
     account.at = revision(account.at + events.length);
     this.events += events.length;
