@@ -4,22 +4,49 @@ import { FEED_LIMITS } from './limits.ts';
 import { decodeRecords, type FeedRecord } from './record-decoder.ts';
 
 /**
+ * Decompressed and decoded when its turn comes: ten thousand events that stand in memory before the first is used cost the
+ * collector as much again as it costs to decode them. To the driver it is one message, its last, of which it knows whether
+ * it is behind the offset that was asked for, a mark of its own, or of a transaction that was given up.
+ */
+export interface RecordBatch {
+  readonly nextOffset: bigint;
+  readonly offset: string;
+  readonly isControlRecord: boolean;
+  readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
+  /** Whether a transaction ends here, and how. */
+  readonly key: Buffer | null;
+  /** From an offset on; none where the brokers have left a mark for themselves. @throws RangeError where they cannot be read */
+  records(from: bigint): Promise<FeedRecord[]>;
+}
+
+/**
  * The batches that a fetch has brought of one partition, as they came. A broker cuts off where its answer is full: what is
- * left of a last one comes again with the next fetch.
- * @throws RangeError where the bytes are no batches, or such as brokers made before there were headers
+ * left of a last one comes again with the next fetch. Bytes that are no batch, or one of before there were headers, are told
+ * when it is their turn to be read, by whoever knows where they stand; what is behind them cannot be told apart.
  */
 export function recordBatches(bytes: Buffer): RecordBatch[] {
   const batches: RecordBatch[] = [];
   for (let at = 0; at + FORMAT_AT < bytes.length; ) {
-    if (bytes[at + FORMAT_AT] !== FORMAT) throw new RangeError(`a batch has the format ${bytes[at + FORMAT_AT]}`);
+    if (bytes[at + FORMAT_AT] !== FORMAT)
+      return [...batches, brokenBatch(`a batch has the format ${bytes[at + FORMAT_AT]}`)];
     const length = LENGTH_END + bytes.readInt32BE(at + LENGTH_AT);
-    if (length < HEADER_BYTES) throw new RangeError('a batch is too short');
+    if (length < HEADER_BYTES) return [...batches, brokenBatch('a batch is too short')];
     if (at + length > bytes.length) break;
-    batches.push(new RecordBatch(bytes.subarray(at, at + length)));
+    batches.push(new WholeBatch(bytes.subarray(at, at + length)));
     at += length;
   }
   return batches;
 }
+
+/** Behind every offset that may be asked for: the driver would leave it out otherwise, and go on behind it. */
+const brokenBatch = (fault: string): RecordBatch => ({
+  nextOffset: OFFSET_MAX,
+  offset: String(OFFSET_MAX),
+  isControlRecord: false,
+  batchContext: { producerId: '-1', inTransaction: false },
+  key: null,
+  records: () => Promise.reject(new RangeError(fault)),
+});
 
 // https://kafka.apache.org/documentation/#recordbatch
 const LENGTH_AT = 8;
@@ -35,13 +62,9 @@ const FORMAT = 2;
 const CODEC = 0b111;
 const IN_TRANSACTION = 0x10;
 const CONTROL = 0x20;
+const OFFSET_MAX = 2n ** 63n - 1n;
 
-/**
- * Decompressed and decoded when its turn comes: ten thousand events that stand in memory before the first is used cost the
- * collector as much again as it costs to decode them. To the driver it is one message, its last, of which it knows whether
- * it is behind the offset that was asked for, a mark of its own, or of a transaction that was given up.
- */
-export class RecordBatch {
+class WholeBatch implements RecordBatch {
   readonly nextOffset: bigint;
   readonly offset: string;
   readonly isControlRecord: boolean;
@@ -64,13 +87,11 @@ export class RecordBatch {
     };
   }
 
-  /** Whether a transaction ends here, and how. */
   get key(): Buffer | null {
     const [mark] = this.isControlRecord ? this.#decode(this.#bytes.subarray(HEADER_BYTES)) : [];
     return mark?.key == null ? null : Buffer.from(mark.key);
   }
 
-  /** From an offset on; none where the brokers have left a mark for themselves. @throws Error where they cannot be read */
   async records(from: bigint): Promise<FeedRecord[]> {
     if (this.isControlRecord) return [];
     const all = this.#decode(await decompressed(this.#bytes.subarray(HEADER_BYTES), this.#attributes & CODEC));

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { FEED_LIMITS } from '../../../ledger/feed/limits.ts';
 import { encodeRecords } from '../../../ledger/feed/produce-request.ts';
 import { type RecordBatch, recordBatches } from '../../../ledger/feed/record-batch.ts';
+import { UnreadableTopicError } from '../../../ledger/feed/topic-settings.ts';
+import { recordsOf } from '../../../ledger/feed/unreadable-message.ts';
 
 const [NONE, GZIP, SNAPPY, ZSTD] = [0, 1, 2, 4];
 const [IN_TRANSACTION, CONTROL] = [0x10, 0x20];
@@ -61,6 +63,10 @@ const endOfTransaction = (from: number): Buffer =>
     attributes: IN_TRANSACTION | CONTROL,
     lastOffsetDelta: 0,
   });
+
+const OLD = batch({ from: 1, values: ['b'] }).fill(1, 16, 17);
+const SHORT = batch({ from: 1, values: ['b'] });
+SHORT.writeInt32BE(-12, 8);
 
 async function read(batches: readonly RecordBatch[], from = 0n): Promise<string[]> {
   const all = await Promise.all(batches.map((one) => one.records(from)));
@@ -144,14 +150,19 @@ describe('batches of records', () => {
     expect(record?.headers).toEqual({ ce_id: ['a', 'b'] });
   });
 
-  it('are refused where they are of an old format, none at all, or compressed otherwise', async () => {
-    const old = batch({ from: 0, values: ['a'] });
-    old[16] = 1;
-    expect(() => recordBatches(old)).toThrow('a batch has the format 1');
-    const short = batch({ from: 0, values: ['a'] });
-    short.writeInt32BE(-12, 8);
-    expect(() => recordBatches(short)).toThrow('a batch is too short');
-    await expect(read(recordBatches(batch({ from: 0, values: ['a'], codec: SNAPPY })))).rejects.toThrow('codec 2');
+  it.each([
+    ['of an old format', OLD, 'a batch has the format 1'],
+    ['none at all', SHORT, 'a batch is too short'],
+    ['compressed otherwise', batch({ from: 1, values: ['b'], codec: SNAPPY }), 'a batch is compressed with codec 2'],
+  ])('are refused, and their place is told, where they are %s', async (_what, bad, why) => {
+    const [good, broken] = recordBatches(
+      Buffer.concat([batch({ from: 0, values: ['a'] }), bad, batch({ from: 2, values: ['c'] })]),
+    );
+    if (good === undefined || broken === undefined) throw new Error('there are no two');
+    expect(await read([good])).toEqual(['0 acct_1 a a']);
+    const told = recordsOf(broken, { topic: 'ledger', partition: 7, offset: good.nextOffset });
+    await expect(told).rejects.toThrow(UnreadableTopicError);
+    await expect(told).rejects.toThrow(`ledger partition 7 offset 1: ${why}`);
   });
 });
 
@@ -173,6 +184,14 @@ describe('to the driver, a batch', () => {
   it('is one that it leaves out where all of it is from before', async () => {
     const batches = [batch({ from: 0, values: ['a', 'b'] }), batch({ from: 2, values: ['c', 'd'] })];
     expect(await read(fetched(3, [], ...batches).messages, 3n)).toEqual(['3 acct_1 d d']);
+  });
+
+  it('is none that it leaves out where it cannot be read, however far behind its beginning was asked for', async () => {
+    for (const bad of [OLD, SHORT]) {
+      const { messages } = fetched(3, [], bad);
+      expect(messages).toHaveLength(1);
+      await expect(read(messages, 3n)).rejects.toThrow(RangeError);
+    }
   });
 
   it('is left out where its transaction was given up, and so are the brokers’ own marks', async () => {
