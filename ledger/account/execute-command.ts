@@ -100,18 +100,12 @@ export async function executeOnRepository(
   });
 }
 
-interface AccountSource {
-  readonly read: () => AccountSnapshot;
-  readonly catchUp: () => Promise<void>;
-  readonly timing: Timing;
-}
-
 async function decideAndAppend(
   log: EventLog,
   accountId: AccountId,
   command: () => AccountCommand,
   recording: Recording,
-  source: AccountSource,
+  source: { readonly read: () => AccountSnapshot; readonly catchUp: () => Promise<void>; readonly timing: Timing },
 ): Promise<CommandResult> {
   for (let attempt = 1; ; ) {
     const { state: before, revision } = source.read();

@@ -13,11 +13,6 @@ interface SubscriptionSource {
   readonly onEnded: () => void;
 }
 
-interface Waiting {
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
  * One subscriber of the whole log: pages from the file until there are no more, then this process's commits from
  * memory. It pulls, and nothing is queued for it: while its handler is slow it falls out of the recent events, and the
@@ -34,7 +29,7 @@ export class LogSubscription implements Subscription {
   #isLive = false;
   #isClosed = false;
   #isDelivering = false;
-  #waiting: Waiting | null = null;
+  #waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void } | null = null;
 
   constructor(source: SubscriptionSource, options: SubscribeAllOptions) {
     this.#source = source;

@@ -9,10 +9,6 @@ import { CommandError, EXIT } from '../command-error.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { type ShownRow, showRows } from '../show.ts';
 
-interface UsageOptions {
-  readonly month?: string;
-}
-
 /** `gateway account usage`: a month's lines, of which the amounts add up to what was debited for its requests. */
 export function addAccountUsageCommand(account: Command, context: CommandContext): void {
   account
@@ -21,7 +17,7 @@ export function addAccountUsageCommand(account: Command, context: CommandContext
     .argument('<account>', 'account id', accountArgument)
     .option('--month <month>', 'of the requests’ start (UTC); this month otherwise', monthArgument)
     .addHelpText('after', '\nExample:\n  gateway account usage acct_demo --month 2026-11')
-    .action(async (id: AccountId, { month }: UsageOptions, command: Command) => {
+    .action(async (id: AccountId, { month }: { readonly month?: string }, command: Command) => {
       await withViews(context, command, async ({ balance, monthly, setAside }) => {
         const why = setAside.whyOf(id);
         if (why !== null) throw new CommandError(`${id}: the account is set aside: ${why}`, EXIT.refused);

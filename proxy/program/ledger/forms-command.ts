@@ -9,11 +9,6 @@ import { nameArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
 import { show, table } from '../show.ts';
 
-interface FormsOptions {
-  readonly adopt?: true;
-  readonly gone: readonly string[];
-}
-
 /** What of the forms of events an operator may want to know. */
 interface FormsView {
   readonly state: LedgerState;
@@ -44,7 +39,7 @@ export function addFormsCommand(ledger: Command, context: CommandContext): void 
       'after',
       '\nExamples:\n  gateway ledger forms\n  gateway ledger forms --adopt\n  gateway ledger forms --adopt --gone prx_0123',
     )
-    .action(async ({ adopt, gone }: FormsOptions, command: Command) => {
+    .action(async ({ adopt, gone }: { readonly adopt?: true; readonly gone: readonly string[] }, command: Command) => {
       if (adopt !== true && gone.length > 0) throw new CommandError('--gone goes with --adopt', EXIT.usage);
       const work = async (log: EventLog, { kafka }: Configuration): Promise<void> => {
         const ask = { log, topic: kafka?.topic ?? null, nowMs: context.clock() };

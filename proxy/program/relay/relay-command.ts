@@ -5,10 +5,6 @@ import { assertLedgerThere } from '../ledger-file.ts';
 import { withoutTrustClock } from '../without-trust-clock.ts';
 import { addFillCommand } from './fill-topic-command.ts';
 
-interface RelayCommandOptions {
-  readonly claimSeconds: number;
-}
-
 /** `gateway relay`, `gateway relay fill`: publishes the ledger to Kafka until SIGTERM or SIGINT, or into a new topic. */
 export function addRelayCommand(program: Command, context: CommandContext): void {
   const relay = withoutTrustClock(program.command('relay'))
@@ -20,7 +16,7 @@ export function addRelayCommand(program: Command, context: CommandContext): void
       RELAY_LIMITS.claimMs / 1_000,
     )
     .addHelpText('after', '\nExample:\n  gateway relay --config gateway.yaml')
-    .action(async ({ claimSeconds }: RelayCommandOptions, command: Command) => {
+    .action(async ({ claimSeconds }: { readonly claimSeconds: number }, command: Command) => {
       const configuration = configurationOf(context, command);
       const { kafka } = configuration;
       if (kafka === null) throw new CommandError('the configuration has no section kafka', EXIT.usage);

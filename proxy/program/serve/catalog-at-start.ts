@@ -18,11 +18,6 @@ type ConfiguredCatalog =
   /** There is no configuration file: the example is sold, to the demo account. */
   | { readonly type: 'example'; readonly content: CatalogFile };
 
-interface CatalogStart {
-  readonly configured: ConfiguredCatalog;
-  readonly startedWith: StartedWith;
-}
-
 /** How the catalog in force is not the one that the configuration names: for whoever starts the gateway, and its log. */
 export interface CatalogNotice {
   /** The version in force; 0 where none is. */
@@ -58,7 +53,7 @@ export function readConfiguredCatalog(configuration: Configuration): ConfiguredC
 export async function catalogAtStart(
   context: CommandContext,
   log: EventLog,
-  start: CatalogStart,
+  start: { readonly configured: ConfiguredCatalog; readonly startedWith: StartedWith },
 ): Promise<CatalogNotice | null> {
   const { configured, startedWith } = start;
   const state = await loadCatalog(log);
