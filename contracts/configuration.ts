@@ -114,10 +114,7 @@ const sections = z.strictObject({
         .default(512 * 1024 ** 2),
     })
     .prefault({}),
-  /**
-   * `many`: others serve the same accounts from the same log, so this proxy leases credit before it admits.
-   * `one`: it has all credit to itself. The default is `many` with eventstoredb and `one` with sqlite.
-   */
+  /** `many` share a log, each admits by leases; `one` has all credit. By default as the log: eventstoredb, sqlite. */
   proxies: z.enum(['one', 'many']).optional(),
   leases: z
     .strictObject({
@@ -155,10 +152,7 @@ const sections = z.strictObject({
       skewMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.clockSkewMs),
     })
     .prefault({}),
-  /**
-   * New forms of events, which programs of before cannot read (ledger/forms/): they are written once every live proxy has
-   * read them for so long. Meanwhile any proxy can be rolled back; afterwards none can.
-   */
+  /** Forms that older programs cannot read are written once all read them for so long; then no proxy goes back. */
   eventForms: z
     .strictObject({ adoptAfterMs: z.int().min(0).max(31_536_000_000).default(LIMITS.formsAdoptAfterMs) })
     .prefault({}),

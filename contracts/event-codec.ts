@@ -48,10 +48,7 @@ export class UnreadableEventError extends Error {
   override readonly name = 'UnreadableEventError';
 }
 
-/**
- * Events as the log stores them: validated, amounts as decimal strings, ids made from the command and the index.
- * @throws Error when an event breaks its own schema, which is a bug of the caller.
- */
+/** As the log stores them; ids are of the command and the index. @throws Error for one that breaks its schema */
 export function encodeEvents(events: readonly DomainEvent[], recording: Recording | ClaimRecording): ProposedEvent[] {
   return events.map((event, index) => ({
     id: eventIdOf(recording.commandId, index),

@@ -143,10 +143,7 @@ const relayEvents = {
 
 /** A proxy's own stream, named after it: the newest claim has the name. */
 const proxyEvents = {
-  /**
-   * A process has the proxy's name from here on; `epoch` is greater than that of every claim before, and whoever made
-   * those is fenced. `instance` is random: by it a data folder knows its own claim again.
-   */
+  /** A process has the name; the epoch is the greatest, older claims are fenced. `instance`: a folder knows its own. */
   ProxyClaimed: z.strictObject({
     proxy: proxyIdField,
     epoch: z.int().min(1),

@@ -1,7 +1,4 @@
-/**
- * What is not seen, or turns what is: control characters (Cc), those that only format, such as turned directions and joiners
- * without width (Cf), line and paragraph separators, and halves of characters.
- */
+/** What is unseen or turns others: controls (Cc), format (Cf), line and paragraph separators, half characters. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const UNSEEN_IN_LINES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 

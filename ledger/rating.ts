@@ -15,10 +15,7 @@ export interface RatedUsage {
 /** What is billed of a request. */
 export type BilledUsage = Pick<UsageRecorded, 'tokens' | 'uses' | 'lane'>;
 
-/**
- * What a usage costs by a rate card. Exact, pure; the lane multiplies each rate of a token once, and a
- * use costs the same in each lane. A use without a price costs nothing and is an exception (`unpriced`).
- */
+/** Exact, pure. The lane multiplies a token's rate once, a use's never; one without a price is `unpriced`. */
 export function rateUsage({ tokens, uses, lane }: BilledUsage, card: RateCard): RatedUsage {
   const lines: CreditsDebited['lines'] = [];
   let cost = 0n;

@@ -23,10 +23,7 @@ const EXCEPTIONS: ViewTable = {
   keyColumns: 2,
 };
 
-/**
- * The balance of each account: its grants, carry, keys and limits. The fold is the account's own, so what admission
- * reads is what settlement decides on; a row is a snapshot of the stream up to its revision.
- */
+/** Each account's grants, carry, keys, limits, by its own fold: admission reads what settlement decides on. */
 export class BalanceView implements View {
   readonly name = NAME;
   readonly version = ACCOUNT_STATE_VERSION;

@@ -63,10 +63,7 @@ function lookAt(path: string): string | null {
   }
 }
 
-/**
- * Moves a views' file away with what SQLite keeps beside it, so that views are made anew in its place: they are a cache
- * of the log. Nobody else may have the folder open. Returns the name that it has now.
- */
+/** Moves it away, with what is beside it: a cache is made anew. Nobody else has it open. Returns the new name. */
 export function setDamagedViewsAside(path: string): string {
   for (let count = 1; ; count++) {
     const aside = `${path}.damaged${count === 1 ? '' : `.${count}`}`;

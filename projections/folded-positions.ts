@@ -2,10 +2,7 @@ import type { RecordedEvent } from '../contracts/event-log.ts';
 import type { Position } from '../contracts/ids.ts';
 import { VIEW_LIMITS } from './limits.ts';
 
-/**
- * Which positions of the log are folded. From the log itself that is everything up to the last one; a source in several
- * partitions knows less, and single positions beyond it are remembered for a while.
- */
+/** From the log all up to the last; from partitions less, so that single ones beyond are remembered for a while. */
 export class FoldedPositions {
   #through: Position | null = null;
   #highest: Position | null = null;

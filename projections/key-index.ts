@@ -7,10 +7,7 @@ interface KeyOwner {
   readonly keyId: KeyId;
 }
 
-/**
- * Which account a key belongs to, by the SHA-256 of the key. Made from the balance view; whether the key may still be
- * used stands in the account's state, so nothing here ever changes once it is added.
- */
+/** By the key's SHA-256. Whether it may be used stands in the account, so nothing here changes once added. */
 export class KeyIndex {
   readonly #owners = new Map<string, KeyOwner>();
 

@@ -30,10 +30,7 @@ const REVISIONS: ViewTable = {
   keyColumns: 1,
 };
 
-/**
- * What a line is about: a token class, something billed by the use, or what debits left out (negative) and approvals
- * debited after all. So the lines of a month add up to what was debited in it.
- */
+/** A token class, a use, or what debits left out (negative) and approvals took: lines add up to the debits. */
 type MonthlyItem = TokenClass | `use:${string}` | 'exceptions';
 
 export interface MonthlyLine {

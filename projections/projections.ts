@@ -108,10 +108,7 @@ export class Projections {
     return projections;
   }
 
-  /**
-   * Whether the views have held everything that their source held since they were started, and follow it or will again.
-   * False for views that are only restored: they are usable, and `ageMs` old.
-   */
+  /** Whether the views have held all since the start; false for restored ones: usable, and `ageMs` old. */
   get caughtUp(): boolean {
     return this.#caughtUp && this.#stopped === null;
   }
@@ -188,10 +185,7 @@ export class Projections {
     return this.#waiters.when(() => this.#folded.has(at));
   }
 
-  /**
-   * Resolves when what the views hold now is in their file: a restart finds it there, also without the log.
-   * @throws Error where it will not be any more; at once where there is no file to write to.
-   */
+  /** When what the views hold now is in their file. @throws Error where it will not be, or there is none to write */
   whenWritten(): Promise<void> {
     return this.#flush?.written() ?? Promise.reject(new Error('these views are not written'));
   }

@@ -40,10 +40,7 @@ interface ViewStoreOptions {
   readonly onDied: (error: Error) => void;
 }
 
-/**
- * The views' SQLite file: rows and the checkpoint they stand at, always written together. It is a cache of the log:
- * deleting it costs a replay and changes nothing, so it need not be synced on every write.
- */
+/** Rows with the checkpoint they stand at. A cache of the log: it need not be synced on every write. */
 export class ViewStore {
   readonly #worker: Worker;
   readonly #exited: Promise<unknown>;

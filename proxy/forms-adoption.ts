@@ -26,10 +26,7 @@ interface FormsAdoptionOptions {
 
 type AdoptionLook = 'nothing to adopt' | 'waits' | 'adopted';
 
-/**
- * Has the ledger adopt the forms that this program would write, once everybody reads them. While there are such forms it
- * looks every few minutes; where there are none it looks at nothing.
- */
+/** Adopts forms that this program would write once all read them; looks every few minutes while there are any. */
 export class FormsAdoption {
   readonly #options: FormsAdoptionOptions;
   readonly #startedMs: number;

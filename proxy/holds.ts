@@ -23,10 +23,7 @@ interface PlacedHold {
   readonly sums: readonly string[];
 }
 
-/**
- * What requests under way could still cost, from admission to the fold of their debit. In memory: a hold cannot
- * outlive its request, and a restart settles every request that the journal has.
- */
+/** What requests under way could cost until their debit is folded. In memory: a restart settles the journal's. */
 export class Holds {
   readonly #holds = new Map<RequestId, PlacedHold>();
   readonly #sums = new Map<string, bigint>();

@@ -10,10 +10,7 @@ interface DebitWithinHold {
   readonly carryAfter: PicoUsd;
 }
 
-/**
- * What a request's exact cost takes from the balance: at most its hold, whatever an upstream reports (interface,
- * 5.8). No bound where the hold is null, as in records from before it was kept.
- */
+/** At most the hold, whatever an upstream reports (interface, 5.8); null, as in old records, is no bound. */
 export function debitWithinHold(hold: MicroUsd | null, carry: PicoUsd, cost: PicoUsd): DebitWithinHold {
   const { amount, carryAfter } = debitWithCarry(carry, cost);
   const taken = within(hold, amount);

@@ -32,10 +32,7 @@ export function reportLateUsage({ usage, card }: CommandOf<'ReportLateUsage'>, s
   ];
 }
 
-/**
- * Debits what an exception was about, by the rules that the request's own debit went by: its month, and the grants that
- * were usable at its start and at its end. What they do not hold is uncovered.
- */
+/** As the request's own debit went: its month, grants usable at its start and end; the rest is uncovered. */
 export function approveException(command: CommandOf<'ApproveException'>, state: OpenAccount): Decision {
   const exception = endable(command, state);
   if ('code' in exception) return exception;

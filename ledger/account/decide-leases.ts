@@ -4,10 +4,7 @@ import type { OpenAccount } from './account-state.ts';
 import type { CommandOf } from './commands.ts';
 import { freeCredit } from './leases.ts';
 
-/**
- * Leases what is free, at most what was asked for; nothing where nothing is free, which leaves an account as it was.
- * What the clock has ended of earlier leases is written down in passing.
- */
+/** Leases what is free, at most what was asked, or nothing; writes down in passing what the clock has ended. */
 export function leaseCredits(command: CommandOf<'LeaseCredits'>, state: OpenAccount): AccountEvent[] {
   const { proxy, leaseId, epoch, keyId, upTo, requestsBeforeMs, expiresAtMs, nowMs } = command;
   const free = freeCredit(state, { keyId, requestsBeforeMs }, nowMs);

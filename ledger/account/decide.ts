@@ -14,10 +14,7 @@ type Decision = AccountEvent[] | CommandRefusal;
 /** Trial credits burn before all others. */
 const TRIAL_PRIORITY = 0;
 
-/**
- * What a command makes of an account: events, none where it is already so, or a refusal. Pure.
- * A retry of a command that was carried out is recognised by its id (account, grant, key), not repeated.
- */
+/** Events (none: already so) or a refusal. Pure. A retry is known by its id (account, grant, key). */
 export function decide(command: AccountCommand, state: AccountState): Decision {
   if (command.type === 'OpenAccount') return openAccount(command, state);
   if (state.type === 'unopened') return commandRefused('account_not_found', 'there is no such account');

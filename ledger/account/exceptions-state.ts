@@ -39,10 +39,7 @@ export const exceptionsInSumSchema = z.strictObject({
   lastUsage: billingExceptionSchema.pick({ requestId: true, startedAtMs: true, finishedAtMs: true }).nullable(),
 });
 
-/**
- * Of the two trees there is no bound: where a provider bills beyond the hold by rule, every request is in one of them. So
- * no event copies them, and no write of the account's state writes them whole.
- */
+/** Neither tree has a bound (each request may be in one), so no event copies them, no write has them whole. */
 export type ExceptionsState = z.infer<typeof exceptionsInSumSchema> & {
   /** By request. */
   readonly open: KeyedTree<BillingException>;

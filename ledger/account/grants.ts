@@ -78,10 +78,7 @@ export function usableCredits(grants: readonly Grant[], atMs: number): MicroUsd 
   return microUsd(sum);
 }
 
-/**
- * Burn order: priority, expiry (none last), zero cost basis first, effectiveAt, grantId (interface, 5.5).
- * A grant's place changes with its end alone (`withReinstated`), so the list is kept sorted.
- */
+/** Burn order (interface, 5.5). A grant's place changes with its end alone, so the list is kept sorted. */
 export function withGrant(grants: readonly Grant[], added: Grant): Grant[] {
   const last = grants.at(-1);
   // Nearly every grant comes after the others.
@@ -106,10 +103,7 @@ function orderOfExpiry(a: number | null, b: number | null): number {
   return b === null ? -1 : a - b;
 }
 
-/**
- * The grants with shares taken away, or given back where an amount is negative. @throws Error when a grant would hold less
- * than nothing or more than it ever did, or where a share names none.
- */
+/** A negative amount is given back. @throws Error for a share of no grant, or more or less than it can hold */
 export function withoutShares(grants: readonly Grant[], shares: readonly GrantShare[]): Grant[] {
   const changed = [...grants];
   const indexOf = indexIn(grants, shares.length);

@@ -16,10 +16,7 @@ export const leaseScope = ({ spend }: OpenAccount, keyId: KeyId): KeyId | null =
 /** What a lease is for: a key with a limit of its own, or all others; and requests that start before an instant. */
 export type LeaseTerms = Pick<Lease, 'keyId' | 'requestsBeforeMs'>;
 
-/**
- * When the next of the grants expires that can be spent now: requests that start before it can burn it and later ones
- * cannot, so they come under different leases. Null where none expires.
- */
+/** When the next usable grant expires: later requests cannot burn it, and come under other leases. Null: never. */
 export function nextExpiry({ grants }: OpenAccount, nowMs: number): number | null {
   let next: number | null = null;
   for (const grant of grants) {

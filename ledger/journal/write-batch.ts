@@ -7,10 +7,7 @@ import { beginBytes, finishBytes, putBegin, putChecksum, putFinish, putSettled, 
 const BUFFER_BYTES = settleBytes(SETTLED_WAITING_MAX) + beginBytes(3 * TEXT_BYTES_MAX);
 const TEXT_TOO_LONG = `a start or an end has at most ${TEXT_BYTES_MAX} bytes`;
 
-/**
- * What the next write takes: the requests settled since the last one, as one record, and then a begin or a finish.
- * One buffer for the life of the journal, so that a write allocates nothing.
- */
+/** The requests settled since the last write, then a begin or a finish. One buffer: a write allocates nothing. */
 export class WriteBatch {
   readonly buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #settled = 0;

@@ -132,10 +132,7 @@ export class AccountTurns {
     return queue;
   }
 
-  /**
-   * A group that is full goes at once; any other waits a little, so that what finishes next shares its append. All
-   * accounts wait for the same instant, so that their appends share a commit of the log.
-   */
+  /** A full group goes at once; others wait for one instant, so that more join and appends share a commit. */
   #wake(accountId: AccountId, queue: AccountQueue): void {
     if (this.#isClosed || !this.#hasStarted || (queue.phase !== 'idle' && queue.phase !== 'lingering')) return;
     if (this.#options.repository.whyAside(accountId) !== null) this.#putAside(queue);

@@ -115,10 +115,7 @@ function refuseNow({ caller, model }: Candidate, parts: AdmissionParts): Refusal
   return refused === null ? null : refusedFor(model, nowMs, refused);
 }
 
-/**
- * The synchronous step: nothing can come between the look at caller and money, and the hold. With several proxies on the
- * log it is held under a lease; `null` where that has no room for it yet.
- */
+/** Nothing can come between the look at caller and money, and the hold; null: a lease has no room for it yet. */
 function hold(candidate: Candidate, inputTokens: number, parts: AdmissionParts): Admitted | Refusal | null {
   const { model } = candidate;
   const refusedNow = refuseNow(candidate, parts);

@@ -36,10 +36,7 @@ export interface CreditLeasesOptions {
   readonly logger: Logger;
   /** The longest that a request can take from its admission to its end. */
   readonly longestRequestMs: number;
-  /**
-   * How much longer than that a lease is: in the first half of it the proxy admits, in the second what has ended is
-   * settled. So when a lease expires nothing that was admitted under it is left.
-   */
+  /** Its length beyond that: one half to admit in, one to settle in, so that nothing is left when it expires. */
   readonly slackMs: number;
   readonly timing?: Timing;
 }

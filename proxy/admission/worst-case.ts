@@ -19,10 +19,7 @@ const FRAME_TOKENS = 2_048;
 const COUNT_MARGIN_PERCENT = 10;
 const COUNT_MARGIN_TOKENS = 64;
 
-/**
- * The most input tokens that a request can be billed: a token has at least one byte, so its bytes bound what is in
- * them; the model's context window bounds each round in which the provider samples.
- */
+/** The most that it can be billed: a token has a byte or more, and the window bounds each round of sampling. */
 export function inputTokensBound(size: BoundedSize, contextWindow: number): number {
   const { bodyBytes, images, instructionTokens, fillsWindow, rounds } = size;
   // Catalogs from before windows had a bound are in ledgers.

@@ -36,10 +36,7 @@ export class GatewayClaim {
     this.#logger = logger;
   }
 
-  /**
-   * Null where one proxy has a log in its own data folder: a copy of the folder has its own log, too. With the log
-   * elsewhere a copy has the same name, also where it is configured as the only proxy.
-   */
+  /** Null where one proxy's log is in its folder, copied with it; elsewhere a copy has the same name. */
   static of(options: GatewayClaimOptions): GatewayClaim | null {
     const { proxies, eventLog } = options.configuration;
     if (proxies === 'one' && eventLog.kind === 'sqlite') return null;

@@ -37,10 +37,7 @@ interface ProxyClaimOptions {
 export interface Claim {
   readonly proxy: ProxyId;
   readonly epoch: number;
-  /**
-   * Claims of the name from this epoch on were made in this very folder, and their processes have ended, for this one
-   * has the folder's lock. So their leases and their requests are this one's.
-   */
+  /** Claims from this epoch on were of this very folder, whose lock this one has: theirs is its own. */
   readonly ownsFrom: number;
   /** When the name was taken over from a process that may still be alive, as of the last that did; null where none can be. */
   readonly takenOverAtMs: number | null;

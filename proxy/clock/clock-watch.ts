@@ -76,10 +76,7 @@ export class ClockWatch {
     return this.#jumps;
   }
 
-  /**
-   * Something of the past that is known, such as the ledger's newest event. A clock that is behind it is not believed
-   * before it has been steady for a while; one that is ahead is as it should be.
-   */
+  /** Something known of the past. A clock behind it is believed once it was steady for a while; ahead is right. */
   hasBeen(knownMs: number, what: string): void {
     const isBehind = behindWhatIsKnown(this.now(), knownMs, { jumpMs: this.#options.jumpMs, what });
     if (isBehind !== null && this.#doubt === null) this.#enterDoubt(isBehind);

@@ -25,10 +25,7 @@ export function extrasOf(seen: SeenUsage, card: RateCard): Pick<Ending, 'uses' |
   };
 }
 
-/**
- * Of an answer that is not charged, what it reported and cannot be read: what it would have cost is not known, and an
- * operator looks at it, too. A body that says nothing of usage is no such report.
- */
+/** Unread usage of what is not charged: an operator looks at it, too. A body that says no usage is none. */
 export function unreadOf({ unread }: SeenUsage): Pick<Ending, 'unpriced'> {
   const unpriced = unread.filter((what) => !what.startsWith('body '));
   return unpriced.length === 0 ? {} : { unpriced };

@@ -1,7 +1,4 @@
-/**
- * How long a client has kept an upstream waiting because it did not take what had come. An answer that breaks off under
- * that ends by its client: the upstream's time runs on while nothing of it is read.
- */
+/** How long a client kept its upstream waiting: what breaks off under that (unread, in time) ends by its client. */
 export class BackPressure {
   readonly #longMs: number;
   readonly #monotonic: () => number;

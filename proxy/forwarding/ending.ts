@@ -128,10 +128,7 @@ type Counts = { -readonly [C in TokenClass]: number };
 export const isPriorityUnasked = (seen: SeenUsage | null, mayRunFast: boolean): boolean =>
   !mayRunFast && seen?.serviceTier === 'priority';
 
-/**
- * The fast lane is billed only when the answer says so (interface, 5.3). A priority that nobody asked for costs standard
- * prices: only of requests with `speed: fast` does the hold cover the double.
- */
+/** Fast only where the answer says so, and it was asked for: only then does the hold cover it (interface, 5.3). */
 function laneOf(seen: SeenUsage | null, mayRunFast: boolean): Lane {
   return mayRunFast && seen?.serviceTier === 'priority' ? 'fast' : 'standard';
 }

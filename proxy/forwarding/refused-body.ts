@@ -4,10 +4,7 @@ import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { REFUSED_BODY_BYTES_MAX } from './limits.ts';
 import { saidRefusal } from './said-refusal.ts';
 
-/**
- * The body of an upstream's refusal, kept until it is whole: our credential may stand in it, cut by any chunks. What
- * cannot be looked through, for its length or its encoding, is told in our words.
- */
+/** Kept whole, for our credential may stand in it, cut anywhere; what cannot be read is told in our words. */
 export class RefusedBody {
   readonly #status: number;
   readonly #headers: UpstreamHeaders;

@@ -12,10 +12,7 @@ interface BodyForUpstream {
   readonly mayRunFast: boolean;
 }
 
-/**
- * The client's bytes with what must differ upstream: the model's name, and the lane where the header asked for it or the
- * model does not have it. Everything else stays as it was, byte for byte.
- */
+/** The client's bytes but for the model's name and, where it must, the lane: else as they were, byte for byte. */
 export function bodyForUpstream(request: BodyForUpstream): RequestBytes {
   const { bytes, facts, upstreamModel, mayRunFast, asksForFast } = request;
   const isSameModel = upstreamModel === facts.model;

@@ -77,10 +77,7 @@ export class AnswerMeter {
     noteMalformed(this.usage, 'body');
   }
 
-  /**
-   * Of a body that was cut off, what there is of it is read. One without an announced length is cut where it is the
-   * beginning of an object, one with a length where it is shorter: neither is malformed.
-   */
+  /** A cut body (short of its length, or the beginning of an object) is read as far as it goes: not malformed. */
   #read(): void {
     if (this.#isDone) return;
     this.#isDone = true;

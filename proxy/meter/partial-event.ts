@@ -6,10 +6,7 @@ const CAPACITY_MIN = 1_024;
 /** So few bytes are copied faster one by one than by a call into native code. */
 const COPIED_BY_HAND_MAX = 16;
 
-/**
- * The beginning of an event whose end has not come yet. It grows by doubling, so that an event in one-byte pieces costs
- * no more than its length, and keeps no more than the first EVENT_BYTES_MAX bytes.
- */
+/** An event's beginning. Doubles, so that single bytes cost no more; keeps the first EVENT_BYTES_MAX bytes. */
 export class PartialEvent {
   #buffer: Buffer | null = null;
   #kept = 0;

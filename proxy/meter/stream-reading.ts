@@ -17,10 +17,7 @@ export interface UpstreamErrorEvent {
   readonly message: string;
 }
 
-/**
- * What the events of one stream that were read have said so far. `message_stop` ends the message, and so does an `error`: what
- * comes after either is no part of it and is not taken, however the bytes fall.
- */
+/** What was said so far. What comes after `message_stop` or `error` is no part of it, however the bytes fall. */
 export class StreamReading {
   readonly #words: UpstreamWords;
   readonly usage = nothingSeen();

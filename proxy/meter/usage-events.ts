@@ -4,10 +4,7 @@ type UsageEvent = (typeof USAGE_EVENTS)[number];
 
 export const isUsageEvent = (name: unknown): name is UsageEvent => USAGE_EVENTS.some((known) => known === name);
 
-/**
- * The kind of an overlong event by its beginning, without parsing it: by its `event` field, or, where none has come yet,
- * by the first `type` in its data. Null where neither names a usage event.
- */
+/** By its `event` field, else the first `type` in its data, unparsed. Null where neither names a usage event. */
 export function overlongUsageEvent(beginning: Buffer): UsageEvent | null {
   const text = beginning.toString('latin1');
   const name = NAME_LINE.exec(text)?.[1] ?? FIRST_TYPE.exec(text)?.[1];

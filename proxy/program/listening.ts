@@ -43,10 +43,7 @@ export function listenWith(server: Server, host: string, port: number): Promise<
   });
 }
 
-/**
- * Looks whether all of them can be listened at, together, and leaves them free: for whoever begins something before it
- * listens. Another program may take one afterwards. @throws ListenError
- */
+/** Whether all can be listened at, together; leaves them free, and another may take one. @throws ListenError */
 export async function proveListenable(places: readonly Place[]): Promise<void> {
   const probes: Server[] = [];
   try {

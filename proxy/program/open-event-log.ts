@@ -4,10 +4,7 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import type { LogFollower } from './command-context.ts';
 
-/**
- * The configured event log: the one place where its adapters are built. A command waits for what the start check says;
- * whoever follows the log is told later. @throws as `CommandContext.openEventLog`
- */
+/** The only place that builds adapters. A command waits for the start check. @throws as `CommandContext` says */
 export async function openEventLog({ eventLog, data }: Configuration, follower?: LogFollower): Promise<EventLog> {
   // A command looks at little, and is soon done; what is served from has to be whole.
   if (eventLog.kind === 'sqlite')

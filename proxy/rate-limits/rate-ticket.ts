@@ -13,10 +13,7 @@ interface RateTicketParts {
   readonly underWay: Record<CallKind, number>;
 }
 
-/**
- * What a call has taken of its key's and its account's limits: a request from its beginning on, tokens when it is known.
- * Whoever has it ends it, however the call ends; until then it counts as under way.
- */
+/** What a call took of limits: a request, then tokens. Whoever has it ends it; until then it is under way. */
 export class RateTicket {
   readonly caller: Caller;
   readonly uses: readonly [key: CallerUse, account: CallerUse];

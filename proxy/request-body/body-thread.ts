@@ -5,10 +5,7 @@ import { THREAD_NICENESS } from './limits.ts';
 import { mockMessage } from './mock-reply.ts';
 import { factsOf } from './request-facts.ts';
 
-/**
- * Reads long bodies away from the thread that serves requests, one after another. The pieces come by transfer and go back
- * by transfer: nothing of them is copied but here, where it is put together.
- */
+/** Reads long bodies, one after another, beside the thread that serves. Pieces come and go by transfer, uncopied. */
 // On Linux a priority is a thread's; elsewhere it would be that of the whole process.
 if (process.platform === 'linux') setPriority(Math.min(19, getPriority() + THREAD_NICENESS));
 

@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import { isObject } from '../../contracts/json-object.ts';
 import type { Message } from '../../contracts/messages.ts';
 
-/**
- * The canned reply of the mock: the same for the same request, long enough to be seen streaming. A request with tools
- * is answered with a call of one, and the call's result with text, so that tool loops end.
- */
+/** The same for the same request, long enough to stream; with tools a call, after its result text: loops end. */
 interface MockRequest {
   readonly model: string;
   readonly max_tokens: number;

@@ -71,10 +71,7 @@ export class RequestBytes {
     return lent.value;
   }
 
-  /**
-   * Nobody wants the bytes any more. What nobody but threads has looked at is freed at once; else something may be writing
-   * it to an upstream still, and it goes when that has let go of it.
-   */
+  /** Freed at once where only threads have seen them; else something may still write them upstream. */
   free(): void {
     this.#isFreed = true;
     if (this.#isShown) return;

@@ -93,10 +93,7 @@ export class BatchAppends {
   }
 }
 
-/**
- * The pause before a call is made again, after so many in a row that were lost before they had answered anything: none after a
- * first, then it doubles up to its bound. @param chance 0 to 1
- */
+/** None after one loss without an answer; then it doubles up to its bound. @param chance 0 to 1 */
 export function reopenPauseMs(failures: number, backoffMs: number, chance: number): number {
   if (failures < 2) return 0;
   const bounds = { firstMs: backoffMs, maxMs: EVENTSTOREDB_LIMITS.reopenPauseMaxMs };

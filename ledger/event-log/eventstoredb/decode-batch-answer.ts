@@ -52,7 +52,7 @@ function correlationOf(reader: Reader, end: number): number {
   let correlation = 0;
   while (reader.pos < end) {
     const tag = reader.uint32();
-    if (tag === lengthTag(1)) correlation = leastBitsOf(reader, endOf(reader));
+    if (tag === lengthTag(1)) correlation = numbersOf(reader, endOf(reader), 2)[0] ?? 0;
     else if (tag === lengthTag(2)) correlation = Number.parseInt(reader.string().slice(-LEAST_HEX_CHARS), 16);
     else skip(reader, tag);
   }
@@ -62,16 +62,6 @@ function correlationOf(reader: Reader, end: number): number {
 /** Of a UUID's text: as many as a number of ours can hold, behind the last hyphen. */
 const LEAST_HEX_CHARS = 12;
 
-function leastBitsOf(reader: Reader, end: number): number {
-  let least = 0;
-  while (reader.pos < end) {
-    const tag = reader.uint32();
-    if (tag === numberTag(2)) least = exactNumber(reader);
-    else skip(reader, tag);
-  }
-  return least;
-}
-
 function successOf(reader: Reader, end: number): BatchAnswer['verdict'] {
   // The first revision of a stream is 0, which the wire leaves out of numbers that may be left out.
   let lastRevision = 0;
@@ -79,22 +69,12 @@ function successOf(reader: Reader, end: number): BatchAnswer['verdict'] {
   while (reader.pos < end) {
     const tag = reader.uint32();
     if (tag === numberTag(1)) lastRevision = exactNumber(reader);
-    else if (tag === lengthTag(3)) position = placeOf(reader, endOf(reader));
-    else skip(reader, tag);
+    else if (tag === lengthTag(3)) {
+      const [commit, prepare] = numbersOf(reader, endOf(reader), 1, 2);
+      position = positionOf(commit ?? 0, prepare ?? 0);
+    } else skip(reader, tag);
   }
   return { type: 'success', lastRevision, position };
-}
-
-function placeOf(reader: Reader, end: number): Position {
-  let commit = 0;
-  let prepare = 0;
-  while (reader.pos < end) {
-    const tag = reader.uint32();
-    if (tag === numberTag(1)) commit = exactNumber(reader);
-    else if (tag === numberTag(2)) prepare = exactNumber(reader);
-    else skip(reader, tag);
-  }
-  return positionOf(commit, prepare);
 }
 
 /** google.rpc.Status { 1 code, 2 message, 3 details { 1 type's URL, 2 value } } */
@@ -110,7 +90,8 @@ function errorOf(reader: Reader, end: number): BatchAnswer['verdict'] {
   }
   const name = type.slice(type.lastIndexOf('.') + 1);
   if (name === 'WrongExpectedVersion' && value !== null)
-    return { type: 'wrong-expected-version', actualRevision: currentOf(value, value.len) };
+    // WrongExpectedVersion { 1 current_stream_revision | 2 current_no_stream {}, … }
+    return { type: 'wrong-expected-version', actualRevision: numbersOf(value, value.len, 1)[0] ?? -1 };
   const [known, code] = REFUSALS[name] ?? [null, null];
   return refused(known, code, message === '' ? name : message);
 }
@@ -127,15 +108,16 @@ function detailsOf(reader: Reader, end: number): [type: string, value: Reader | 
   return [type, value];
 }
 
-/** WrongExpectedVersion { 1 current_stream_revision | 2 current_no_stream {}, … } */
-function currentOf(reader: Reader, end: number): number {
-  let current = -1;
+/** The numbers that a message has in these fields, one for each; null where it has none. */
+function numbersOf(reader: Reader, end: number, ...fields: readonly number[]): (number | null)[] {
+  const numbers: (number | null)[] = fields.map(() => null);
   while (reader.pos < end) {
     const tag = reader.uint32();
-    if (tag === numberTag(1)) current = exactNumber(reader);
+    const index = fields.findIndex((field) => tag === numberTag(field));
+    if (index >= 0) numbers[index] = exactNumber(reader);
     else skip(reader, tag);
   }
-  return current;
+  return numbers;
 }
 
 const UNKNOWN = 2;

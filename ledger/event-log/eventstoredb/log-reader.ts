@@ -92,10 +92,7 @@ export class LogReader {
     return readEvents(this.#connection, allRequest('backwards', null, this.#streams.filters), this.#options);
   }
 
-  /**
-   * The position of the ledger's own last event, not of the log's: a subscription is never handed another's, and would
-   * be waited for in vain. The server looks for it backwards from the end.
-   */
+  /** Of the ledger's own last event, looked for from the end: another's is never handed over, nor waited for. */
   async head(): Promise<Position | null> {
     const { headMs } = this.#deadlines;
     const events = this.#newestEvents()[Symbol.asyncIterator]();

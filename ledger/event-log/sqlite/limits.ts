@@ -14,10 +14,7 @@ export const SQLITE_LIMITS = Object.freeze({
   groupCharsMax: 4 * MEBI,
   /** A second group is handed over before the first is answered only when it is full. */
   groupsInFlightMax: 2,
-  /**
-   * Under load, commits start at least this far apart. A commit costs as much CPU as 20 events: measured, 51 µs an event
-   * in transactions of 2, 14 in 8, 9 in 16, 6.5 in 32. A lone append never waits.
-   */
+  /** Commits start so far apart under load: each costs as 20 events (51 µs an event in twos, 6.5 in 32s). */
   gatherMs: 2,
   /** The last group's size from which on there is a load to gather. */
   gatherAppendsMin: 4,

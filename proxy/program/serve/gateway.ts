@@ -143,10 +143,7 @@ export class Gateway {
     }
   }
 
-  /**
-   * The log is away before anything could be settled: the views of an earlier run are served from, where they suffice.
-   * What the clock is compared with is then when they were last current.
-   */
+  /** The log is away before the settling: views of before serve, if they do; the clock is compared with theirs. */
   #serveWithoutLog(): void {
     const { availability, projections, recovered, clock, unserved, options } = this.process;
     if (this.#stopping !== null) return;
