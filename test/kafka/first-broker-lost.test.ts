@@ -17,7 +17,6 @@ import { createTopicOn } from './start-broker.ts';
  */
 describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a cluster of three brokers', () => {
   let cluster: RealBrokers;
-  const relays: RelayProcess[] = [];
   const readers: { close(): Promise<void> }[] = [];
 
   beforeAll(async () => {
@@ -27,7 +26,6 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
   });
 
   afterEach(async () => {
-    for (const relay of relays.splice(0)) await relay.kill();
     for (const reader of readers.splice(0)) await reader.close();
   });
 
@@ -38,8 +36,7 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
     const ledger = await LedgerFile.open();
     const topic = newTopicName('made');
     const relay = new RelayProcess({ folder: ledger.folder, brokers: cluster.brokers, topic });
-    relays.push(relay);
-    await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 1);
+    await relay.published(1);
     const kafka = { brokers: [...cluster.brokers], topic, ssl: false, sasl: null };
     const look = await lookAtTopic(kafkaClient({ kafka, clientId: 'test' }), topic, new AbortController().signal);
     expect([look.replicas, look.settings]).toEqual([
@@ -54,7 +51,6 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
     ]);
     expect(relay.lines.filter((line) => line.includes('can lose messages'))).toEqual([]);
     await relay.stop();
-    await ledger.remove();
   });
 
   it.each(['SIGSTOP', 'SIGKILL'] as const)('serves relays and readers when its first has got %s', async (signal) => {
@@ -64,7 +60,6 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
     await createTopicOn(brokers, topic);
     const start = (): RelayProcess => {
       const relay = new RelayProcess({ folder: ledger.folder, brokers, topic });
-      relays.push(relay);
       return relay;
     };
     const read = () => {
@@ -91,7 +86,6 @@ describe.skipIf(fetchedKafka() === null || process.env.KAFKA_CLUSTER !== '3')('a
     expect(firstRevisions(late.events).get('account-acct_1')).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 
     if (signal === 'SIGSTOP') await cluster.signal(0, 'SIGCONT');
-    await ledger.remove();
   });
 });
 

@@ -1,8 +1,6 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
-import { onTestFinished } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountId, accountStream, commandId, revision } from '../../contracts/ids.ts';
@@ -61,12 +59,8 @@ export function writeLives(
     }
 }
 
-/** A file of its own in a folder that goes away with the test. */
-export function viewsFile(): string {
-  const folder = temporaryFolder();
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, 'views.db');
-}
+/** A file of its own. */
+export const viewsFile = (): string => join(temporaryFolder(), 'views.db');
 
 /** Every row of every table of a file, checkpoint and all, as text; not the time at which the views were last current. */
 export function dump(path: string): string[] {

@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { openJournal } from '../../../ledger/journal/open-journal.ts';
-import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { journalFolder, openedJournal } from '../../fixtures/ledger/journal-folder.ts';
 import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 
 /** What a fixture says in a process that may have 64 descriptors. */
@@ -31,7 +30,7 @@ describe.runIf(process.platform === 'linux')('a process without a descriptor for
       begun,
     });
     expect(begun).toBeGreaterThan(41);
-    const { journal, recovered, damaged } = await openJournal({ directory });
+    const { recovered, damaged } = await openedJournal({ directory });
     expect(damaged).toEqual([]);
     expect(recovered).toEqual([
       ...Array.from({ length: begun - 1 }, (_, index) => ({
@@ -41,7 +40,6 @@ describe.runIf(process.platform === 'linux')('a process without a descriptor for
       })),
       { requestId: idOf(begun - 1), start: startOf(begun - 1), finished: null },
     ]);
-    await journal.close();
   });
 
   test('keeps what is to lie aside where it is until there is one', async () => {
@@ -51,9 +49,8 @@ describe.runIf(process.platform === 'linux')('a process without a descriptor for
       failed: false,
       made: true,
     });
-    const { journal, recovered } = await openJournal({ directory });
+    const { recovered } = await openedJournal({ directory });
     expect(recovered.map(({ requestId }) => requestId)).toEqual([0, 1, 2, 3, 4].map(idOf));
-    await journal.close();
   });
   test('keeps none of a journal that it could not open', () => {
     const lost: number[] = JSON.parse(runWithFew('few-descriptors-opening.ts', journalFolder()));

@@ -2,11 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { lockFolder } from '../../../ledger/journal/folder-lock.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
-import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { journalFolder, openedJournal } from '../../fixtures/ledger/journal-folder.ts';
 
 test('a second opener is refused, not kept waiting, with the folder’s name, until the first has closed', async () => {
-  const directory = journalFolder();
-  const { journal } = await openJournal({ directory });
+  const { directory, journal } = await openedJournal();
   await expect(openJournal({ directory })).rejects.toThrow(
     expect.objectContaining({
       name: 'JournalError',
@@ -15,8 +14,7 @@ test('a second opener is refused, not kept waiting, with the folder’s name, un
     }),
   );
   await journal.close();
-  const { journal: again } = await openJournal({ directory });
-  await again.close();
+  await openedJournal({ directory });
 });
 
 test('the folder is free again when opening it failed', async () => {

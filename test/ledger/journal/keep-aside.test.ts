@@ -1,26 +1,22 @@
 import { cpSync, existsSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { asideFolder } from '../../../ledger/journal/aside-folder.ts';
 import type { Journal } from '../../../ledger/journal/journal.ts';
 import { JournalWithAside } from '../../../ledger/journal/journal-with-aside.ts';
 import { checkedBounds, JOURNAL_BOUNDS } from '../../../ledger/journal/limits.ts';
-import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { openSegments } from '../../../ledger/journal/open-segments.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { readJournal } from '../../../ledger/journal/recovery.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
-import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { journalFolder, openedJournal } from '../../fixtures/ledger/journal-folder.ts';
 import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { segmentNames } from './fixtures/plain-reader.ts';
 
 const BOUNDS = { segmentBytesMax: 2_000, bytesMax: 10_000, reserveBytes: 4_096, reserveLookMs: 5 };
 
-async function open(directory: string, bounds: Partial<typeof BOUNDS> = {}) {
-  const opened = await openJournal({ directory, ...BOUNDS, ...bounds });
-  onTestFinished(() => opened.journal.close());
-  return opened;
-}
+const open = (directory: string, bounds: Partial<typeof BOUNDS> = {}) =>
+  openedJournal({ directory, ...BOUNDS, ...bounds });
 
 /** Begins and ends requests until no more may begin, and returns their ids. */
 function fill(journal: Journal, from = 0) {

@@ -16,7 +16,7 @@ import { JournalError } from '../../../ledger/journal/journal-error.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { readJournal } from '../../../ledger/journal/recovery.ts';
 import { encodeHeader } from '../../../ledger/journal/segment-header.ts';
-import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { journalFolder, openedJournal } from '../../fixtures/ledger/journal-folder.ts';
 import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { steps, takeSteps } from './fixtures/journal-steps.ts';
 import { type PlainRecord, plainRecords, plainRecovery, segmentNames } from './fixtures/plain-reader.ts';
@@ -41,6 +41,12 @@ async function inFolders(runs: number, property: (directory: string, image: stri
   );
 }
 
+function flipByte(file: string, at: number): Buffer {
+  const bytes = readFileSync(file);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(file, bytes);
+  return bytes;
+}
 const lastFile = (directory: string): string => join(directory, segmentNames(directory).at(-1) ?? '');
 const inFile = (records: readonly PlainRecord[], file: string): PlainRecord[] =>
   records.filter((record) => basename(record.file) === basename(file));
@@ -70,9 +76,9 @@ describe('a crash at any instant', () => {
       const file = lastFile(image);
       truncateSync(file, chosen % (readFileSync(file).length + 1));
       const torn = readJournal(image);
-      const first = await openJournal({ reserveBytes: 4_096, directory: image });
+      const first = await openedJournal({ reserveBytes: 4_096, directory: image });
       await first.journal.close();
-      const second = await openJournal({ reserveBytes: 4_096, directory: image });
+      const second = await openedJournal({ reserveBytes: 4_096, directory: image });
       await second.journal.close();
       expect(first).toMatchObject({ recovered: torn.recovered, damaged: [], cutBytes: torn.tornBytes });
       expect(second).toMatchObject({ recovered: torn.recovered, damaged: [], cutBytes: 0 });
@@ -101,7 +107,6 @@ describe('a crash at any instant', () => {
       recovered: [{ requestId: idOf(1), start: startOf(1), finished: null }],
       damaged: [],
     });
-    await journal.close();
   });
 
   test('zeros that a file system left at the end are cut off', async () => {
@@ -155,46 +160,38 @@ describe('damage', () => {
   }
 
   test('stays in the folder under another name when the journal has no more use for the segment', async () => {
-    const directory = journalFolder();
-    const { journal } = await openJournal({ reserveBytes: 4_096, directory });
+    const { directory, journal } = await openedJournal({ reserveBytes: 4_096 });
     for (const index of [0, 1]) journal.begin(idOf(index), startOf(index));
     await journal.close();
     const file = lastFile(directory);
-    const bytes = readFileSync(file);
-    bytes[40] = (bytes[40] ?? 0) ^ 1;
-    writeFileSync(file, bytes);
+    const bytes = flipByte(file, 40);
 
-    const second = await openJournal({ reserveBytes: 4_096, directory });
+    const second = await openedJournal({ reserveBytes: 4_096, directory });
     expect(second.recovered).toEqual([{ requestId: idOf(1), start: startOf(1), finished: null }]);
     expect(second.damaged).toEqual([{ file, offset: 20, bytes: expect.any(Number) }]);
     second.journal.settle([idOf(1)]);
     await second.journal.close();
     expect(readFileSync(`${file}.damaged`)).toEqual(bytes);
-    const third = await openJournal({ reserveBytes: 4_096, directory });
+    const third = await openedJournal({ reserveBytes: 4_096, directory });
     expect(third).toMatchObject({ recovered: [], damaged: [] });
-    await third.journal.close();
   });
 
   test('that takes a start leaves the end, which stays until it is settled', async () => {
-    const directory = journalFolder();
-    const { journal } = await openJournal({ reserveBytes: 4_096, directory });
+    const { directory, journal } = await openedJournal({ reserveBytes: 4_096 });
     journal.begin(idOf(0), startOf(0));
     journal.finish(idOf(0), finishedOf(0));
     await journal.close();
     const file = lastFile(directory);
-    const bytes = readFileSync(file);
-    bytes[40] = (bytes[40] ?? 0) ^ 1;
-    writeFileSync(file, bytes);
+    flipByte(file, 40);
     for (const _time of ['first', 'second']) {
-      const again = await openJournal({ reserveBytes: 4_096, directory });
+      const again = await openedJournal({ reserveBytes: 4_096, directory });
       expect(again.recovered).toEqual([{ requestId: idOf(0), start: null, finished: finishedOf(0) }]);
       await again.journal.close();
     }
   });
 
   test('a record copied to another place does not pass for one', async () => {
-    const directory = journalFolder();
-    const { journal } = await openJournal({ reserveBytes: 4_096, directory });
+    const { directory, journal } = await openedJournal({ reserveBytes: 4_096 });
     journal.begin(idOf(0), startOf(0));
     await journal.close();
     const file = lastFile(directory);
@@ -204,8 +201,7 @@ describe('damage', () => {
   });
 
   test('a segment that is missing between two others is reported', async () => {
-    const directory = journalFolder();
-    const { journal } = await openJournal({ reserveBytes: 4_096, directory, segmentBytesMax: 1 });
+    const { directory, journal } = await openedJournal({ reserveBytes: 4_096, segmentBytesMax: 1 });
     for (const index of [0, 1, 2]) journal.begin(idOf(index), startOf(index));
     await journal.close();
     const missing = join(directory, segmentNames(directory)[1] ?? '');
@@ -218,8 +214,7 @@ describe('damage', () => {
 
 describe('files that are not this release’s', () => {
   async function refused(file: string, content: Buffer): Promise<unknown> {
-    const directory = journalFolder();
-    const { journal } = await openJournal({ reserveBytes: 4_096, directory });
+    const { directory, journal } = await openedJournal({ reserveBytes: 4_096 });
     journal.begin(idOf(0), startOf(0));
     await journal.close();
     writeFileSync(join(directory, file), content);

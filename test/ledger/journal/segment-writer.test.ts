@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { replaceWithFullDevice } from '../../fixtures/ledger/full-device.ts';
-import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { journalFolder, openedJournal } from '../../fixtures/ledger/journal-folder.ts';
 import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 
 const isLinux = process.platform === 'linux';
@@ -37,13 +37,12 @@ describe.runIf(isLinux)('no room in the file system', () => {
       sizeAfterClose: 20 + finishRecordBytes + LONG_RECORD_BYTES,
     });
 
-    const { journal, recovered, damaged, cutBytes } = await openJournal({ directory });
+    const { recovered, damaged, cutBytes } = await openedJournal({ directory });
     expect({ damaged, cutBytes }).toEqual({ damaged: [], cutBytes: 0 });
     expect(recovered.map(({ requestId, finished }) => [requestId, finished])).toEqual([
       ...Array.from({ length: begun }, (_, index) => [idOf(index), LONG]),
       [idOf(begun), null],
     ]);
-    await journal.close();
   });
 
   test('where the part that was written cannot be cut off, nothing is written after it', async () => {

@@ -2,25 +2,22 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
-import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
+import { journalFolder, openedJournal } from '../../fixtures/ledger/journal-folder.ts';
 import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { plainRecords, segmentNames } from './fixtures/plain-reader.ts';
 
 describe('segments', () => {
   test('a segment is closed before a record that would take it past its size', async () => {
-    const directory = journalFolder();
-    const { journal } = await openJournal({ directory, segmentBytesMax: 400 });
+    const { directory, journal } = await openedJournal({ segmentBytesMax: 400 });
     for (let index = 0; index < 40; index++) journal.begin(idOf(index), startOf(index));
     const sizes = segmentNames(directory).map((file) => statSync(join(directory, file)).size);
     expect(sizes.length).toBeGreaterThan(5);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(400);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(journal.bytes);
-    await journal.close();
   });
 
   test('a segment goes when it is not in use and everything in it is settled, oldest first', async () => {
-    const directory = journalFolder();
-    const { journal } = await openJournal({ directory, segmentBytesMax: 1 });
+    const { directory, journal } = await openedJournal({ segmentBytesMax: 1 });
     for (const index of [0, 1, 2, 3]) journal.begin(idOf(index), startOf(index));
     const names = segmentNames(directory);
     expect(names).toHaveLength(4);
@@ -34,8 +31,7 @@ describe('segments', () => {
   });
 
   test('a healthy journal stays at one or two files', async () => {
-    const directory = journalFolder();
-    const { journal } = await openJournal({ directory, segmentBytesMax: 4_096 });
+    const { directory, journal } = await openedJournal({ segmentBytesMax: 4_096 });
     for (let index = 0; index < 2_000; index++) {
       journal.begin(idOf(index), startOf(index));
       journal.finish(idOf(index), finishedOf(index));
@@ -47,8 +43,7 @@ describe('segments', () => {
   });
 
   test('a long request does not keep what was written after it, and is recovered all the same', async () => {
-    const directory = journalFolder();
-    const { journal } = await openJournal({ directory, segmentBytesMax: 4_096 });
+    const { directory, journal } = await openedJournal({ segmentBytesMax: 4_096 });
     journal.begin(idOf(0), startOf(0));
     journal.begin(idOf(1), startOf(1));
     for (let index = 2; index < 2_000; index++) {
@@ -59,13 +54,12 @@ describe('segments', () => {
       expect(journal.bytes).toBeLessThanOrEqual(2 * 4_096);
     }
     await journal.close();
-    const { journal: again, recovered } = await openJournal({ directory });
+    const { journal: again, recovered } = await openedJournal({ directory });
     expect(recovered).toEqual([
       { requestId: idOf(0), start: startOf(0), finished: finishedOf(0) },
       { requestId: idOf(1), start: startOf(1), finished: null },
     ]);
     again.settle([idOf(0), idOf(1)]);
-    await again.close();
   });
 
   test('a record that has changed on disk is not carried into a later segment', async () => {

@@ -5,7 +5,6 @@ import { NO_STREAM, relayStream, revision } from '../../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { runProgram } from '../../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import { eventually } from '../../kafka/eventually.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { readTopic } from '../../kafka/read-topic.ts';
 import { type Broker, startBroker, TOPIC_PARTITIONS } from '../../kafka/start-broker.ts';
@@ -36,10 +35,9 @@ describe.skipIf(broker === null)('a ledger that is behind its topic', () => {
     const ledger = await LedgerFile.open();
     await ledger.append('acct_1', 5);
     const relay = new RelayProcess({ folder: ledger.folder, brokers: broker.brokers, topic });
-    await eventually('it publishes', async () => (await relay.metric('gateway_relay_published_total')) === 6);
+    await relay.published(6);
     await relay.stop();
     const folder = await putBack(ledger, topic, 4);
-    await ledger.remove();
     const configOf = (name: string): string => {
       const kafka = { brokers: broker.brokers, topic: name, partitions: TOPIC_PARTITIONS };
       const file = join(folder, `${name}.json`);

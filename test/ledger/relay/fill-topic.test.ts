@@ -1,6 +1,5 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { relayStream } from '../../../contracts/ids.ts';
-import { eventually } from '../../kafka/eventually.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
 import { firstRevisions, readTopic } from '../../kafka/read-topic.ts';
 import { type Broker, startBroker } from '../../kafka/start-broker.ts';
@@ -11,16 +10,8 @@ const broker: Broker | null = await startBroker();
 
 // The mock adds no partitions.
 describe.skipIf(broker === null || broker.kind === 'mock')('a topic that gets partitions once it has messages', () => {
-  const relays: RelayProcess[] = [];
-  const start = (site: RelaySite): RelayProcess => {
-    const relay = new RelayProcess(site);
-    relays.push(relay);
-    return relay;
-  };
+  const start = (site: RelaySite): RelayProcess => new RelayProcess(site);
 
-  afterEach(async () => {
-    for (const relay of relays.splice(0)) await relay.kill();
-  });
   afterAll(() => broker?.stop());
 
   it('is written to no more, and followed by another, which is filled whole and in order, and gone on with', async () => {
@@ -29,7 +20,7 @@ describe.skipIf(broker === null || broker.kind === 'mock')('a topic that gets pa
     for (const at of [1, 2, 3, 4, 5, 6]) await ledger.append(`acct_${at}`, 3);
     const site: RelaySite = { folder: ledger.folder, brokers: broker.brokers, topic: newTopicName('grown') };
     const running = start(site);
-    await eventually('all are published', async () => (await running.metric('gateway_relay_published_total')) === 19);
+    await running.published(19);
     await broker.addPartitions(site.topic, 9);
     const followed = start({ ...site, partitions: 9 });
     expect(await followed.exit()).toBe(2);
@@ -58,7 +49,6 @@ describe.skipIf(broker === null || broker.kind === 'mock')('a topic that gets pa
     for (const { stream, revision } of log)
       if (!own.has(stream)) inOrder.set(stream, [...(inOrder.get(stream) ?? []), revision]);
     expect(firstRevisions(topic.events)).toEqual(inOrder);
-    await ledger.remove();
   });
 
   it('cannot be filled under the name that is in use', async () => {
@@ -67,6 +57,5 @@ describe.skipIf(broker === null || broker.kind === 'mock')('a topic that gets pa
     const filling = start({ ...site, fill: [site.topic] });
     expect(await filling.exit()).toBe(2);
     await filling.says('is the topic in use (kafka.topic)');
-    await ledger.remove();
   });
 });

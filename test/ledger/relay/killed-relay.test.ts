@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { FeedEvent } from '../../../contracts/feed-message.ts';
 import { LEDGER_STREAM, type Revision, relayStream, type StreamName } from '../../../contracts/ids.ts';
 import { type ConsumedBatch, consumeFeed } from '../../../ledger/feed/consume-feed.ts';
@@ -73,12 +73,6 @@ class Consumer {
 }
 
 describe.skipIf(broker === null)('a relay that is killed at random instants', () => {
-  const relays: RelayProcess[] = [];
-
-  afterEach(async () => {
-    for (const relay of relays.splice(0)) await relay.kill();
-  });
-
   afterAll(() => broker?.stop());
 
   it(
@@ -95,7 +89,6 @@ describe.skipIf(broker === null)('a relay that is killed at random instants', ()
       let reading = consumer.open(site.brokers, site.topic);
       for (let kill = 0; kill < KILLS; kill++) {
         const relay = new RelayProcess(site);
-        relays.push(relay);
         await relay.says('the active relay');
         await delay(random.next() * 900);
         await relay.kill();
@@ -105,7 +98,6 @@ describe.skipIf(broker === null)('a relay that is killed at random instants', ()
         }
       }
       const last = new RelayProcess(site);
-      relays.push(last);
       await last.says('the active relay');
       await writer.stop();
       const published = [...ledger.accounts.values()].reduce<number>((sum, revision) => sum + revision + 1, 1);
@@ -136,7 +128,6 @@ describe.skipIf(broker === null)('a relay that is killed at random instants', ()
         `relay killed ${KILLS} times (seed ${SEED}): ${published} events, ${topic.events.length} messages, ` +
           `${topic.events.length - published} duplicates\n`,
       );
-      await ledger.remove();
     },
     TEST_MS,
   );

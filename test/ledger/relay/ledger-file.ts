@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { EventLog, ProposedEvent } from '../../../contracts/event-log.ts';
 import { accountId, accountStream, commandId, NO_STREAM, type Revision, uuidV7 } from '../../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 /** A ledger with an identity, in a file of its own, which relays of other processes may read, and accounts that change their plans. */
 export class LedgerFile {
@@ -15,9 +15,10 @@ export class LedgerFile {
   /** The last revision of each account. */
   readonly accounts = new Map<string, Revision>();
 
+  /** One that goes with the test. */
   static async open(): Promise<LedgerFile> {
-    const folder = mkdtempSync(join(tmpdir(), 'relay-'));
-    const log = await openSqliteEventLog({ path: join(folder, 'ledger.db') });
+    const folder = temporaryFolder();
+    const log = endedLater(await openSqliteEventLog({ path: join(folder, 'ledger.db') }));
     const nowMs = Date.now();
     const recording = { commandId: commandId(uuidV7(nowMs, randomBytes(10))), actor: 'gateway' };
     await identifyLedger(log, nowMs, { ...recording, recordedAt: new Date(nowMs).toISOString() });
@@ -39,11 +40,6 @@ export class LedgerFile {
     const result = await this.log.append(stream, this.accounts.get(account) ?? NO_STREAM, events);
     if (result.type === 'conflict') throw new Error(`${stream} is at revision ${result.actualRevision}`);
     this.accounts.set(account, result.lastRevision);
-  }
-
-  async remove(): Promise<void> {
-    await this.log.close();
-    rmSync(this.folder, { recursive: true });
   }
 }
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { decodeClaimMetadata } from '../../../contracts/event-codec.ts';
 import { BASE_FORMS, formsBeyond, OWN_FORMS } from '../../../contracts/event-forms.ts';
 import { NO_STREAM, position, relayStream } from '../../../contracts/ids.ts';
@@ -48,7 +48,6 @@ describe('the claim of a relay', () => {
     nowMs = Date.UTC(2026, 10, 21);
     ledger = await LedgerFile.open();
   });
-  afterEach(() => ledger.remove());
 
   it('is of the one that is faster', async () => {
     const claims = await Promise.all(['one', 'two'].map((relay) => RelayClaim.take(options(relay), NEW)));

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 import { eventually } from '../../kafka/eventually.ts';
 import { TOPIC_PARTITIONS } from '../../kafka/start-broker.ts';
 
@@ -29,6 +30,7 @@ export class RelayProcess {
   readonly #child: ChildProcess;
   readonly #exit: Promise<number | null>;
 
+  /** One that ends with the test at the latest. */
   constructor({ folder, claimSeconds = 600, fill, ...site }: RelaySite) {
     const { topic, partitions = TOPIC_PARTITIONS } = site;
     const config = join(folder, `${topic}-${partitions}.json`);
@@ -43,6 +45,7 @@ export class RelayProcess {
     for (const stream of [this.#child.stdout, this.#child.stderr])
       if (stream !== null) createInterface({ input: stream }).on('line', (line) => this.lines.push(line));
     this.#exit = once(this.#child, 'exit').then(([code]) => code as number | null);
+    onTestFinished(() => this.kill());
   }
 
   get isRunning(): boolean {
@@ -74,6 +77,12 @@ export class RelayProcess {
   async kill(): Promise<void> {
     this.signal('SIGKILL');
     await this.#exit;
+  }
+
+  /** Resolves when it has published so many messages, by its own count. */
+  async published(count: number): Promise<void> {
+    const told = async (): Promise<boolean> => (await this.metric('gateway_relay_published_total')) === count;
+    await eventually(`${count} are published`, told);
   }
 
   /** Its exit code; null when a signal ended it. */

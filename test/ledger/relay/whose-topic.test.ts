@@ -1,36 +1,25 @@
-import { randomBytes } from 'node:crypto';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { accountId, accountStream, commandId, LEDGER_STREAM, relayStream, uuidV7 } from '../../../contracts/ids.ts';
+import { accountId, accountStream, LEDGER_STREAM, relayStream } from '../../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { acceptLoss } from '../../../ledger/identity/accept-loss.ts';
-import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
 import { PublishError } from '../../../ledger/relay/publisher.ts';
-import { runRelay } from '../../../ledger/relay/relay.ts';
-import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { withoutLedger } from '../../kafka/topic-writer.ts';
 import { proposed } from './ledger-file.ts';
 import { MemoryPublisher } from './memory-publisher.ts';
+import { identifiedLog, relayInMemory } from './relay-in-memory.ts';
 
 const TOPIC = 'ledger';
 const ADA = accountStream(accountId('ada'));
 const BOB = accountStream(accountId('bob'));
 
-const recording = () => ({
-  commandId: commandId(uuidV7(Date.now(), randomBytes(10))),
-  actor: 'operator',
-  recordedAt: new Date().toISOString(),
-});
-
 /** A ledger with an identity, and what two accounts have done. */
 async function ledgerOf(events = 3): Promise<MemoryEventLog> {
-  const log = new MemoryEventLog();
-  await identifyLedger(log, Date.now(), recording());
+  const log = await identifiedLog();
   log.write(ADA, proposed(events));
   log.write(BOB, proposed(events));
   return log;
@@ -53,7 +42,7 @@ async function begun(log: MemoryEventLog): Promise<LedgerIdentity> {
     requests: [],
     reason: 'test',
     nowMs: Date.now(),
-    recording: recording(),
+    recording: recordingBy('operator', Date.now()),
   });
   if (identity === null) throw new Error('others have written to the stream ledger');
   return identity;
@@ -61,31 +50,12 @@ async function begun(log: MemoryEventLog): Promise<LedgerIdentity> {
 
 /** A relay of a ledger to a topic, until it is stopped or stops. */
 function relayOf(log: MemoryEventLog, publisher: MemoryPublisher, topicLookMs = 60_000, endsCaughtUp = false) {
-  const stop = new AbortController();
-  const ended = runRelay({
-    log,
-    publisher,
-    feed: TOPIC,
-    relay: 'relay',
-    claimMs: 30_000,
-    metrics: new RelayMetrics(new Registry(), Date.now),
-    logger: pino({ level: 'silent' }),
-    clock: Date.now,
-    place: { where: 'ledger.db', looks: 1 },
-    topicLookMs,
-    endsCaughtUp,
-    signal: stop.signal,
-  }).then(
-    () => null,
-    (error: unknown) => error as Error,
-  );
+  const { ended, stop } = relayInMemory(log, publisher, { topicLookMs, endsCaughtUp });
   const finish = (): Promise<Error | null> => {
-    stop.abort();
+    stop();
     return ended;
   };
-  onTestFinished(async () => {
-    await finish();
-  });
+  onTestFinished(async () => void (await finish()));
   return { ended, stop: finish };
 }
 
