@@ -4,7 +4,11 @@ import type { ColumnValue, StoredView, ViewRow, ViewTable } from './view.ts';
 /** Raised when the tables below change: a file of another layout is filled anew. */
 const LAYOUT = 3;
 
-export type Statement = readonly [sql: string, values: readonly ColumnValue[]];
+/** Statements that are carried out for each of some rows, each with so many of the row's first values. */
+export interface Batch {
+  readonly statements: readonly (readonly [sql: string, values: number])[];
+  readonly rows: readonly (readonly ColumnValue[])[];
+}
 
 /** Up to where rows are folded. */
 export interface StoredCheckpoint {
@@ -52,36 +56,49 @@ function dropUnknown(database: DatabaseSync, views: readonly StoredView[]): void
   database.prepare(`DELETE FROM stored_view WHERE name NOT IN (${known})`).run(...views.map(({ name }) => name));
 }
 
-/** The statements that empty a file, checkpoint first. */
-export const clearing = (views: readonly StoredView[]): Statement[] => [
-  ['DELETE FROM checkpoint', []],
-  ['DELETE FROM known_current', []],
-  ['DELETE FROM stored_view', []],
-  ...views.flatMap((view) => view.tables.map(({ name }): Statement => [`DELETE FROM ${name}`, []])),
-  ['UPDATE stamped SET total = 0', []],
+/** What empties a file, checkpoint first. */
+export const clearing = (views: readonly StoredView[]): string[] => [
+  'DELETE FROM checkpoint',
+  'DELETE FROM known_current',
+  'DELETE FROM stored_view',
+  ...views.flatMap((view) => view.tables.map(({ name }) => `DELETE FROM ${name}`)),
+  'UPDATE stamped SET total = 0',
 ];
 
-/** The statements that write rows and the checkpoint that they stand at. */
-export const writing = (rows: readonly ViewRow[], views: readonly StoredView[], at: StoredCheckpoint): Statement[] => [
-  ['UPDATE written SET writes = writes + 1', []],
-  ...rows.flatMap(({ table, values, isGone }): Statement[] => {
-    const key = values.slice(0, table.keyColumns);
-    if (isGone === undefined)
-      return [
-        [restamp(table), key],
-        [upsert(table), values],
-      ];
-    return [
-      [unstamp(table), key],
-      [remove(table), key],
-    ];
-  }),
-  ...views.map(({ name, version }): Statement => ['INSERT OR REPLACE INTO stored_view VALUES (?, ?)', [name, version]]),
-  ['INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)', [at.source, at.checkpoint]],
-  at.currentAtMs === null
-    ? ['DELETE FROM known_current', []]
-    : ['INSERT OR REPLACE INTO known_current VALUES (1, ?)', [at.currentAtMs]],
-];
+/** What writes rows and the checkpoint that they stand at. */
+export function writing(rows: readonly ViewRow[], views: readonly StoredView[], at: StoredCheckpoint): Batch[] {
+  const [written, gone] = [false, true].map((isGone) => rows.filter((row) => (row.isGone === true) === isGone));
+  return [
+    once('UPDATE written SET writes = writes + 1'),
+    ...byTable(written, (table) => [
+      [restamp(table), table.keyColumns],
+      [upsert(table), Object.keys(table.columns).length],
+    ]),
+    ...byTable(gone, (table) => [
+      [unstamp(table), table.keyColumns],
+      [remove(table), table.keyColumns],
+    ]),
+    {
+      statements: [['INSERT OR REPLACE INTO stored_view VALUES (?, ?)', 2]],
+      rows: views.map(({ name, version }) => [name, version]),
+    },
+    once('INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)', at.source, at.checkpoint),
+    at.currentAtMs === null
+      ? once('DELETE FROM known_current')
+      : once('INSERT OR REPLACE INTO known_current VALUES (1, ?)', at.currentAtMs),
+  ];
+}
+
+const byTable = (rows: readonly ViewRow[] = [], statementsOf: (table: ViewTable) => Batch['statements']): Batch[] =>
+  [...Map.groupBy(rows, ({ table }) => table)].map(([table, ofTable]) => ({
+    statements: statementsOf(table),
+    rows: ofTable.map(({ values }) => values),
+  }));
+
+export const once = (sql: string, ...values: ColumnValue[]): Batch => ({
+  statements: [[sql, values.length]],
+  rows: [values],
+});
 
 /** What the rows of a file are; null when it does not hold every view in its present version. */
 export function checkpointOf(database: DatabaseSync, views: readonly StoredView[]): StoredCheckpoint | null {

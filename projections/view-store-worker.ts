@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
 import type { WriteAnswer, WriteRequest } from './view-store.ts';
 
-/** Carries out the statements of a request in one transaction, away from the thread that serves requests. */
+/** Carries out a request in one transaction, away from the thread that serves requests. */
 const database = new DatabaseSync(String(workerData), { timeout: 5_000 });
 const prepared = new Map<string, StatementSync>();
 
@@ -17,10 +17,11 @@ parentPort?.on('message', (request: WriteRequest | 'close') => {
 });
 
 /** Null when all of it is written. A ROLLBACK that fails ends the thread. */
-function write(statements: WriteRequest): WriteAnswer {
+function write(batches: WriteRequest): WriteAnswer {
   try {
     database.exec('BEGIN IMMEDIATE');
-    for (const [sql, values] of statements) prepare(sql).run(...values);
+    for (const { statements, rows } of batches)
+      for (const row of rows) for (const [sql, values] of statements) prepare(sql).run(...row.slice(0, values));
     database.exec('COMMIT');
     return null;
   } catch (error) {

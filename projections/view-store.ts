@@ -3,19 +3,20 @@ import { Worker } from 'node:worker_threads';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import type { StoredView, ViewRow } from './view.ts';
 import {
+  type Batch,
   checkpointOf,
   checkStamps,
   clearing,
   isStored,
+  once,
   prepareFile,
   restoreTable,
-  type Statement,
   type StoredCheckpoint,
   writing,
 } from './view-file.ts';
 
-/** The statements of one transaction. */
-export type WriteRequest = readonly Statement[];
+/** What one transaction carries out. */
+export type WriteRequest = readonly Batch[];
 /** Null when it is written; otherwise why not, and whether it may be written later. */
 export type WriteAnswer = { readonly message: string; readonly mayPass: boolean } | null;
 
@@ -68,7 +69,7 @@ export class ViewStore {
     const database = new DatabaseSync(path, { timeout: 5_000 });
     try {
       prepareFile(database, views);
-      if (!keep) for (const [sql] of clearing(views)) database.exec(sql);
+      if (!keep) for (const sql of clearing(views)) database.exec(sql);
     } finally {
       database.close();
     }
@@ -82,7 +83,7 @@ export class ViewStore {
 
   /** Removes every row and the checkpoint. @throws as `write`. */
   clear(): Promise<void> {
-    return this.#send(clearing(this.#options.views));
+    return this.#send(clearing(this.#options.views).map((sql) => once(sql)));
   }
 
   /** After the write under way. Idempotent. */

@@ -1,14 +1,17 @@
-import { z } from 'zod';
 import type { RequestId } from '../../contracts/ids.ts';
+import { encoderOf } from '../../contracts/schema-encoder.ts';
 import { type OpenAccount, openAccountSchema } from './account-state.ts';
 import { openException } from './exceptions.ts';
 import { billingExceptionSchema, exceptionEndSchema, NO_EXCEPTIONS } from './exceptions-state.ts';
 import { entryOf, withEntry } from './keyed-tree.ts';
 
+const encodeAccount = encoderOf(openAccountSchema);
+const encodeException = encoderOf(billingExceptionSchema);
+
 /** An account's state as text, without its exceptions: each is a text of its own, and changes by itself. */
 export function accountText({ exceptions, ...account }: OpenAccount): string {
   const { open: _open, ended: _ended, ...inSum } = exceptions;
-  return JSON.stringify(z.encode(openAccountSchema, { ...account, exceptions: inSum }));
+  return JSON.stringify(encodeAccount({ ...account, exceptions: inSum }));
 }
 
 /** One exception as text: how it ended, or what it is about. `open` is all of the latter. */
@@ -21,8 +24,7 @@ export interface StoredException {
 /** @throws Error where there is none of this request */
 export function storedException({ exceptions }: OpenAccount, requestId: RequestId): StoredException {
   const exception = openException(exceptions, requestId);
-  if (exception !== undefined)
-    return { state: 'open', text: JSON.stringify(z.encode(billingExceptionSchema, exception)) };
+  if (exception !== undefined) return { state: 'open', text: JSON.stringify(encodeException(exception)) };
   const state = entryOf(exceptions.ended, requestId);
   if (state === undefined) throw new Error(`${requestId} has no exception`);
   return { state, text: '' };

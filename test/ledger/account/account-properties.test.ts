@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { requestId } from '../../../contracts/ids.ts';
-import { type AccountState, INITIAL_ACCOUNT, type OpenAccount } from '../../../ledger/account/account-state.ts';
+import {
+  type AccountState,
+  INITIAL_ACCOUNT,
+  type OpenAccount,
+  openAccountSchema,
+} from '../../../ledger/account/account-state.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { amountOfException } from '../../../ledger/account/exceptions.ts';
 import { entriesOf, valuesOf } from '../../../ledger/account/keyed-tree.ts';
@@ -176,6 +182,17 @@ describe('in any life of an account', () => {
       RUNS,
     );
     expect(swept).toBeGreaterThan(0);
+  });
+
+  test('it is kept as its schema has it, byte for byte', () => {
+    fc.assert(
+      fc.property(lives, (steps) => {
+        const state = openAccount(live(steps));
+        const { open: _open, ended: _ended, ...exceptions } = state.exceptions;
+        expect(accountText(state)).toBe(JSON.stringify(z.encode(openAccountSchema, { ...state, exceptions })));
+      }),
+      RUNS,
+    );
   });
 });
 
