@@ -74,6 +74,7 @@ export async function executeFrom(
  * is in the repository when this resolves.
  * @param command where it is a function it is asked in the turn of each decision, so that it says what is so at the very
  *   revision that the decision is appended at.
+ * @param isWanted asked before what has failed is tried again
  * @throws as `executeCommand`; AccountAsideError, also where this finds that the account's events cannot be relied on
  */
 export async function executeOnRepository(
@@ -83,6 +84,7 @@ export async function executeOnRepository(
   command: AccountCommand | (() => AccountCommand),
   recording: Recording,
   timing = TIMING,
+  isWanted?: () => boolean,
 ): Promise<CommandResult> {
   const commandNow = typeof command === 'function' ? command : () => command;
   return unlessAside(repository, accountId, async () => {
@@ -90,6 +92,7 @@ export async function executeOnRepository(
       read: () => repository.read(accountId),
       catchUp: () => catchUpAccount(log, repository, accountId),
       timing,
+      ...(isWanted === undefined ? {} : { isWanted }),
     });
     if (result.type === 'done' && result.position !== null) {
       // An append whose first answer was lost may have others' events before it.
@@ -100,12 +103,19 @@ export async function executeOnRepository(
   });
 }
 
+interface AccountSource {
+  readonly read: () => AccountSnapshot;
+  readonly catchUp: () => Promise<void>;
+  readonly timing: Timing;
+  readonly isWanted?: () => boolean;
+}
+
 async function decideAndAppend(
   log: EventLog,
   accountId: AccountId,
   command: () => AccountCommand,
   recording: Recording,
-  source: { readonly read: () => AccountSnapshot; readonly catchUp: () => Promise<void>; readonly timing: Timing },
+  source: AccountSource,
 ): Promise<CommandResult> {
   for (let attempt = 1; ; ) {
     const { state: before, revision } = source.read();
@@ -115,7 +125,12 @@ async function decideAndAppend(
     const proposed = encodeEvents(decision, recording);
     // An append that may have been written is repeated as it was, whatever has been learned of the account since.
     for (; ; attempt++) {
-      const outcome = await log.append(accountStream(accountId), revision, proposed).catch(retryable(attempt));
+      const outcome = await log.append(accountStream(accountId), revision, proposed).catch((error: unknown) => {
+        // The same append again is safe after either kind of failure; anything else is the caller's to see.
+        const mayRetry = isLogAway(error) && attempt < ATTEMPTS_MAX && source.isWanted?.() !== false;
+        if (mayRetry) return { type: 'unknown' } as const;
+        throw error;
+      });
       if (outcome.type === 'appended') {
         const { lastRevision, position } = outcome;
         return { type: 'done', events: decision, before, after: revision, revision: lastRevision, position };
@@ -133,11 +148,3 @@ async function decideAndAppend(
 
 const backOff = (attempt: number, { pause, random }: Timing): Promise<void> =>
   pause(BACKOFF_MS * attempt * (0.5 + random() / 2));
-
-/** The same append again is safe after either kind of failure; anything else is the caller's to see. */
-function retryable(attempt: number) {
-  return (error: unknown): { readonly type: 'unknown' } => {
-    if (isLogAway(error) && attempt < ATTEMPTS_MAX) return { type: 'unknown' };
-    throw error;
-  };
-}

@@ -11,7 +11,7 @@ import { LeaseQueue } from './lease-queue.ts';
 import { LeaseUpkeep } from './lease-upkeep.ts';
 import { type AlreadyTaken, type MoneyRequest, takenByHolds } from './money-gate.ts';
 
-interface CreditFleetOptions extends CreditLeasesOptions {
+interface CreditFleetOptions extends Omit<CreditLeasesOptions, 'waitMs'> {
   readonly breaker: LogBreaker;
   /** How long requests wait for their leases: for what others give back, and in all. Default: LIMITS. */
   readonly reclaimMs?: number;
@@ -29,7 +29,7 @@ export class CreditFleet {
     const { accounts, holds, clock, logger, breaker } = options;
     const { reclaimMs = LIMITS.leaseReclaimMs, waitMs = LIMITS.leaseWaitMs, timing = TIMING } = options;
     this.#holds = holds;
-    this.leases = new CreditLeases(options);
+    this.leases = new CreditLeases({ ...options, waitMs });
     const parts = { leases: this.leases, accounts, clock, logger, timing };
     this.queue = new LeaseQueue({ ...parts, breaker, reclaimMs, waitMs });
     this.upkeep = new LeaseUpkeep({ ...parts, queue: this.queue, holds });

@@ -15,7 +15,7 @@ import {
 } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
-import type { Timing } from '../../ledger/timing.ts';
+import { TIMING, type Timing } from '../../ledger/timing.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Claim } from '../claim/proxy-claim.ts';
 import type { Holds } from '../holds.ts';
@@ -39,6 +39,8 @@ export interface CreditLeasesOptions {
   /** Its length beyond that: one half to admit in, one to settle in, so that nothing is left when it expires. */
   readonly slackMs: number;
   readonly timing?: Timing;
+  /** After this nobody waits for a lease any more. */
+  readonly waitMs: number;
 }
 
 /**
@@ -219,9 +221,12 @@ export class CreditLeases {
   }
 
   async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<void> {
-    const { log, accounts, clock, timing } = this.#options;
+    const { log, accounts, clock, timing = TIMING, waitMs } = this.#options;
     const recording = recordingBy(this.#claim.proxy, clock());
-    const result = await executeOnRepository(log, accounts, accountId, command, recording, timing);
+    const untilMs = timing.passedMs() + waitMs;
+    // What nobody waits for would take the log's places from those who ask whether it is back.
+    const isWanted = (): boolean => timing.passedMs() < untilMs;
+    const result = await executeOnRepository(log, accounts, accountId, command, recording, timing, isWanted);
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
   }
 }

@@ -35,5 +35,5 @@ export function appended({ expected, events }: Append, last: number, position: P
 export const conflict = (actual: number): AppendAnswer => ({ type: 'conflict', actualRevision: revision(actual) });
 
 /** An append that its time has run out for: it may have been written all the same. */
-export const unanswered = (appendMs: number): EventLogError =>
-  new EventLogError('ambiguous', `EventStoreDB did not answer an append in ${appendMs} ms (appendMs)`);
+export const unanswered = (timeMs: number, deadline: 'appendMs' | 'overtakenMs' = 'appendMs'): EventLogError =>
+  new EventLogError('ambiguous', `EventStoreDB did not answer an append in ${timeMs} ms (${deadline})`);

@@ -23,6 +23,9 @@ interface SentAppend {
   timer: NodeJS.Timeout | null;
   /** How many answers had come when it was sent. */
   answersBefore: number;
+  /** When its time is over, by performance.now(), and which deadline says so. */
+  dueMs: number;
+  deadline: 'appendMs' | 'overtakenMs';
 }
 
 type Call = ClientDuplexStream<Buffer, Buffer>;
@@ -47,7 +50,7 @@ export interface BatchCallEnd {
 
 /**
  * One call of BatchAppend: many appends under way on it, each known by a number, answered in any order, each with a time of
- * its own. An append that is not answered in time while others are fails alone; where nothing is answered any more the call is
+ * its own, which is short once a later one was written. An append that is not answered in time while others are fails alone; where nothing is answered any more the call is
  * dead, and ends.
  */
 export class BatchCall {
@@ -74,7 +77,7 @@ export class BatchCall {
   }
 
   send(flight: Flight): void {
-    const sent: SentAppend = { flight, timer: null, answersBefore: 0 };
+    const sent: SentAppend = { flight, timer: null, answersBefore: 0, dueMs: 0, deadline: 'appendMs' };
     const correlation = ++this.#correlation;
     this.#sent.set(correlation, sent);
     if (this.#call !== null) this.#write(this.#call, correlation, sent);
@@ -119,14 +122,33 @@ export class BatchCall {
 
   #write(call: Call, correlation: number, sent: SentAppend): void {
     sent.answersBefore = this.#answers;
-    sent.timer = setTimeout(() => this.#timeOut(correlation, sent), this.#options.deadlines.appendMs);
+    this.#limit(correlation, sent, 'appendMs');
     call.write(encodeBatchAppend(correlation, sent.flight.one));
+  }
+
+  #limit(correlation: number, sent: SentAppend, deadline: SentAppend['deadline']): void {
+    const timeMs = this.#options.deadlines[deadline];
+    if (sent.timer !== null) clearTimeout(sent.timer);
+    sent.deadline = deadline;
+    sent.dueMs = performance.now() + timeMs;
+    sent.timer = setTimeout(() => this.#timeOut(correlation, sent), timeMs);
+  }
+
+  /** Those that were sent before it have little time left: what a server lost while it stood still it never answers. */
+  #overtake(written: number): void {
+    const soonMs = performance.now() + this.#options.deadlines.overtakenMs;
+    for (const [correlation, sent] of this.#sent) {
+      if (correlation >= written) return;
+      if (sent.deadline === 'appendMs' && sent.dueMs > soonMs) this.#limit(correlation, sent, 'overtakenMs');
+    }
   }
 
   #received(bytes: Buffer): void {
     this.#answers++;
     try {
       const { correlation, verdict } = decodeBatchAnswer(bytes);
+      // A conflict is answered without waiting for what is to be written.
+      if (verdict.type === 'success') this.#overtake(correlation);
       const sent = this.#sent.get(correlation);
       // One whose time was over has been told so.
       if (sent === undefined) return;
@@ -138,7 +160,7 @@ export class BatchCall {
   }
 
   #timeOut(correlation: number, sent: SentAppend): void {
-    const late = unanswered(this.#options.deadlines.appendMs);
+    const late = unanswered(this.#options.deadlines[sent.deadline], sent.deadline);
     this.#remove(correlation, sent);
     sent.flight.reject(late);
     if (sent.answersBefore === this.#answers) this.#fail(late);

@@ -9,6 +9,8 @@ export interface EventStoreDbDeadlines {
   readonly connectMs: number;
   /** One append from its first byte to its answer. The server itself gives up after 2 s. */
   readonly appendMs: number;
+  /** What is left of that once a later append on the same call is written: the server answers in order, or nearly. */
+  readonly overtakenMs: number;
   /** An append's waiting for its turn. */
   readonly appendTurnMs: number;
   /** Silence between two pieces of a read. */
@@ -32,6 +34,7 @@ export interface EventStoreDbDeadlines {
 export const DEFAULT_DEADLINES: EventStoreDbDeadlines = Object.freeze({
   connectMs: 5_000,
   appendMs: 5_000,
+  overtakenMs: 500,
   appendTurnMs: 15_000,
   stallMs: 10_000,
   headMs: 10_000,
@@ -82,6 +85,7 @@ assert(
   'two of three seeds may be mute',
 );
 assert(DEFAULT_DEADLINES.backoffMs < DEFAULT_DEADLINES.backoffMaxMs, 'a back-off grows to its bound');
+assert(DEFAULT_DEADLINES.overtakenMs < LIMITS.leaseWaitMs / 2, 'a request goes on whose append was lost in an outage');
 assert(
   DEFAULT_DEADLINES.appendMs + DEFAULT_DEADLINES.appendTurnMs <= DEFAULT_DEADLINES.closeMs,
   'closing outlasts what it waits for',

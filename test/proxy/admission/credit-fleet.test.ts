@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { EventLogError } from '../../../contracts/event-log.ts';
 import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { ACCOUNT, granted, KEY, limitSet } from '../../fixtures/ledger/example-account.ts';
@@ -169,6 +170,19 @@ describe('a proxy among several', () => {
     scene.log.faults = () => ({ type: 'stall', until: gate.promise });
     expect(await two.hold('c', 50n)).toBe('log_away');
     gate.resolve();
+  });
+
+  it('is not asked for again where the log says after its time that it failed', async () => {
+    const one = await startWithoutUpkeep('proxy_1', 300);
+    const gate = Promise.withResolvers<void>();
+    scene.log.faults = () => ({ type: 'stall', until: gate.promise });
+    expect(await one.hold('a', 2n)).toBe('log_away');
+    const { appends } = scene.log;
+    scene.log.faults = () => ({ type: 'none' });
+    gate.reject(new EventLogError('ambiguous', 'the connection broke'));
+    // It waits for its turn longer than what has failed would for its next try.
+    expect(await one.hold('b', 2n)).toBe('held');
+    expect(scene.log.appends).toBe(appends + 1);
   });
 
   it("waits on where the account's other writers come between again and again: no log is away", async () => {

@@ -71,6 +71,28 @@ describe('appends over one call', () => {
     expect(server.calls.list('BatchAppend')).toHaveLength(calls);
   });
 
+  it.each<AppendFault>(['stall', 'store-and-stall'])(
+    'that a later one overtakes, by %s, are told soon, and are written once when they come again; a conflict overtakes nobody',
+    async (fault) => {
+      const { server, log } = await startWithLog({ deadlines: { overtakenMs: 1 } });
+      const [lost, held] = [newStream(), newStream()];
+      const gate = Promise.withResolvers<AppendFault>();
+      server.faults.onAppend = ({ stream }) => (stream === lost ? fault : stream === held ? gate.promise : 'ok');
+      const proposed = events(2);
+      const told = rejectionOf(log.append(lost, NO_STREAM, proposed));
+      await written(log, newStream(), NO_STREAM, events(1));
+      expect(await told).toMatchObject({ kind: 'ambiguous', message: expect.stringContaining('overtakenMs') });
+      server.faults.onAppend = ({ stream }) => (stream === held ? gate.promise : 'ok');
+      expect(await written(log, lost, NO_STREAM, proposed)).toMatchObject({ lastRevision: 1 });
+      expect(server.log.stream(lost)?.events).toHaveLength(2);
+      const waiting = written(log, held, NO_STREAM, events(1));
+      for (let times = 0; times < 3; times++)
+        expect(await log.append(lost, at(5), events(1))).toHaveProperty('type', 'conflict');
+      gate.resolve('ok');
+      expect(await waiting).toMatchObject({ lastRevision: 0 });
+    },
+  );
+
   it('that are not answered, none of them, end it: the next goes over another', async () => {
     const { server, log } = await startWithLog({ deadlines: { appendMs: WAITED_FOR_MS } });
     const calls = server.calls.list('BatchAppend').length;

@@ -17,6 +17,7 @@ import { endedLater } from '../../../fixtures/ended-later.ts';
 export const PATIENT: EventStoreDbDeadlines = {
   connectMs: 60_000,
   appendMs: 60_000,
+  overtakenMs: 60_000,
   appendTurnMs: 60_000,
   stallMs: 60_000,
   headMs: 60_000,
