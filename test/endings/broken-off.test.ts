@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
-import { end, hangUp, head, reset, silence, stream, write } from '../upstream/answer.ts';
-import { errorEvent } from '../upstream/stream-events.ts';
+import { end, hangUp, head, reset, silence, write } from '../upstream/answer.ts';
 import { events, gateway, nothingIsHeld, partOfStream, start, upstream, usagesReach } from './ending-scene.ts';
 
-const [opening = Buffer.alloc(0)] = events;
+const [_opening = Buffer.alloc(0)] = events;
 
 describe('the upstream breaks off in the middle', () => {
   const broken = [
@@ -34,14 +33,6 @@ describe('the upstream breaks off in the middle', () => {
     },
   );
 
-  it('of an event: the error event stands by itself', async () => {
-    await start();
-    upstream.answerWith([head(), write(opening), write('event: content_block_delta\nda'), reset]);
-    const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
-    expect(isCut).toBe(true);
-    expect(body.toString('utf8')).toContain('\n\nevent: error\ndata: ');
-  });
-
   it('of a stream whose length its upstream announced: the error event has a place', async () => {
     await start();
     const bytes = partOfStream.join('');
@@ -53,15 +44,6 @@ describe('the upstream breaks off in the middle', () => {
     const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
     expect(isCut).toBe(true);
     expect(body.toString('utf8')).toMatch(/\n\nevent: error\ndata: .*\n\n$/s);
-  });
-
-  it('by a clean end without message_stop: that is no complete answer', async () => {
-    await start();
-    upstream.answerWith(stream(partOfStream));
-    const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
-    expect(isCut).toBe(true);
-    expect(body.toString('utf8')).toContain('event: error');
-    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted' }]);
   });
 
   it('by silence: likewise, when the time between two pieces is over', async () => {
@@ -89,14 +71,5 @@ describe('the upstream breaks off in the middle', () => {
     const { usages, debits } = await usagesReach(1);
     expect(usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: true }]);
     expect(debits).toHaveLength(1);
-  });
-
-  it('by its own error event: the event is passed on as it is, and nothing is charged', async () => {
-    await start();
-    const sent = [...partOfStream, errorEvent()];
-    upstream.answerWith(stream(sent));
-    const { body } = await (await postMessage(gateway, { stream: true })).restOrCut();
-    expect(body.equals(Buffer.concat(sent))).toBe(true);
-    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
   });
 });

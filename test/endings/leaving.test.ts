@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { messageBody, type PostOptions, postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
+import { messageBody, type PostOptions, postMessage, startPost } from '../fixtures/gateway/post-message.ts';
 import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
 import { TEST_CATALOG, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { type Answer, countTokens, failure, head, reset, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
-import { gateway, heldCredits, leavingIsSeen, start, tokens, upstream, usagesReach } from './ending-scene.ts';
+import { gateway, leavingIsSeen, start, tokens, upstream, usagesReach } from './ending-scene.ts';
 
 const prose = 'The committee met on Tuesday to discuss the new water treatment plant, which has been delayed. ';
 /** About 19 tokens a sentence; the weights make 15 of it. */
@@ -57,67 +57,15 @@ describe('a client that leaves before the head', () => {
     expect(usages[0]?.tokens.input).toBeGreaterThan(1_300);
   });
 
-  it.each([
-    [
-      'that asks for caching',
-      'opal-medium',
-      { system: [{ type: 'text', text: prose, cache_control: { type: 'ephemeral' } }] },
-    ],
-    ['of a model that caches by itself', 'opal-automatic', {}],
-  ])('with a request %s pays for it as though all had been read from the cache', async (_how, model, more) => {
+  it('pays for text above the bound of what is parsed again', async () => {
     await start({ provider: { onClientDisconnect: 'cancel' } });
     upstream.answerWith([silence]);
-    await leaveBeforeHead({ model, body: { ...question, ...more } });
-    const { usages } = await usagesReach(1);
-    expect(usages).toMatchObject([{ ...left, tokens: { input: 0, output: 0 } }]);
-    expect(usages[0]?.tokens.cacheRead).toBeGreaterThan(1_300);
-  });
-
-  it.each([
-    ['a very short request', { messages: [{ role: 'user', content: 'Hi' }] }, 1, 1],
-    [
-      'what a tool that is added says',
-      {
-        messages: [
-          {
-            role: 'user',
-            content: [
-              {
-                type: 'tool_addition',
-                tool: {
-                  type: 'tool_definition',
-                  definition: { name: 'n', description: prose.repeat(100), input_schema: {} },
-                },
-              },
-            ],
-          },
-        ],
-      },
-      1_300,
-      1_900,
-    ],
-    ['text above the bound of what is parsed again', { system: 'x'.repeat(1_200_000) }, 180_000, 180_003],
-  ])('pays for %s', async (_what, body, least, most) => {
-    await start({ provider: { onClientDisconnect: 'cancel' } });
-    upstream.answerWith([silence]);
-    await leaveBeforeHead({ body });
+    await leaveBeforeHead({ body: { system: 'x'.repeat(1_200_000) } });
     const { usages, debits } = await usagesReach(1);
     expect(usages).toMatchObject([left]);
-    expect(usages[0]?.tokens.input).toBeGreaterThanOrEqual(least);
-    expect(usages[0]?.tokens.input).toBeLessThanOrEqual(most);
+    expect(usages[0]?.tokens.input).toBeGreaterThanOrEqual(180_000);
+    expect(usages[0]?.tokens.input).toBeLessThanOrEqual(180_003);
     expect(debits).toMatchObject([{ amount: BigInt(usages[0]?.tokens.input ?? 0) * 3n }]);
-  });
-
-  it('pays for an image by its size, not by its bytes', async () => {
-    await start({ provider: { onClientDisconnect: 'cancel' } });
-    upstream.answerWith([silence]);
-    const png = Buffer.alloc(300_000, 7);
-    Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').copy(png);
-    png.writeUInt32BE(280, 16);
-    png.writeUInt32BE(560, 20);
-    const source = { type: 'base64', media_type: 'image/png', data: png.toString('base64') };
-    await leaveBeforeHead({ body: { messages: [{ role: 'user', content: [{ type: 'image', source }] }] } });
-    expect((await usagesReach(1)).usages).toMatchObject([{ ...left, tokens: { input: 200 } }]);
   });
 
   it('pays by the count where the admission has counted', async () => {
@@ -171,25 +119,6 @@ describe('a client that leaves before the head', () => {
     await leavingIsSeen();
     gate.resolve();
     expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'upstream_refused', billable: false }]);
-  });
-
-  it('is not sent upstream at all where it was still waiting for a connection, and nothing is recorded', async () => {
-    await start({ provider: { onClientDisconnect: 'cancel', connections: 1 } });
-    const gate = Promise.withResolvers<void>();
-    upstream.answerWith([wait(gate.promise), ...stream(streamEvents({ tokens }))]);
-    const first = startPost(gateway, { stream: true });
-    await upstream.seen(0);
-    const heldForFirst = await heldCredits();
-    const second = startPost(gateway, { stream: true, body: question });
-    second.answered.catch(() => undefined);
-    await expect.poll(heldCredits).toBeGreaterThan(heldForFirst);
-    second.leave();
-    await leavingIsSeen();
-    gate.resolve();
-    await (await first.answered).rest();
-    await expect.poll(heldCredits).toBe(0);
-    expect((await recorded(gateway)).usages).toMatchObject([{ outcome: 'completed' }]);
-    expect(upstream.requests).toHaveLength(1);
   });
 });
 

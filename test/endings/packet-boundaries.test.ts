@@ -3,13 +3,16 @@ import { endedLater } from '../fixtures/ended-later.ts';
 import { recorded, startPost } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
-import { type Answer, end, head, reset, type Step, silence, write } from '../upstream/answer.ts';
+import { type Answer, end, hangUp, head, reset, type Step, silence, write } from '../upstream/answer.ts';
 import { text, thinking, toolUse } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
 import { byteByByte, cutAt, cutAtRandom, oneChunk } from '../upstream/rechunk.ts';
 import { errorEvent, event, streamEvents } from '../upstream/stream-events.ts';
 
-/** The same content in other packets is recorded as the same usage, whichever way the request ends. */
+/**
+ * The same content in other packets reaches the client and is recorded as the same usage, whichever way the request ends: what
+ * an upstream says last about usage is final once `stop_reason` is known.
+ */
 const { upstream, gateway: draining } = await startOnUpstream(afterAll);
 const provider = { onClientDisconnect: 'cancel' };
 const cancelling = endedLater(await startTestGateway({ upstreamUrl: upstream.url, provider }), afterAll);
@@ -28,6 +31,7 @@ const [body, stop] = [events.slice(0, -2), events.slice(-1)];
 const unended = (chunks: readonly Buffer[]): Buffer[] => [
   Buffer.from(Buffer.concat(chunks).toString('utf8').trimEnd()),
 ];
+const cr = (chunks: readonly Buffer[]): Buffer => Buffer.from(String(Buffer.concat(chunks)).replaceAll('\n', '\r'));
 const json = (value: unknown): Buffer[] => [Buffer.from(JSON.stringify(value))];
 const answer = message({ tokens, blocks });
 /** The same said in ways that no known upstream writes. */
@@ -49,12 +53,18 @@ interface Ending {
   readonly isJson?: boolean;
   /** The client leaves once it has read everything. */
   readonly leaves?: boolean;
+  /** It ends as it came where nothing is said. */
+  readonly endsIn?: 'an error event of ours, cut' | 'a refusal';
   readonly recordedAs: object;
 }
+
+const CUT = { endsIn: 'an error event of ours, cut' } as const;
 
 const reported = { outcome: 'completed', source: 'reported', billable: true, tokens };
 const guessed = { outcome: 'completed', source: 'estimated', billable: true };
 const interrupted = { outcome: 'upstream_interrupted', source: 'reported', billable: false };
+const begun = { ...interrupted, tokens: { ...tokens, output: 1 } };
+const corrected = { ...reported, tokens: { ...tokens, output: 60 } };
 const left = { outcome: 'client_disconnected', source: 'estimated', billable: true };
 
 const ENDINGS: readonly Ending[] = [
@@ -63,14 +73,28 @@ const ENDINGS: readonly Ending[] = [
   { how: 'without message_stop', content: events.slice(0, -1), recordedAs: reported },
   { how: 'without the last blank line', content: unended(events.slice(0, -1)), recordedAs: reported },
   { how: 'without the last blank line, with CRLF', content: unended(crlf), recordedAs: reported },
+  { how: 'without the last blank line, with CR', content: [cr(unended(events.slice(0, -1)))], recordedAs: reported },
+  { how: 'without the blank line of message_stop', content: unended(events), recordedAs: reported },
   { how: 'with usage after message_stop', content: [...events, usage({ output_tokens: 9_999 })], recordedAs: reported },
   {
     how: 'with usage said twice',
     content: [...body, usage({ output_tokens: 9 }, null), ...events.slice(-2)],
     recordedAs: reported,
   },
+  {
+    how: 'with usage corrected after stop_reason',
+    content: [...events.slice(0, -1), usage({ output_tokens: 60 }), ...stop],
+    recordedAs: corrected,
+  },
+  {
+    how: 'with usage corrected after stop_reason, without message_stop',
+    content: [...events.slice(0, -1), usage({ output_tokens: 60 })],
+    recordedAs: corrected,
+  },
   { how: 'with an error after message_stop', content: [...events, errorEvent()], recordedAs: reported },
   { how: 'reset after stop_reason', content: events.slice(0, -1), last: reset, recordedAs: reported },
+  { how: 'hung up after stop_reason', content: events.slice(0, -1), last: hangUp, recordedAs: reported },
+  { how: 'reset after message_stop', content: events, last: reset, recordedAs: reported },
   { how: 'without usage at the end', content: [...body, usage(null), ...stop], recordedAs: guessed },
   {
     how: 'with usage that cannot be read',
@@ -84,16 +108,31 @@ const ENDINGS: readonly Ending[] = [
     recordedAs: interrupted,
   },
   { how: 'with an error after stop_reason', content: [...events.slice(0, -1), errorEvent()], recordedAs: interrupted },
-  { how: 'ended without stop_reason', content: body, recordedAs: interrupted },
+  {
+    how: 'with an error that has no blank line, which no client reads',
+    content: unended([...events.slice(0, -1), errorEvent()]),
+    ...CUT,
+    recordedAs: interrupted,
+  },
+  { how: 'ended without stop_reason', content: body, ...CUT, recordedAs: begun },
   {
     how: 'ended in the last event',
     content: [...body, usage({ output_tokens: 40 }).subarray(0, 70)],
-    recordedAs: interrupted,
+    ...CUT,
+    recordedAs: begun,
   },
   {
     how: 'reset in an event',
     content: [...body.slice(0, 6), Buffer.from('event: content_blo')],
     last: reset,
+    ...CUT,
+    recordedAs: interrupted,
+  },
+  {
+    how: 'left upon its error',
+    content: [...events.slice(0, 6), errorEvent()],
+    last: silence,
+    leaves: true,
     recordedAs: interrupted,
   },
   { how: 'left in the middle', content: body, last: silence, leaves: true, recordedAs: left },
@@ -125,7 +164,13 @@ const ENDINGS: readonly Ending[] = [
   },
   { how: 'JSON', content: json(answer), isJson: true, recordedAs: reported },
   { how: 'JSON without usage', content: json({ ...answer, usage: null }), isJson: true, recordedAs: guessed },
-  { how: 'JSON that is no Message', content: json([answer]), isJson: true, recordedAs: interrupted },
+  {
+    how: 'JSON that is no Message',
+    content: json([answer]),
+    isJson: true,
+    endsIn: 'a refusal',
+    recordedAs: interrupted,
+  },
   {
     how: 'JSON left in the middle',
     content: [Buffer.concat(json(answer)).subarray(0, -90)],
@@ -155,7 +200,7 @@ function cutsOf(content: readonly Buffer[]): Buffer[][] {
 async function post(
   gateway: TestGateway,
   chunks: readonly Buffer[],
-  { last = end, isJson, leaves }: Ending,
+  { last = end, isJson, leaves, endsIn }: Ending,
 ): Promise<void> {
   const headers = isJson === true ? { 'content-type': 'application/json' } : undefined;
   const steps: Answer = [headers === undefined ? head() : head(200, headers), ...chunks.map(write), last];
@@ -173,12 +218,20 @@ async function post(
   }
   const got = await answered;
   if (leaves !== true) {
-    await got.restOrCut();
+    const { body: received, isCut } = await got.restOrCut();
+    if (endsIn !== 'a refusal') expectReceived({ received, isCut }, Buffer.concat(chunks), endsIn !== undefined);
     return;
   }
   const bytes = Buffer.concat(chunks).length;
   for (let read = 0; read < bytes; ) read += (await got.next())?.length ?? bytes;
   got.leave();
+}
+
+/** Byte for byte what was sent, and behind it nothing but where the gateway has cut it. */
+function expectReceived(got: { readonly received: Buffer; readonly isCut: boolean }, sent: Buffer, cut: boolean): void {
+  expect([got.isCut, got.received.subarray(0, sent.length).equals(sent)]).toEqual([cut, true]);
+  if (cut) expect(String(got.received)).toMatch(/\n\nevent: error\ndata: .*"api_error".*\n\n$/);
+  else expect(got.received.length).toBe(sent.length);
 }
 
 describe('the same content in other packets is the same usage', () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { keyId } from '../../contracts/ids.ts';
 import { postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
-import { failure, head, silence, stream, wait } from '../upstream/answer.ts';
+import { failure, head, stream, wait } from '../upstream/answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { gateway, heldCredits, start, upstream } from './ending-scene.ts';
 
@@ -73,18 +73,4 @@ it('a request whose client leaves while its second place is waited for, after th
   const { usages } = await recorded(gateway);
   expect(usages).toMatchObject([{ outcome: 'upstream_refused', billable: false }, { outcome: 'completed' }]);
   expect(upstream.requests.length).toBe(2);
-});
-
-it('a call that its time limit ends is charged for its input once its client has left', async () => {
-  await start({ provider: { firstByteMs: 300 } });
-  upstream.answerWith([silence]);
-  const index = upstream.requests.length;
-  const post = startPost(gateway, { stream: true });
-  post.answered.catch(() => undefined);
-  await upstream.seen(index);
-  post.leave();
-  await expect.poll(async () => (await recorded(gateway)).usages.length).toBe(1);
-  expect((await recorded(gateway)).usages).toMatchObject([
-    { outcome: 'client_disconnected', source: 'estimated', billable: true },
-  ]);
 });

@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type PostedMessage, type PostOptions, postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { delay, head, json, reset, silence, stream, wait, write } from '../upstream/answer.ts';
+import { delay, head, json, silence, stream, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
 import { event, streamEvents } from '../upstream/stream-events.ts';
-import { gateway, leavingIsSeen, start, startAgain, tokens, upstream, usagesReach } from './ending-scene.ts';
+import { gateway, start, startAgain, tokens, upstream, usagesReach } from './ending-scene.ts';
 
 /** A stream that no socket's buffers take whole: 24 MB of text, then the end with its usage. */
 const PIECE = 65_000;
@@ -71,53 +71,6 @@ describe('a client that stops reading', () => {
     expect((await recorded(gateway)).usages).toMatchObject([
       { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000 } },
     ]);
-  });
-
-  it.each([
-    ['for long is the cause', 40_000, 'client_disconnected'],
-    ['for a moment is not', 0, 'upstream_interrupted'],
-  ])('%s where its upstream breaks off soon after it has read on', async (_what, heldMs, outcome) => {
-    let passedMs = 0;
-    // Both clocks go on together, so that this is no jump.
-    await start({ clock: () => Date.now() + passedMs, settings: { clientStallMs: 60_000 } });
-    const gate = Promise.withResolvers<void>();
-    const pieces = LONG.slice(0, -2);
-    upstream.answerWith([head(), ...pieces.map(write), wait(gate.promise), reset]);
-    const answer = await readNoMore();
-    const { writes } = await upstream.seen(0);
-    const sinceMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
-    await expect.poll(sinceMs).toBeGreaterThan(1_000);
-    expect(writes.length).toBeLessThan(pieces.length);
-    passedMs = heldMs;
-    const rest = answer.restOrCut();
-    await expect.poll(() => writes.length).toBe(pieces.length);
-    gate.resolve();
-    expect((await rest).isCut).toBe(true);
-    expect((await usagesReach(1)).usages).toMatchObject([{ outcome }]);
-  });
-
-  it('for long in all is the cause where the total time of its call is over, also long after it has read on', async () => {
-    let passedMs = 0;
-    await start({
-      clock: () => Date.now() + passedMs,
-      settings: { clientStallMs: 60_000 },
-      provider: { totalMs: 4_000, idleMs: 4_000 },
-    });
-    const pieces = LONG.slice(0, -2);
-    upstream.answerWith([head(), ...pieces.map(write), silence]);
-    const answer = await readNoMore();
-    const { writes } = await upstream.seen(0);
-    const sinceMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
-    await expect.poll(sinceMs).toBeGreaterThan(1_000);
-    expect(writes.length).toBeLessThan(pieces.length);
-    passedMs = 40_000;
-    const rest = answer.restOrCut();
-    await expect.poll(() => writes.length).toBe(pieces.length);
-    // It has kept up for as long by now, so that an upstream that breaks off would do so by itself.
-    await leavingIsSeen();
-    passedMs = 80_000;
-    expect((await rest).isCut).toBe(true);
-    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'client_disconnected', source: 'estimated' }]);
   });
 
   it('for a while, and reads on, gets all of it', async () => {

@@ -13,6 +13,8 @@ const whole = Buffer.concat(events);
 const part = Buffer.concat(events.slice(0, 4));
 /** More than a connection takes before it holds back. */
 const long = Buffer.concat([part, Buffer.from(`: ${'x'.repeat(200_000)}\n\n`)]);
+/** Held back for so long, its client is the cause. */
+const FOR_LONG_MS = CLIENT_STALL_MS / 2;
 const broken = (kind: UpstreamErrorKind = 'reset') => ({ kind, message: 'socket hang up' });
 
 /** As where no upstream has answered at all: the client may try again. */
@@ -95,17 +97,34 @@ describe('an upstream that breaks off', () => {
   });
 
   it.each([
-    ['while its client holds it back has done so because of that', 0, 'client_disconnected', true],
-    ['once its client has read on has done so by itself', null, 'upstream_interrupted', false],
-  ] as const)('%s', async (_how, heldMs, outcome, billable) => {
-    const scene = await heldBack(heldMs ?? 0);
-    if (heldMs === null) {
+    ['while its client holds it back has done so because of that', 0, null, 'reset', true],
+    ['once its client has read on has done so by itself', 0, 0, 'reset', false],
+    [
+      'soon after its client has read on that held it back for long has done so because of that',
+      FOR_LONG_MS,
+      0,
+      'reset',
+      true,
+    ],
+    ['long after that has done so by itself', FOR_LONG_MS, FOR_LONG_MS, 'reset', false],
+    [
+      'by its total time has done so because its client held it back for long, however long ago',
+      FOR_LONG_MS,
+      FOR_LONG_MS,
+      'overdue',
+      true,
+    ],
+  ] as const)('%s', async (_how, heldMs, readOnMs, kind, billable) => {
+    const scene = await heldBack(heldMs);
+    if (readOnMs !== null) {
       scene.client.readOn();
       await turn();
       expect(scene.asked).toEqual(['pause', 'resume']);
+      scene.clock.nowMs += readOnMs;
     }
-    scene.upstream.onError(broken());
+    scene.upstream.onError(broken(kind));
     await turn();
+    const outcome = billable ? 'client_disconnected' : 'upstream_interrupted';
     expect(scene.usages).toMatchObject([{ outcome, billable }]);
     expect(scene.client.received.includes('event: error')).toBe(!billable);
   });
@@ -135,19 +154,20 @@ describe('an upstream that breaks off', () => {
     ['within its total time', 'overdue', 'client_disconnected'],
     ['but is reset', 'reset', 'upstream_refused'],
   ] as const)('before its head, not answering %s, ends a call whose client has left', async (_how, kind, outcome) => {
+    const billable = outcome === 'client_disconnected';
     const scene = forwardingScene({ onClientDisconnect: 'drain' });
     scene.forwarder.clientLeft();
     expect(scene.usages).toEqual([]);
     scene.upstream.onError(broken(kind));
-    expect(scene.usages).toMatchObject([{ outcome }]);
+    expect(scene.usages).toMatchObject([{ outcome, billable, source: billable ? 'estimated' : 'reported' }]);
     expect(scene.underWay()).toBe(0);
   });
 });
 
 describe('the gateway, when it stops', () => {
   it.each([
-    ['for long is the cause: it has left', CLIENT_STALL_MS / 2, 'client_disconnected'],
-    ['for a moment is not: the answer breaks off', CLIENT_STALL_MS / 2 - 1, 'upstream_interrupted'],
+    ['for long is the cause: it has left', FOR_LONG_MS, 'client_disconnected'],
+    ['for a moment is not: the answer breaks off', FOR_LONG_MS - 1, 'upstream_interrupted'],
   ])('cuts an answer, and a client that has held it back %s', async (_how, heldMs, outcome) => {
     const scene = await heldBack(heldMs);
     scene.forwarder.cut();

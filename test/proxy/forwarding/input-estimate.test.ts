@@ -149,6 +149,13 @@ describe('the input of a request, estimated', () => {
     );
   });
 
+  it('is that of an image by its size, not by its bytes', () => {
+    const png = Buffer.alloc(300_000, 7);
+    png.write('89504e470d0a1a0a0000000d494844520000011800000230', 'hex');
+    const source = { type: 'base64', media_type: 'image/png', data: png.toString('base64') };
+    expect(estimated(user([{ type: 'image', source }]))).toEqual({ ...NO_TOKENS, input: 200 });
+  });
+
   it("is the provider's count where there is one, and never above the model's window", () => {
     expect(estimated(user(prose), { counted: 77 }).input).toBe(77);
     expect(estimated(user(prose), { window: 100 }).input).toBe(100);
