@@ -87,47 +87,43 @@ const eventLogSchema = z.discriminatedUnion(
   { error: 'expected "sqlite" or "eventstoredb"' },
 );
 
+/** What is not said of a section has its default, also where nothing of it is. */
+const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject(shape).prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>);
+
 const sections = z.strictObject({
-  listen: z
-    .strictObject({ host: systemText.default('127.0.0.1'), port: z.int().min(0).max(65_535).default(8787) })
-    .prefault({}),
+  listen: section({ host: systemText.default('127.0.0.1'), port: z.int().min(0).max(65_535).default(8787) }),
   /** The data folder: ledger, views and journal. Relative to the configuration file. */
   data: systemText.default('.data'),
   eventLog: eventLogSchema.default({ kind: 'sqlite' }),
   /** The feed of the ledger's events for others, and for views where `projections.source` says so. */
   kafka: kafkaSchema.optional(),
-  projections: z
-    .strictObject({
-      /** Where the views are fed from: the event log, or its feed in Kafka. */
-      source: z.enum(['log', 'kafka']).default('log'),
-      /** How long requests are admitted by views that nothing feeds any more. */
-      maxAgeMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.viewsAgeMs),
-    })
-    .prefault({}),
-  journal: z
-    .strictObject({
-      /** Usage that waits for the event log; past it requests are refused. What waits for accounts that are set aside does not count: as much again. */
-      maxBytes: z
-        .int()
-        .min(64 * 1024 ** 2)
-        .max(1e12)
-        .default(512 * 1024 ** 2),
-    })
-    .prefault({}),
+  projections: section({
+    /** Where the views are fed from: the event log, or its feed in Kafka. */
+    source: z.enum(['log', 'kafka']).default('log'),
+    /** How long requests are admitted by views that nothing feeds any more. */
+    maxAgeMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.viewsAgeMs),
+  }),
+  journal: section({
+    /** Usage that waits for the event log; past it requests are refused. What waits for accounts that are set aside does not count: as much again. */
+    maxBytes: z
+      .int()
+      .min(64 * 1024 ** 2)
+      .max(1e12)
+      .default(512 * 1024 ** 2),
+  }),
   /** `many` share a log, each admits by leases; `one` has all credit. By default as the log: eventstoredb, sqlite. */
   proxies: z.enum(['one', 'many']).optional(),
-  leases: z
-    .strictObject({
-      /** How much longer than the longest request a lease is: admission has half of it, settlement the other half. */
-      slackMs: milliseconds(86_400_000).default(LIMITS.leaseSlackMs),
-      /** How long a request waits for credit that other proxies may give back, before it is refused. */
-      reclaimMs: milliseconds(60_000).default(LIMITS.leaseReclaimMs),
-      /** How long a request waits for its lease in all, before it is refused because the log is slow. */
-      waitMs: milliseconds(60_000).default(LIMITS.leaseWaitMs),
-    })
-    .prefault({}),
+  leases: section({
+    /** How much longer than the longest request a lease is: admission has half of it, settlement the other half. */
+    slackMs: milliseconds(86_400_000).default(LIMITS.leaseSlackMs),
+    /** How long a request waits for credit that other proxies may give back, before it is refused. */
+    reclaimMs: milliseconds(60_000).default(LIMITS.leaseReclaimMs),
+    /** How long a request waits for its lease in all, before it is refused because the log is slow. */
+    waitMs: milliseconds(60_000).default(LIMITS.leaseWaitMs),
+  }),
   /** Where `gateway serve` and `gateway relay` answer GET /metrics; absent is nowhere. Not for the public. */
-  metrics: z.strictObject({ serve: address.optional(), relay: address.optional() }).prefault({}),
+  metrics: section({ serve: address.optional(), relay: address.optional() }),
   /** Published at start where the ledger has no catalog; later starts tell differences. From this file's folder. */
   catalog: systemText.optional(),
   providers: z
@@ -142,26 +138,20 @@ const sections = z.strictObject({
   /** What a stream that the upstream broke off costs: nothing, or what was reported up to then. */
   chargeInterrupted: z.enum(['none', 'reported']).default('none'),
   /** When the machine's clock is not believed. */
-  clock: z
-    .strictObject({
-      /** A jump by more than this, or a start so far behind the ledger's newest event. */
-      jumpMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.clockJumpMs),
-      /** How long it must be steady after that, before anything is admitted or written for good. */
-      steadyMs: milliseconds(60 * LIMITS.clockSteadyMs).default(LIMITS.clockSteadyMs),
-      /** How far it may be off the clock of the log's server; leases.slackMs has to cover that (contracts/lease-slack.ts). */
-      skewMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.clockSkewMs),
-    })
-    .prefault({}),
+  clock: section({
+    /** A jump by more than this, or a start so far behind the ledger's newest event. */
+    jumpMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.clockJumpMs),
+    /** How long it must be steady after that, before anything is admitted or written for good. */
+    steadyMs: milliseconds(60 * LIMITS.clockSteadyMs).default(LIMITS.clockSteadyMs),
+    /** How far it may be off the clock of the log's server; leases.slackMs has to cover that (contracts/lease-slack.ts). */
+    skewMs: milliseconds(LIMITS.viewsAgeMs).default(LIMITS.clockSkewMs),
+  }),
   /** Forms that older programs cannot read are written once all read them for so long; then no proxy goes back. */
-  eventForms: z
-    .strictObject({ adoptAfterMs: z.int().min(0).max(31_536_000_000).default(LIMITS.formsAdoptAfterMs) })
-    .prefault({}),
+  eventForms: section({ adoptAfterMs: z.int().min(0).max(31_536_000_000).default(LIMITS.formsAdoptAfterMs) }),
   /** How long after their instant expired credits are written down; they are unusable from the instant on. */
-  expiry: z
-    .strictObject({
-      lateMs: z.int().min(LIMITS.expiryLateMsMin).max(31_536_000_000).default(LIMITS.expiryLateMs),
-    })
-    .prefault({}),
+  expiry: section({
+    lateMs: z.int().min(LIMITS.expiryLateMsMin).max(31_536_000_000).default(LIMITS.expiryLateMs),
+  }),
   /** Values of `anthropic-beta` that the model's entry does not let pass: left out upstream, or answered with 400. */
   unknownBetas: z.enum(['drop', 'refuse']).default('drop'),
   /** Origins whose pages may call with a key ("https://app.example"; "*": all). What is public needs none of it. */

@@ -4,36 +4,23 @@ import { EVENT_SCHEMAS, type EventType } from './events.ts';
 /** Forms of events: for each type the newest schema version. A type that is not there is not read at all. */
 export type Forms = Readonly<Record<string, number>>;
 
+const OF_THE_FIRST_FORM = (
+  'AccountOpened ApiKeyIssued ApiKeyRevoked PlanChanged CreditsGranted CreditsExpired CreditsReinstated ' +
+  'LateUsageReported ExceptionApproved ExceptionDropped LeaseReleased LeaseNarrowed SpendLimitSet ' +
+  'SpendThresholdCrossed AccountSuspended AccountReinstated RelayClaimed RelayCheckpointed RelayReleased ' +
+  'ProxyClaimed LedgerIdentified'
+).split(' ');
+
 /**
  * What every program reads whose claim on its name says nothing of forms: those of before claims did, of the types that
  * are ever written. It never grows: what comes after it is written only once every live claim names it (ledger/forms/).
  */
 export const BASE_FORMS: Forms = Object.freeze({
-  AccountOpened: 1,
-  ApiKeyIssued: 1,
-  ApiKeyRevoked: 1,
-  PlanChanged: 1,
-  CreditsGranted: 1,
-  CreditsExpired: 1,
-  CreditsReinstated: 1,
+  ...Object.fromEntries(OF_THE_FIRST_FORM.map((type) => [type, 1])),
   UsageRecorded: 2,
   CreditsDebited: 2,
-  LateUsageReported: 1,
-  ExceptionApproved: 1,
-  ExceptionDropped: 1,
   CreditsLeased: 3,
-  LeaseReleased: 1,
-  LeaseNarrowed: 1,
-  SpendLimitSet: 1,
-  SpendThresholdCrossed: 1,
-  AccountSuspended: 1,
-  AccountReinstated: 1,
   CatalogPublished: 3,
-  RelayClaimed: 1,
-  RelayCheckpointed: 1,
-  RelayReleased: 1,
-  ProxyClaimed: 1,
-  LedgerIdentified: 1,
   LossAccepted: 2,
 });
 

@@ -143,41 +143,20 @@ function bearingOfEdits(value: unknown): Bearing {
 const isPlainEdit = (edit: unknown): boolean =>
   isObject(edit) && Object.keys(edit).every((name) => Object.hasOwn(MEMBERS_OF_EDIT, name));
 
+const BLOCKS_OF_OWN_BYTES = (
+  'text tool_use tool_result thinking redacted_thinking search_result server_tool_use mcp_tool_use ' +
+  'mcp_tool_result mcp_tool_listing tool_removal fallback browser_state code_execution_tool_result ' +
+  'code_execution_tool_result_error code_execution_result code_execution_output bash_code_execution_tool_result ' +
+  'bash_code_execution_tool_result_error bash_code_execution_result bash_code_execution_output ' +
+  'text_editor_code_execution_tool_result text_editor_code_execution_tool_result_error ' +
+  'text_editor_code_execution_view_result text_editor_code_execution_create_result ' +
+  'text_editor_code_execution_str_replace_result web_search_tool_result web_search_tool_result_error ' +
+  'web_fetch_tool_result web_fetch_tool_result_error web_fetch_result tool_search_tool_result ' +
+  'tool_search_tool_result_error tool_search_tool_search_result'
+).split(' ');
+
 const BLOCKS: Readonly<Record<string, Bearing>> = {
-  text: OWN_BYTES,
-  tool_use: OWN_BYTES,
-  tool_result: OWN_BYTES,
-  thinking: OWN_BYTES,
-  redacted_thinking: OWN_BYTES,
-  search_result: OWN_BYTES,
-  server_tool_use: OWN_BYTES,
-  mcp_tool_use: OWN_BYTES,
-  mcp_tool_result: OWN_BYTES,
-  mcp_tool_listing: OWN_BYTES,
-  tool_removal: OWN_BYTES,
-  fallback: OWN_BYTES,
-  browser_state: OWN_BYTES,
-  code_execution_tool_result: OWN_BYTES,
-  code_execution_tool_result_error: OWN_BYTES,
-  code_execution_result: OWN_BYTES,
-  code_execution_output: OWN_BYTES,
-  bash_code_execution_tool_result: OWN_BYTES,
-  bash_code_execution_tool_result_error: OWN_BYTES,
-  bash_code_execution_result: OWN_BYTES,
-  bash_code_execution_output: OWN_BYTES,
-  text_editor_code_execution_tool_result: OWN_BYTES,
-  text_editor_code_execution_tool_result_error: OWN_BYTES,
-  text_editor_code_execution_view_result: OWN_BYTES,
-  text_editor_code_execution_create_result: OWN_BYTES,
-  text_editor_code_execution_str_replace_result: OWN_BYTES,
-  web_search_tool_result: OWN_BYTES,
-  web_search_tool_result_error: OWN_BYTES,
-  web_fetch_tool_result: OWN_BYTES,
-  web_fetch_tool_result_error: OWN_BYTES,
-  web_fetch_result: OWN_BYTES,
-  tool_search_tool_result: OWN_BYTES,
-  tool_search_tool_result_error: OWN_BYTES,
-  tool_search_tool_search_result: OWN_BYTES,
+  ...Object.fromEntries(BLOCKS_OF_OWN_BYTES.map((type) => [type, OWN_BYTES])),
   // Encrypted, and perhaps packed: what it becomes is not in its bytes.
   web_search_result: FILLS_WINDOW,
   encrypted_code_execution_result: FILLS_WINDOW,
