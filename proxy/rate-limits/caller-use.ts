@@ -86,10 +86,6 @@ export class CallerUse {
     return this.#buckets[of].fullInMs(this.limitOf(of), nowMs);
   }
 
-  underWay(kind: CallKind): number {
-    return this.#underWay[kind];
-  }
-
   /** Whether it is as though nothing had ever been used. */
   isForgettable(nowMs: number): boolean {
     const { message, stream, count } = this.#underWay;

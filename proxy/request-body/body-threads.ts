@@ -76,10 +76,6 @@ export class BodyThreads {
     this.#times = { readingMsMax: READING_MS_MAX, idleMs: IDLE_MS, ...times };
   }
 
-  get waiting(): number {
-    return this.#waiting.size;
-  }
-
   /** Gives the pieces away, for they are transferred; they come back with the facts. @throws BodyNotReadError */
   facts<K extends FactsKind>(
     kind: K,
