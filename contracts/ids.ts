@@ -12,7 +12,7 @@ export type ProxyId = string & { readonly __brand: 'ProxyId' };
 /** A ledger: made at its birth, kept in its log for ever. */
 export type LedgerId = string & { readonly __brand: 'LedgerId' };
 export type EventId = string & { readonly __brand: 'EventId' };
-/** `category-id`, or a category alone where there is one stream of it (`catalog`, `seals`). */
+/** `category-id`, or a category alone where there is one stream of it (`catalog`, `ledger`). */
 export type StreamName = string & { readonly __brand: 'StreamName' };
 /** An event's place in its stream, from 0; NO_STREAM is the expected revision of a stream that must not exist yet. */
 export type Revision = number & { readonly __brand: 'Revision' };
@@ -50,7 +50,7 @@ export const accountStream = (id: AccountId): StreamName => `account-${id}` as S
 const ACCOUNT_STREAM_PREFIX = 'account-';
 
 /** The categories of the ledger's own streams: what is not of one of them is somebody else's. */
-export const LEDGER_CATEGORIES = ['account', 'catalog', 'seals', 'relay', 'proxy', 'ledger'] as const;
+export const LEDGER_CATEGORIES = ['account', 'catalog', 'relay', 'proxy', 'ledger'] as const;
 export type LedgerCategory = (typeof LEDGER_CATEGORIES)[number];
 
 /** The account that a stream belongs to; null when it is not an account's stream. */

@@ -5,15 +5,9 @@ import { VIEW_LIMITS } from './limits.ts';
 /** From the log all up to the last; from partitions less, so that single ones beyond are remembered for a while. */
 export class FoldedPositions {
   #through: Position | null = null;
-  #highest: Position | null = null;
   #recent = new Set<Position>();
   /** Those before them: to take the oldest one out of a set passes by all that were taken out before it. */
   #earlier: ReadonlySet<Position> = new Set();
-
-  /** The highest position that was folded. */
-  get highest(): Position | null {
-    return this.#highest;
-  }
 
   has(at: Position): boolean {
     return (this.#through !== null && at <= this.#through) || this.#recent.has(at) || this.#earlier.has(at);
@@ -22,17 +16,13 @@ export class FoldedPositions {
   /** Begins again with everything up to there. */
   reset(through: Position | null): void {
     this.#through = through;
-    this.#highest = through;
     this.#recent.clear();
     this.#earlier = new Set();
   }
 
   add(events: readonly RecordedEvent[], through: Position | null): void {
     if (through !== null && through > (this.#through ?? -1)) this.#through = through;
-    for (const { position } of events) {
-      if (position > (this.#highest ?? -1)) this.#highest = position;
-      if (position > (this.#through ?? -1)) this.#remember(position);
-    }
+    for (const { position } of events) if (position > (this.#through ?? -1)) this.#remember(position);
   }
 
   #remember(position: Position): void {

@@ -108,11 +108,6 @@ export class Projections {
     return projections;
   }
 
-  /** Whether the views have held all since the start; false for restored ones: usable, and `ageMs` old. */
-  get caughtUp(): boolean {
-    return this.#caughtUp && this.#stopped === null;
-  }
-
   /** Whether the source is in sight and everything in it is in the views. */
   get isLive(): boolean {
     return this.#age.isLive;
@@ -144,22 +139,12 @@ export class Projections {
     return this.#unwritten;
   }
 
-  /** What has stopped the projections; null while they follow their source, or look for it. */
-  get stopped(): Error | null {
-    return this.#stopped;
-  }
-
   /** What they have come to by now is told at once. */
   follow(follower: ViewsFollower): void {
     this.#followers.push(follower);
     if (this.#stopped !== null) follower.onStopped(this.#stopped);
     else if (this.#lost !== null) follower.onDropped?.(this.#lost, true);
     else if (this.isLive) follower.onLive?.({ wasLost: false });
-  }
-
-  /** The highest position that was folded. Fed from the log, every event up to it is. */
-  get position(): Position | null {
-    return this.#folded.highest;
   }
 
   /** Where the source would be gone on with: text of the source's own; null before anything was folded. */
@@ -334,7 +319,7 @@ export class Projections {
   #isFolded({ stream, revision }: RecordedEvent): boolean {
     const accountId = accountOfStream(stream);
     if (accountId !== null) return this.accounts.isTaken(accountId, revision);
-    // Seals, a relay's claims and what others may keep in the same log are no part of any view.
+    // A relay's claims and what others may keep in the same log are no part of any view.
     return stream !== CATALOG_STREAM || revision <= this.catalog.state.revision;
   }
 

@@ -15,9 +15,9 @@ import { type ExceptionsState, exceptionsInSumSchema } from './exceptions-state.
  * What an account's stream folds to. The schema is also the form in which a snapshot is kept (stored-account.ts); a
  * snapshot is a cache, dropped when ACCOUNT_STATE_VERSION is not the program's: the view is then folded from the log
  * again. 3 has brought the exceptions, 4 what has expired of a grant, 5 when requests under a lease start, 6 exceptions
- * that are kept one by one.
+ * that are kept one by one; 7 has no members, which nobody read.
  */
-export const ACCOUNT_STATE_VERSION = 6;
+export const ACCOUNT_STATE_VERSION = 7;
 
 const ms = z.int();
 
@@ -97,7 +97,6 @@ export const openAccountSchema = z.strictObject({
   openedAtMs: ms,
   /** Why the account is suspended; null when it is not. */
   suspended: z.string().nullable(),
-  members: z.record(z.string(), z.enum(['owner', 'admin', 'member'])),
   keys: z.record(z.string(), apiKey),
   /** In burn order. */
   grants: z.array(grant),

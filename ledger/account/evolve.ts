@@ -28,7 +28,6 @@ const opened = ({ accountId, kind, email, openedAt }: EventData<'AccountOpened'>
   plan: 'trial',
   openedAtMs: Date.parse(openedAt),
   suspended: null,
-  members: { [email]: 'owner' },
   keys: {},
   grants: [],
   carry: NO_CARRY,

@@ -6,7 +6,6 @@ type Category = (typeof LEDGER_CATEGORIES)[number];
 const PUBLISHED = {
   account: true,
   catalog: true,
-  seals: true,
   /** A relay that published its own checkpoints would have something to publish for ever. */
   relay: false,
   /** Who has which name is nobody's business but the proxies'. */

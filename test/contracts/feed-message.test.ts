@@ -84,7 +84,7 @@ describe('a message of the feed', () => {
     const recorded = fc.record({
       stream: fc.oneof(
         fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,63}$/).map((id) => accountStream(accountId(id))),
-        fc.constantFrom('catalog' as StreamName, 'seals' as StreamName),
+        fc.constantFrom('catalog' as StreamName, 'ledger' as StreamName),
       ),
       revision: fc.maxSafeNat().map(revision),
       position: fc.maxSafeNat().map(position),

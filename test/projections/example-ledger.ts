@@ -3,8 +3,19 @@ import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
-import { type AccountId, accountId, accountStream, commandId, revision } from '../../contracts/ids.ts';
+import {
+  type AccountId,
+  accountId,
+  accountStream,
+  commandId,
+  type Position,
+  position,
+  revision,
+} from '../../contracts/ids.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
+import { logCheckpointSchema } from '../../projections/log-view-source.ts';
+import type { Projections } from '../../projections/projections.ts';
+import { TopicCheckpoint } from '../../projections/topic-checkpoint.ts';
 import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { live, lives } from '../fixtures/ledger/random-life.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -33,6 +44,15 @@ export function foldAll(views: AccountViews, of: ReadonlyMap<AccountId, readonly
 
 export function foldFrom(views: AccountViews, id: AccountId, events: readonly AccountEvent[], first: number): void {
   for (const [index, event] of events.slice(first).entries()) views.fold(id, revision(first + index), event);
+}
+
+/** How far the views have folded: the highest position, by their checkpoint. */
+export function positionOf({ checkpoint }: Projections): Position | null {
+  if (checkpoint === null) return null;
+  const { source, text } = checkpoint;
+  return source === 'log'
+    ? position(logCheckpointSchema.parse(JSON.parse(text)).position)
+    : TopicCheckpoint.parse(text).highest;
 }
 
 let commands = 0;

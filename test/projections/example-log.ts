@@ -15,14 +15,13 @@ export const LEDGER: LedgerIdentity = { ledgerId, generation };
 export const LIVES = exampleLives(4);
 const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
 
-/** A ledger with its identity, accounts, publications, what stands in `seals`, and a relay's own stream. */
+/** A ledger with its identity, accounts, publications, and a relay's own stream. */
 export function exampleLog(): LogWithOutages {
   const log = new LogWithOutages();
   writeEvent(log, LEDGER_STREAM, exampleOf('LedgerIdentified'));
   writeClaim(log);
   writeEvent(log, CATALOG_STREAM, exampleOf('CatalogPublished'));
   writeLives(log.inner, LIVES, 0, 9);
-  writeEvent(log, 'seals' as StreamName, exampleOf('AccountSuspended'));
   const { data } = exampleOf('CatalogPublished');
   writeEvent(log, CATALOG_STREAM, { type: 'CatalogPublished', data: { ...data, version: 2 } });
   writeLives(log.inner, LIVES, 9, ALL);

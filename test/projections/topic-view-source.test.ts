@@ -10,7 +10,7 @@ import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { inTurnsThroughout, passing, turns, until } from '../fixtures/ledger/turns.ts';
 import { SeededRandom } from '../fixtures/seeded-random.ts';
-import { currentAtMsOf, dump, rowsOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
+import { currentAtMsOf, dump, positionOf, rowsOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { exampleLog, LEDGER, LIVES, published, TOPIC, writeClaim, writeEvent } from './example-log.ts';
 import { MemoryTopic } from './memory-topic.ts';
 import { startedViews } from './started-views.ts';
@@ -127,7 +127,7 @@ describe('views that are fed from a topic', () => {
     // The later one first, as it may come by another partition: it says nothing of the one before it.
     topic.send([plan]);
     await until(() => projections.accounts.hasFolded(A, at));
-    expect(projections.position).toBe(plan.position);
+    expect(positionOf(projections)).toBe(plan.position);
     await expect(projections.whenAt(plan.position)).resolves.toBeUndefined();
     await turns();
     expect(seen).toEqual([]);
@@ -155,7 +155,7 @@ describe('views that are fed from a topic', () => {
     const away = { ...feedOf(log, topic), open: () => ({ close: async () => undefined }) };
     const { projections } = await start(log, path, Object.assign(topic, { open: away.open }));
     expect(projections.accounts.read(A).revision).toBeGreaterThan(0);
-    expect([projections.caughtUp, projections.ageMs(clock.nowMs)]).toEqual([false, 9_000]);
+    expect([projections.isLive, projections.ageMs(clock.nowMs)]).toEqual([false, 9_000]);
   });
 
   test('are as old as the time since the brokers were lost from sight', async () => {
@@ -185,15 +185,15 @@ describe('a topic that lags behind the log', () => {
     expect(told).toEqual([]);
     // Somewhere between two looks.
     await turns(1.9 * VIEW_LIMITS.lagLookMs);
-    expect([projections.caughtUp, projections.ageMs(clock.nowMs), projections.isBehind]).toEqual([false, null, true]);
+    expect([projections.isLive, projections.ageMs(clock.nowMs), projections.isBehind]).toEqual([false, null, true]);
     expect(told[0]).toMatch(/^dropped: the topic ledger lags behind the log: account-\S+ \d+ has not come, its relay/);
     topic.send(events.slice(50, 60));
     await turns(2 * VIEW_LIMITS.lagLookMs);
-    expect([projections.caughtUp, news.filter(Boolean)]).toEqual([false, [true]]);
+    expect([projections.isLive, news.filter(Boolean)]).toEqual([false, [true]]);
     topic.send(events.slice(60));
     // As soon as all of it has come: no look is waited for.
     await turns(VIEW_LIMITS.lagLookMs / 4);
-    expect([projections.caughtUp, projections.ageMs(clock.nowMs)]).toEqual([true, 0]);
+    expect([projections.isLive, projections.ageMs(clock.nowMs)]).toEqual([true, 0]);
     expect([projections.isBehind, told.at(-1)]).toEqual([false, 'live']);
   });
 
@@ -208,12 +208,12 @@ describe('a topic that lags behind the log', () => {
     writeTo(log.inner, last, [PLAN]);
     topic.held.add(partition);
     topic.send(published(log));
-    await until(() => projections.position === head(log));
+    await until(() => positionOf(projections) === head(log));
     await turns(2 * VIEW_LIMITS.lagLookMs);
-    expect(projections.caughtUp).toBe(false);
+    expect(projections.isLive).toBe(false);
     topic.release();
     await turns(VIEW_LIMITS.lagLookMs / 4);
-    expect(projections.caughtUp).toBe(true);
+    expect(projections.isLive).toBe(true);
   });
 
   test('makes views older when the relay stands still, until it has caught up', async () => {
@@ -257,7 +257,7 @@ describe('a topic that lags behind the log', () => {
     await log.goAway();
     const { projections, told } = await start(log, viewsFile(), topic);
     await until(() => told.length > 1);
-    expect([projections.caughtUp, projections.ageMs(clock.nowMs)]).toEqual([false, null]);
+    expect([projections.isLive, projections.ageMs(clock.nowMs)]).toEqual([false, null]);
     log.comeBack();
     topic.send(published(log).slice(50));
     await passing(projections.whenCaughtUp());

@@ -7,7 +7,7 @@ import type { Projections } from '../../projections/projections.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { inTurnsThroughout, passing, turns } from '../fixtures/ledger/turns.ts';
-import { dump, execute, viewsFile, writeLives, writeTo } from './example-ledger.ts';
+import { dump, execute, positionOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { A, ALL, caughtUp, head, LIVES, logOf, start, written } from './started-projections.ts';
 
 inTurnsThroughout();
@@ -74,7 +74,7 @@ describe.each(UNREADABLE)('an event of an account %s', (_, event, reason) => {
     writeTo(log, B, [planned('behind')]);
     const { projections, stopped } = await caughtUp(log, viewsFile(), false);
     expectOnlyA(projections, { at, reason });
-    expect([stopped, projections.position]).toEqual([[], head(log)]);
+    expect([stopped, positionOf(projections)]).toEqual([[], head(log)]);
   });
 });
 

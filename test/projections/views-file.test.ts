@@ -7,7 +7,7 @@ import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { opened } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { inTurnsThroughout, passing, turns, until } from '../fixtures/ledger/turns.ts';
-import { dump, execute, viewsFile, writeLives, writeTo } from './example-ledger.ts';
+import { dump, execute, positionOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import {
   A,
   ALL,
@@ -115,7 +115,7 @@ describe('the file of the views', () => {
     const { projections } = await start(log, path);
     expect(subscribe.mock.calls.map(([{ after }]) => after)).toEqual([at]);
     await passing(projections.whenCaughtUp());
-    expect(projections.position).toBe(head(log));
+    expect(positionOf(projections)).toBe(head(log));
   });
 
   test('is left alone by a reader beside a running gateway', async () => {
@@ -125,7 +125,7 @@ describe('the file of the views', () => {
     const before = dump(path);
     writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
     const reader = await caughtUp(log, path, false);
-    expect(reader.projections.position).toBe(head(log));
+    expect(positionOf(reader.projections)).toBe(head(log));
     await reader.close();
     expect(dump(path)).toEqual(before);
   });
@@ -172,6 +172,6 @@ describe('the file of the views', () => {
     await turns(LIMITS.viewFlushMs);
     await until(() => stopped.length > 0);
     expect(stopped.map(String)).toEqual([expect.stringMatching(/the views were not written/)]);
-    expect(projections.caughtUp).toBe(false);
+    expect(projections.isLive).toBe(false);
   });
 });

@@ -47,7 +47,7 @@ test('views on an event store start while it is away, follow it when it is back,
   const { projections, stopped } = await startedViews({ log, path });
   const restored = projections.accounts.read(A).revision;
   expect(restored).toBe(first.projections.accounts.read(A).revision);
-  expect([projections.caughtUp, projections.catalog.state.version]).toEqual([false, 2]);
+  expect([projections.isLive, projections.catalog.state.version]).toEqual([false, 2]);
   const ageMs = projections.ageMs(Date.now()) ?? -1;
   expect(ageMs).toBeGreaterThanOrEqual(0);
   expect(ageMs).toBeLessThanOrEqual(Date.now() - firstStartedMs);

@@ -10,7 +10,7 @@ export interface LoggedStream {
   readonly events: readonly LoggedEvent[];
 }
 
-const PUBLISHED = ['account', 'catalog', 'ledger', 'seals'];
+const PUBLISHED = ['account', 'catalog', 'ledger'];
 
 /** What is for the topic: neither what relays, proxies and clocks keep to themselves, nor what is the server's own. */
 export const isPublished = ({ stream }: LoggedStream): boolean => PUBLISHED.includes(stream.split('-', 1)[0] ?? '');

@@ -98,9 +98,9 @@ async function accountOf({ log }: TestGateway, id: AccountId): Promise<unknown> 
 
 /** What of an account may not change. What later programs add to it, and leases, which come and go, are left out. */
 function comparable(account: unknown): object {
-  const { type, email, kind, plan, openedAtMs, suspended, members, keys, grants, carry, uncovered, balance, spend } =
+  const { type, email, kind, plan, openedAtMs, suspended, keys, grants, carry, uncovered, balance, spend } =
     account as Stored;
-  return { type, email, kind, plan, openedAtMs, suspended, members, keys, grants, carry, uncovered, balance, spend };
+  return { type, email, kind, plan, openedAtMs, suspended, keys, grants, carry, uncovered, balance, spend };
 }
 
 async function settledSince(gateway: TestGateway, id: AccountId, from: number): Promise<object> {

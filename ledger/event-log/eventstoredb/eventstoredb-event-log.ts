@@ -12,6 +12,7 @@ import {
 } from '../../../contracts/event-log.ts';
 import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
 import { BackOff } from '../../back-off.ts';
+import { tellStopped } from '../../tell-stopped.ts';
 import { charsOf, refuseAppend } from '../append-bounds.ts';
 import type { Append, AppendAnswer } from './append-answer.ts';
 import { append } from './append-call.ts';
@@ -135,7 +136,11 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   }
 
   subscribeAll(options: SubscribeAllOptions): Subscription {
-    if (this.#closing !== null) return refusedSubscription(options);
+    if (this.#closing !== null) {
+      // Never before the caller has its handle.
+      queueMicrotask(() => tellStopped(closedError(), options.onStopped));
+      return { close: async () => undefined };
+    }
     const subscription: LogSubscription = new LogSubscription(
       {
         connection: this.#connections.subscribe,
@@ -279,14 +284,6 @@ class EventStoreDbLog implements EventStoreDbEventLog {
 
 function throwAppendError(error: unknown): never {
   throw appendError(error);
-}
-
-function refusedSubscription(options: SubscribeAllOptions): Subscription {
-  queueMicrotask(() => {
-    if (options.onStopped === undefined) throw closedError();
-    options.onStopped(closedError());
-  });
-  return { close: async () => undefined };
 }
 
 const closedError = (): EventLogError => new EventLogError('closed', 'the event log is closed');

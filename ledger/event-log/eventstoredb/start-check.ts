@@ -16,7 +16,7 @@ interface CheckedLog {
 /** How often the append is made, where its answer is lost: it leaves nothing behind, so that asking again costs nothing. */
 const PROBES_MAX = 10;
 /** Without these nobody can be served; an account whose events are hidden is refused by itself (hidden-streams.ts). */
-const OF_ALL: readonly StreamName[] = [CATALOG_STREAM, LEDGER_STREAM, 'seals' as StreamName];
+const OF_ALL: readonly StreamName[] = [CATALOG_STREAM, LEDGER_STREAM];
 
 /** Whether the log may be used: a line for each thing to mend. @throws EventLogError `unavailable` */
 export async function checkLog(log: CheckedLog): Promise<readonly string[]> {
@@ -61,7 +61,7 @@ async function mayAppend(log: CheckedLog): Promise<boolean> {
 }
 
 function streamsOf(log: CheckedLog): string {
-  const names = ['account-', 'catalog', 'seals', 'relay-', 'proxy-', 'clock-'];
+  const names = ['account-', 'catalog', 'relay-', 'proxy-', 'clock-'];
   const onServer = (name: string): string => log.onServer(name as StreamName);
   return `${names.map(onServer).join(', ')} and ${onServer('ledger')}`;
 }

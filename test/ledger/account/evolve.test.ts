@@ -22,9 +22,9 @@ const expired = (amount: number): AccountEvent => ({
 });
 
 describe('an account', () => {
-  test('starts with its owner, on the trial plan, with nothing', () => {
+  test('starts on the trial plan, with nothing', () => {
     expect(openAccount([opened])).toMatchObject({
-      members: { 'owner@example.com': 'owner' },
+      email: 'owner@example.com',
       plan: 'trial',
       balance: 0n,
       carry: 0n,

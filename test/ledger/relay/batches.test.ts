@@ -47,7 +47,6 @@ describe('the batches of a relay', () => {
   it.each([
     ['account-acct_1', true],
     ['catalog', true],
-    ['seals', true],
     ['relay-ledger', false],
     ['ledger', true],
     ['$ce-account', false],

@@ -186,7 +186,7 @@ function readsAll(logs: LogsUnderTest): void {
     ]);
     expect(await read({ limit: 3 })).toEqual(all.slice(0, 3));
     expect(await read({ after: all.at(-2)?.position ?? null })).toEqual(all.slice(-1));
-    expect(await read({ category: 'seals' })).toEqual([]);
+    expect(await read({ category: 'relay' })).toEqual([]);
   });
 
   it('finds nothing after the head', async () => {
