@@ -173,10 +173,12 @@ export class FeedSession {
 
   async #take(payload: EachBatchPayload): Promise<void> {
     if (this.#isOver || payload.isStale()) return;
-    const handling = this.#handle(payload);
+    const refusal = new AbortController();
+    const handling = this.#handle(payload, refusal.signal);
     this.#handling = handling;
-    // A group gives the partitions of a member that is silent to others, however long a handler may take.
-    const beat = setInterval(() => void payload.heartbeat().catch(leaveToDriver), this.#heartbeatMs);
+    // A group gives the partitions of a member that is silent to others, however long a handler may take. One that it knows
+    // no more takes no further piece: the next heartbeat of the driver's own meets the same error, and the driver joins again.
+    const beat = setInterval(() => void payload.heartbeat().catch(() => refusal.abort()), this.#heartbeatMs);
     try {
       await handling;
     } finally {
@@ -187,10 +189,10 @@ export class FeedSession {
   }
 
   /** Does not reject: what the driver is told it would try again. */
-  async #handle(payload: EachBatchPayload): Promise<void> {
+  async #handle(payload: EachBatchPayload, refusal: AbortSignal): Promise<void> {
     try {
       for await (const run of runsOf(payload.batch)) {
-        if (this.#isOver || payload.isStale()) return;
+        if (this.#isOver || refusal.aborted || payload.isStale()) return;
         const hasLeft = await this.#handOver(payload.batch, run);
         if (hasLeft) return;
         payload.resolveOffset(String(run.nextOffset - 1n));
@@ -226,9 +228,6 @@ export class FeedSession {
     }
   }
 }
-
-/** The next heartbeat of the driver's own meets the same error, and the driver joins again. */
-const leaveToDriver = (): void => undefined;
 
 /** What is handed over at once. */
 interface HandedRun {

@@ -3,7 +3,9 @@ import type { ConsumerRunConfig, EachBatchHandler, EachBatchPayload } from 'kafk
 import { expect, test } from 'vitest';
 import { type FeedBatch, FeedSession, HandlingError } from '../../../ledger/feed/feed-session.ts';
 import type { KafkaClient } from '../../../ledger/feed/kafka-client.ts';
+import { FEED_LIMITS } from '../../../ledger/feed/limits.ts';
 import { recordBatches } from '../../../ledger/feed/record-batch.ts';
+import { planMessage } from '../../kafka/topic-writer.ts';
 
 /** A driver's consumer that is told what happens to it; it joins when it is told to run. */
 class DrivenConsumer extends EventEmitter {
@@ -26,10 +28,11 @@ const TIMED_OUT = { payload: { broker: '127.0.0.1:9092', apiName: 'Fetch' } };
 function sessionOn(
   consumer: DrivenConsumer,
   onBatch = async (_batch: FeedBatch): Promise<void> => undefined,
+  sessionMs = 30_000,
 ): FeedSession {
   const client = { consumer: () => consumer, cut: () => undefined } as unknown as KafkaClient;
   return new FeedSession({
-    ...{ client, topic: 'ledger', groupId: 'group', sessionMs: 30_000 },
+    ...{ client, topic: 'ledger', groupId: 'group', sessionMs },
     onJoined: () => undefined,
     onBatch,
   });
@@ -98,6 +101,42 @@ test('a commit that fails is a loss of the session, not of the handler, and noth
   expect(handed).toBe(1);
   await session.close();
 });
+
+test('a member that its group knows no more is handed no further piece of what was fetched', async () => {
+  const consumer = new DrivenConsumer();
+  const refused = Promise.withResolvers<void>();
+  const resolved: string[] = [];
+  const session = sessionOn(
+    consumer,
+    async () => {
+      await refused.promise;
+      await new Promise(setImmediate);
+    },
+    FEED_LIMITS.heartbeatPart,
+  );
+  await session.start(new AbortController().signal);
+  const payload = {
+    ...fetched(emptyBatch(7, 0)),
+    batch: { topic: 'ledger', partition: 3, fetchedOffset: '0', messages: [pieceFrom(0), pieceFrom(1)] },
+    heartbeat: () => {
+      refused.resolve();
+      return Promise.reject(new Error('The coordinator is not aware of this member'));
+    },
+    resolveOffset: (offset: string) => resolved.push(offset),
+  };
+  await consumer.eachBatch?.(payload as unknown as EachBatchPayload);
+  expect(resolved).toEqual([String(FEED_LIMITS.handedEvents - 1)]);
+  await session.close();
+});
+
+/** As much as is handed over at once. */
+function pieceFrom(piece: number): object {
+  const { key, value, headers } = planMessage('acct_1', 0);
+  const bytes = Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)]));
+  const record = { key: Buffer.from(key), value: Buffer.from(value), headers: bytes, offset: 0n };
+  const nextOffset = BigInt((piece + 1) * FEED_LIMITS.handedEvents);
+  return { nextOffset, records: async () => Array.from({ length: FEED_LIMITS.handedEvents }, () => record) };
+}
 
 test('a commit that nobody answers ends with the session', async () => {
   const consumer = new DrivenConsumer();
