@@ -29,6 +29,8 @@ import type { Options } from './options.ts';
 import { goalsReport, workloadReport } from './report.ts';
 import { measureSettlements } from './settlements/settlement-bench.ts';
 import { type SettlementSample, settlementFigures, settlementReport } from './settlements/settlement-figures.ts';
+import { measureStreams } from './streams/streams-bench.ts';
+import { type StreamsFigure, streamsReport } from './streams/streams-figures.ts';
 import { measureDisk } from './weight/disk-bench.ts';
 import { measureMemory } from './weight/memory-bench.ts';
 import { measureReplay } from './weight/replay-bench.ts';
@@ -46,6 +48,8 @@ import { WORKLOADS, type WorkloadName } from './workloads.ts';
 const DIRECT_TO_OURS_LEAST = 4;
 /** Cores that other work may take before the figures are called doubtful. */
 const OTHERS_SHARE_MOST = 0.25;
+/** What an event of a stream may take without a proxy until what is added says little. */
+const BARE_P99_MS_MOST = 5;
 
 /** Starts the contenders, measures them workload by workload, and prints figures, goals and doubts. */
 export async function runBench(options: Options, processes: Processes): Promise<void> {
@@ -60,7 +64,7 @@ export async function runBench(options: Options, processes: Processes): Promise<
   const feed = options.feed ? await runFeed(options, processes) : [];
   const feedFigured = feedFigures(feed);
   const weight = await runWeight(options, processes);
-  const { figures, samples } = await runWorkloads(options, processes);
+  const { figures, samples, streams } = await runWorkloads(options, processes);
   const settlementFigured = settlementFigures(settlements);
   const fleetCostFigured = fleetCostFigures(fleetCost);
   const apart = {
@@ -70,10 +74,13 @@ export async function runBench(options: Options, processes: Processes): Promise<
     hostile,
     feed: feedFigured,
     weight,
+    streams,
   };
   const judgements = judge(figures, apart);
   say(goalsReport(judgements));
   for (const doubt of doubtsOf(figures, [...samples, ...settlements, ...fleetCost])) say(`doubtful: ${doubt}`);
+  if (streams.some(({ bareP99Ms }) => bareP99Ms > BARE_P99_MS_MOST))
+    say(`doubtful: streams: also without a proxy events are more than ${BARE_P99_MS_MOST} ms late`);
   say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
   if (options.jsonFile === null) return;
   const all = { options, figures, ...apart, judgements, samples };
@@ -131,10 +138,17 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   return { ...figures, memory, diskBytesPerRequest };
 }
 
-async function runWorkloads(options: Options, processes: Processes): Promise<{ figures: Figure[]; samples: Sample[] }> {
+interface WorkloadsMeasured {
+  readonly figures: Figure[];
+  readonly samples: Sample[];
+  readonly streams: StreamsFigure[];
+}
+
+async function runWorkloads(options: Options, processes: Processes): Promise<WorkloadsMeasured> {
   const samples: Sample[] = [];
   const figures: Figure[] = [];
-  if (options.workloads.length === 0) return { figures, samples };
+  const range = options.streams;
+  if (options.workloads.length === 0 && range === null) return { figures, samples, streams: [] };
   const upstream = processes.fork('upstream', new URL('fast-upstream/main.ts', import.meta.url));
   const [{ port: upstreamPort }] = await once(upstream, 'message');
   const bench: Bench = { load: new LoadGenerator(processes), upstreamPid: upstream.pid ?? 0, options };
@@ -146,11 +160,14 @@ async function runWorkloads(options: Options, processes: Processes): Promise<{ f
     figures.push(...figuresOf(measured));
     if (measured.length > 0) say(workloadReport(figures, workload));
   }
+  const streams =
+    range === null ? [] : await measureStreams(bench, { contenders, direct: direct(upstreamPort), range });
+  if (range !== null) say(streamsReport(streams, range));
   if (options.profile && ours !== null) {
     await processes.stop('ours');
     say(profileReport(ours.profileFolder));
   }
-  return { figures, samples };
+  return { figures, samples, streams };
 }
 
 /** A core for whoever is measured, as one process of many has it, and for nothing else of the benchmark. */

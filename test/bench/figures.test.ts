@@ -14,6 +14,7 @@ function sample(round: number, values: { requests: number; events?: number; cpuU
       events,
       answer: { p50Us: 999, p99Us: 999 },
       firstByte: { p50Us, p99Us: 200 },
+      delay: { p50Us: Number.NaN, p99Us: Number.NaN },
     },
     cpuUs,
     rssBytes: 100,

@@ -7,6 +7,7 @@ import { costRatio, type FleetCostFigure } from './fleet-cost/fleet-cost-figures
 import type { HostileFigure } from './hostile/hostile-figures.ts';
 import { type SettlementFigures, settlementFigureFor } from './settlements/settlement-figures.ts';
 import type { SettlementLog, SettlementSpread } from './settlements/settlement-protocol.ts';
+import { type StreamsFigure, streamsRatio } from './streams/streams-figures.ts';
 import {
   bytesPerAccount,
   HELP,
@@ -240,6 +241,16 @@ const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
   },
 ];
 
+const STREAMS_GOALS: readonly Goal<readonly StreamsFigure[]>[] = [
+  {
+    title: 'streams held at 20 events/s, ours to the floor',
+    bound: 'least',
+    limit: 0.8,
+    unit: 'x',
+    value: (figures) => streamsRatio(figures, 'ours', 'floor'),
+  },
+];
+
 function started(title: string, limit: number, isOne: (what: string) => boolean): Goal<WeightFigures> {
   const value = ({ starts }: WeightFigures) =>
     worst(starts.filter(({ what }) => isOne(what)).map(({ seconds }) => seconds));
@@ -256,11 +267,12 @@ interface ApartFigures {
   readonly hostile: readonly HostileFigure[];
   readonly feed: FeedFigures;
   readonly weight: WeightFigures;
+  readonly streams: readonly StreamsFigure[];
 }
 
 /** Each goal with what was measured and whether that reaches it. */
 export function judge(figures: Figures, apart: Partial<ApartFigures> = {}): Judgement[] {
-  const { settlements = [], fleet = [], fleetCost = [], hostile = [], weight = NOTHING_WEIGHED } = apart;
+  const { settlements = [], fleet = [], fleetCost = [], hostile = [], weight = NOTHING_WEIGHED, streams = [] } = apart;
   const { feed = { figures: [], relayToDriver: {}, topicToLog: null } } = apart;
   return [
     ...GOALS.map((goal) => judgementOf(goal, figures)),
@@ -270,6 +282,7 @@ export function judge(figures: Figures, apart: Partial<ApartFigures> = {}): Judg
     ...HOSTILE_GOALS.map((goal) => judgementOf(goal, hostile)),
     ...FEED_GOALS.map((goal) => judgementOf(goal, feed)),
     ...WEIGHT_GOALS.map((goal) => judgementOf(goal, weight)),
+    ...STREAMS_GOALS.map((goal) => judgementOf(goal, streams)),
   ];
 }
 

@@ -14,6 +14,7 @@ test('without options everything is measured in three rounds', () => {
     start: true,
     memory: true,
     disk: true,
+    streams: { step: 100, most: 2_000 },
     events: 100_000,
     accounts: 60_000,
     rounds: 3,
@@ -44,7 +45,7 @@ test('settlements and the fleet can be measured alone, and left out', () => {
 
 test('what is weighed can be measured by itself, at a size', () => {
   const only = readOptions(['--only', 'replay', '--events', '1000000']);
-  expect(only).toMatchObject({ workloads: [], replay: true, start: false, events: 1_000_000 });
+  expect(only).toMatchObject({ workloads: [], replay: true, start: false, streams: null, events: 1_000_000 });
   expect(readOptions(['--only', 'memory,disk', '--accounts', '1000'])).toMatchObject({
     ...{ replay: false, memory: true, disk: true, accounts: 1_000 },
   });

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { CONTENDERS, type ContenderName } from './contenders/contender.ts';
+import type { StreamsRange } from './streams/streams-figures.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
 /** Measured beside the workloads, without HTTP and without the contenders. */
@@ -17,7 +18,9 @@ const REPLAY = 'replay';
 const START = 'start';
 const MEMORY = 'memory';
 const DISK = 'disk';
-const APART = [SETTLEMENTS, FLEET, FLEET_COST, HOSTILE, FEED, REPLAY, START, MEMORY, DISK] as const;
+/** Likewise, but with the contenders: the most streams that each of them holds. */
+const STREAMS = 'streams';
+const APART = [SETTLEMENTS, FLEET, FLEET_COST, HOSTILE, FEED, REPLAY, START, MEMORY, DISK, STREAMS] as const;
 type Apart = (typeof APART)[number];
 type Choice = WorkloadName | Apart;
 const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), ...APART];
@@ -40,6 +43,8 @@ export interface Options {
   readonly start: boolean;
   readonly memory: boolean;
   readonly disk: boolean;
+  /** Where the most streams are searched for that a contender holds (streams/); null for nowhere. */
+  readonly streams: StreamsRange | null;
   /** Events of the ledger of replay and start. */
   readonly events: number;
   /** Accounts that do nothing, by which one is weighed. */
@@ -73,6 +78,7 @@ const USAGE = `npm run bench -- [options]
 const ROUNDS_MAX = 20;
 const EVENTS = { least: 1_000, most: 10_000_000 };
 const ACCOUNTS = { least: 100, most: 1_000_000 };
+const STREAMS_RANGE = { full: { step: 100, most: 2_000 }, quick: { step: 250, most: 1_500 } };
 const FULL = { rounds: 3, warmUpMs: 8_000, settleMs: 700, windowMs: 3_000, events: 100_000, accounts: 60_000 };
 const QUICK = { rounds: 1, warmUpMs: 2_500, settleMs: 300, windowMs: 1_200, events: 20_000, accounts: 20_000 };
 
@@ -110,6 +116,7 @@ export function readOptions(args: readonly string[]): Options {
     start: choices.includes(START),
     memory: choices.includes(MEMORY),
     disk: choices.includes(DISK),
+    streams: choices.includes(STREAMS) ? STREAMS_RANGE[values.quick ? 'quick' : 'full'] : null,
     contenders: chosen('--contenders', values.contenders, CONTENDERS).filter(
       (name) => name !== 'before' || values.before !== undefined,
     ),

@@ -6,7 +6,7 @@ import { goalsReport, workloadReport } from './report.ts';
 
 function figure(contender: Sample['contender'], requests: number, cpuUs: number): Figure {
   const latency = { p50Us: 1_000, p99Us: 2_000 };
-  const window = { seconds: 1, requests, events: 0, answer: latency, firstByte: latency };
+  const window = { seconds: 1, requests, events: 0, answer: latency, firstByte: latency, delay: latency };
   const rest = { round: 0, rssBytes: 5_000_000, loadShare: 0, upstreamShare: 0, othersShare: 0, ledger: null };
   return figureOf([{ workload: 'json', contender, window, cpuUs, ...rest }]);
 }

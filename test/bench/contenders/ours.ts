@@ -98,7 +98,13 @@ export const configurationOf = (data: string, catalog: string, upstreamPort: num
   data,
   catalog,
   providers: {
-    bench: { protocol: 'messages', baseUrl: `http://127.0.0.1:${upstreamPort}`, apiKeyEnv: 'BENCH_KEY' },
+    bench: {
+      protocol: 'messages',
+      baseUrl: `http://127.0.0.1:${upstreamPort}`,
+      apiKeyEnv: 'BENCH_KEY',
+      // As many as `streams` tries, and half as many for one account.
+      connections: 4_096,
+    },
   },
   rateLimits: HIGH_LIMITS,
 });

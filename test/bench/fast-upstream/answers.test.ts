@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { requestBody, requestText } from '../request-body.ts';
+import { stampsIn } from '../stamps.ts';
 import {
   answerKindOf,
   BURST_ANSWER,
@@ -8,10 +9,12 @@ import {
   MODELS,
   PACED_EVENTS,
   PACED_WRITES,
+  SLOW_EVENTS,
+  slowWrite,
   streamOf,
 } from './answers.ts';
 
-const KINDS = ['json', 'burst', 'paced'] as const;
+const KINDS = ['json', 'burst', 'paced', 'slow'] as const;
 
 test('the JSON answer is a Message of 600 bytes', () => {
   expect(JSON_BODY).toHaveLength(600);
@@ -24,6 +27,16 @@ test('a stream has as many events as it says, from message_start to message_stop
   expect([events.length, events[0], events.at(-1)]).toEqual([10, 'message_start', 'message_stop']);
   expect(PACED_WRITES).toHaveLength(PACED_EVENTS);
   expect(PACED_WRITES.filter((bytes) => bytes.includes('0\r\n\r\n'))).toEqual([PACED_WRITES.at(-1)]);
+});
+
+test("a slow stream's events say when they were sent, but for those that begin and end it", () => {
+  const writes = Array.from({ length: SLOW_EVENTS }, (_, index) => slowWrite(index, 7_000_000 + index));
+  expect(writes.flatMap((bytes) => stampsIn(bytes))).toEqual(
+    Array.from({ length: SLOW_EVENTS - 5 }, (_, index) => 7_000_002 + index),
+  );
+  const types = writes.map((bytes) => JSON.parse(/data: (.*)/.exec(bytes.toString())?.[1] ?? '').type);
+  expect([types[0], types[2], types.at(-1)]).toEqual(['message_start', 'content_block_delta', 'message_stop']);
+  expect(writes.filter((bytes) => bytes.includes('0\r\n\r\n'))).toEqual([writes.at(-1)]);
 });
 
 test.each(KINDS)('a %s request is known by its model', (kind) => {

@@ -1,3 +1,5 @@
+import { stampText } from '../stamps.ts';
+
 /** What the fast upstream says, made once: bytes that are only copied while the benchmark runs. */
 
 const JSON_BYTES = 600;
@@ -5,9 +7,12 @@ export const BURST_EVENTS = 100;
 /** Two seconds at an event every 10 ms: the cost of the request itself is then a small part. */
 export const PACED_EVENTS = 200;
 export const PACE_MS = 10;
+/** Twenty events a second for twenty seconds: none of these streams ends while they are counted. */
+export const SLOW_EVENTS = 400;
+export const SLOW_PACE_MS = 50;
 
 /** The model's name tells the upstream how to answer; every contender forwards it near the body's start. */
-export const MODELS = { json: 'bench-json', burst: 'bench-burst', paced: 'bench-paced' } as const;
+export const MODELS = { json: 'bench-json', burst: 'bench-burst', paced: 'bench-paced', slow: 'bench-slow' } as const;
 export type AnswerKind = keyof typeof MODELS;
 
 /** The body of the answer that is not streamed: 600 bytes. */
@@ -44,9 +49,16 @@ export const BURST_ANSWER: Buffer = Buffer.concat([
 ]);
 export const STREAM_HEAD: Buffer = headOf('text/event-stream', 'transfer-encoding: chunked');
 /** Writes of a paced stream: an HTTP chunk each, the last one with the end of the body. */
-export const PACED_WRITES: readonly Buffer[] = streamOf(PACED_EVENTS).map((bytes, index) =>
-  index === PACED_EVENTS - 1 ? Buffer.concat([chunk(bytes), Buffer.from('0\r\n\r\n')]) : chunk(bytes),
-);
+export const PACED_WRITES: readonly Buffer[] = writesOf(PACED_EVENTS);
+const SLOW_WRITES: readonly Buffer[] = writesOf(SLOW_EVENTS);
+const STAMPED = chunk(event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: stampText(0) } }));
+const STAMP_AT = STAMPED.indexOf(stampText(0));
+
+/** The write of a slow stream's event: those between its first two and its last three say when they were sent. */
+export function slowWrite(index: number, nowUs: number): Buffer {
+  const bytes = SLOW_WRITES[index] ?? Buffer.alloc(0);
+  return index < 2 || index >= SLOW_EVENTS - 3 ? bytes : stampedChunk(nowUs);
+}
 
 /** How to answer a request, by its body's model. @throws Error for a model that the benchmark does not use. */
 export function answerKindOf(request: Buffer): AnswerKind {
@@ -58,13 +70,20 @@ export function answerKindOf(request: Buffer): AnswerKind {
       return 'burst';
     case LETTERS.paced:
       return 'paced';
+    case LETTERS.slow:
+      return 'slow';
     default:
       throw new Error(`a request without a model of the benchmark: ${request.subarray(0, 300)}`);
   }
 }
 
 const MODEL_MARK = Buffer.from('"model":"bench-');
-const LETTERS = { json: 'j'.charCodeAt(0), burst: 'b'.charCodeAt(0), paced: 'p'.charCodeAt(0) } as const;
+const LETTERS = {
+  json: 'j'.charCodeAt(0),
+  burst: 'b'.charCodeAt(0),
+  paced: 'p'.charCodeAt(0),
+  slow: 's'.charCodeAt(0),
+} as const;
 
 function jsonBody(): Buffer {
   const bodyOf = (text: string) =>
@@ -97,6 +116,19 @@ function usage(output: number) {
     cache_read_input_tokens: 0,
     output_tokens: output,
   };
+}
+
+function writesOf(events: number): Buffer[] {
+  return streamOf(events).map((bytes, index) =>
+    index === events - 1 ? Buffer.concat([chunk(bytes), Buffer.from('0\r\n\r\n')]) : chunk(bytes),
+  );
+}
+
+/** Copied, for the socket may keep what it is given. */
+function stampedChunk(nowUs: number): Buffer {
+  const bytes = Buffer.from(STAMPED);
+  bytes.write(stampText(nowUs), STAMP_AT, 'latin1');
+  return bytes;
 }
 
 function event(type: string, fields: object): Buffer {

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { machineUs, stampsIn } from '../stamps.ts';
 import { ResponseReader } from './response-reader.ts';
 
 export interface Answered {
@@ -13,6 +14,8 @@ interface ConnectionOptions {
   readonly request: Buffer;
   readonly countsEvents: boolean;
   onEvents(events: number): void;
+  /** Told how long ago each event was sent; null where events do not say so. */
+  readonly onDelay: ((us: number) => void) | null;
   onAnswer(connection: Connection, answered: Answered): void;
   onFailure(reason: string): void;
 }
@@ -48,6 +51,8 @@ export class Connection {
 
   #receive(bytes: Buffer): void {
     if (this.#isClosing) return;
+    const { onDelay } = this.#options;
+    if (onDelay !== null) for (const sentUs of stampsIn(bytes)) onDelay(machineUs() - sentUs);
     const reader = this.#reader;
     const eventsBefore = reader.events;
     let isComplete: boolean;

@@ -10,6 +10,10 @@ export interface Load {
   readonly countsEventsAsTheyCome: boolean;
   /** Requests a second, spread evenly; null for as many as the connections can carry. */
   readonly requestsPerS: number | null;
+  /** The connections begin spread over this time; at once where it is left out. */
+  readonly spreadMs?: number;
+  /** Whether the events say when they were sent (stamps.ts), and are to be timed by that. */
+  readonly readsStamps?: boolean;
 }
 
 export type LoadCommand =
@@ -29,6 +33,8 @@ export interface Window {
   readonly answer: { readonly p50Us: number; readonly p99Us: number };
   /** From the request's write to the body's first byte. */
   readonly firstByte: { readonly p50Us: number; readonly p99Us: number };
+  /** From an event's write by the upstream; NaN where that was not to be read. */
+  readonly delay: { readonly p50Us: number; readonly p99Us: number };
 }
 
 export type LoadReply =

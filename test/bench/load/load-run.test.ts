@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { BURST_ANSWER, BURST_EVENTS, JSON_ANSWER } from '../fast-upstream/answers.ts';
 import { RequestReader } from '../fast-upstream/request-reader.ts';
+import { machineUs, stampText } from '../stamps.ts';
 import type { Load } from './load-protocol.ts';
 import { LoadRun } from './load-run.ts';
 
@@ -75,6 +76,28 @@ test('keeps to a rate', async () => {
   await served(100);
   const seconds = ((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)) / 1000;
   expect(seconds).toBeGreaterThan(0.15);
+});
+
+test.each([true, false])(
+  'times events that say when they were sent, where it is asked to (%s)',
+  async (readsStamps) => {
+    const body = `data: "${stampText(machineUs() - 5_000)}"\n\n`;
+    const answer = Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    const { run, served } = await loaded(answer, { readsStamps });
+    await served(10);
+    run.stop();
+    const { p50Us } = run.read().delay;
+    if (readsStamps) expect(p50Us).toBeGreaterThanOrEqual(5_000);
+    else expect(p50Us).toBeNaN();
+  },
+);
+
+test('connections begin spread over the time that is given', async () => {
+  const startMs = performance.now();
+  const { arrivals, served } = await loaded(Buffer.from(' '), { connections: 4, spreadMs: 80 });
+  await served(4);
+  // A timer is never early, but for the part of a millisecond that it rounds off.
+  for (const [index, ms] of arrivals.entries()) expect(ms - startMs).toBeGreaterThanOrEqual(index * 20 - 1);
 });
 
 test('tells a failure once a connection, and closes it', async () => {

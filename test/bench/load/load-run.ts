@@ -8,11 +8,14 @@ const TICK_MS = 2;
 /** A load under way: connections that send again as soon as they are answered, or as often as the rate says. */
 export class LoadRun {
   readonly #load: Load;
-  readonly #connections: Connection[];
+  readonly #connections: Connection[] = [];
   readonly #idle: Connection[] = [];
   readonly #answer = new Latencies();
   readonly #firstByte = new Latencies();
+  readonly #delay = new Latencies();
   readonly #startedMs = performance.now();
+  /** Of connections that are still to begin. */
+  readonly #waiting: NodeJS.Timeout[] = [];
   #timer: NodeJS.Timeout | null = null;
   #sent = 0;
   #requests = 0;
@@ -22,22 +25,19 @@ export class LoadRun {
   constructor(load: Load, onFailure: (reason: string) => void) {
     this.#load = load;
     const requests = load.requests.map((request) => Buffer.from(request));
-    this.#connections = Array.from({ length: load.connections }, (_, index) => {
+    const connect = (index: number): Connection => {
       const request = requests[index % requests.length];
       if (request === undefined) throw new Error('a load has at least one request');
-      return new Connection({
-        port: load.port,
-        request,
-        countsEvents: load.countsEventsAsTheyCome,
-        onEvents: (events) => {
-          this.#events += events;
-        },
-        onAnswer: (connection, answered) => this.#answered(connection, answered),
-        onFailure,
-      });
-    });
-    if (load.requestsPerS === null) for (const connection of this.#connections) connection.send();
-    else this.#keepPace(load.requestsPerS);
+      const connection = this.#connect(request, onFailure);
+      this.#connections.push(connection);
+      return connection;
+    };
+    const { connections, requestsPerS, spreadMs = 0 } = load;
+    for (let index = 0; index < connections; index++)
+      if (spreadMs > 0) this.#waiting.push(setTimeout(() => connect(index).send(), (index / connections) * spreadMs));
+      else if (requestsPerS === null) connect(index).send();
+      else this.#idle.push(connect(index));
+    if (requestsPerS !== null) this.#keepPace(requestsPerS);
   }
 
   mark(): void {
@@ -45,6 +45,7 @@ export class LoadRun {
     this.#events = 0;
     this.#answer.clear();
     this.#firstByte.clear();
+    this.#delay.clear();
     this.#markedMs = performance.now();
   }
 
@@ -55,12 +56,28 @@ export class LoadRun {
       events: this.#events,
       answer: this.#answer.summary(),
       firstByte: this.#firstByte.summary(),
+      delay: this.#delay.summary(),
     };
   }
 
   stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
+    for (const waiting of this.#waiting) clearTimeout(waiting);
     for (const connection of this.#connections) connection.close();
+  }
+
+  #connect(request: Buffer, onFailure: (reason: string) => void): Connection {
+    return new Connection({
+      port: this.#load.port,
+      request,
+      countsEvents: this.#load.countsEventsAsTheyCome,
+      onEvents: (events) => {
+        this.#events += events;
+      },
+      onDelay: this.#load.readsStamps === true ? (us) => this.#delay.add(us) : null,
+      onAnswer: (connection, answered) => this.#answered(connection, answered),
+      onFailure,
+    });
   }
 
   #answered(connection: Connection, { events, answerUs, firstByteUs }: Answered): void {
@@ -75,7 +92,6 @@ export class LoadRun {
 
   /** With every connection busy the rate is not held, and the window's count says so: nothing is queued. */
   #keepPace(requestsPerS: number): void {
-    this.#idle.push(...this.#connections);
     this.#timer = setInterval(() => {
       const due = Math.floor(((performance.now() - this.#startedMs) / 1000) * requestsPerS);
       while (this.#sent < due) {
