@@ -81,7 +81,7 @@ export class TopicComparison {
   folded(events: readonly RecordedEvent[]): void {
     for (const { position } of events) if (position > (this.#highest ?? -1)) this.#highest = position;
     if (this.#isLive || this.#missing === null || this.#lag.stillMissing(this.#missing)) return;
-    this.#settle(this.#missing);
+    this.#allHasCome(this.#missing);
   }
 
   async close(): Promise<void> {
@@ -90,7 +90,7 @@ export class TopicComparison {
   }
 
   /** All that was missing has come: the views are as the log was then. */
-  #settle({ end, isCut }: Missing): void {
+  #allHasCome({ end, isCut }: Missing): void {
     this.#missing = null;
     this.#verified = end;
     if (isCut) this.#look();
@@ -129,7 +129,7 @@ export class TopicComparison {
     if (!this.#isOn) return;
     this.#missing = found;
     // Some of it may have come meanwhile.
-    if (!this.#isLive && !this.#lag.stillMissing(found)) this.#settle(found);
+    if (!this.#isLive && !this.#lag.stillMissing(found)) this.#allHasCome(found);
   }
 
   /** What was missing at the last look has had its time to come. */

@@ -64,7 +64,7 @@ export class TopicViewSource implements ViewSource {
 
 const NEEDS_ALL =
   'views need a topic from its beginning, with nothing deleted or compacted. Fill a new one (`gateway relay fill NEW`) and name it in ' +
-  'kafka.topic, or feed the views from the log (projections.source: log)';
+  'kafka.topic, or read the views from the log (projections.source: log)';
 
 /** The topic is not the one that the checkpoint was made of. */
 class ForeignTopicError extends Error {}

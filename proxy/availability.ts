@@ -134,7 +134,7 @@ export class Availability {
     if (ageMs === null || this.#phase === 'starting') return this.#starting();
     return refusal(
       'gateway_overloaded',
-      `${this.#feedHasBeen(ageMs)}: a key that was issued since is not known here yet`,
+      `${this.#sourceHasBeen(ageMs)}: a key that was issued since is not known here yet`,
       OUTAGE_RETRY_S,
     );
   }
@@ -160,7 +160,7 @@ export class Availability {
     if (isLive && !this.#parts.breaker.isOpen) return null;
     const forMs = Math.max(ageMs, this.#failMs(nowMs));
     if (isLive) return `the event log has been away for ${seconds(forMs)}; usage waits in the journal`;
-    return `${this.#feedHasBeen(forMs)}; requests are admitted by the views of then, and usage waits in the journal`;
+    return `${this.#sourceHasBeen(forMs)}; requests are admitted by the views of then, and usage waits in the journal`;
   }
 
   /** One is named, the log names all. */
@@ -183,7 +183,7 @@ export class Availability {
     if (ageMs > viewsAgeMsMax)
       return refusal(
         'gateway_overloaded',
-        `${this.#feedHasBeen(ageMs)}: the views are older than the ${seconds(viewsAgeMsMax)} of projections.maxAgeMs`,
+        `${this.#sourceHasBeen(ageMs)}: the views are older than the ${seconds(viewsAgeMsMax)} of projections.maxAgeMs`,
         OUTAGE_RETRY_S,
       );
     const { obstacle } = journal;
@@ -191,7 +191,7 @@ export class Availability {
   }
 
   #starting(): Refusal {
-    const why = this.#parts.projections.isBehind ? `: the feed of the views lacks events of it (${BEHIND})` : '';
+    const why = this.#parts.projections.isBehind ? `: the source of the views lacks events of it (${BEHIND})` : '';
     return refusal('not_ready', `the gateway is catching up with its ledger${why}`, SOON_S);
   }
 
@@ -225,12 +225,12 @@ export class Availability {
     return openSinceMs === null ? 0 : nowMs - openSinceMs;
   }
 
-  #feedHasBeen(ms: number): string {
+  #sourceHasBeen(ms: number): string {
     const { source, projections } = this.#parts;
-    const feed = source === 'log' ? 'the event log' : 'the feed of the views';
+    const what = source === 'log' ? 'the event log' : 'the source of the views';
     return projections.isBehind
-      ? `${feed} has been behind the ledger for ${seconds(ms)} (${BEHIND})`
-      : `${feed} has been away for ${seconds(ms)}`;
+      ? `${what} has been behind the ledger for ${seconds(ms)} (${BEHIND})`
+      : `${what} has been away for ${seconds(ms)}`;
   }
 }
 

@@ -14,7 +14,7 @@ const PUBLISHED = {
   ledger: true,
 } as const satisfies Record<Category, boolean>;
 
-/** Whether the feed carries an event. */
+/** Whether the feed has an event. */
 export const isPublished = ({ stream }: Pick<RecordedEvent, 'stream'>): boolean => {
   const category = categoryOf(stream);
   return Object.hasOwn(PUBLISHED, category) && PUBLISHED[category as Category];

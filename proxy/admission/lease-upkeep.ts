@@ -13,7 +13,7 @@ const IDLE_MS = 10_000;
 /** How often leases are looked through for that, and for renewal. */
 const LOOK_MS = 1_000;
 /** After a change of an account its leases are looked at once, for all changes of this time together. */
-const SETTLE_MS = 5;
+const GATHER_MS = 5;
 /** Appends of upkeep under way at once. */
 const AT_ONCE = 16;
 
@@ -40,7 +40,7 @@ export class LeaseUpkeep {
   readonly #underWay = new Map<AccountId, Promise<void>>();
   readonly #closing = new AbortController();
   #isStarted = false;
-  #isSettling = false;
+  #isGathering = false;
 
   constructor(options: LeaseUpkeepOptions) {
     this.#options = options;
@@ -81,10 +81,10 @@ export class LeaseUpkeep {
     }
     this.#accounts.add(accountId);
     this.#changed.add(accountId);
-    if (this.#isClosed || !this.#isStarted || this.#isSettling) return;
-    this.#isSettling = true;
-    this.#options.timing.later(SETTLE_MS, () => {
-      this.#isSettling = false;
+    if (this.#isClosed || !this.#isStarted || this.#isGathering) return;
+    this.#isGathering = true;
+    this.#options.timing.later(GATHER_MS, () => {
+      this.#isGathering = false;
       if (this.#isClosed) return;
       const changed = [...this.#changed];
       this.#changed.clear();

@@ -115,7 +115,7 @@ function gaugesOf(parts: MeasuredParts): Measures {
     ],
     // What never held everything is no views yet: infinitely old, and any threshold tells.
     views_age_seconds: [
-      'How old the views may be; 0 while they follow their feed',
+      'How old the views may be; 0 while they follow their source',
       () => (projections.ageMs(clock()) ?? Number.POSITIVE_INFINITY) / 1_000,
     ],
     models_without_provider: [
@@ -133,7 +133,7 @@ function gaugesOf(parts: MeasuredParts): Measures {
       'Requests that could not be settled since the start: their credit stays held, the log names them',
       () => availability.stuckCount,
     ],
-    requests_in_flight: ['Requests that are being relayed', () => inFlight.count],
+    requests_in_flight: ['Requests that are being forwarded', () => inFlight.count],
     event_loop_delay_seconds: [
       'How late the event loop was, on the average of the last second',
       () => loopDelay.ms / 1_000,

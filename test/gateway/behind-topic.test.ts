@@ -48,16 +48,18 @@ it.skipIf(broker === null)(
     const isOk = () => eventually('it is ready', async () => (await readyz()) === '{"ok":true}');
     const lastOf = (text: string): number => lines.findLastIndex((line) => line.includes(text));
 
-    await says('catching up with its ledger: the feed of the views lacks events of it (its relay is away or behind)');
+    await says('catching up with its ledger: the source of the views lacks events of it (its relay is away or behind)');
     const first = endedLater(new RelayProcess({ folder, brokers, topic }));
     await gateway.whenReady();
     await isOk();
-    expect(lastOf('the feed of the views is behind the ledger')).toBeGreaterThanOrEqual(0);
-    expect(lastOf('the views follow the ledger')).toBeGreaterThan(lastOf('the feed of the views is behind the ledger'));
+    expect(lastOf('the source of the views is behind the ledger')).toBeGreaterThanOrEqual(0);
+    expect(lastOf('the views follow the ledger')).toBeGreaterThan(
+      lastOf('the source of the views is behind the ledger'),
+    );
 
     await first.stop();
     await log.append(stream, revision, proposed(1));
-    await says('"degraded":"the feed of the views has been behind the ledger for');
+    await says('"degraded":"the source of the views has been behind the ledger for');
     endedLater(new RelayProcess({ folder, brokers, topic }));
     const told = lastOf(`${stream} ${revision + 1} has not come`);
     expect(told).toBeGreaterThanOrEqual(0);

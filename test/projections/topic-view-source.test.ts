@@ -140,7 +140,7 @@ describe('views that are fed from a topic', () => {
     topic.send([...ofA.slice(0, 3), ...ofA.slice(4)]);
     const { projections, stopped } = await start(log, viewsFile(), topic);
     await expect(passing(projections.whenCaughtUp())).rejects.toThrow(
-      /^the topic \S+ \(partition \d\) lacks revision 3 of account-a0: .* feed the views from the log/,
+      /^the topic \S+ \(partition \d\) lacks revision 3 of account-a0: .* read the views from the log/,
     );
     expect(stopped).toHaveLength(1);
     expect(projections.ageMs(clock.nowMs)).toBeNull();

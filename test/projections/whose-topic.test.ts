@@ -128,7 +128,7 @@ test.each([
   [
     'has lost its beginning',
     { partitions: new Map([[1, { low: 3n, high: 9n }]]) },
-    /^the topic ledger lacks its beginning \(partition 1 begins at offset 3, .* feed the views from the log/,
+    /^the topic ledger lacks its beginning \(partition 1 begins at offset 3, .* read the views from the log/,
   ],
 ])('views fold nothing of a topic that %s', async (_what, shown, message) => {
   const { log, topic } = filledTopic();

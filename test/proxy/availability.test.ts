@@ -225,17 +225,17 @@ describe('the event log is told as away', () => {
     await journal.close();
   });
 
-  test('not where it is only the feed of the views, which is called what it is', async () => {
+  test('not where it is only the source of the views, which is called what it is', async () => {
     const { ofKafka, journal, state } = await scene();
     ofKafka.serve();
     state.ageMs = 5_000;
-    expect(ofKafka.degraded()).toMatch(/^the feed of the views has been away for 5 s;/);
+    expect(ofKafka.degraded()).toMatch(/^the source of the views has been away for 5 s;/);
     await journal.close();
   });
 
-  test('not where the feed of the views is there and lacks what the ledger has: that is told instead', async () => {
+  test('not where the source of the views is there and lacks what the ledger has: that is told instead', async () => {
     const { ofKafka, journal, state } = await scene();
-    const behind = 'the feed of the views has been behind the ledger for 5 s (its relay is away or behind)';
+    const behind = 'the source of the views has been behind the ledger for 5 s (its relay is away or behind)';
     state.isBehind = true;
     state.ageMs = null;
     expect(ofKafka.refuse()).toMatchObject({

@@ -22,7 +22,7 @@ beforeEach(async () => {
   app.server.on('connection', (connection) => connections.push(connection));
   app.get('/own', (_request, reply) => reply.send('x'.repeat(MIB)));
   app.get('/long', (_request, reply) => reply.header('connection', 'close').send(LONG));
-  app.get('/relayed', (_request, reply) => {
+  app.get('/forwarded', (_request, reply) => {
     reply.hijack();
     asked.resolve(reply.raw);
   });
@@ -54,10 +54,10 @@ async function fill(response: ServerResponse): Promise<void> {
 
 describe('a client that takes no byte', () => {
   it.each([
-    ['a part of a further request', 'GET /relayed?', 'x'],
+    ['a part of a further request', 'GET /forwarded?', 'x'],
     ['blank lines', '', '\r\n'],
   ])('is cut though it sends: %s', async (_what, beginning, piece) => {
-    await ask('/relayed');
+    await ask('/forwarded');
     const response = await asked.promise;
     await fill(response);
     client.write(beginning + piece);
@@ -67,7 +67,7 @@ describe('a client that takes no byte', () => {
   });
 
   it('is cut after a time, however small what waits is', async () => {
-    await ask('/relayed');
+    await ask('/forwarded');
     const response = await asked.promise;
     await fill(response);
     await once(response, 'close');
@@ -75,7 +75,7 @@ describe('a client that takes no byte', () => {
   });
 
   it('of an end is cut, too', async () => {
-    await ask('/relayed');
+    await ask('/forwarded');
     const response = await asked.promise;
     await fill(response);
     response.end();
@@ -84,7 +84,7 @@ describe('a client that takes no byte', () => {
   });
 
   it('of answers that were sent whole is cut, with all that stands behind them', async () => {
-    await ask(...Array<string>(30).fill('/own'), '/relayed');
+    await ask(...Array<string>(30).fill('/own'), '/forwarded');
     const behind = await asked.promise;
     expect(behind.socket).toBeNull();
     const [connection] = connections;
@@ -95,7 +95,7 @@ describe('a client that takes no byte', () => {
 });
 
 it('nobody is cut while nothing waits, for however long; and after that as before', async () => {
-  await ask('/relayed');
+  await ask('/forwarded');
   const response = await asked.promise;
   client.resume();
   await delay(3 * STALL_MS);

@@ -47,10 +47,10 @@ export class Gateway {
       },
       onDropped: (error, isNews) => {
         if (error instanceof SourceBehindError) {
-          if (isNews) options.logger.error({ reason: error.message }, 'the feed of the views is behind the ledger');
+          if (isNews) options.logger.error({ reason: error.message }, 'the source of the views is behind the ledger');
           return;
         }
-        if (isNews) options.logger.error({ err: error }, 'the feed of the views is away; it is looked for');
+        if (isNews) options.logger.error({ err: error }, 'the source of the views is away; it is looked for');
         this.#serveWithoutLog();
       },
     });

@@ -91,7 +91,7 @@ it('tell of an outage of the log: that it is away, the age of the views, what wa
   expect((await samples(one)).get('gateway_settlement_latency_seconds_sum')).toBeGreaterThan(700);
 });
 
-it('tell of what is relayed, what is read on for who has left, jumps of the clock, and health', async () => {
+it('tell of what is forwarded, what is read on for who has left, jumps of the clock, and health', async () => {
   const upstream = endedLater(await startUpstream());
   const time = { wallMs: Date.now(), monotonicMs: 1_000 };
   const clocks = { clock: () => time.wallMs, monotonic: () => time.monotonicMs };
