@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { DomainEvent, EventData, EventType } from '../../contracts/events.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -22,6 +22,10 @@ let gateways: TestGateway[] = [];
 /** All clocks go on at their own pace, so far ahead. */
 const clock = { aheadMs: 0 };
 
+beforeEach(async () => {
+  upstream = await startUpstream();
+  log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
+});
 afterEach(async () => {
   await Promise.all(gateways.map((gateway) => gateway.stop()));
   gateways = [];
@@ -55,6 +59,18 @@ async function start(data?: string, settings: object = { proxies: 'many' }): Pro
   return gateway;
 }
 
+/** It answers with as many tokens as each request may have, once the gate is open. */
+function heldUpstream() {
+  const gate = Promise.withResolvers<void>();
+  const seen = { requests: 0 };
+  upstream.answerWith(({ body }) => {
+    seen.requests++;
+    const output = JSON.parse(body.toString('utf8')).max_tokens;
+    return [wait(gate.promise), ...json(message({ tokens: { input: 1, output } }))];
+  });
+  return { gate, seen };
+}
+
 function copyOf(folder: string): string {
   const copy = join(temporaryFolder(), 'copy');
   cpSync(folder, copy, { recursive: true });
@@ -66,19 +82,11 @@ const of = <T extends EventType>(type: T, events: readonly DomainEvent[]): Event
 
 describe('a data folder that is copied under load, and both started', () => {
   it('is two proxies under two claims: never more than the credit, every request billed once, the older one says why it stops', async () => {
-    upstream = await startUpstream();
-    log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
     const original = await start();
-    const gate = Promise.withResolvers<void>();
-    let reached = 0;
-    upstream.answerWith(({ body }) => {
-      reached++;
-      const output = JSON.parse(body.toString('utf8')).max_tokens;
-      return [wait(gate.promise), ...[json(message({ tokens: { input: 1, output } }))].flat()];
-    });
+    const { gate, seen } = heldUpstream();
     // Under way in the original when its folder is copied.
     const before = Array.from({ length: 3 }, () => startPost(original));
-    await expect.poll(() => reached).toBe(3);
+    await expect.poll(() => seen.requests).toBe(3);
     const copy = await start(copyOf(original.data));
     const target = { url: copy.url, key: original.key };
     await expect
@@ -89,40 +97,32 @@ describe('a data folder that is copied under load, and both started', () => {
     expect(String(await refused.rest())).toMatch(/this data folder was copied/);
     // As many as come: with what the original holds they never cost more than there is.
     const after = Array.from({ length: 20 }, () => startPost(target));
-    await expect.poll(() => reached).toBeGreaterThan(3);
+    await expect.poll(() => seen.requests).toBeGreaterThan(3);
     gate.resolve();
     const answers = await Promise.all([...before, ...after].map(({ answered }) => answered));
     for (const answer of answers) await answer.rest();
     const served = answers.filter(({ status }) => status === 200);
-    expect(served.length).toBe(reached);
+    expect(served.length).toBe(seen.requests);
     await Promise.all(gateways.map(({ gateway }) => gateway.process.settlement.idle()));
     const events = await original.events();
     const usages = of('UsageRecorded', events);
     expect(new Set(usages.map(({ requestId }) => requestId)).size).toBe(usages.length);
     const late = of('LateUsageReported', events).map(({ requestId }) => requestId);
     const billed = usages.filter(({ billable }) => billable).map(({ requestId }) => requestId);
-    expect(new Set([...billed, ...late]).size).toBe(reached);
+    expect(new Set([...billed, ...late]).size).toBe(seen.requests);
     const debits = of('CreditsDebited', events);
     expect(debits.filter(({ uncovered, balanceAfter }) => uncovered > 0n || balanceAfter < 0n)).toEqual([]);
   });
 
   it('is one that costs nothing, where there was to be one proxy only, until the original can have nothing under way', async () => {
-    upstream = await startUpstream();
-    log = await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') });
     const original = await start(undefined, ALONE);
-    const gate = Promise.withResolvers<void>();
-    let reached = 0;
-    upstream.answerWith(({ body }) => {
-      reached++;
-      const output = JSON.parse(body.toString('utf8')).max_tokens;
-      return [wait(gate.promise), ...[json(message({ tokens: { input: 1, output } }))].flat()];
-    });
+    const { gate, seen } = heldUpstream();
     const before = Array.from({ length: BEFORE }, () => startPost(original));
-    await expect.poll(() => reached).toBe(BEFORE);
+    await expect.poll(() => seen.requests).toBe(BEFORE);
     const folder = copyOf(original.data);
     // Of these the copy's journal knows nothing.
     const after = Array.from({ length: FITTING - 1 - BEFORE }, () => startPost(original));
-    await expect.poll(() => reached).toBe(FITTING - 1);
+    await expect.poll(() => seen.requests).toBe(FITTING - 1);
     const copy = await start(folder, ALONE);
     const target = { url: copy.url, key: original.key };
     const ask = async (options: PostOptions = {}) => {
@@ -153,8 +153,10 @@ describe('a data folder that is copied under load, and both started', () => {
     await copy.gateway.process.settlement.idle();
     const events = await original.events();
     // And the one that cost nothing.
-    expect(of('UsageRecorded', events).map(({ outcome }) => outcome)).toEqual(Array(reached + 1).fill('completed'));
-    expect(of('CreditsDebited', events)).toHaveLength(reached);
+    expect(of('UsageRecorded', events).map(({ outcome }) => outcome)).toEqual(
+      Array(seen.requests + 1).fill('completed'),
+    );
+    expect(of('CreditsDebited', events)).toHaveLength(seen.requests);
     expect(of('CreditsDebited', events).filter(({ uncovered }) => uncovered > 0n)).toEqual([]);
   });
 });

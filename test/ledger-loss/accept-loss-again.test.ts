@@ -16,7 +16,6 @@ import { enterGeneration } from '../../projections/enter-generation.ts';
 import { readFolder } from '../../projections/read-folder.ts';
 import type { ToDoAgain } from '../../projections/to-do-again.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
-import { runHere } from '../fixtures/processes/run-here.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { LedgerSite } from './lost-ledgers.ts';
 
@@ -127,14 +126,7 @@ it.each(['views.db', 'views.db.before-generation-2', 'refused.json'])(
     const file = join(site.data, name);
     writeFileSync(file, 'nothing that can be read');
     const before = await headOf(site);
-    const { exitCode, stderr } = await runHere(
-      '--config',
-      site.configPath,
-      'ledger',
-      'accept-loss',
-      '--reason',
-      'test',
-    );
+    const { exitCode, stderr } = await site.acceptLoss();
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 4, stderr: expect.stringMatching(/^gateway: [^\n]*\n$/) });
     expect(stderr).toContain(file);
     expect(await headOf(site)).toEqual(before);
@@ -148,9 +140,7 @@ it('a backup that is found after the loss of all was accepted brings back nobody
   cpSync(site.ledgerFile, backup);
   site.deleteLedger();
   expect(await acceptAgain(site)).toMatchObject({ generation: 2, revokedKeys: [], suspended: [] });
-  const between = await site.start();
-  await between.gateway.whenReady();
-  await between.stop();
+  await (await site.serve()).stop();
   site.deleteLedger();
   cpSync(backup, site.ledgerFile);
   await expect(site.start()).rejects.toThrow(/accept-loss/);
@@ -160,8 +150,7 @@ it('a backup that is found after the loss of all was accepted brings back nobody
   // What only the views of before both losses know of the day that the backup lacks.
   const told = { beforeGeneration: 2, catalog: { was: { version: 2 }, is: { version: 1 } } };
   expect(accepted).toMatchObject({ toDoAgain: { earlier: [told] } });
-  const life = await site.start();
-  await life.gateway.whenReady();
+  const life = await site.serve();
   const me = await fetch(`${life.gateway.url}/me`, { headers: { 'x-api-key': revoked?.key ?? '' } });
   expect(me.status).toBe(401);
 });
@@ -183,8 +172,7 @@ it('another folder of the fleet that goes over at its start refuses whom only it
   expect(await acceptAgain(site)).toMatchObject({ generation: 3, revokedKeys: [], suspended: [] });
   cpSync(site.ledgerFile, other.ledgerFile);
   for (const end of ['-wal', '-shm']) rmSync(other.ledgerFile + end, { force: true });
-  const life = await other.start();
-  await life.gateway.whenReady();
+  const life = await other.serve();
   const me = await fetch(`${life.gateway.url}/me`, { headers: { 'x-api-key': revoked?.key ?? '' } });
   expect(me.status).toBe(401);
 });
@@ -214,8 +202,7 @@ describe('what is left to be done again', () => {
 it('what is said of amounts is so once the gateway has settled its journal, and nothing of that is to be done again', async () => {
   const site = await siteWithLoss();
   const { toDoAgain } = (await acceptAgain(site)) as { toDoAgain: ToDoAgain };
-  const life = await site.start();
-  await life.gateway.whenReady();
+  const life = await site.serve();
   await life.gateway.process.settlement.idle();
   const told = toDoAgain.accounts.filter(
     ({ balance, settlesByItself }) => balance !== null && settlesByItself !== null,
@@ -258,8 +245,7 @@ describe('accept-loss that was killed', () => {
     expect(await stateOf(site)).toEqual(expected);
     expect(setAside(site).sort()).toEqual(setAside(whole).sort());
     expect(filesOf(site)).toEqual(filesOf(whole));
-    const life = await site.start();
-    await life.gateway.whenReady();
+    await site.serve();
   });
 
   it('with its views set aside and nothing noted, can be run again', async () => {
@@ -278,8 +264,7 @@ describe('accept-loss that was killed', () => {
     const again = { generation: 2, lost: null, viewsSetAside: null, lostRequests: [] };
     expect(await acceptAgain(site)).toMatchObject(again);
     expect(await stateOf(site)).toMatchObject({ generation: 2, losses: 2 });
-    const life = await site.start();
-    await life.gateway.whenReady();
+    await site.serve();
   });
 
   it('is refused while a gateway runs on the folder, and says how that was found', async () => {

@@ -10,7 +10,6 @@ import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { accountBooks } from '../crash/audit/account-books.ts';
 import type { StoredEvent } from '../crash/audit/stored-event.ts';
 import type { ModelPrices } from '../crash/crash-catalog.ts';
-import { runHere } from '../fixtures/processes/run-here.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { type Keep, LedgerSite } from './lost-ledgers.ts';
 
@@ -60,8 +59,7 @@ describe('a gateway that runs while a loss is accepted elsewhere', () => {
     expect((await ended)[0]).toBe(3);
     expect(await said).toMatch(/^gateway: a loss of the ledger \(.*\) was accepted: its generation 2 has begun/m);
     // Started again it serves from the new generation.
-    const life = await site.start();
-    await life.gateway.whenReady();
+    await site.serve();
     expect(site.note()).toMatchObject({ generation: 2 });
   });
 });
@@ -73,8 +71,7 @@ describe('a folder from before ledgers had an identity', () => {
     const log = await site.openLog();
     await acceptElsewhere(log);
     await log.close();
-    const life = await site.start();
-    await life.gateway.whenReady();
+    await site.serve();
     expect(site.note()).toMatchObject({ generation: 2 });
   });
 
@@ -82,8 +79,7 @@ describe('a folder from before ledgers had an identity', () => {
     const site = await siteBefore();
     await site.rollBack(firstDay());
     site.forget('views.db', 'journal');
-    const life = await site.start();
-    await life.gateway.whenReady();
+    await site.serve();
     expect(site.note()).toMatchObject({ generation: 1 });
   });
 });
@@ -91,9 +87,7 @@ describe('a folder from before ledgers had an identity', () => {
 describe('a log that is away at the start', () => {
   it('and has lost events when it comes back, ends the gateway, which says what is missing', async () => {
     const site = await siteBefore();
-    const first = await site.start();
-    await first.gateway.whenReady();
-    await first.stop();
+    await (await site.serve()).stop();
     await site.rollBack(firstDay());
     const log = await site.openLog();
     const before = await log.headPosition();
@@ -142,10 +136,9 @@ describe('the generation after an accepted loss', () => {
   it('has books that the independent audit finds right, with what the journal held', async () => {
     const site = await siteBefore();
     await site.rollBack(firstDay());
-    const accepted = await runHere('--config', site.configPath, 'ledger', 'accept-loss', '--reason', 'test');
+    const accepted = await site.acceptLoss();
     expect(accepted).toMatchObject({ exitCode: 0, stderr: '' });
-    const life = await site.start();
-    await life.gateway.whenReady();
+    const life = await site.serve();
     await life.gateway.process.settlement.idle();
     const prices = new Map(Object.entries(PRICES));
     let usages = 0;

@@ -35,9 +35,7 @@ describe('a command', () => {
   it('refuses a ledger that was put back in the words of the gateway, and one that reads warns with them', async () => {
     const site = await siteOf(null);
     // Its views are of today's form: the ledger that is left must not be read from where they stand.
-    const life = await site.start();
-    await life.gateway.whenReady();
-    await life.stop();
+    await (await site.serve()).stop();
     await site.rollBack(FIRST_EVENTS);
     const run = (...args: string[]) => runHere('--config', site.configPath, ...args);
     const serve = await runProgram('--config', site.configPath, 'serve', '--port', '0');

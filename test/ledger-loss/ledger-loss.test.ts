@@ -24,9 +24,7 @@ async function unsettled(kind: 'sqlite' | 'eventstoredb'): Promise<LedgerSite> {
 /** The same after a life of today's gateway, which has settled the journal and noted which ledger it is. */
 async function lived(kind: 'sqlite' | 'eventstoredb'): Promise<LedgerSite> {
   const site = await unsettled(kind);
-  const life = await site.start();
-  await life.gateway.whenReady();
-  await life.stop();
+  await (await site.serve()).stop();
   return site;
 }
 
@@ -57,8 +55,7 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
 
   it('is identified once, and opened again', { timeout: TIMEOUT_MS }, async () => {
     const site = await lived(kind);
-    const again = await site.start();
-    await again.gateway.whenReady();
+    const again = await site.serve();
     const events = await Array.fromAsync(again.log.readStream(LEDGER_STREAM), decodeEvent);
     expect(events).toMatchObject([{ type: 'LedgerIdentified', data: { generation: 1 } }]);
   });
@@ -120,14 +117,7 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
     await expect(site.start()).rejects.toThrow(
       /belongs to the ledger ledger_[0-9a-f]+, and the ledger .* it is another one/,
     );
-    const { exitCode, stderr } = await runHere(
-      '--config',
-      site.configPath,
-      'ledger',
-      'accept-loss',
-      '--reason',
-      'test',
-    );
+    const { exitCode, stderr } = await site.acceptLoss();
     expect(stderr).toMatch(/it is another one/);
     expect(exitCode).toBe(3);
   });
@@ -159,8 +149,7 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
     expect(said.lostRequests.length).toBeGreaterThan(0);
     expect(said.requestsSetAside).toMatch(/lost-requests/);
 
-    const life = await site.start();
-    await life.gateway.whenReady();
+    const life = await site.serve();
     expect(await statusOf(life, revoked.key)).toBe(401);
     expect(await statusOf(life, laptop.key)).toBe(200);
     const [, loss] = await Array.fromAsync(life.log.readStream(LEDGER_STREAM), decodeEvent);
@@ -175,9 +164,7 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
       expect([...recorded, ...lost].filter((one) => one === requestId)).toHaveLength(1);
     await life.stop();
     const rows = viewRows(site.data, { remove: true });
-    const rebuilt = await site.start();
-    await rebuilt.gateway.whenReady();
-    await rebuilt.stop();
+    await (await site.serve()).stop();
     expect(viewRows(site.data, { remove: false })).toEqual(rows);
     const again = await runHere(...command);
     expect(again).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('nothing is lost') });
@@ -189,11 +176,10 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
     const total = await countEvents(site);
     await rollBack(site, (_event, index) => index < total - 3);
     await expect(site.start()).rejects.toThrow(/lacks events that it had/);
-    const accepted = await runHere('--config', site.configPath, '--json', 'ledger', 'accept-loss', '--reason', 'test');
+    const accepted = await site.acceptLoss('--json');
     expect(accepted).toMatchObject({ exitCode: 0, stderr: '' });
     expect(JSON.parse(accepted.stdout)).toMatchObject({ lostRequests: [], suspended: ['acct_team'] });
-    const life = await site.start();
-    await life.gateway.whenReady();
+    const life = await site.serve();
     const recorded = await usagesOf(life);
     for (const requestId of inJournal(site)) expect(recorded.filter((one) => one === requestId)).toHaveLength(1);
   });
@@ -204,14 +190,13 @@ describe.each(['sqlite', 'eventstoredb'] as const)('a ledger in %s', (kind) => {
     const site = await lived(kind);
     await rollBack(site, firstDay());
     const other = site.copyOfFolder();
-    const accepted = await runHere('--config', site.configPath, 'ledger', 'accept-loss', '--reason', 'test');
+    const accepted = await site.acceptLoss();
     expect(accepted).toMatchObject({ exitCode: 0, stderr: '' });
     await site.down();
     cpSync(site.ledgerFile, other.ledgerFile);
     await other.up();
     onTestFinished(() => other.down());
-    const life = await other.start();
-    await life.gateway.whenReady();
+    await other.serve();
     expect(readdirSync(other.data).filter((name) => name.startsWith('views.db.before-generation-2'))).toHaveLength(1);
     expect(other.note()).toMatchObject({ generation: 2 });
   });

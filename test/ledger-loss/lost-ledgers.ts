@@ -12,6 +12,7 @@ import { readConfiguration } from '../../proxy/program/configuration/read-config
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { Computed } from '../written-before/computed.ts';
 import type { Kind } from '../written-before/kept-state.ts';
@@ -62,6 +63,18 @@ export class LedgerSite {
     if (this.kind === 'sqlite') return openSqliteEventLog({ path: this.ledgerFile });
     const { connectionString } = this.#store ?? (await this.#startStore());
     return openEventStoreDbEventLog({ connectionString, waitForServer: true });
+  }
+
+  /** A life of the gateway in this process that is ready. @throws LedgerLostError */
+  async serve(options: { readonly log?: EventLog } = {}): Promise<StartedGateway> {
+    const life = await this.start(options);
+    await life.gateway.whenReady();
+    return life;
+  }
+
+  /** `gateway ledger accept-loss`, in this process. */
+  acceptLoss(...flags: readonly string[]): ReturnType<typeof runHere> {
+    return runHere('--config', this.configPath, ...flags, 'ledger', 'accept-loss', '--reason', 'test');
   }
 
   /** A life of the gateway in this process. @throws LedgerLostError */

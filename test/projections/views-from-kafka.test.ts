@@ -5,7 +5,7 @@ import pino from 'pino';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { feedMessage } from '../../contracts/feed-message.ts';
-import { accountStream, revision } from '../../contracts/ids.ts';
+import { revision } from '../../contracts/ids.ts';
 import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
@@ -16,10 +16,9 @@ import { endedLater } from '../fixtures/ended-later.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startBrokerPath } from '../kafka/broker-path.ts';
-import { lostBroker, WAYS_TO_BE_LOST } from '../kafka/lost-broker.ts';
 import { newTopicName } from '../kafka/new-topic-name.ts';
 import { startBroker, TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
-import { dump, rowsOf, viewsFile, writeTo } from './example-ledger.ts';
+import { dump, rowsOf, viewsFile } from './example-ledger.ts';
 import { exampleLog, LEDGER, LIVES, published } from './example-log.ts';
 import { startedViews } from './started-views.ts';
 
@@ -103,19 +102,6 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
     expect(dump(fromKafka)).not.toEqual(dump(fromLog));
   });
 
-  test('follow the topic', async () => {
-    const log = exampleLog();
-    const { kafka, send } = await topicOf(published(log));
-    const { projections } = await start(log, viewsFile(), kafka);
-    await projections.whenCaughtUp();
-    writeTo(log.inner, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
-    const [last] = published(log).slice(-1);
-    if (last === undefined) throw new Error('nothing was written');
-    await send([last]);
-    await projections.whenAt(last.position);
-    expect(projections.accounts.read(A).revision).toBe(last.revision);
-  });
-
   test('are as old as the time since the broker fell silent, and are live again when it answers', async () => {
     const way = endedLater(await startBrokerPath(broker?.brokers[0] ?? ''));
     const log = exampleLog();
@@ -133,19 +119,6 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
     await next(told, 3);
     expect(told).toEqual(['live', expect.stringMatching(/^dropped: /), 'live']);
     expect(projections.ageMs(Date.now())).toBe(0);
-  });
-
-  test.each(WAYS_TO_BE_LOST)('are fed where the first of the brokers is %s', async (how) => {
-    const lost = endedLater(await lostBroker(how));
-    const log = exampleLog();
-    const { kafka } = await topicOf(published(log));
-    const { projections, told } = await start(log, viewsFile(), {
-      ...kafka,
-      brokers: [lost.address, ...kafka.brokers],
-    });
-    await projections.whenCaughtUp();
-    await next(told, 1);
-    expect(told).toEqual(['live']);
   });
 
   test('tell whether the log is there, which they are compared with', async () => {
@@ -168,18 +141,6 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
     await expect.poll(() => breaker.isAway, { timeout: 60_000 }).toBe(true);
     log.comeBack();
     await expect.poll(() => breaker.isAway, { timeout: 60_000 }).toBe(false);
-  });
-
-  test('stop at a gap, and say where', async () => {
-    const log = exampleLog();
-    const { kafka } = await topicOf(
-      published(log).filter((event) => !(event.stream === accountStream(A) && event.revision === 4)),
-    );
-    const { projections, stopped } = await start(log, viewsFile(), kafka);
-    await expect(projections.whenCaughtUp()).rejects.toThrow(
-      /^the topic \S+ \(partition \d\) lacks revision 4 of account-a0: /,
-    );
-    expect(stopped).toHaveLength(1);
   });
 
   test.skipIf(broker?.kind === 'mock')('are not made from a topic that has lost its beginning', async () => {

@@ -5,6 +5,7 @@ import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { type ConsumedBatch, consumeFeed, type FeedPositions } from '../../../ledger/feed/consume-feed.ts';
 import { FeedGapError } from '../../../ledger/feed/new-events.ts';
 import { OtherLedgerError } from '../../../ledger/feed/one-ledger.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { lostBroker, WAYS_TO_BE_LOST } from '../../kafka/lost-broker.ts';
 import { newTopicName } from '../../kafka/new-topic-name.ts';
@@ -44,7 +45,6 @@ interface Member extends Subscription {
 }
 
 describe.skipIf(broker === null)('a consumer of the feed', () => {
-  const members: Member[] = [];
   let writer: TopicWriter;
   let topic: string;
   let brokers: readonly string[];
@@ -67,8 +67,7 @@ describe.skipIf(broker === null)('a consumer of the feed', () => {
         member.stopped = error;
       },
     });
-    members.push(member);
-    return member;
+    return endedLater(member);
   };
 
   beforeEach(async () => {
@@ -79,10 +78,7 @@ describe.skipIf(broker === null)('a consumer of the feed', () => {
     writer = new TopicWriter(broker.brokers, topic);
   });
 
-  afterEach(async () => {
-    for (const member of members.splice(0)) await member.close();
-    await writer.close();
-  });
+  afterEach(() => writer.close());
 
   afterAll(() => broker?.stop());
 
