@@ -22,19 +22,11 @@ interface BeginOnGenerationParts {
  * is there now. Before its views are open. @throws EventLogError when the log does not answer
  */
 export async function beginOnGeneration(identity: LedgerIdentity, parts: BeginOnGenerationParts): Promise<void> {
-  const { log, clock, logger, dataFolder, left, journal, note } = parts;
+  const { log, clock, logger, left, note } = parts;
   const nowMs = clock();
   const unsettleable = await findUnsettleable(log, left.all, nowMs);
-  const entered = await enterGeneration({
-    log,
-    dataFolder,
-    journal,
-    recovered: left.all,
-    unsettleable,
-    identity,
-    nowMs,
-    actor: 'gateway',
-  });
+  const actor = 'gateway';
+  const entered = await enterGeneration({ ...parts, recovered: left.all, unsettleable, identity, nowMs, actor });
   note.forget();
   left.beginOnNextGeneration(unsettleable);
   for (const { requestId, accountId, cause } of unsettleable)

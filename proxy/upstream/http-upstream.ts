@@ -11,6 +11,7 @@ import {
   REQUEST_ID_CHARS_MAX,
   type Upstream,
   type UpstreamCall,
+  type UpstreamControl,
   type UpstreamError,
   type UpstreamHeaders,
   type UpstreamReceiver,
@@ -115,11 +116,7 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#started = true;
-    this.#receiver.onStart({
-      pause: () => (this.#decoded ?? controller).pause(),
-      resume: () => (this.#decoded ?? controller).resume(),
-      abort: () => abort(controller),
-    });
+    this.#receiver.onStart(controlOf(controller, () => this.#decoded ?? controller));
   }
 
   onResponseStart(
@@ -131,12 +128,7 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const read = readHeaders(headers, this.#words);
     const encoding = decodable(read.contentEncoding);
-    if (encoding !== null)
-      this.#decoded = new DecodedAnswer(encoding, this.#receiver, {
-        pause: () => controller.pause(),
-        resume: () => controller.resume(),
-        abort: () => abort(controller),
-      });
+    if (encoding !== null) this.#decoded = new DecodedAnswer(encoding, this.#receiver, controlOf(controller));
     const decoded = encoding === null ? read : { ...read, contentEncoding: null, contentLength: null };
     this.#receiver.onHead(status, decoded);
   }
@@ -180,8 +172,15 @@ class Aborted extends Error {
   override readonly name = 'Aborted';
 }
 
-const abort = (controller: Dispatcher.DispatchController): void =>
-  controller.abort(new Aborted('the gateway ended the call'));
+/** @param paused what is held back: the call, or what decodes it */
+const controlOf = (
+  controller: Dispatcher.DispatchController,
+  paused: () => Pick<UpstreamControl, 'pause' | 'resume'> = () => controller,
+): UpstreamControl => ({
+  pause: () => paused().pause(),
+  resume: () => paused().resume(),
+  abort: () => controller.abort(new Aborted('the gateway ended the call')),
+});
 
 function readHeaders(headers: Record<string, string | string[] | undefined>, words: UpstreamWords): UpstreamHeaders {
   const one = (name: string): string | null => {

@@ -37,39 +37,19 @@ export async function openDemoAccount(
   if (read().type === 'unopened') {
     for await (const { type } of log.readAll({ limit: OF_ITS_START.size + 1 }))
       if (!OF_ITS_START.has(type)) return null;
-    await run(opening(context, trial));
+    const { accountId, email } = DEMO;
+    const trialGrantId = grantId('grant_trial');
+    await run({ type: 'OpenAccount', accountId, kind: 'personal', email, trial, trialGrantId, nowMs: context.clock() });
   }
   const account = read();
   if (account.type === 'unopened' || account.email !== DEMO.email) return null;
   const keys = Object.values(account.keys);
   if (keys.length === 0) {
-    const { secret, ...issued } = newKey();
-    await run(issuing(context, issued));
+    const { secret, keyId: id, ...issued } = newKey();
+    const unbounded = { expiresAtMs: null, models: null, monthlyLimit: null, nowMs: context.clock() };
+    await run({ type: 'IssueKey', keyId: keyId(id), name: 'demo', ...issued, issuer: DEMO.issuer, ...unbounded });
     return { accountId: DEMO.accountId, key: secret };
   }
   const isUnused = keys.every(({ issuer }) => issuer === DEMO.issuer) && account.exceptions.lastUsage === null;
   return isUnused ? { accountId: DEMO.accountId, key: null } : null;
 }
-
-const opening = ({ clock }: CommandContext, trial: MicroUsd): AccountCommand => ({
-  type: 'OpenAccount',
-  accountId: DEMO.accountId,
-  kind: 'personal',
-  email: DEMO.email,
-  trial,
-  trialGrantId: grantId('grant_trial'),
-  nowMs: clock(),
-});
-
-const issuing = ({ clock }: CommandContext, made: Omit<ReturnType<typeof newKey>, 'secret'>): AccountCommand => ({
-  type: 'IssueKey',
-  keyId: keyId(made.keyId),
-  name: 'demo',
-  sha256: made.sha256,
-  last4: made.last4,
-  issuer: DEMO.issuer,
-  expiresAtMs: null,
-  models: null,
-  monthlyLimit: null,
-  nowMs: clock(),
-});
