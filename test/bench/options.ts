@@ -63,7 +63,7 @@ export interface Options {
   readonly jsonFile: string | null;
 }
 
-const USAGE = `npm run bench -- [options]
+export const USAGE = `npm run bench -- [options]
   --quick              one short round (about a minute): a smoke test, its figures are rough
   --only LIST          ${CHOICES.join(',')}
   --contenders LIST    ${CONTENDERS.join(',')}
@@ -82,7 +82,7 @@ const STREAMS_RANGE = { full: { step: 100, most: 2_000 }, quick: { step: 250, mo
 const FULL = { rounds: 3, warmUpMs: 8_000, settleMs: 700, windowMs: 3_000, events: 100_000, accounts: 60_000 };
 const QUICK = { rounds: 1, warmUpMs: 2_500, settleMs: 300, windowMs: 1_200, events: 20_000, accounts: 20_000 };
 
-/** @throws Error with the usage for options that are not there. */
+/** @throws Error for options that are not there. */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
@@ -134,7 +134,7 @@ function count(
 ): number {
   const value = text === undefined ? usual : Number(text);
   if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new Error(`${option}: expected ${least} to ${most}\n\n${USAGE}`);
+  throw new Error(`${option}: expected ${least} to ${most}`);
 }
 
 /** The named ones in the order of all. */
@@ -142,6 +142,6 @@ function chosen<T extends string>(option: string, list: string | undefined, all:
   if (list === undefined) return all;
   const names = list.split(',').map((name) => name.trim());
   const unknown = names.filter((name) => !all.some((known) => known === name));
-  if (unknown.length > 0) throw new Error(`${option}: there is no ${unknown.join(', ')}\n\n${USAGE}`);
+  if (unknown.length > 0) throw new Error(`${option}: there is no ${unknown.join(', ')}`);
   return all.filter((name) => names.includes(name));
 }

@@ -1,10 +1,11 @@
 import { Processes } from '../fixtures/processes/processes.ts';
+import { optionsOf } from '../run-options.ts';
 import { runBench } from './bench-run.ts';
-import { readOptions } from './options.ts';
+import { readOptions, USAGE } from './options.ts';
 
 /** `npm run bench`: the contenders side by side, in interleaved rounds, against the goals (README.md). */
+const options = optionsOf(USAGE, () => readOptions(process.argv.slice(2)));
 try {
-  const options = readOptions(process.argv.slice(2));
   const processes = new Processes();
   try {
     await runBench(options, processes);

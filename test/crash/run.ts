@@ -16,8 +16,11 @@ import { notPlayable, playScene } from './scenes/play-scene.ts';
 const KILLS_MAX = 10_000;
 const SECONDS_BETWEEN_MAX = 60;
 
+const USAGE =
+  'npm run crash -- [--kills NUMBER] [--seed NUMBER] [--seconds-between NUMBER] [--log sqlite|eventstoredb] [--cases all|LIST] [--data DIR]';
+
 const given = givenEventStore();
-const { values, kills, seed, secondsBetween, log, cases } = optionsOf('npm run crash --', () => {
+const { values, kills, seed, secondsBetween, log, cases } = optionsOf(USAGE, () => {
   const { values } = parseArgs({
     options: {
       kills: { type: 'string', default: '50' },

@@ -8,9 +8,9 @@ import { fuzzRun } from './fuzz-run.ts';
  */
 const SECONDS_MAX = 3_600;
 const CASES_MAX = 100_000_000;
-const USAGE = 'npm run fuzz -- [--seed NUMBER] [--seconds NUMBER] [--cases NUMBER]\n';
+const USAGE = 'npm run fuzz -- [--seed NUMBER] [--seconds NUMBER] [--cases NUMBER]';
 
-const { seed, seconds, casesMax } = optionsOf('npm run fuzz --', readOptions);
+const { seed, seconds, casesMax } = optionsOf(USAGE, readOptions);
 process.stdout.write(`npm run fuzz -- --seed ${seed} --seconds ${seconds} --cases ${casesMax}\n`);
 const { cases, faults } = await fuzzRun({ seed, casesMax, msMax: seconds * 1_000 });
 process.stdout.write(`${JSON.stringify(cases)}, ${faults.length} faults\n`);
@@ -24,13 +24,8 @@ function readOptions() {
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       seconds: { type: 'string', default: '60' },
       cases: { type: 'string', default: '1000000' },
-      help: { type: 'boolean', default: false },
     },
   });
-  if (values.help) {
-    process.stdout.write(USAGE);
-    process.exit();
-  }
   return {
     seed: wholeNumber('seed', values.seed, SEED_MAX),
     seconds: wholeNumber('seconds', values.seconds, SECONDS_MAX),

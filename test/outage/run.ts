@@ -13,7 +13,9 @@ import { type OutageResult, outageRun } from './outage-run.ts';
 /** Less than `projections.maxAgeMs`, after which requests are refused, and should be. */
 const SECONDS_MAX = 280;
 
-const { values, seconds, seed } = optionsOf('npm run outage --', () => {
+const USAGE = 'npm run outage -- [--seconds NUMBER] [--seed NUMBER] [--no-restart] [--data DIR]';
+
+const { values, seconds, seed } = optionsOf(USAGE, () => {
   const { values } = parseArgs({
     options: {
       seconds: { type: 'string', default: '60' },

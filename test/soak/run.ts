@@ -24,32 +24,36 @@ const STORM_MINUTES = '2';
 const SOAK_MINUTES = '10';
 
 const command = process.argv.includes('--storm') ? 'npm run storm --' : 'npm run soak --';
-const { values, storm, minutes, seed, cases } = optionsOf(command, () => {
-  const { values, positionals } = parseArgs({
-    options: {
-      storm: { type: 'boolean', default: false },
-      minutes: { type: 'string' },
-      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-      cases: { type: 'string', default: 'all' },
-      data: { type: 'string' },
-    },
-    allowPositionals: true,
-  });
-  const storm = values.storm ? stormNamed(positionals) : null;
-  if (storm === null && positionals.length > 0) throw new RangeError(`${positionals[0]}: expected options alone`);
-  return {
-    values,
-    storm,
-    minutes: numberIn(
-      'minutes',
-      values.minutes ?? (storm === null ? SOAK_MINUTES : STORM_MINUTES),
-      MINUTES_MAX,
-      MINUTES_MIN,
-    ),
-    seed: wholeNumber('seed', values.seed, SEED_MAX),
-    cases: requestCases(casesFrom(values.cases)),
-  };
-});
+const which = process.argv.includes('--storm') ? ` ${STORM_NAMES.join('|')}` : '';
+const { values, storm, minutes, seed, cases } = optionsOf(
+  `${command}${which} [--minutes NUMBER] [--seed NUMBER] [--cases all|LIST] [--data DIR]`,
+  () => {
+    const { values, positionals } = parseArgs({
+      options: {
+        storm: { type: 'boolean', default: false },
+        minutes: { type: 'string' },
+        seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+        cases: { type: 'string', default: 'all' },
+        data: { type: 'string' },
+      },
+      allowPositionals: true,
+    });
+    const storm = values.storm ? stormNamed(positionals) : null;
+    if (storm === null && positionals.length > 0) throw new RangeError(`${positionals[0]}: expected options alone`);
+    return {
+      values,
+      storm,
+      minutes: numberIn(
+        'minutes',
+        values.minutes ?? (storm === null ? SOAK_MINUTES : STORM_MINUTES),
+        MINUTES_MAX,
+        MINUTES_MIN,
+      ),
+      seed: wholeNumber('seed', values.seed, SEED_MAX),
+      cases: requestCases(casesFrom(values.cases)),
+    };
+  },
+);
 const replay = `${command}${storm === null ? '' : ` ${storm}`} --minutes ${minutes} --seed ${seed} --cases ${values.cases}`;
 
 await longRun({ name: 'soak', replay, data: values.data, msMax: minutes * 60_000 + REST_MS_MAX }, async (folder) => {

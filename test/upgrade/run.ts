@@ -10,7 +10,7 @@ import { OLD_COMMIT, oldTree } from './program-trees.ts';
  * and upgraded again, under load. Prints a line a step, and ends with 1 at the first that is not as it should be.
  */
 const MS_MAX = 15 * 60_000;
-optionsOf('npm run upgrade --', () => parseArgs({ options: {} }));
+optionsOf('npm run upgrade', () => parseArgs({ options: {} }));
 await longRun({ name: 'upgrade', replay: 'npm run upgrade', msMax: MS_MAX }, async (folder) => {
   const old = oldTree(join(folder, 'old'));
   if (old === null)
