@@ -86,10 +86,7 @@ const accountEvents = {
   }),
   /** What a proxy gives back of a lease, or what an expired lease had left. */
   LeaseReleased: z.strictObject({ proxy: proxyIdField, leaseId: leaseIdField, amount: microUsdField }),
-  /**
-   * Of a lease that a key could use before it had a limit of its own, the key's requests under way take at most this
-   * much: the rest of the lease counts against the key's limit no more.
-   */
+  /** The most that requests of a key with a new limit take of a lease; its rest leaves the key's limit alone. */
   LeaseNarrowed: z.strictObject({
     proxy: proxyIdField,
     leaseId: leaseIdField,
@@ -123,10 +120,7 @@ const catalogEvents = {
   }),
 } as const;
 
-/**
- * The relay's own stream: who may publish, and how far it has come. Appended at an expected revision, so that of two
- * relays one is fenced: its next append conflicts, and it stops.
- */
+/** Who may publish, and how far it has come; at an expected revision: of two relays one conflicts, and stops. */
 const relayEvents = {
   /** A relay is the active one from here to `until`; `epoch` is one more than the claim's before. */
   RelayClaimed: z.strictObject({ relay: text, epoch: z.int().min(1), until: instantField }),

@@ -58,10 +58,7 @@ export function ratesFrom(input: Rate, output: Rate): Rates | null {
 /** Prices a use by name, in pico-USD. */
 export type UseRates = RateCard['uses'];
 
-/**
- * Makes a card with its hash, the SHA-256 of one line: id, version, the five rates in order, the multiplier and, only
- * where there are any, the prices a use in the order of their names.
- */
+/** With its hash: SHA-256 of id, version, five rates in order, multiplier and, if any, prices a use by name. */
 export function rateCard(
   id: string,
   version: number,

@@ -34,10 +34,7 @@ const UsageRecorded = z.strictObject({
   /** What the answer reported and no price covers, as `field: value`: billed as standard, or not at all. */
   unpriced: z.array(text),
   lane: laneField,
-  /**
-   * How the request ended. `upstream_refused` is an answer other than 200, or none, before any content: an upstream that
-   * saw a request leaves a record all the same (What holds, 2).
-   */
+  /** `upstream_refused`: an answer but 200, or none, before content: seen requests are recorded (What holds, 2). */
   outcome: z.enum(['completed', 'client_disconnected', 'upstream_interrupted', 'upstream_refused', 'recovered']),
   source: z.enum(['reported', 'estimated']),
   /** Whether a debit follows, where the tokens cost anything; false for endings that are not charged. */

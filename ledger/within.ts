@@ -1,9 +1,6 @@
 import { TIMING, type Timing } from './timing.ts';
 
-/**
- * What a promise gives within a time; null when the time is up first, after which its failure is nobody's. Rejects as it
- * does. What it stands for goes on: whoever can end it does.
- */
+/** A promise's value in time, else null; a later failure is nobody's, and what it stands for goes on. */
 export async function within<Value>(
   timeMs: number,
   promise: Promise<Value>,

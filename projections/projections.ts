@@ -126,10 +126,7 @@ export class Projections {
     return this.#age.ageMs(nowMs);
   }
 
-  /**
-   * When the views of the file were last current, by the clock of then; null where there were none. Whoever has them
-   * knows that it has been so late, also where the log is away.
-   */
+  /** When the file's views were last current, by the clock of then: it has been so late. Null: there were none. */
   get restoredMarkMs(): number | null {
     return this.#restoredMarkMs;
   }

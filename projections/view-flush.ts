@@ -114,10 +114,7 @@ export class ViewFlush {
     this.#timer = null;
   }
 
-  /**
-   * Writes what has changed, with the checkpoint at which the flush began: rows may be newer than it (the fold at their
-   * account's revision ignores what they hold already), never older.
-   */
+  /** With the checkpoint of its beginning: rows may be newer (the fold ignores what they have), never older. */
   async #flush(): Promise<void> {
     this.#requested = false;
     const waiting = this.#waiting.splice(0);

@@ -6,10 +6,7 @@ import { brief } from '../../contracts/printable.ts';
 import type { AccountState, OpenAccount } from './account-state.ts';
 import { evolve } from './evolve.ts';
 
-/**
- * An event of an account's stream that cannot be read, or cannot follow what stands before it: from there on nothing is
- * known of the account. Nobody else's events are touched by it.
- */
+/** An event that cannot be read, or follow what is before it: from there on this one account is not known. */
 export class AccountUnreadableError extends UnreadableEventError {
   readonly accountId: AccountId;
   readonly revision: Revision;

@@ -17,10 +17,7 @@ export interface LostRange extends KnownRevision {
 
 export interface LostEvents {
   readonly lost: readonly LostRange[];
-  /**
-   * Other streams of which it cannot be told whether what is there is what was there: only a revision of them is known,
-   * or there were too many to compare. 0 where nothing is lost.
-   */
+  /** Other streams that may differ: of them only a revision is known, or they were too many. 0: nothing is lost. */
   readonly untold: number;
 }
 

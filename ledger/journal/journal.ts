@@ -37,10 +37,7 @@ export interface Journal {
    */
   keepAside(requestIds: readonly RequestId[]): void;
 
-  /**
-   * Resolves when everything that was written before this call is on disk. Calls share their syncs.
-   * @throws JournalError `input_output`, for ever once a sync has failed; `closed`.
-   */
+  /** When all written before is on disk; calls share syncs. @throws JournalError `input_output` (final), `closed` */
   durable(): Promise<void>;
 
   /** Size of all segments that are still needed, but for what is kept aside. */

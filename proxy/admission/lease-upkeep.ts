@@ -47,10 +47,7 @@ export class LeaseUpkeep {
     options.accounts.onFolded((accountId) => this.#observe(accountId));
   }
 
-  /**
-   * Not before the name is claimed, and everything that an earlier run has admitted is held: until then nobody knows what
-   * is not needed.
-   */
+  /** Once the name is claimed and what earlier runs admitted is held: sooner nobody knows what is needed. */
   start(): void {
     if (this.#isClosed || this.#isStarted) return;
     this.#isStarted = true;

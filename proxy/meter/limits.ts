@@ -16,10 +16,7 @@ export const MEMBERS_BYTES_MAX = 16 * KIB;
 export const BROKEN_EVENTS_MAX = 1_000;
 /** Faults that one answer's usage records; they say which fields cannot be trusted, and the first few say it all. */
 export const MALFORMED_MAX = 16;
-/**
- * Kinds of uses that one answer's usage records; the protocol has a handful. All that a model can have prices for, and as
- * many again: what is beyond is told, and not billed.
- */
+/** Kinds of uses recorded of an answer: all that can be priced, and as many more; the rest is told, not billed. */
 export const USE_NAMES_MAX = 2 * LIMITS.pricedUsesMax;
 /** Names that are looked at in one report of uses: all that can be recorded, and each fault that can be told. */
 export const USE_NAMES_LOOKED_AT_MAX = USE_NAMES_MAX + MALFORMED_MAX;

@@ -40,10 +40,7 @@ interface ClientInUse {
   isRetired: boolean;
 }
 
-/**
- * One client for one role. After an error that tells nothing good of the client it is replaced: calls under way finish
- * on the old one, which is let go of with the last of them.
- */
+/** One client for one role, replaced where an error speaks against it; calls under way end on the old one. */
 export class Connection {
   readonly #role: string;
   readonly #create: () => ClientCore;

@@ -170,10 +170,7 @@ interface ReadEventsOptions {
   readonly nameOf: (event: WireEvent) => StreamName | null;
 }
 
-/**
- * The events of a read that ends. Leaving the loop cancels the call.
- * @throws EventLogError `unavailable`, also when nothing comes for `stallMs`; `invalid` for an event that is no text
- */
+/** Leaving the loop cancels the call. @throws EventLogError `unavailable` (`stallMs`), `invalid` for no text */
 async function* readEvents(
   connection: Connection,
   request: ReadRequest,

@@ -5,10 +5,7 @@ import type { AppendedGroup, AppendGroup } from './messages.ts';
 import { prepareArrays } from './open-database.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';
 
-/**
- * Makes one durable transaction of a group of appends. Every failure is an answer, except a ROLLBACK that fails: then
- * nothing is known of the connection any more, and the thread ends.
- */
+/** One durable transaction. Failures are answers, but for a ROLLBACK's: nothing is known then, the thread ends. */
 export function groupCommit(database: DatabaseSync, busyMs: number): (group: AppendGroup) => AppendedGroup {
   const table = new AppendTable(database);
   const begin = prepareArrays(database, 'BEGIN IMMEDIATE');

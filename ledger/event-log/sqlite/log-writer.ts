@@ -10,10 +10,7 @@ import { type CommittedAppend, outcomesOf } from './outcomes.ts';
 
 export type WriterThread = LogThread<AppendGroup, AppendedGroup>;
 
-/**
- * The main thread's end of the writer. Appends that arrive while a group is being committed make the next group; there
- * is one message each way for a group. It never blocks on the disk.
- */
+/** Appends that come during a commit make the next group, one message each way. Never blocks on the disk. */
 export class LogWriter {
   readonly #thread: WriterThread;
   readonly #onCommitted: (appends: readonly CommittedAppend[]) => void;

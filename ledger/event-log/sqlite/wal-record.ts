@@ -23,10 +23,7 @@ export function walOwnerOf(path: string): WalOwner {
   return file.ctimeNs > wal.mtimeNs ? 'unknown' : 'own';
 }
 
-/**
- * Notes which two files lie there. To be called while a connection to them is open: so long nobody removes the -wal, and
- * what is noted is true, whoever else notes it at the same time.
- */
+/** Notes which two files lie there, while a connection is open: till then nobody removes the -wal, so it is true. */
 export function recordWal(path: string): void {
   try {
     const text = textOf(path);
