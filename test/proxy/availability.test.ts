@@ -5,6 +5,7 @@ import { LogBreaker } from '../../ledger/log-breaker.ts';
 import type { UnwrittenViews } from '../../projections/projections.ts';
 import { Availability } from '../../proxy/availability.ts';
 import { MachineShortages } from '../../proxy/machine-shortages.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { journalFolder } from '../fixtures/ledger/journal-folder.ts';
 import { finishedOf, idOf, startOf } from '../fixtures/ledger/numbered-requests.ts';
 
@@ -38,7 +39,7 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     claimDoubt: null,
     shedding: null,
   };
-  const { journal } = opened;
+  const journal = endedLater(opened.journal);
   const found: { obstacle: 'disk' | null; shortage: JournalShortage | null; unwritten: UnwrittenViews | null } = {
     obstacle: null,
     shortage: null,
@@ -65,7 +66,7 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
 
 describe('requests are', () => {
   test('refused until the gateway serves, and when it stops', async () => {
-    const { availability, journal } = await scene();
+    const { availability } = await scene();
     expect(availability.refuse()).toMatchObject({
       code: 'not_ready',
       message: expect.stringMatching(/catching up/),
@@ -76,11 +77,10 @@ describe('requests are', () => {
     availability.stop();
     availability.serve();
     expect(availability.refuse()).toMatchObject({ code: 'not_ready', message: 'the gateway is stopping' });
-    await journal.close();
   });
 
   test('admitted up to the age of the views, to the millisecond, and not with views that never were whole', async () => {
-    const { availability, journal, state } = await scene();
+    const { availability, state } = await scene();
     availability.serve();
     state.ageMs = MAX_AGE_MS;
     expect([availability.refuse(), availability.degraded()]).toEqual([null, expect.stringContaining('300 s')]);
@@ -93,11 +93,10 @@ describe('requests are', () => {
     state.ageMs = null;
     expect(availability.refuse()).toMatchObject({ code: 'not_ready' });
     expect(availability.refuseUnknown()).toMatchObject({ code: 'not_ready' });
-    await journal.close();
   });
 
   test('not called unauthorised for a key that may be newer than the views', async () => {
-    const { availability, journal, state } = await scene();
+    const { availability, state } = await scene();
     expect(availability.refuseUnknown()).toBeNull();
     availability.serve();
     state.ageMs = 2_500;
@@ -108,7 +107,6 @@ describe('requests are', () => {
     });
     state.ageMs = 0;
     expect(availability.refuseUnknown()).toBeNull();
-    await journal.close();
   });
 
   test('refused with the bound and the length of the outage where the journal has no more room', async () => {
@@ -136,7 +134,7 @@ describe('requests are', () => {
   });
 
   test('refused while the clock is in doubt, with the reason, and then no more', async () => {
-    const { availability, journal, state } = await scene();
+    const { availability, state } = await scene();
     availability.serve();
     state.clockDoubt = 'the clock of this machine has jumped by 40 days';
     expect(availability.refuse()).toMatchObject({
@@ -147,11 +145,10 @@ describe('requests are', () => {
     expect(availability.degraded()).toBeNull();
     state.clockDoubt = null;
     expect(availability.refuse()).toBeNull();
-    await journal.close();
   });
 
   test('shed while the event loop is behind: told as degraded, and no reason to take it out of a load balancer', async () => {
-    const { availability, journal, state } = await scene();
+    const { availability, state } = await scene();
     expect(availability.isAdmitting).toBe(false);
     availability.serve();
     expect(availability.isAdmitting).toBe(true);
@@ -163,22 +160,20 @@ describe('requests are', () => {
     ]);
     state.shedding = null;
     expect([availability.isAdmitting, availability.degraded()]).toEqual([true, null]);
-    await journal.close();
   });
 
   test('refused for ever where something is broken', async () => {
-    const { availability, journal } = await scene();
+    const { availability } = await scene();
     availability.serve();
     availability.fail('the views have stopped');
     expect(availability.refuse()).toMatchObject({ code: 'not_ready', message: 'the views have stopped' });
     expect(availability.unhealthy()).toBe('the views have stopped');
-    await journal.close();
   });
 });
 
 describe('a process whose machine is short of something', () => {
   test('is degraded, and healthy for a minute where no request can begin; then not, until one can', async () => {
-    const { availability, journal, state, found } = await scene();
+    const { availability, state, found } = await scene();
     availability.serve();
     found.obstacle = 'disk';
     found.shortage = { of: 'disk', sinceMs: state.nowMs };
@@ -190,11 +185,10 @@ describe('a process whose machine is short of something', () => {
     found.obstacle = null;
     found.shortage = null;
     expect([availability.unhealthy(), availability.shortage(), availability.degraded()]).toEqual([null, null, null]);
-    await journal.close();
   });
 
   test('is degraded and healthy, however long, where requests begin all the same', async () => {
-    const { availability, journal, state, found } = await scene();
+    const { availability, state, found } = await scene();
     availability.serve();
     found.shortage = { of: 'descriptors', sinceMs: state.nowMs };
     found.unwritten = { sinceMs: state.nowMs, why: 'the views were not written: database or disk is full' };
@@ -204,13 +198,12 @@ describe('a process whose machine is short of something', () => {
       'the process has had no file descriptor for another file of the journal for 3600 s; ' +
         'for 3600 s the views were not written: database or disk is full; their file is behind',
     );
-    await journal.close();
   });
 });
 
 describe('the event log is told as away', () => {
   test('also where only the appends fail, from the first word of it', async () => {
-    const { availability, breaker, journal, state } = await scene();
+    const { availability, breaker, state } = await scene();
     availability.serve();
     expect([breaker.isAway, availability.degraded()]).toEqual([false, null]);
     breaker.failed(new Error('no answer'));
@@ -222,19 +215,17 @@ describe('the event log is told as away', () => {
     ]);
     breaker.appended();
     expect([breaker.isAway, availability.degraded()]).toEqual([false, null]);
-    await journal.close();
   });
 
   test('not where it is only the source of the views, which is called what it is', async () => {
-    const { ofKafka, journal, state } = await scene();
+    const { ofKafka, state } = await scene();
     ofKafka.serve();
     state.ageMs = 5_000;
     expect(ofKafka.degraded()).toMatch(/^the source of the views has been away for 5 s;/);
-    await journal.close();
   });
 
   test('not where the source of the views is there and lacks what the ledger has: that is told instead', async () => {
-    const { ofKafka, journal, state } = await scene();
+    const { ofKafka, state } = await scene();
     const behind = 'the source of the views has been behind the ledger for 5 s (its relay is away or behind)';
     state.isBehind = true;
     state.ageMs = null;
@@ -250,6 +241,5 @@ describe('the event log is told as away', () => {
     expect(ofKafka.refuseUnknown()?.message).toMatch(`${behind}: a key that was issued since`);
     state.ageMs = MAX_AGE_MS + 1;
     expect(ofKafka.refuse()?.message).toMatch(/ has been behind the ledger for 301 s .* of projections\.maxAgeMs$/);
-    await journal.close();
   });
 });

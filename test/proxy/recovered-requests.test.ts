@@ -11,6 +11,7 @@ import { rateUsage } from '../../ledger/rating.ts';
 import { CatalogView } from '../../projections/catalog-view.ts';
 import { Holds } from '../../proxy/holds.ts';
 import { RecoveredRequests } from '../../proxy/recovered-requests.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { accountingWith } from '../fixtures/gateway/request-accounting.ts';
 import { CARD, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
@@ -37,6 +38,11 @@ const silent = pino({ level: 'silent' });
 /** A settlement that waits for what an earlier run has left. */
 const afterRestart = () => settlementScene(1, new MemoryEventLog(), true);
 
+async function reopened(directory: string) {
+  const { journal, recovered } = await openJournal({ directory });
+  return { journal: endedLater(journal), recovered };
+}
+
 /** A journal that an earlier run has left, opened again: requests that had ended, and some that had not. */
 async function journalWith(ended: readonly number[], begun: readonly number[] = [], hold?: bigint, known = KNOWN) {
   const directory = journalFolder();
@@ -45,7 +51,7 @@ async function journalWith(ended: readonly number[], begun: readonly number[] = 
     journal.begin(requestOf(number), startText(A, known, usageOf(number, 3), hold));
   for (const number of ended) journal.finish(requestOf(number), finishedText(A, known, usageOf(number, 3), hold));
   await journal.close();
-  return openJournal({ directory });
+  return reopened(directory);
 }
 
 /** A catalog in which the requests' model has its card, or an empty one. */
@@ -78,18 +84,16 @@ function recoveredOf(
   const parts = { recovered, log: change.log ?? log, settlement, projections, isOver };
   const accounting = accountingWith({ journal, holds, settlement, logger: silent });
   const longestMs = change.longestMs ?? 60_000;
-  return {
-    holds,
-    requests: new RecoveredRequests({
-      ...parts,
-      accounting,
-      longestMs,
-      ofEarlierGeneration: change.ofEarlierGeneration ?? new Set(),
-      cannotSettle: change.cannotSettle ?? (() => undefined),
-      clock: change.clock ?? Date.now,
-      logger: silent,
-    }),
-  };
+  const requests = new RecoveredRequests({
+    ...parts,
+    accounting,
+    longestMs,
+    ofEarlierGeneration: change.ofEarlierGeneration ?? new Set(),
+    cannotSettle: change.cannotSettle ?? (() => undefined),
+    clock: change.clock ?? Date.now,
+    logger: silent,
+  });
+  return { holds, requests: endedLater(requests) };
 }
 
 const costOf = (number: number): bigint => {
@@ -132,7 +136,6 @@ describe('requests that the journal has kept', () => {
     await passingSettled(scene, holds, requests);
     expect([holds.count, holds.ofAccount(A), scene.settlement.pending]).toEqual([0, 0n, 0]);
     expect(billed(scene)).toEqual(new Map([...once([usageOf(1, 3), usageOf(2, 3)]), [requestOf(3), '1/0']]));
-    await journal.close();
   });
 
   test.each([
@@ -143,7 +146,6 @@ describe('requests that the journal has kept', () => {
     const { journal, recovered } = await journalWith([1], [], hold);
     const { holds } = recoveredOf(scene, journal, recovered);
     expect(holds.ofAccount(A)).toBe(expected);
-    await journal.close();
   });
 
   test('are settled before those of this run, in the order in which they began', async () => {
@@ -155,7 +157,6 @@ describe('requests that the journal has kept', () => {
     const { requests } = recoveredOf(scene, journal, recovered, { log });
     await requests.settle();
     expect(scene.settled).toEqual([1, 2, 3].map(requestOf));
-    await journal.close();
   });
 
   test('of an account whose events the log hides stay where they are, held, and are settled once the account is back', async () => {
@@ -175,7 +176,6 @@ describe('requests that the journal has kept', () => {
     scene.repository.setAside.takeBack(A, 'hidden');
     await expect.poll(() => scene.settled).toEqual([requestOf(1), requestOf(2)]);
     expect(requests.count).toBe(0);
-    await journal.close();
   });
 
   test('without an end, that another process may have under way, are left to it, and recorded once it cannot', async () => {
@@ -188,13 +188,11 @@ describe('requests that the journal has kept', () => {
     appearInLog(scene, 2);
     expect(billed(scene)).toEqual(once([usageOf(1, 3), usageOf(2, 3)]));
     expect(journal.open).toBe(1);
-    requests.close();
-    await journal.close();
   });
 
   test('without an end, that another process may have under way, hold what they may cost until it has recorded them', async () => {
     const scene = await afterRestart();
-    const { journal } = await openJournal({ directory: journalFolder() });
+    const { journal } = await reopened(journalFolder());
     const start = JSON.stringify({ ...JSON.parse(startText(A, KNOWN, usageOf(2, 3))), hold: '700' });
     const recovered = [{ requestId: requestOf(2), start, finished: null }];
     journal.begin(requestOf(2), start);
@@ -205,13 +203,11 @@ describe('requests that the journal has kept', () => {
     expect(requests.has(requestOf(2))).toBe(true);
     appearInLog(scene, 2);
     expect([holds.ofAccount(A), requests.has(requestOf(2))]).toEqual([0n, false]);
-    requests.close();
-    await journal.close();
   });
 
   test('without an end, that another process may have under way under its lease, hold nothing: the log has it set aside', async () => {
     const scene = await afterRestart();
-    const { journal } = await openJournal({ directory: journalFolder() });
+    const { journal } = await reopened(journalFolder());
     const text = startText(A, KNOWN, usageOf(2, 3), 700n);
     const start = JSON.stringify({ ...JSON.parse(text), leaseId: 'lease_1' });
     journal.begin(requestOf(2), start);
@@ -219,8 +215,6 @@ describe('requests that the journal has kept', () => {
     const { holds, requests } = recoveredOf(scene, journal, recovered, { isOver: () => false, clock: SOON });
     await requests.settle();
     expect([holds.ofAccount(A), requests.has(requestOf(2))]).toEqual([0n, true]);
-    requests.close();
-    await journal.close();
   });
 
   test('without an end are recorded as recovered at once where no process can have them any more', async () => {
@@ -229,7 +223,6 @@ describe('requests that the journal has kept', () => {
     const { requests } = recoveredOf(scene, journal, recovered, { isOver: () => false, longestMs: 1, clock: SOON });
     await requests.settle();
     expect(scene.settled).toEqual([requestOf(2)]);
-    await journal.close();
   });
 
   test('are not held in part where the price of one is not known', async () => {
@@ -238,7 +231,6 @@ describe('requests that the journal has kept', () => {
     const { holds, requests } = recoveredOf(scene, journal, recovered, { knowsCard: false });
     expect([requests.hold(), holds.count]).toEqual([false, 0]);
     await expect(requests.settle()).rejects.toThrow(/which the catalog never had/);
-    await journal.close();
   });
 
   test('are billed once where the dead process’s append comes between the reading of its stream and the hand-over', async () => {
@@ -250,7 +242,6 @@ describe('requests that the journal has kept', () => {
     expect(billed(scene)).toEqual(once([usageOf(1, 3), usageOf(2, 3)]));
     // The other one's end is told to the journal by settlement, in the gateway.
     expect([holds.count, journal.open]).toEqual([0, 1]);
-    await journal.close();
   });
 
   test('are reported late where another records them as recovered between the reading of the stream and the hand-over', async () => {
@@ -266,7 +257,6 @@ describe('requests that the journal has kept', () => {
     // Of the one without an end here there is nothing to report.
     expect(late).toMatchObject([{ data: { usage: { requestId: requestOf(1), tokens: usageOf(1, 3).tokens } } }]);
     expect(holds.count).toBe(0);
-    await journal.close();
   });
 
   test('of an earlier generation of the ledger are looked for in all of their stream', async () => {
@@ -278,7 +268,6 @@ describe('requests that the journal has kept', () => {
     await requests.settle();
     expect(billed(scene)).toEqual(once([usageOf(1, 3)]));
     expect([scene.settled, journal.open]).toEqual([[], 0]);
-    await journal.close();
   });
 
   test('are looked for again where the log is away, or answers with less than the views have', async () => {
@@ -298,7 +287,6 @@ describe('requests that the journal has kept', () => {
     await passingSettled(scene, holds, requests);
     expect(reads).toBe(2);
     expect(billed(scene)).toEqual(once([usageOf(1, 3)]));
-    await journal.close();
   });
 
   test('wait no longer when the gateway closes; the journal has them still', async () => {
@@ -315,7 +303,6 @@ describe('requests that the journal has kept', () => {
     requests.close();
     await expect(settling).rejects.toThrow(/abort/i);
     expect(journal.open).toBe(1);
-    await journal.close();
   });
 });
 

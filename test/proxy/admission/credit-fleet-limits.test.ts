@@ -17,7 +17,6 @@ afterEach(clearScene);
 describe('a limit that is set while several proxies have leases', () => {
   it('counts what others may still spend of a key from before its limit, until they say what their requests hold', async () => {
     const [one, two] = await start('proxy_1', 'proxy_2');
-    if (one === undefined || two === undefined) throw new Error('two proxies');
     expect(await one.hold('a', 5n)).toBe('held');
     expect(await two.hold('b', 20n)).toBe('held');
     await converged(two);
@@ -35,7 +34,6 @@ describe('a limit that is set while several proxies have leases', () => {
 
   it("admits no more than an account's new limit leaves beside what others have leased before it", async () => {
     const [one, two] = await start('proxy_1', 'proxy_2');
-    if (one === undefined || two === undefined) throw new Error('two proxies');
     expect(await one.hold('a', 60n)).toBe('held');
     expect(await two.hold('b', 20n)).toBe('held');
     await converged(one);
@@ -82,7 +80,6 @@ describe('a limit that is set while several proxies have leases', () => {
 
   it('holds a request that waits under the lease of its key, where the key gets a limit meanwhile', async () => {
     const [one, two] = await start('proxy_1', 'proxy_2');
-    if (one === undefined || two === undefined) throw new Error('two proxies');
     expect(await one.hold('a', 99n)).toBe('held');
     await converged(two);
     const waiting = two.hold('b', 5n);

@@ -116,11 +116,11 @@ export async function startWithoutUpkeep(name = 'proxy_1', waitMs = WAIT_MS): Pr
   return proxy;
 }
 
-export async function start(...names: readonly string[]): Promise<Proxy[]> {
+export async function start<const N extends readonly string[]>(...names: N): Promise<{ [I in keyof N]: Proxy }> {
   write(opened, keyIssued(), granted('g1', Number(CREDIT)));
   const started = names.map((name) => startProxy(name));
   await Promise.all(started.map((proxy) => converged(proxy)));
-  return started;
+  return started as { [I in keyof N]: Proxy };
 }
 
 /** Upkeep may write meanwhile. */

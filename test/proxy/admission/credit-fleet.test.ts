@@ -25,9 +25,9 @@ afterEach(clearScene);
 describe('a proxy among several', () => {
   it('takes a share of what is free beyond what a request needs, and the next requests need no event', async () => {
     const [one] = await start('proxy_1');
-    expect(await one?.hold('a', 2n)).toBe('held');
+    expect(await one.hold('a', 2n)).toBe('held');
     const events = scene.log.events.length;
-    for (const name of ['b', 'c', 'd']) expect(await one?.hold(name, 2n)).toBe('held');
+    for (const name of ['b', 'c', 'd']) expect(await one.hold(name, 2n)).toBe('held');
     // An eighth of 99 is leased; the refill that follows a lease nearly used up is one more event for them all.
     expect(scene.log.events.length - events).toBeLessThanOrEqual(1);
   });
@@ -57,34 +57,33 @@ describe('a proxy among several', () => {
         return () => undefined;
       },
     };
-    const waiting = one?.hold('a', 2n, client);
+    const waiting = one.hold('a', 2n, client);
     for (const leave of leaving) leave();
     expect(await waiting).toBe('client_left');
-    expect(await one?.hold('b', 2n, { ...client, hasLeft: true })).toBe('client_left');
-    expect(await one?.hold('c', CREDIT)).toBe('held');
-    expect(one?.holds.count).toBe(1);
+    expect(await one.hold('b', 2n, { ...client, hasLeft: true })).toBe('client_left');
+    expect(await one.hold('c', CREDIT)).toBe('held');
+    expect(one.holds.count).toBe(1);
   });
 
   it('gets what it needs when others hold nothing under their leases', async () => {
     const [one, two] = await start('proxy_1', 'proxy_2');
-    expect(await one?.hold('a', 90n)).toBe('held');
-    one?.release('a');
-    expect(await two?.hold('b', 95n)).toBe('held');
+    expect(await one.hold('a', 90n)).toBe('held');
+    one.release('a');
+    expect(await two.hold('b', 95n)).toBe('held');
   });
 
   it('gets nothing of what others hold, and says so', async () => {
     const [one, two] = await start('proxy_1', 'proxy_2');
-    expect(await one?.hold('a', 60n)).toBe('held');
+    expect(await one.hold('a', 60n)).toBe('held');
     const askedMs = time.passedMs();
-    expect(await two?.hold('b', 60n)).toBe('none_free');
+    expect(await two.hold('b', 60n)).toBe('none_free');
     const waitedMs = time.passedMs() - askedMs;
     expect([waitedMs >= RECLAIM_MS, waitedMs < 2 * RECLAIM_MS]).toEqual([true, true]);
-    expect(await two?.hold('c', 39n)).toBe('held');
+    expect(await two.hold('c', 39n)).toBe('held');
   });
 
   it('gets what others hold, where a grant pays that which has expired meanwhile, and nothing beyond that', async () => {
     const [one, two] = await start('proxy_1', 'proxy_2');
-    if (one === undefined || two === undefined) throw new Error('two proxies');
     const expiresMs = scene.nowMs + 10_000;
     write(granted('soon', 50, { priority: 1, expiresAt: new Date(expiresMs).toISOString() }));
     await Promise.all([one, two].map(converged));
@@ -101,7 +100,6 @@ describe('a proxy among several', () => {
 
   it('gives back what is not enough for anybody here, so that one of several that wait for one another passes', async () => {
     const [one, two, three] = await start('proxy_1', 'proxy_2', 'proxy_3');
-    if (one === undefined || two === undefined || three === undefined) throw new Error('three proxies');
     for (const [index, proxy] of [one, two, three].entries()) {
       expect(await proxy.hold(`pin-${index}`, CREDIT / 3n)).toBe('held');
     }
@@ -128,22 +126,22 @@ describe('a proxy among several', () => {
   it('says within bounds that the log is away, and at once where it is given up', async () => {
     const [one] = await start('proxy_1');
     scene.log.faults = () => ({ type: 'refuse' });
-    expect(await one?.hold('a', 2n)).toBe('log_away');
+    expect(await one.hold('a', 2n)).toBe('log_away');
     // Nobody's usage waits: it is told all the same.
     expect(scene.breaker.isOpen).toBe(true);
-    expect(await one?.hold('b', 2n)).toBe('log_away');
+    expect(await one.hold('b', 2n)).toBe('log_away');
     scene.breaker.giveUp();
     const { appends } = scene.log;
-    expect(await one?.hold('c', 2n)).toBe('log_away');
+    expect(await one.hold('c', 2n)).toBe('log_away');
     expect(scene.log.appends).toBe(appends);
   });
 
   it('is admitted where the outage is over, the first that asks as the half-open probe, and who come with it', async () => {
     const [one] = await start('proxy_1');
     scene.log.faults = () => ({ type: 'refuse' });
-    expect(await one?.hold('a', 2n)).toBe('log_away');
+    expect(await one.hold('a', 2n)).toBe('log_away');
     scene.log.faults = () => ({ type: 'none' });
-    const asked = Array.from({ length: 20 }, (_, number) => one?.hold(`b${number}`, 2n));
+    const asked = Array.from({ length: 20 }, (_, number) => one.hold(`b${number}`, 2n));
     expect(new Set(await Promise.all(asked))).toEqual(new Set(['held']));
     expect(scene.breaker.isAway).toBe(false);
   });
@@ -221,7 +219,7 @@ describe('a proxy among several', () => {
       isFirst = false;
       return { type };
     };
-    expect(await one?.hold('a', 50n)).toBe('held');
+    expect(await one.hold('a', 50n)).toBe('held');
     expect(scene.log.events.filter(({ type }) => type === 'CreditsLeased')).toHaveLength(1);
   });
 
@@ -239,7 +237,6 @@ describe('a proxy among several', () => {
 
   it('leases and renews nothing while its clock is in doubt, and admits under what it has', async () => {
     const [one] = await start('proxy_1');
-    if (one === undefined) throw new Error('a proxy');
     expect(await one.hold('a', 10n)).toBe('held');
     const scope = one.fleet.leases.scopeOf(one.account(), KEY, scene.nowMs);
     const before = leasedBy(one);
@@ -253,17 +250,16 @@ describe('a proxy among several', () => {
 
   it('gets the small rests that others keep in hand, too', async () => {
     const [one, two] = await start('proxy_1', 'proxy_2');
-    expect(await one?.hold('a', 2n)).toBe('held');
-    if (two !== undefined) await converged(two);
-    expect(two === undefined ? [] : leasedBy(two)).toEqual([12n]);
-    expect(await two?.hold('b', 95n)).toBe('held');
+    expect(await one.hold('a', 2n)).toBe('held');
+    await converged(two);
+    expect(leasedBy(two)).toEqual([12n]);
+    expect(await two.hold('b', 95n)).toBe('held');
   });
 
   it('admits no more than is left where credit has gone since it was leased', async () => {
     const [one, two] = await start('proxy_1', 'proxy_2');
-    if (one === undefined) throw new Error('a proxy');
     expect(await one.hold('a', 40n)).toBe('held');
-    expect(await two?.hold('b', 40n)).toBe('held');
+    expect(await two.hold('b', 40n)).toBe('held');
     await converged(one);
     write({
       type: 'CreditsExpired',
@@ -279,11 +275,11 @@ describe('a proxy among several', () => {
 
   it('renews a lease in use before it admits no more', async () => {
     const [one] = await start('proxy_1');
-    expect(await one?.hold('a', 90n)).toBe('held');
-    const [lease] = Object.values(one?.account().leases ?? {});
+    expect(await one.hold('a', 90n)).toBe('held');
+    const [lease] = Object.values(one.account().leases ?? {});
     scene.nowMs += SLACK_MS / 4 + 1;
     await expect
-      .poll(() => Object.values(one?.account().leases ?? {})[0]?.expiresAtMs)
+      .poll(() => Object.values(one.account().leases ?? {})[0]?.expiresAtMs)
       .toBeGreaterThan(lease?.expiresAtMs ?? 0);
   });
 
@@ -318,17 +314,17 @@ describe('a proxy among several', () => {
 
   it('gives back a lease that is idle', async () => {
     const [one] = await start('proxy_1');
-    expect(await one?.hold('a', 2n)).toBe('held');
-    one?.release('a');
-    expect(one === undefined ? [] : leasedBy(one)).not.toEqual([]);
+    expect(await one.hold('a', 2n)).toBe('held');
+    one.release('a');
+    expect(leasedBy(one)).not.toEqual([]);
     scene.nowMs += 11_000;
-    await expect.poll(() => (one === undefined ? [1n] : leasedBy(one))).toEqual([]);
+    await expect.poll(() => leasedBy(one)).toEqual([]);
   });
 
   it('gives back nothing that an earlier life has leased before it is told that all of that life is held', async () => {
     const [one] = await start('proxy_1');
-    expect(await one?.hold('a', 7n)).toBe('held');
-    const [lease] = one === undefined ? [] : leasedBy(one);
+    expect(await one.hold('a', 7n)).toBe('held');
+    const [lease] = leasedBy(one);
     const again = startProxy('proxy_1', { keepsUp: false, epoch: 2 });
     await converged(again);
     // Another event of the account would be the occasion.
@@ -342,14 +338,13 @@ describe('a proxy among several', () => {
 
   it('gives back on its way out what holds nothing, and keeps what a request still holds', async () => {
     const [one] = await start('proxy_1');
-    expect(await one?.hold('a', 7n)).toBe('held');
-    await one?.fleet.upkeep.close();
-    expect(one === undefined ? [] : leasedBy(one)).toEqual([7n]);
+    expect(await one.hold('a', 7n)).toBe('held');
+    await one.fleet.upkeep.close();
+    expect(leasedBy(one)).toEqual([7n]);
   });
 
   it('admits under its own claim only: a lease of an earlier process of its name counts as what it is', async () => {
     const [older] = await start('proxy_1');
-    if (older === undefined) throw new Error('a proxy');
     expect(await older.hold('a', 60n)).toBe('held');
     // The same name again, from a copy of the folder: nothing says that the older one has ended.
     const newer = startProxy('proxy_1', { epoch: 2, ownsFrom: 2 });

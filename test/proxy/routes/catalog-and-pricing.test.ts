@@ -117,9 +117,7 @@ describe('a catalog published while the gateway runs', () => {
 
   it('changes the registry, the lists and the price of the next request, not of one under way', async () => {
     const under = Promise.withResolvers<void>();
-    const [first, ...rest] = json(message({ tokens: TOKENS }));
-    if (first === undefined) throw new Error('the answer has no steps');
-    upstream.answerWith([wait(under.promise), first, ...rest]);
+    upstream.answerWith([wait(under.promise), ...json(message({ tokens: TOKENS }))]);
     const old = await priceOf('opal-medium');
     const before = await pricing();
     const sent = upstream.requests.length;
@@ -149,9 +147,7 @@ describe('a catalog published while the gateway runs', () => {
 
   it('takes a model away for the next request, and one under way is served and billed', async () => {
     const under = Promise.withResolvers<void>();
-    const [first, ...rest] = json(message({ tokens: TOKENS }));
-    if (first === undefined) throw new Error('the answer has no steps');
-    upstream.answerWith([wait(under.promise), first, ...rest]);
+    upstream.answerWith([wait(under.promise), ...json(message({ tokens: TOKENS }))]);
     const price = await priceOf('opal-twice');
     const sent = upstream.requests.length;
     const underWay = post(gateway, '/v1/messages', asking('opal-twice'));

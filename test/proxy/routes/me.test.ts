@@ -49,9 +49,7 @@ describe('GET /me', () => {
     const caller = await openAccount(gateway, { nowMs: NOW, credits: 1_000_000n });
     const other = { ...caller, ...(await gateway.issueKey({}, caller.accountId)) };
     const gate = Promise.withResolvers<void>();
-    const [first, ...rest] = json(message({ tokens: { input: 1_000, output: 100 } }));
-    if (first === undefined) throw new Error('the answer has no steps');
-    upstream.answerWith([wait(gate.promise), first, ...rest]);
+    upstream.answerWith([wait(gate.promise), ...json(message({ tokens: { input: 1_000, output: 100 } }))]);
     const sent = upstream.requests.length;
     const body = asking('opal-medium');
     const answered = post(caller, '/v1/messages', body);
