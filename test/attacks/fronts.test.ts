@@ -3,34 +3,25 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../contracts/limits.ts';
 import { messageBody, postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 import { Processes } from '../fixtures/processes/processes.ts';
 import { head, silence, wait, write } from '../upstream/answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 import { README_FRONTS } from './readme-fronts.ts';
 
 const PER_ADDRESS = 2;
 
 /** What the README puts in front passes on what the gateway does: it holds nothing back, and says who is there. */
-let upstream: Upstream;
-let gateway: TestGateway;
+const { upstream, gateway } = await startOnUpstream(afterAll, {
+  provider: { onClientDisconnect: 'cancel' },
+  settings: { trustedProxies: ['127.0.0.1'], connections: { perAddress: PER_ADDRESS } },
+});
 const processes = new Processes();
 const urls: Record<string, string | null> = {};
 beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({
-    upstreamUrl: upstream.url,
-    provider: { onClientDisconnect: 'cancel' },
-    settings: { trustedProxies: ['127.0.0.1'], connections: { perAddress: PER_ADDRESS } },
-  });
   for (const [name, start] of Object.entries(README_FRONTS)) urls[name] = await start(processes, gateway.url);
 });
-afterAll(async () => {
-  await processes.stopAll();
-  await gateway.stop();
-  await upstream.close();
-});
+afterAll(() => processes.stopAll());
 
 const endedCount = async (): Promise<number> => (await recorded(gateway)).usages.length;
 

@@ -1,32 +1,26 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../contracts/limits.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, call, get, messageOf, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { openAccount } from '../fixtures/gateway/open-account.ts';
-import { lastBodyOf, openSocket, statusesOf } from '../fixtures/gateway/raw-socket.ts';
+import { lastBodyOf, openSocket, sendRaw, statusesOf } from '../fixtures/gateway/raw-socket.ts';
 import { hangUp, head, wait, write } from '../upstream/answer.ts';
-import { type Script, startUpstream, type Upstream } from '../upstream/upstream.ts';
-import { startWatchedGateway, type WatchedGateway } from './watched-gateway.ts';
+import { type Script, startUpstream } from '../upstream/upstream.ts';
+import { startWatchedGateway } from './watched-gateway.ts';
 
 const MIB = 1024 * 1024;
 const MAX = LIMITS.requestBodyBytesMax;
 
 /** Bodies of strangers, and what the bodies of those that are known may take. */
-let upstream: Upstream;
-let gateway: WatchedGateway;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startWatchedGateway({
-    upstreamUrl: upstream.url,
-    creditsMicroUsd: 1_000_000_000_000n,
-    settings: { bodies: { maxBytes: 2 * MAX, maxBytesPerAccount: MAX }, metrics: { serve: { port: 0 } } },
-  });
+const upstream = endedLater(await startUpstream(), afterAll);
+const watched = await startWatchedGateway({
+  upstreamUrl: upstream.url,
+  creditsMicroUsd: 1_000_000_000_000n,
+  settings: { bodies: { maxBytes: 2 * MAX, maxBytesPerAccount: MAX }, metrics: { serve: { port: 0 } } },
 });
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+const gateway = endedLater(watched, afterAll);
 
 /** Sends a head and the beginning of its body, which does not end, and reads until an answer is there. */
 async function answerToBeginning(method: string, path: string, ...headers: string[]): Promise<[string, Socket]> {
@@ -81,43 +75,24 @@ describe('a body that is not read', () => {
   it('whose sender expects what nobody knows is taken as any other', async () => {
     const headers = { 'content-type': 'application/json', 'x-api-key': gateway.key, expect: '200-ok' };
     const status = async (path: string, body: string) => {
-      const socket = await openSocket(gateway.url);
       const fields = Object.entries({ ...headers, host: 'x', connection: 'close', 'content-length': body.length });
       const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-      const pieces: Buffer[] = [];
-      socket.on('data', (piece) => pieces.push(piece));
-      socket.write(`POST ${path} HTTP/1.1\r\n${head}\r\n${body}`);
-      await once(socket, 'close');
-      return statusesOf(Buffer.concat(pieces).toString());
+      return statusesOf(await sendRaw(gateway.url, `POST ${path} HTTP/1.1\r\n${head}\r\n${body}`));
     };
     expect(await status('/v1/messages', JSON.stringify(asking('svc-mock')))).toEqual(['200']);
     expect(await status('/nowhere', '{}')).toEqual(['404']);
   });
 
   it('that comes in crumbs is not read to its end', async () => {
-    const socket = await openSocket(gateway.url);
-    const pieces: Buffer[] = [];
-    socket.on('data', (piece) => pieces.push(piece));
-    const closed = new Promise((resolve) => socket.once('close', resolve));
-    socket.write(
-      `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\ntransfer-encoding: chunked\r\n\r\n`,
-    );
-    socket.write('1\r\nx\r\n'.repeat(20_000));
-    await closed;
-    expect(messageOf(lastBodyOf(Buffer.concat(pieces).toString()), 400)).toMatch(
-      /^the body comes in pieces of less than 64/,
-    );
+    const head = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\ntransfer-encoding: chunked\r\n\r\n`;
+    const answer = await sendRaw(gateway.url, head + '1\r\nx\r\n'.repeat(20_000));
+    expect(messageOf(lastBodyOf(answer), 400)).toMatch(/^the body comes in pieces of less than 64/);
   });
 
   it('is passed over, and the connection serves on', async () => {
-    const socket = await openSocket(gateway.url);
-    const body = 'x'.repeat(MIB);
+    const passedOver = `POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: ${MIB}\r\n\r\n${'x'.repeat(MIB)}`;
     const me = `GET /me HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\nconnection: close\r\n\r\n`;
-    const pieces: Buffer[] = [];
-    socket.on('data', (piece) => pieces.push(piece));
-    socket.write(`POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}${me}`);
-    await once(socket, 'close');
-    expect(statusesOf(Buffer.concat(pieces).toString())).toEqual(['404', '200']);
+    expect(statusesOf(await sendRaw(gateway.url, passedOver + me))).toEqual(['404', '200']);
   });
 });
 

@@ -7,20 +7,8 @@ import {
   refusal,
   retryHeaders,
 } from '../../contracts/errors.ts';
+import { TYPE_OF_STATUS } from '../fixtures/gateway/call.ts';
 
-/** Which types there are, each with its statuses (interface, 4.2), written down a second time on purpose. */
-const TYPE_OF_STATUS: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  402: 'billing_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  410: 'not_found_error',
-  429: 'rate_limit_error',
-  500: 'api_error',
-  502: 'api_error',
-  529: 'overloaded_error',
-};
 const entries = Object.entries(ERROR_TABLE) as [ErrorCode, ErrorEntry][];
 
 describe('the error table', () => {

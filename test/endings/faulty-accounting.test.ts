@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { json, stream } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { startUpstream } from '../upstream/upstream.ts';
 
 /** A log that takes no line of an estimate, as on a full disk: what accounts for an answer throws in the middle of it. */
 class FullLog extends Array<string> {
@@ -15,17 +16,10 @@ class FullLog extends Array<string> {
   }
 }
 
-let upstream: Upstream;
-let gateway: TestGateway;
 const logLines = new FullLog();
-beforeAll(async () => {
-  upstream = await startUpstream();
-  gateway = await startTestGateway({ upstreamUrl: upstream.url, logLines });
-});
-afterAll(async () => {
-  await gateway.stop(2);
-  await upstream.close();
-});
+const upstream = endedLater(await startUpstream(), afterAll);
+const gateway = await startTestGateway({ upstreamUrl: upstream.url, logLines });
+afterAll(() => gateway.stop(2));
 
 const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 const content = { tokens, blocks: [text('one', ' two')] };

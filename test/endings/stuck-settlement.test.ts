@@ -1,13 +1,14 @@
-import { afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { meSchema } from '../../contracts/answers.ts';
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, call, get, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway, TEST_CATALOG, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { startUpstream } from '../upstream/upstream.ts';
 
 const SEARCHED = 'opal-dear-search';
 const MODEL = TEST_CATALOG.models.find(({ id }) => id === 'opal-medium');
@@ -16,12 +17,8 @@ const CATALOG = { models: [...TEST_CATALOG.models, { ...MODEL, id: SEARCHED, pri
 const SEARCH = { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }] };
 const COUNT_MAX = Number.MAX_SAFE_INTEGER;
 
-let upstream: Upstream;
+const upstream = endedLater(await startUpstream(), afterAll);
 let gateway: TestGateway | null = null;
-beforeAll(async () => {
-  upstream = await startUpstream();
-  return () => upstream.close();
-});
 afterEach(async () => {
   await gateway?.stop();
   gateway = null;

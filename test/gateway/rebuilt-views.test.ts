@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { dumpViews } from '../fixtures/gateway/dump-views.ts';
 import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
-import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+import { startUpstream } from '../upstream/upstream.ts';
 
 /** What holds, 4: deleting every view and rebuilding gives the same answers, byte for byte. */
-let upstream: Upstream;
-beforeAll(async () => {
-  upstream = await startUpstream();
-});
-afterAll(() => upstream.close());
-
 const me = async ({ url, key }: TestGateway): Promise<unknown> =>
   (await fetch(`${url}/me`, { headers: { 'x-api-key': key } })).json();
 
 it('has identical views after views.db was deleted', async () => {
+  const upstream = endedLater(await startUpstream());
   let gateway = await startTestGateway({ upstreamUrl: upstream.url });
   const again = { upstreamUrl: upstream.url, data: gateway.data };
   for (const isStream of [true, false, true, false, true]) {

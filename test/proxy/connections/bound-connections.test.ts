@@ -5,17 +5,12 @@ import { endedLater } from '../../fixtures/ended-later.ts';
 import { asking, call, get, messageOf } from '../../fixtures/gateway/call.ts';
 import { lastBodyOf, openSocket, requestText, sendRaw, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
 import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { hangUp, wait } from '../../upstream/answer.ts';
-import { startUpstream } from '../../upstream/upstream.ts';
 
-async function start(settings: object, upstreamUrl?: string): Promise<TestGateway> {
-  return endedLater(
-    await startTestGateway({
-      settings: { metrics: { serve: { port: 0 } }, ...settings },
-      ...(upstreamUrl === undefined ? {} : { upstreamUrl }),
-    }),
-  );
-}
+const METRICS = { metrics: { serve: { port: 0 } } };
+const start = async (settings: object): Promise<TestGateway> =>
+  endedLater(await startTestGateway({ settings: { ...METRICS, ...settings } }));
 
 const kept = (socket: Socket): Socket => {
   socket.on('error', () => undefined);
@@ -67,8 +62,9 @@ describe('connections', () => {
 
 describe('requests through a trusted proxy', () => {
   const setUp = async (settings: object) => {
-    const upstream = endedLater(await startUpstream());
-    const gateway = await start({ connections: { perAddress: 1 }, ...settings }, upstream.url);
+    const { upstream, gateway } = await startOnUpstream(onTestFinished, {
+      settings: { ...METRICS, connections: { perAddress: 1 }, ...settings },
+    });
     const gate = Promise.withResolvers<void>();
     onTestFinished(() => gate.resolve());
     upstream.answerWith([wait(gate.promise), hangUp]);
@@ -110,7 +106,7 @@ describe('requests through a trusted proxy', () => {
   });
 
   it('are forgotten when their client leaves', async () => {
-    const { gateway, hold, me } = await setUp({ metrics: { serve: { port: 0 } } });
+    const { gateway, hold, me } = await setUp({});
     const held = await hold('x-forwarded-for: 203.0.113.5');
     expect(await me('x-forwarded-for: 203.0.113.5')).toBe('429');
     const metrics = await (await fetch(`${gateway.gateway.metricsUrl}/metrics`)).text();

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../contracts/limits.ts';
 import { boundWaiting } from '../../../proxy/connections/bound-waiting.ts';
 import { leaveBodiesUnread } from '../../../proxy/routes/read-body.ts';
 import { asking, get } from '../../fixtures/gateway/call.ts';
-import { openSocket, requestText, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
+import { openSocket, requestText, sendRaw, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
 import { callsUnderWay } from '../../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { silence, stream, wait } from '../../upstream/answer.ts';
@@ -90,12 +90,7 @@ describe('requests that wait on one connection', () => {
     ['OPTIONS', '*', 404],
     ['GET', 'http://gateway/healthz', 200],
   ])('are bounded whatever they ask for: %s %s', async (method, target, status) => {
-    const socket = await openSocket(gateway.url);
-    const pieces: Buffer[] = [];
-    socket.on('data', (piece) => pieces.push(piece));
-    socket.write(`${method} ${target} HTTP/1.1\r\nhost: gateway\r\n\r\n`.repeat(500));
-    await once(socket, 'close');
-    const answers = Buffer.concat(pieces).toString();
+    const answers = await sendRaw(gateway.url, `${method} ${target} HTTP/1.1\r\nhost: gateway\r\n\r\n`.repeat(500));
     expect(new Set(statusesOf(answers))).toEqual(new Set([String(status)]));
     expect(statusesOf(answers).length).toBeLessThanOrEqual(1 + WAITING_MAX);
   });

@@ -1,24 +1,16 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { endedLater } from '../../fixtures/ended-later.ts';
 import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
 import { postMessage } from '../../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { LogWithOutages } from '../../fixtures/ledger/log-with-outages.ts';
 import { head, silence, write } from '../../upstream/answer.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
-import { startUpstream } from '../../upstream/upstream.ts';
 
 const METRICS = { metrics: { serve: { port: 0 } } };
-let gateway: TestGateway | null = null;
-afterEach(async () => {
-  await gateway?.stop();
-  gateway = null;
-});
-
-async function start(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  gateway = await startTestGateway({ ...options, settings: { ...METRICS, ...options.settings } });
-  return gateway;
-}
+const start = async (options: TestGatewayOptions = {}): Promise<TestGateway> =>
+  endedLater(await startTestGateway({ ...options, settings: METRICS }));
 
 /** Every sample by its name with labels, as Prometheus reads it. */
 async function samples({ gateway: { metricsUrl } }: TestGateway): Promise<Map<string, number>> {
@@ -31,15 +23,13 @@ async function samples({ gateway: { metricsUrl } }: TestGateway): Promise<Map<st
 }
 
 it('are answered on an address of their own only, and nowhere where none is configured', async () => {
-  const one = await start();
+  const one = await startTestGateway({ settings: METRICS });
   expect(one.gateway.metricsUrl).not.toBe(one.url);
   expect((await call(one.url, '/metrics')).status).toBe(404);
-  const { url } = one;
   const metricsUrl = one.gateway.metricsUrl ?? '';
   await one.stop();
   await expect(call(metricsUrl, '/metrics')).rejects.toThrow(/ECONNREFUSED/);
-  gateway = await startTestGateway();
-  expect([gateway.gateway.metricsUrl, url]).toEqual([null, expect.any(String)]);
+  expect(endedLater(await startTestGateway()).gateway.metricsUrl).toBeNull();
 });
 
 it('count answers by status and requests by outcome, and leave probes out', async () => {
@@ -92,10 +82,10 @@ it('tell of an outage of the log: that it is away, the age of the views, what wa
 });
 
 it('tell of what is forwarded, what is read on for who has left, jumps of the clock, and health', async () => {
-  const upstream = endedLater(await startUpstream());
   const time = { wallMs: Date.now(), monotonicMs: 1_000 };
   const clocks = { clock: () => time.wallMs, monotonic: () => time.monotonicMs };
-  const one = await start({ upstreamUrl: upstream.url, ...clocks, settings: { shutdownDrainMs: 10 } });
+  const settings = { ...METRICS, shutdownDrainMs: 10 };
+  const { upstream, gateway: one } = await startOnUpstream(onTestFinished, { ...clocks, settings });
   const figures = async () => {
     const seen = await samples(one);
     return ['requests_in_flight', 'drains', 'clock_jumps', 'healthy'].map((name) => seen.get(`gateway_${name}`));

@@ -1,19 +1,12 @@
 import { expect, it } from 'vitest';
 import { CallerUse } from '../../../proxy/rate-limits/caller-use.ts';
+import { FEW_LIMITS } from './few-limits.ts';
 
-const LIMITS = {
-  requestsPerMinute: 60,
-  inputTokensPerMinute: 600,
-  outputTokensPerMinute: 600,
-  concurrentRequests: 3,
-  concurrentStreams: 1,
-  concurrentCounts: 1,
-};
 const NOW_MS = 5_000_000;
 const asked = (inputTokens = 0, isStream = false) => ({ isStream, inputTokens });
 
 it('names the limit that is in the way for longest: after that none is', () => {
-  const use = new CallerUse({ ...LIMITS, concurrentRequests: 0, concurrentCounts: 0 }, NOW_MS);
+  const use = new CallerUse({ ...FEW_LIMITS, concurrentRequests: 0, concurrentCounts: 0 }, NOW_MS);
   use.take('requests', 60, NOW_MS);
   for (const kind of ['message', 'count'] as const)
     expect(use.obstacleToEnter(kind, NOW_MS)).toEqual({ limit: 'requestsPerMinute', waitMs: 1_000 });
@@ -29,7 +22,7 @@ it('names the limit that is in the way for longest: after that none is', () => {
 });
 
 it('has places of their own for streams and counts, and streams are requests, too', () => {
-  const use = new CallerUse(LIMITS, NOW_MS);
+  const use = new CallerUse(FEW_LIMITS, NOW_MS);
   use.begin('stream');
   expect(use.obstacleToAsk(asked(0, true), NOW_MS)).toEqual({ limit: 'concurrentStreams', waitMs: 0 });
   expect(use.obstacleToAsk(asked(), NOW_MS)).toBeNull();
@@ -48,5 +41,5 @@ it('has places of their own for streams and counts, and streams are requests, to
 });
 
 it('ends nothing that has not begun', () => {
-  expect(() => new CallerUse(LIMITS, NOW_MS).end('count')).toThrow('was not under way');
+  expect(() => new CallerUse(FEW_LIMITS, NOW_MS).end('count')).toThrow('was not under way');
 });

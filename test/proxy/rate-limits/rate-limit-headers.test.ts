@@ -1,15 +1,9 @@
 import { expect, it } from 'vitest';
 import { CallerUse, type Minutely } from '../../../proxy/rate-limits/caller-use.ts';
 import { rateLimitHeaders, WholeSeconds } from '../../../proxy/rate-limits/rate-limit-headers.ts';
+import { FEW_LIMITS } from './few-limits.ts';
 
-const LIMITS = {
-  requestsPerMinute: 60,
-  inputTokensPerMinute: 1_000,
-  outputTokensPerMinute: 800,
-  concurrentRequests: 3,
-  concurrentStreams: 1,
-  concurrentCounts: 1,
-};
+const LIMITS = { ...FEW_LIMITS, inputTokensPerMinute: 1_000, outputTokensPerMinute: 800 };
 
 /** What the headers of tokens say is left, after so much was taken. */
 function left(taken: readonly (readonly [Minutely, number])[]): Record<string, unknown> {

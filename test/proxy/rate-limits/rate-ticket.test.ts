@@ -2,20 +2,13 @@ import { expect, it } from 'vitest';
 import type { Caller } from '../../../proxy/caller.ts';
 import { CallerUse } from '../../../proxy/rate-limits/caller-use.ts';
 import { RateTicket } from '../../../proxy/rate-limits/rate-ticket.ts';
+import { FEW_LIMITS } from './few-limits.ts';
 
-const LIMITS = {
-  requestsPerMinute: 60,
-  inputTokensPerMinute: 600,
-  outputTokensPerMinute: 600,
-  concurrentRequests: 3,
-  concurrentStreams: 1,
-  concurrentCounts: 1,
-};
 const NOW_MS = 5_000_000;
 const TOKENS = { input: 50, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 7 };
 
 function entered(kind: 'message' | 'count' = 'message') {
-  const uses = [new CallerUse(LIMITS, NOW_MS), new CallerUse(LIMITS, NOW_MS)] as const;
+  const uses = [new CallerUse(FEW_LIMITS, NOW_MS), new CallerUse(FEW_LIMITS, NOW_MS)] as const;
   const underWay = { message: 0, stream: 0, count: 0 };
   const ticket = new RateTicket(kind, { caller: {} as Caller, uses, monotonic: () => NOW_MS, underWay });
   const left = () =>

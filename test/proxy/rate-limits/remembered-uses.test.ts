@@ -1,15 +1,9 @@
 import { expect, it } from 'vitest';
 import type { CallerUse } from '../../../proxy/rate-limits/caller-use.ts';
 import { RememberedUses } from '../../../proxy/rate-limits/remembered-uses.ts';
+import { FEW_LIMITS } from './few-limits.ts';
 
-const limits = {
-  requestsPerMinute: 60,
-  inputTokensPerMinute: 60,
-  outputTokensPerMinute: 60,
-  concurrentRequests: 1,
-  concurrentStreams: 1,
-  concurrentCounts: 1,
-};
+const limits = FEW_LIMITS;
 const subject = (id: string) => ({ id, limits });
 const NOW_MS = 5_000_000;
 const begin = (use: CallerUse | undefined, nowMs: number = NOW_MS): void => {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
 import { BodyThreads } from '../../../proxy/request-body/body-threads.ts';
 import {
@@ -13,8 +13,7 @@ import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 import { RequestCounts } from '../../../proxy/request-counts.ts';
 import { asking } from '../../fixtures/gateway/call.ts';
 import { requestText, sendRaw, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
-import { startTestGateway } from '../../fixtures/gateway/start-gateway.ts';
-import { startUpstream } from '../../upstream/upstream.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 
 const threads = new BodyThreads();
 afterAll(() => threads.close());
@@ -123,13 +122,10 @@ describe('a body', () => {
 const MANY = Array(READ_AT_ONCE_VALUES_MAX).fill(1);
 
 it('bodies of many values on one connection go upstream as they came, also where both came in one piece', async () => {
-  const upstream = await startUpstream();
-  const gateway = await startTestGateway({ upstreamUrl: upstream.url });
+  const { upstream, gateway } = await startOnUpstream(onTestFinished);
   const bodies = [1, 2].map((next) => JSON.stringify(asking('opal-medium', { next, metadata: { many: MANY } })));
   const [first = '', second = ''] = bodies;
   const answers = await sendRaw(gateway.url, requestText(gateway.key, first, []) + requestText(gateway.key, second));
   expect(statusesOf(answers)).toEqual(['200', '200']);
   expect(upstream.requests.map(({ body }) => body.toString()).sort()).toEqual(bodies);
-  await gateway.stop();
-  await upstream.close();
 });
