@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { expect, it } from 'vitest';
 import { optionsOf, wholeNumber } from '../run-options.ts';
 import { readOptions, USAGE } from './options.ts';
@@ -28,6 +29,9 @@ it('the usage of a long run is told when it is asked for, and ends it with 0, wh
 it('an option that there is not, or that has a wrong value, is named in one line, and ends it with 2', () => {
   const line = (why: string) => [`npm run bench --: ${why}; --help tells what there is\n`, 2];
   expect(endOf(['--bogus'])).toEqual(line("Unknown option '--bogus'"));
+  expect(endOf([], () => parseArgs({ args: ['--bogus'], options: {}, allowPositionals: true }))).toEqual(
+    line("Unknown option '--bogus'"),
+  );
   expect(endOf(['--rounds', '99'])).toEqual(line('--rounds: expected 1 to 20'));
   expect(endOf(['--only', 'none'])).toEqual(line('--only: there is no none'));
   expect(endOf([], () => wholeNumber('seed', '0.5', 7))).toEqual(line('--seed: expected a whole number from 0 to 7'));
