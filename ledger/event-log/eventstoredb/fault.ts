@@ -134,5 +134,8 @@ function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && name in value ? Reflect.get(value, name) : undefined;
 }
 
+/** What grpc-js says behind the reason of how it looked for the address: nothing, nearly always. */
+const GRPC_NOTE = / *Resolution note:.*$/;
 const REASON_CHARS_MAX = 300;
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, REASON_CHARS_MAX);
+const oneLine = (text: string): string =>
+  text.replaceAll(/\s+/g, ' ').replace(GRPC_NOTE, '').slice(0, REASON_CHARS_MAX);

@@ -93,9 +93,11 @@ describe('the fault of a call that failed', () => {
     expect(appendError(error)).toBe(error);
   });
 
-  it('keeps to one line of bounded length', () => {
+  it('keeps to one line of bounded length, without what grpc-js says behind it of how it looked for the address', () => {
     const { reason } = faultOf(raw(13, `one\ntwo ${'x'.repeat(10_000)}`));
     expect(reason).not.toContain('\n');
     expect(reason.length).toBeLessThanOrEqual(300);
+    const told = 'No connection established. Last error: connect ECONNREFUSED 127.0.0.1:2113.';
+    expect(faultOf(raw(14, `${told} Resolution note: `))).toMatchObject({ kind: 'unavailable', reason: told });
   });
 });
