@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelPrices } from '../crash-catalog.ts';
 import { accountBooks } from './account-books.ts';
+import { debitData, grantData, PRICES, stored, usageData, type Written } from './example-books.ts';
 import type { DebitData, StoredEvent, UsageData } from './stored-event.ts';
 
 /** An account that was written by hand: what the auditor must find right, and what it must not let pass. */
@@ -8,40 +9,20 @@ const prices: ReadonlyMap<string, ModelPrices> = new Map([
   [
     'opal-x',
     {
-      input: 3_000_020n,
-      output: 15_000_007n,
-      cacheRead: 300_002n,
-      cacheWrite5m: 3_750_025n,
-      cacheWrite1h: 6_000_040n,
-      hasFastLane: true,
-      uses: new Map([['web_search_requests', 10_000_003_000n]]),
-      hasLongWindow: false,
-      isCancelled: false,
+      ...PRICES,
+      ...{ input: 3_000_020n, output: 15_000_007n, hasFastLane: true },
+      ...{ cacheRead: 300_002n, cacheWrite5m: 3_750_025n, cacheWrite1h: 6_000_040n },
     },
   ],
 ]);
 
-const usage = (requestId: string, more: Partial<UsageData> = {}): UsageData => ({
-  requestId,
-  keyId: 'key_1',
-  model: 'opal-x',
-  upstream: { requestId: `up_${requestId}` },
-  tokens: { input: 10, output: 2, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 },
-  lane: 'standard',
-  outcome: 'completed',
-  source: 'reported',
-  billable: true,
-  startedAt: '2026-11-21T10:00:00.000Z',
-  finishedAt: '2026-11-21T10:00:01.000Z',
-  ...more,
-});
+const tokens = { input: 10, output: 2, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+const usage = (requestId: string, more: Partial<UsageData> = {}): UsageData =>
+  usageData(requestId, { tokens, ...more });
 
 /** 10 x 3.00002 + 2 x 15.000007 micro-USD are 60.000214; the second one is in the fast lane and costs twice that. */
-const first: DebitData = {
-  requestId: 'a',
-  keyId: 'key_1',
+const first: DebitData = debitData('a', {
   cost: '60000214',
-  carryBefore: '0',
   carryAfter: '214',
   amount: '60',
   lines: [
@@ -49,12 +30,10 @@ const first: DebitData = {
     { tokenClass: 'output', tokens: 2, rate: '15000007', cost: '30000014' },
   ],
   grants: [{ grantId: 'g1', amount: '60' }],
-  uncovered: '0',
   balanceAfter: '1040',
-  month: '2026-11',
   monthToDateAfter: '60',
   keyMonthToDateAfter: '60',
-};
+});
 const second: DebitData = {
   ...first,
   requestId: 'b',
@@ -75,28 +54,15 @@ const second: DebitData = {
   keyMonthToDateAfter: '180',
 };
 
-const grant = (grantId: string, amount: string, priority: number): object => ({
-  grantId,
-  amount,
-  costBasis: '0',
-  priority,
-  effectiveAt: '2026-11-01T00:00:00.000Z',
-  expiresAt: null,
-});
-
-type Written = readonly [type: string, data: object];
 const WRITTEN: readonly Written[] = [
-  ['CreditsGranted', grant('g2', '1000', 2)],
-  ['CreditsGranted', grant('g1', '100', 1)],
+  ['CreditsGranted', grantData('g2', '1000', { priority: 2 })],
+  ['CreditsGranted', grantData('g1', '100')],
   ['UsageRecorded', usage('a')],
   ['CreditsDebited', first],
   ['UsageRecorded', usage('b', { lane: 'fast' })],
   ['CreditsDebited', second],
   ['UsageRecorded', usage('c', { outcome: 'upstream_interrupted', billable: false })],
 ];
-
-const stored = (written: readonly Written[]): StoredEvent[] =>
-  written.map(([type, data], revision) => ({ revision, position: revision + 1, id: `id_${revision}`, type, data }));
 
 const faultsOf = (events: readonly StoredEvent[]): readonly string[] => accountBooks('acct_x', events, prices).faults;
 

@@ -1,80 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { ModelPrices } from '../crash-catalog.ts';
 import { accountBooks } from './account-books.ts';
 import { openExceptionsOf } from './audit-exceptions.ts';
+import { debitData, grantData, PRICES, stored, usageData, type Written } from './example-books.ts';
 import { availableOf } from './own-account.ts';
-import type { ApprovedData, DebitData, StoredEvent, UsageData } from './stored-event.ts';
+import type { ApprovedData, DebitData, UsageData } from './stored-event.ts';
 
-const card: ModelPrices = {
-  input: 1_000_000n,
-  output: 2_000_003n,
-  cacheRead: 100_000n,
-  cacheWrite5m: 1_250_000n,
-  cacheWrite1h: 2_000_000n,
-  hasFastLane: false,
-  uses: new Map([['web_search_requests', 10_000_000_000n]]),
-  hasLongWindow: false,
-  isCancelled: false,
-};
-const [EARLY, START, MIDDLE, END, LATER] = ['09', '10', '11', '12', '13'].map(
-  (hour) => `2026-11-21T${hour}:00:00.000Z`,
-);
+const [EARLY, MIDDLE, LATER] = ['09', '11', '13'].map((hour) => `2026-11-21T${hour}:00:00.000Z`);
 const at = (instant: string | undefined): string => instant ?? '';
 
-const usage = (more: Partial<UsageData> = {}): UsageData => ({
-  requestId: 'a',
-  keyId: 'key_1',
-  model: 'opal-x',
-  upstream: { requestId: 'up_a' },
-  tokens: { input: 0, output: 100, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 },
-  uses: {},
-  unpriced: [],
-  hold: '1000',
-  lane: 'standard',
-  outcome: 'completed',
-  source: 'reported',
-  billable: true,
-  startedAt: at(START),
-  finishedAt: at(END),
-  ...more,
-});
-
-/** 100 output tokens are 200.0003 micro-USD. */
-const debit = (more: Partial<DebitData> = {}): DebitData => ({
-  requestId: 'a',
-  keyId: 'key_1',
-  cost: '200000300',
-  carryBefore: '0',
-  carryAfter: '300',
-  amount: '200',
-  leftOut: '0',
-  lines: [{ tokenClass: 'output', tokens: 100, rate: '2000003', cost: '200000300' }],
-  uses: [],
-  grants: [{ grantId: 'g1', amount: '200' }],
-  uncovered: '0',
-  balanceAfter: '800',
-  month: '2026-11',
-  monthToDateAfter: '200',
-  keyMonthToDateAfter: '200',
-  ...more,
-});
-
-const grant = (grantId: string, amount: string, effectiveAt = EARLY, expiresAt: string | null = null): object => ({
-  grantId,
-  amount,
-  costBasis: '0',
-  priority: 1,
-  effectiveAt,
-  expiresAt,
-});
-
-type Written = readonly [type: string, data: object];
-const booksOf = (...written: readonly Written[]) => {
-  const events = written.map(
-    ([type, data], revision): StoredEvent => ({ revision, position: revision, id: `id_${revision}`, type, data }),
-  );
-  return accountBooks('acct_x', events, new Map([['opal-x', card]]));
-};
+const usage = (more: Partial<UsageData> = {}): UsageData => usageData('a', { hold: '1000', ...more });
+const debit = (more: Partial<DebitData> = {}): DebitData => debitData('a', more);
+const grant = (grantId: string, amount: string, effectiveAt = EARLY, expiresAt: string | null = null): object =>
+  grantData(grantId, amount, { effectiveAt, expiresAt });
+const booksOf = (...written: readonly Written[]) =>
+  accountBooks('acct_x', stored(written), new Map([['opal-x', PRICES]]));
 const granted: Written = ['CreditsGranted', grant('g1', '1000')];
 
 describe('a debit that its hold caps', () => {

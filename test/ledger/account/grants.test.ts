@@ -1,35 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { grantId } from '../../../contracts/ids.ts';
-import { microUsd } from '../../../contracts/money.ts';
+import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { Grant } from '../../../ledger/account/account-state.ts';
-import {
-  burnFor,
-  burnOrder,
-  isUsable,
-  usableCredits,
-  withGrant,
-  withoutShares,
-} from '../../../ledger/account/grants.ts';
+import { burnFor, burnOrder, isUsable, usableCredits, withoutShares } from '../../../ledger/account/grants.ts';
+import { usd } from '../../fixtures/ledger/example-account.ts';
+import { grant as grantOf, sorted } from './grants-under-way.ts';
 
-const usd = (amount: number) => microUsd(BigInt(amount));
-const grant = (id: string, change: Partial<Grant> = {}): Grant => ({
-  grantId: grantId(id),
-  source: 'purchase',
-  amount: usd(10),
-  remaining: usd(10),
-  expired: usd(0),
-  costBasis: usd(10),
-  priority: 100,
-  effectiveAtMs: 0,
-  expiresAtMs: null,
-  ...change,
-});
-const sorted = (grants: readonly Grant[]): Grant[] => grants.reduce<Grant[]>((list, next) => withGrant(list, next), []);
+const grant = (id: string, change: Partial<Grant> = {}): Grant =>
+  grantOf(id, 10, { amount: usd(10), costBasis: usd(10), ...change });
 
 const NOW = 50;
 /** For a request that starts and ends at one instant. */
-const burn = (grants: readonly Grant[], amount: ReturnType<typeof usd>, atMs: number) =>
+const burn = (grants: readonly Grant[], amount: MicroUsd, atMs: number) =>
   burnFor(
     grants.filter((one) => one.effectiveAtMs <= atMs),
     amount,

@@ -5,9 +5,9 @@ import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/l
 import type { AppendFault } from '../../../eventstoredb/fault-kinds.ts';
 import { textOf } from '../../../eventstoredb/stored-event.ts';
 import { StoredLog } from '../../../eventstoredb/stored-log.ts';
-import { until } from '../../../eventstoredb/with-client.ts';
+import { rejectionOf, until } from '../../../eventstoredb/with-client.ts';
 import { at, collect, event, events, idsOf, newId, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
-import { open, rejectionOf, startWithLog, WAITED_FOR_MS } from './log-under-test.ts';
+import { open, startWithLog, WAITED_FOR_MS } from './log-under-test.ts';
 
 describe.each([
   ['among many', true],

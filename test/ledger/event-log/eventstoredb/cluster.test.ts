@@ -5,10 +5,10 @@ import { NO_STREAM } from '../../../../contracts/ids.ts';
 import { type FakeEventStore, startFakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../../../eventstoredb/stored-log.ts';
 import { makeTlsCertificate } from '../../../eventstoredb/tls-certificate.ts';
-import { until } from '../../../eventstoredb/with-client.ts';
+import { rejectionOf, until } from '../../../eventstoredb/with-client.ts';
 import { endedLater } from '../../../fixtures/ended-later.ts';
 import { collect, events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
-import { open, rejectionOf } from './log-under-test.ts';
+import { open } from './log-under-test.ts';
 
 /** Two nodes with one log, of which the first leads. */
 async function startCluster(): Promise<[leader: FakeEventStore, follower: FakeEventStore]> {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { LEDGER_CATEGORIES, NO_STREAM, type StreamName } from '../../../../contracts/ids.ts';
 import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/limits.ts';
 import type { FakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
-import { until } from '../../../eventstoredb/with-client.ts';
+import { rejectionOf, until } from '../../../eventstoredb/with-client.ts';
 import { at, collect, events, idsOf, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
-import { rejectionOf, startWithLog } from './log-under-test.ts';
+import { startWithLog } from './log-under-test.ts';
 
 type Hide = (server: FakeEventStore, stream: StreamName) => void;
 

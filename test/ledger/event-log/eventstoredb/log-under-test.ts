@@ -74,14 +74,3 @@ export async function startWithLog(
   onTestFinished(() => log.close());
   return { server, log, lines };
 }
-
-/** What the promise rejected with. @throws when it did not. */
-export async function rejectionOf(promise: Promise<unknown>): Promise<Error> {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof Error) return error;
-    throw error;
-  }
-  throw new Error('it was answered');
-}

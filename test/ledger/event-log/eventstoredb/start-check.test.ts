@@ -8,9 +8,9 @@ import {
 } from '../../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { startFakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
 import { makeTlsCertificate } from '../../../eventstoredb/tls-certificate.ts';
-import { until } from '../../../eventstoredb/with-client.ts';
+import { rejectionOf, until } from '../../../eventstoredb/with-client.ts';
 import { events, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
-import { Lines, open, rejectionOf, startWithLog } from './log-under-test.ts';
+import { Lines, open, startWithLog } from './log-under-test.ts';
 
 describe('the start check', () => {
   it('finds nothing to mend in a log that may be used, and leaves nothing in it', async () => {

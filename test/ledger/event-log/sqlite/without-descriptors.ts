@@ -1,7 +1,7 @@
-import { closeSync, openSync } from 'node:fs';
-import { shortageOf } from '../../../../contracts/shortage.ts';
+import { closeSync } from 'node:fs';
 import { openSqliteEventLog } from '../../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { appendAnyhow, event } from '../../../fixtures/ledger/shared-log.ts';
+import { takeDescriptors } from '../../../fixtures/processes/take-descriptors.ts';
 
 /** What a log does when its process has no descriptor left. Run with few; prints what happened as JSON. */
 const [path = ''] = process.argv.slice(2);
@@ -23,12 +23,7 @@ const subscription = log.subscribeAll({
 });
 await appendAnyhow(log, stream, [event()]);
 
-const taken: number[] = [];
-try {
-  for (;;) taken.push(openSync('/dev/null', 'r'));
-} catch (error) {
-  if (shortageOf(error) !== 'descriptors') throw error;
-}
+const taken = takeDescriptors();
 await appendAnyhow(log, stream, [event()]);
 await appendAnyhow(log, stream, [event()]);
 await three.promise;
