@@ -36,17 +36,7 @@ export async function layOutAttackSite(settings: object): Promise<AttackSite> {
   };
   writeFileSync(configPath, JSON.stringify({ ...configuration, ...settings }));
   const keyOf = async (id: string, usd: string | null): Promise<string> => {
-    await gatewayCommand(
-      configPath,
-      'account',
-      'open',
-      '--kind',
-      'personal',
-      '--email',
-      `${id}@example.com`,
-      '--id',
-      id,
-    );
+    await gatewayCommand(configPath, ...`account open --kind personal --email ${id}@example.com --id ${id}`.split(' '));
     if (usd !== null) await gatewayCommand(configPath, 'credits', 'grant', id, '--usd', usd);
     return String(JSON.parse(await gatewayCommand(configPath, 'key', 'issue', id)).key);
   };

@@ -23,29 +23,12 @@ describe('without a running gateway', () => {
   const atShell = (...args: string[]) => runProgram(...args, '--data', data);
 
   it('opens an account, grants credits, issues a key, sets limits, and shows all of it', async () => {
-    const opened = await runForJson(
-      '--data',
-      data,
-      'account',
-      'open',
-      '--email',
-      'ada@example.com',
-      '--id',
-      'acct_ada',
-    );
+    const opened = await runForJson('--data', data, ...'account open --email ada@example.com --id acct_ada'.split(' '));
     expect(opened).toMatchObject({ accountId: 'acct_ada', kind: 'personal', trialMicroUsd: '5000000' });
     await json('catalog', 'publish', EXAMPLE);
     expect(await json('credits', 'grant', 'acct_ada', '--usd', '12.50')).toMatchObject({ amountMicroUsd: '12500000' });
     const { key, keyId } = await json(
-      'key',
-      'issue',
-      'acct_ada',
-      '--name',
-      'laptop',
-      '--monthly-limit-usd',
-      '3',
-      '--models',
-      'svc-mock',
+      ...'key issue acct_ada --name laptop --monthly-limit-usd 3 --models svc-mock'.split(' '),
     );
     expect(key).toMatch(/^sk-svc-[\w-]{43}$/);
     expect(await json('limit', 'set', 'acct_ada', '--usd', '100')).toMatchObject({ setAsideBeforeMicroUsd: '0' });

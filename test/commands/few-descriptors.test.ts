@@ -13,28 +13,19 @@ import { messageBody } from '../fixtures/gateway/post-message.ts';
 import { TEST_CATALOG } from '../fixtures/gateway/start-gateway.ts';
 import { runForJson, runProgram, stop } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { message } from '../upstream/message.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 /** A gateway that nobody calls has some 50 of them. */
 const DESCRIPTORS = 72;
 const WAIT = { timeout: 120_000, interval: 50 };
 const ANSWER_MS = 10_000;
-const ANSWER = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'opal-medium',
-  content: [{ type: 'text', text: 'hello' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 5, output_tokens: 3 },
-};
 
 /** A provider to which every call needs a connection of its own. */
 async function provider(): Promise<string> {
   const server = createServer((asked, answer) => {
     asked.resume().on('end', () => {
-      answer.writeHead(200, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify(ANSWER));
+      answer.writeHead(200, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify(message()));
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -93,9 +84,9 @@ it.runIf(process.platform === 'linux')(
         return null;
       }
     };
-    const message = (model: string) => ask('/v1/messages', model);
+    const messageOf = (model: string) => ask('/v1/messages', model);
     const statusOf = async (answered: ReturnType<typeof ask>) => (await answered)?.status;
-    await expect.poll(() => statusOf(message('opal-medium')), WAIT).toBe(200);
+    await expect.poll(() => statusOf(messageOf('opal-medium')), WAIT).toBe(200);
     const before = descriptors();
 
     const taking: Socket[] = [];
@@ -119,7 +110,7 @@ it.runIf(process.platform === 'linux')(
     await expect.poll(whenFull('/healthz'), WAIT).toMatchObject({ status: 200 });
 
     for (const socket of taking) socket.destroy();
-    await expect.poll(() => statusOf(message('opal-medium')), WAIT).toBe(200);
+    await expect.poll(() => statusOf(messageOf('opal-medium')), WAIT).toBe(200);
     // All that was taken is back, but for a connection or two that are there anew.
     await expect.poll(descriptors, WAIT).toBeLessThanOrEqual(before + 3);
     expect((await fetch(new URL('/healthz', url))).status).toBe(200);

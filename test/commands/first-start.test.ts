@@ -18,6 +18,7 @@ import { openDemoAccount } from '../../proxy/program/serve/first-run.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { banner, readyLine } from '../../proxy/program/serve/ready-words.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { freePort } from '../fixtures/processes/processes.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { PROGRAM, stop } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -208,11 +209,3 @@ const isAlive = (port: number): Promise<boolean> =>
     ({ ok }) => ok,
     () => false,
   );
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -36,16 +36,7 @@ it.each([
   ['2099-01-31T12:00Z', '2099-01-31T12:00:00.000Z'],
   ['2099-01-31T12:00:30.5+01:00', '2099-01-31T11:00:30.500Z'],
 ])('%s is taken as %s', async (text, instant) => {
-  await program.run(
-    'credits',
-    'grant',
-    'acct_ada',
-    '--usd',
-    '5',
-    '--id',
-    `grant_${Date.parse(text)}`,
-    '--expires',
-    text,
-  );
+  const grant = `credits grant acct_ada --usd 5 --id grant_${Date.parse(text)} --expires ${text}`;
+  await program.run(...grant.split(' '));
   expect(await program.run('account', 'show', 'acct_ada')).toContain(instant);
 });

@@ -56,10 +56,6 @@ describe('the envelope', () => {
     expect({ type: error.type, message: error.message }).toEqual({ type, message: 'why' });
   });
 
-  test('of a retired model is a not_found_error with 410', () => {
-    expect(ERROR_TABLE.model_retired).toMatchObject({ status: 410, type: 'not_found_error' });
-  });
-
   test('carries the request id where there is one', () => {
     expect(errorEnvelope('internal', 'x', 'req_1')).toEqual({
       type: 'error',
