@@ -128,7 +128,7 @@ describe('without a running gateway', () => {
       '2: a configuration that is not there',
       ['account', 'show', 'acct_ada', '--config', '/no/such.yaml'],
       2,
-      /no such file/,
+      /does not exist/,
     ],
     ['2: a catalog with faults', ['catalog', 'publish', join(data, 'bad.yaml')], 2, /models\.0\.price: required/],
     [

@@ -133,7 +133,7 @@ describe('a folder in which there is no ledger', () => {
       const { exitCode, stdout, stderr } = await runHere(...command, '--config', config);
       const isFileFirst = command[1] === 'publish';
       expect({ command, exitCode, stdout }).toEqual({ command, exitCode: isFileFirst ? 2 : 4, stdout: '' });
-      expect(stderr, command.join(' ')).toMatch(isFileFirst ? /no such file/ : says);
+      expect(stderr, command.join(' ')).toMatch(isFileFirst ? /does not exist/ : says);
       expect(listing(above), command.join(' ')).toEqual(before);
     }
   });
