@@ -1,5 +1,6 @@
 import type { AccountId, KeyId, LeaseId, RequestId } from '../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../contracts/money.ts';
+import { PassingMap } from '../contracts/passing-map.ts';
 import type { StartedHold } from '../ledger/account/paid-by-expired.ts';
 
 export interface Hold {
@@ -25,9 +26,9 @@ interface PlacedHold {
 
 /** What requests under way could cost until their debit is folded. In memory: a restart settles the journal's. */
 export class Holds {
-  readonly #holds = new Map<RequestId, PlacedHold>();
+  readonly #holds = new PassingMap<RequestId, PlacedHold>();
   readonly #sums = new Map<string, bigint>();
-  readonly #ofAccounts = new Map<AccountId, Set<PlacedHold>>();
+  readonly #ofAccounts = new PassingMap<AccountId, PassingMap<RequestId, PlacedHold>>();
 
   /** Requests that hold something or nothing, but are not settled. */
   get count(): number {
@@ -46,9 +47,12 @@ export class Holds {
     const started = { firstStartMs: startedAtMs, lastStartMs: startedAtMs };
     const placed: PlacedHold = { amount: 0n, accountId, ...started, sums };
     this.#holds.set(requestId, placed);
-    const ofAccount = this.#ofAccounts.get(accountId);
-    if (ofAccount === undefined) this.#ofAccounts.set(accountId, new Set([placed]));
-    else ofAccount.add(placed);
+    let ofAccount = this.#ofAccounts.get(accountId);
+    if (ofAccount === undefined) {
+      ofAccount = new PassingMap();
+      this.#ofAccounts.set(accountId, ofAccount);
+    }
+    ofAccount.set(requestId, placed);
     this.#change(placed, amount);
   }
 
@@ -63,7 +67,7 @@ export class Holds {
     if (hold === undefined) return;
     this.#holds.delete(requestId);
     const ofAccount = this.#ofAccounts.get(hold.accountId);
-    ofAccount?.delete(hold);
+    ofAccount?.delete(requestId);
     if (ofAccount?.size === 0) this.#ofAccounts.delete(hold.accountId);
     this.#change(hold, 0n);
   }

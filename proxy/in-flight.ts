@@ -1,3 +1,6 @@
+import type { RequestId } from '../contracts/ids.ts';
+import { PassingMap } from '../contracts/passing-map.ts';
+
 /** A request that can be cut when the gateway stops. */
 interface Cuttable {
   cut(): void;
@@ -12,9 +15,8 @@ type BytesCome = () => number | null;
  * their bodies come.
  */
 export class InFlight {
-  readonly #requests = new Set<Cuttable>();
-  /** By what answers them. */
-  readonly #unanswered = new Map<object, BytesCome>();
+  readonly #requests = new PassingMap<RequestId, Cuttable>();
+  readonly #unanswered = new PassingMap<RequestId, BytesCome>();
   readonly #answeredWaiters: (() => void)[] = [];
   readonly #emptyWaiters: (() => void)[] = [];
   readonly #max: number;
@@ -31,35 +33,35 @@ export class InFlight {
     return this.#requests.size >= this.#max;
   }
 
-  add(request: Cuttable): void {
-    this.#requests.add(request);
+  add(requestId: RequestId, request: Cuttable): void {
+    this.#requests.set(requestId, request);
   }
 
-  remove(request: Cuttable): void {
-    this.#requests.delete(request);
+  remove(requestId: RequestId): void {
+    this.#requests.delete(requestId);
     if (this.#requests.size === 0) for (const resolve of this.#emptyWaiters.splice(0)) resolve();
   }
 
   /** Its caller is known, and its body is wanted. */
-  accept(response: object, bytesCome: BytesCome): void {
-    this.#unanswered.set(response, bytesCome);
+  accept(requestId: RequestId, bytesCome: BytesCome): void {
+    this.#unanswered.set(requestId, bytesCome);
   }
 
   /** It has been answered, or is forwarded from here on, or its client has left. */
-  answered(response: object): void {
-    this.#unanswered.delete(response);
+  answered(requestId: RequestId): void {
+    this.#unanswered.delete(requestId);
     if (this.#unanswered.size === 0) for (const resolve of this.#answeredWaiters.splice(0)) resolve();
   }
 
   /** When each accepted one is answered or forwarded, or its body has stood still for `stillMs`. */
   whenAnswered(stillMs: number): Promise<void> {
     if (this.#unanswered.size === 0) return Promise.resolve();
-    const cameByThen = new Map<object, number | null>();
+    const cameByThen = new Map<RequestId, number | null>();
     const looks = setInterval(() => {
-      for (const [response, bytesCome] of this.#unanswered) {
-        const bytes = bytesCome();
-        if (bytes !== null && bytes === cameByThen.get(response)) this.answered(response);
-        else cameByThen.set(response, bytes);
+      for (const requestId of this.#unanswered.keys()) {
+        const bytes = this.#unanswered.get(requestId)?.() ?? null;
+        if (bytes !== null && bytes === cameByThen.get(requestId)) this.answered(requestId);
+        else cameByThen.set(requestId, bytes);
       }
     }, stillMs);
     return new Promise((resolve) =>

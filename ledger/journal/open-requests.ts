@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RequestId } from '../../contracts/ids.ts';
+import { PassingMap } from '../../contracts/passing-map.ts';
 import type { Segment } from './segment.ts';
 
 /** Where a record lies. It can move to a later segment while its request is open. */
@@ -16,7 +17,7 @@ interface OpenRequest {
 
 /** The requests begun and not settled, and which segment holds their records. Texts stay in the files. */
 export class OpenRequests {
-  readonly #requests = new Map<RequestId, OpenRequest>();
+  readonly #requests = new PassingMap<RequestId, OpenRequest>();
   #unfinished = 0;
 
   get size(): number {
@@ -77,7 +78,7 @@ export class OpenRequests {
   /** The live records of one segment, oldest request first. */
   placesIn(segment: Segment): Place[] {
     const places: Place[] = [];
-    for (const request of this.#requests.values()) {
+    for (const request of this.#requests) {
       // The oldest segment's requests are the first of the map, so this ends long before the map does.
       if (places.length === segment.liveRecords) break;
       if (request.begin?.segment === segment) places.push(request.begin);

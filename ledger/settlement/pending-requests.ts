@@ -1,5 +1,6 @@
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId, RequestId } from '../../contracts/ids.ts';
+import { PassingMap } from '../../contracts/passing-map.ts';
 import { type EarlierRequest, hasDebit, type PendingRequest } from './pending-request.ts';
 
 export interface PendingRequestsOptions {
@@ -16,7 +17,7 @@ export interface PendingRequestsOptions {
 /** What is pending: submitted, and not folded into the repository yet, no matter from where the fold comes. */
 export class PendingRequests {
   readonly #options: PendingRequestsOptions;
-  readonly #pending = new Map<RequestId, PendingRequest>();
+  readonly #pending = new PassingMap<RequestId, PendingRequest>();
   /** Requests under way here that somebody else has recorded as `recovered`. */
   readonly #recoveredByOthers = new Set<RequestId>();
 

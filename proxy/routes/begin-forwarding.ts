@@ -16,15 +16,16 @@ export function beginForwarding(
   parts: GatewayParts,
 ): void {
   share.keep();
+  const { requestId } = admitted;
   const forwarded = forwardedOf(admitted, share, parts);
-  const client = new ClientAnswer(response, admitted.requestId, forwarded);
-  const forwarder: Forwarder = new Forwarder(forwarded, client, parts.forwarding, () => {
-    parts.inFlight.remove(forwarder);
+  const client = new ClientAnswer(response, requestId, forwarded);
+  const forwarder = new Forwarder(forwarded, client, parts.forwarding, () => {
+    parts.inFlight.remove(requestId);
     share.letGo();
     parts.counts.answered(response.statusCode, response.headersSent);
   });
-  parts.inFlight.add(forwarder);
-  parts.inFlight.answered(response);
+  parts.inFlight.add(requestId, forwarder);
+  parts.inFlight.answered(requestId);
   response.on('close', () => forwarder.clientLeft());
   response.on('error', () => forwarder.clientLeft());
   forwarder.start();

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Refusal } from '../../contracts/errors.ts';
+import { requestId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { refuse } from '../answer.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
@@ -55,16 +56,17 @@ export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
       refuseBody(reply, TOO_LARGE);
       return;
     }
+    const id = requestId(request.id);
     const owner = bodyOwner(callerOf(request));
     const share = new BodyShare(bodies, owner, () => body.free());
     // Also an answer that waits for its turn is closed with its connection.
     reply.raw.once('close', () => {
       share.over();
-      inFlight.answered(reply.raw);
+      inFlight.answered(id);
     });
     const body = new IncomingBody(announced, (bytes) => share.take(bytes));
     let isOver = false;
-    inFlight.accept(reply.raw, () => (isOver ? null : body.length));
+    inFlight.accept(id, () => (isOver ? null : body.length));
     let bytesOfTurn = 0;
     const end = (refused: Refusal | null): void => {
       isOver = true;

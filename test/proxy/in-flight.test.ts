@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { requestId } from '../../contracts/ids.ts';
 import { InFlight } from '../../proxy/in-flight.ts';
 import { asking, post } from '../fixtures/gateway/call.ts';
 import { openSocket, requestText } from '../fixtures/gateway/raw-socket.ts';
@@ -21,13 +22,13 @@ describe('requests that have no answer yet', () => {
   /** Requests of whose bodies so much has come, and whether a stop has waited for them for as long as it does. */
   function stopping(...bodies: (number | null)[]) {
     const requests = new InFlight(10);
-    const responses = bodies.map(() => ({}));
-    for (const [index, response] of responses.entries()) requests.accept(response, () => bodies[index] ?? null);
+    const ids = bodies.map((_, index) => requestId(`req_${index}`));
+    for (const [index, id] of ids.entries()) requests.accept(id, () => bodies[index] ?? null);
     const seen = { isOver: false };
     void requests.whenAnswered(STILL_MS).then(() => {
       seen.isOver = true;
     });
-    return { requests, responses, bodies, seen, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) };
+    return { requests, ids, bodies, seen, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) };
   }
 
   it('are waited for as long as something comes of their bodies, and no longer', async () => {
@@ -43,18 +44,18 @@ describe('requests that have no answer yet', () => {
   });
 
   it('are waited for where their bodies are whole, until they have one', async () => {
-    const { requests, responses, seen, pass } = stopping(null, 3);
+    const { requests, ids, seen, pass } = stopping(null, 3);
     await pass(20 * STILL_MS);
     expect(seen.isOver).toBe(false);
-    requests.answered(responses[0] ?? {});
+    requests.answered(ids[0] ?? requestId(''));
     await pass(0);
     expect(seen.isOver).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('are waited for no more once each has one', async () => {
-    const { requests, responses, seen, pass } = stopping(3, 5);
-    for (const response of responses) requests.answered(response);
+    const { requests, ids, seen, pass } = stopping(3, 5);
+    for (const id of ids) requests.answered(id);
     await pass(0);
     expect(seen.isOver).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
