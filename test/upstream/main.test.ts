@@ -1,15 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { rawRequest } from './fixtures/raw-client.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'upstream-'));
-const recordFile = join(folder, 'seen.jsonl');
+const recordFile = join(temporaryFolder(), 'seen.jsonl');
 const child = spawn(
   process.execPath,
   [fileURLToPath(new URL('main.ts', import.meta.url)), '--port', '0', '--record', recordFile],
@@ -26,7 +25,6 @@ afterAll(async () => {
   const closed = once(child, 'close');
   child.kill('SIGTERM');
   expect(await closed).toEqual([0, null]);
-  rmSync(folder, { recursive: true });
 });
 
 const recorded = () =>

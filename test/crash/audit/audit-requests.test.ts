@@ -5,6 +5,7 @@ import type { SentRequest } from '../post-planned.ts';
 import { RUN_DRAIN_MS } from '../run-drain.ts';
 import { auditEnding } from './audit-ending.ts';
 import { auditRequests, type RequestEvidence } from './audit-requests.ts';
+import { PRICES, usageData } from './example-books.ts';
 
 const planned = { ...planRequest(new SeededRandom(1), 'r1', 'opal-000'), leaveAfterMs: null };
 const refused: SentRequest = {
@@ -44,23 +45,12 @@ it('finds a refusal for want of money that nobody has earned, and lets pass one 
 it('takes an estimate for a whole answer whose client left, where it was read on for as long as that is done', () => {
   const ended = (afterMs: number): string => {
     const tokens = { input: 5, output: 9, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
-    const usage = {
-      ...{
-        requestId: 'req_1',
-        keyId: 'key_a',
-        model: 'opal-000',
-        upstream: { requestId: null },
-        tokens,
-        lane: 'standard',
-      },
-      ...{ outcome: 'client_disconnected', source: 'estimated', billable: true },
-      ...{ startedAt: new Date(0).toISOString(), finishedAt: new Date(afterMs).toISOString() },
-    };
-    const prices = { hasFastLane: false, uses: new Map(), hasLongWindow: false, isCancelled: false };
-    const rates = { input: 1n, output: 1n, cacheRead: 1n, cacheWrite5m: 1n, cacheWrite1h: 1n };
+    const finishedAt = new Date(afterMs).toISOString();
+    const ending = { outcome: 'client_disconnected', source: 'estimated', startedAt: new Date(0).toISOString() };
+    const usage = usageData('req_1', { keyId: 'key_a', model: 'opal-000', tokens, finishedAt, ...ending });
     const sent = { ...refused, status: 200, errorType: null, left: true, heard: 'nothing' as const };
     const whole = { ...seen, stream: true, script: { ...seen.script, ending: 'complete' } };
-    return auditEnding({ seen: whole, sent, usage, prices: { ...prices, ...rates }, killsMs: [] }).join();
+    return auditEnding({ seen: whole, sent, usage, prices: PRICES, killsMs: [] }).join();
   };
   expect(ended(RUN_DRAIN_MS - 1)).toContain('its source is estimated');
   expect(ended(RUN_DRAIN_MS)).toBe('');

@@ -29,6 +29,15 @@ async function openWithThreads(
   return { log, writer, reader };
 }
 
+/** A log whose file another process holds until it is told to roll back. */
+async function heldLog() {
+  const path = newPath();
+  const log = await openLog(path, { busyMs: PATIENT_MS });
+  const other = openPlainly(path);
+  other.exec('BEGIN IMMEDIATE');
+  return { log, other };
+}
+
 async function kill(worker: Worker): Promise<void> {
   const ended = once(worker, 'exit');
   await worker.terminate();
@@ -36,10 +45,7 @@ async function kill(worker: Worker): Promise<void> {
 }
 
 it('the main thread goes on while an append waits for another process', async () => {
-  const path = newPath();
-  const log = await openLog(path, { busyMs: PATIENT_MS });
-  const other = openPlainly(path);
-  other.exec('BEGIN IMMEDIATE');
+  const { log, other } = await heldLog();
   let isDone = false;
   const append = log.append(newStream(), NO_STREAM, events(1)).finally(() => {
     isDone = true;
@@ -52,10 +58,7 @@ it('the main thread goes on while an append waits for another process', async ()
 
 describe('appends that wait', () => {
   it('are bounded in number', async () => {
-    const path = newPath();
-    const log = await openLog(path, { busyMs: PATIENT_MS });
-    const other = openPlainly(path);
-    other.exec('BEGIN IMMEDIATE');
+    const { log, other } = await heldLog();
     const waiting = Array.from({ length: SQLITE_LIMITS.appendsWaitingMax }, () =>
       log.append(newStream(), NO_STREAM, [event()]),
     );
@@ -70,10 +73,7 @@ describe('appends that wait', () => {
   });
 
   it('are bounded in text', async () => {
-    const path = newPath();
-    const log = await openLog(path, { busyMs: PATIENT_MS });
-    const other = openPlainly(path);
-    other.exec('BEGIN IMMEDIATE');
+    const { log, other } = await heldLog();
     const large = { data: 'x'.repeat(LIMITS.eventBytesMax - 100) };
     const fit = Math.ceil(SQLITE_LIMITS.appendsWaitingCharsMax / large.data.length);
     const waiting = Array.from({ length: fit }, () => log.append(newStream(), NO_STREAM, [{ ...event(), ...large }]));
@@ -96,10 +96,7 @@ describe('appends that wait', () => {
 });
 
 it('closing waits for an append that waits itself, and refuses everything else in the meantime', async () => {
-  const path = newPath();
-  const log = await openLog(path, { busyMs: PATIENT_MS });
-  const other = openPlainly(path);
-  other.exec('BEGIN IMMEDIATE');
+  const { log, other } = await heldLog();
   const append = log.append(newStream(), NO_STREAM, events(1));
   let isClosed = false;
   const closing = log.close().then(() => {
