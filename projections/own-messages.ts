@@ -36,6 +36,8 @@ export class OwnMessages {
   /** Before anything is read. @throws LedgerLostError also where the ledger is behind its topic; the signal's reason */
   async seen({ tail }: TopicLook): Promise<void> {
     const { topic, log, place, ledger } = this.#options;
+    // While the log is away, nothing else tells so of views that it does not feed.
+    await this.#untilAnswered(() => log.headPosition());
     await ledger;
     await this.#untilAnswered(() => assertOwnTopic(log, tail, { topic, ...place }));
   }

@@ -16,7 +16,12 @@ const [A] = LIVES.keys();
 if (A === undefined) throw new Error('no example lives');
 
 /** Views of a log, fed from a topic; what has stopped them, and how many events they have folded by then. */
-async function start(log: LogWithOutages, topic: MemoryTopic, ledger = LEDGER, path = viewsFile()) {
+async function start(
+  log: LogWithOutages,
+  topic: MemoryTopic,
+  ledger: LedgerIdentity | Promise<LedgerIdentity> = LEDGER,
+  path = viewsFile(),
+) {
   const place = { where: 'ledger.db', looks: 1 };
   const of = { topic: TOPIC, open: topic.open, log, place, doubtful: 'warn', ledger: Promise.resolve(ledger) } as const;
   const { projections, stopped, told } = await startedViews({ log, source: new TopicViewSource(of), path });
@@ -102,6 +107,14 @@ test.each([null, LEDGER])('views fold nothing where the ledger is behind its top
   expect(message).toMatch(/^the ledger \(ledger\.db\) lacks events that it had; nothing is served from it:\n/);
   expect(message).toMatch(/the topic ledger knows revision \d+/);
   expect(views.folded()).toBe(0);
+});
+
+test('views say that the log is away also where nothing is known of the ledger yet', async () => {
+  const { log, topic } = filledTopic();
+  await log.goAway();
+  const { told } = await start(log, topic, new Promise<LedgerIdentity>(() => undefined));
+  await eventually('they say so', () => told.length > 0);
+  expect(new Set(told)).toEqual(new Set(['dropped: the log is away']));
 });
 
 test('views wait for a log that is away before they fold messages from before', async () => {
