@@ -48,7 +48,7 @@ const clientTool = z.looseObject({
 });
 /** A tool that the upstream itself runs is told by its `type` and has no input schema. */
 const serverTool = z.looseObject({ type: z.string() });
-const isServerTool = (tool: unknown): boolean => {
+export const isServerTool = (tool: unknown): boolean => {
   const type = tool !== null && typeof tool === 'object' && 'type' in tool ? tool.type : null;
   return typeof type === 'string' && type !== 'custom';
 };

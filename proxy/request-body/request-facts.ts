@@ -5,7 +5,7 @@ import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
 import { isObject } from '../../contracts/json-object.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensRequestSchema, FAULTS_SHOWN, messageRequestSchema } from '../../contracts/messages.ts';
-import { keepDroppedFields } from './dropped-fields.ts';
+import { isPlainConversation, isPlainRequest } from '../../contracts/messages-by-hand.ts';
 import { type DuplicateKey, readTopLevel } from './duplicate-keys.ts';
 import { type InputWeight, weighInput } from './input-weight.ts';
 import { exceededBound, type ShapeBounds } from './json-scan.ts';
@@ -56,7 +56,7 @@ export function factsOf(kind: FactsKind, body: Buffer, windowMax: number | null)
 }
 
 function messageFacts(body: Buffer, windowMax: number | null): MessageFacts | Refusal {
-  const read = readBody(messageRequestSchema, body);
+  const read = readBody(messageRequestSchema, isPlainRequest, body);
   if (read.type === 'refusal') return read;
   const { request, topLevel } = read;
   return {
@@ -72,7 +72,7 @@ function messageFacts(body: Buffer, windowMax: number | null): MessageFacts | Re
 }
 
 function countFacts(body: Buffer): CountFacts | Refusal {
-  const read = readBody(countTokensRequestSchema, body);
+  const read = readBody(countTokensRequestSchema, isPlainConversation, body);
   return read.type === 'refusal' ? read : factsInCommon(read.request, read.topLevel);
 }
 
@@ -93,19 +93,26 @@ interface Read<T> {
   readonly topLevel: TopLevel;
 }
 
-function readBody<T>(schema: z.ZodType<T>, body: Buffer): Read<T> | Refusal {
+/**
+ * What is read is the body's own value, not what the schema copies of it: zod copies no `__proto__`, but the client's bytes go
+ * upstream with it, so it counts like any field that nobody knows.
+ *
+ * @param isPlain true only for what the schema takes (contracts/messages-by-hand.ts); of all else it is asked
+ */
+function readBody<T>(schema: z.ZodType<T>, isPlain: (value: unknown) => boolean, body: Buffer): Read<T> | Refusal {
   if (!isUtf8(body)) return invalid('the body is not UTF-8');
   const exceeded = exceededBound(body, SHAPE_BOUNDS);
   if (exceeded !== null) return invalid(EXCEEDED[exceeded]);
   const value = parseJson(body);
   if (value === undefined) return invalid('the body is not JSON');
-  const result = schema.safeParse(value, { reportInput: true });
-  if (!result.success) return invalid(firstFaults(result.error));
+  const { error } = isPlain(value) ? PLAIN : schema.safeParse(value, { reportInput: true });
+  if (error !== undefined) return invalid(firstFaults(error));
   const topLevel = readTopLevel(body);
   if (!('members' in topLevel)) return invalid(saidTwice(topLevel));
-  keepDroppedFields(value, result.data);
-  return { type: 'read', request: result.data, topLevel };
+  return { type: 'read', request: value as T, topLevel };
 }
+
+const PLAIN = { error: undefined };
 
 const saidTwice = ({ key, within }: DuplicateKey): string =>
   within === null
