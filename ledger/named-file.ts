@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 
 /** More than any certificates, key, token, configuration or catalog. */
 const BYTES_MAX = 16 * 1024 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /**
  * The text of a file that an operator has named. What is no file is not opened: a pipe may wait for ever, a device has no
@@ -17,6 +18,20 @@ export function textOfFile(file: string): string {
   }
 }
 
+/** The same of what a command line names, which may be a pipe as well: `<(…)`, /dev/stdin. It can be read once. @throws so */
+export function textOfArgument(file: string): string {
+  return isPipe(file) ? textOfPipe(file) : textOfFile(file);
+}
+
+export function isPipe(file: string): boolean {
+  try {
+    return statSync(file).isFIFO();
+  } catch {
+    // Whoever reads it is told why.
+    return false;
+  }
+}
+
 /** The same of what is seen without opening it; null where nothing is amiss. */
 export function whyUnreadable(file: string): string | null {
   try {
@@ -28,6 +43,32 @@ export function whyUnreadable(file: string): string | null {
   } catch (error) {
     return whyNot(error);
   }
+}
+
+function textOfPipe(pipe: string): string {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    const fd = openSync(pipe, 'r');
+    try {
+      for (;;) {
+        const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+        const count = readSync(fd, chunk);
+        if (count === 0 || bytes > BYTES_MAX) break;
+        bytes += count;
+        chunks.push(chunk.subarray(0, count));
+      }
+    } finally {
+      closeSync(fd);
+    }
+  } catch (cause) {
+    throw new Error(whyNot(cause), { cause });
+  }
+  // The program that was to write has failed, or it was read before: an empty configuration would be all defaults.
+  if (bytes === 0) throw new Error('is a pipe that nothing came through');
+  if (bytes > BYTES_MAX)
+    throw new Error(`is a pipe with more than ${BYTES_MAX} bytes, which nothing it should hold has`);
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function whyNot(error: unknown): string {

@@ -6,18 +6,18 @@ import { nearName } from '../../contracts/near-name.ts';
 import { textOfFile } from '../named-file.ts';
 import type { KnownProviders } from './gateway-providers.ts';
 
-/** YAML or JSON, naming only known providers. @throws ConfigurationError with every fault and its path */
-export function readCatalogFile(file: string, known: KnownProviders): CatalogFile {
-  const result = catalogFileSchema.safeParse(readYaml(file), { reportInput: true });
+/** YAML or JSON, naming only known providers. @param textOf `textOfArgument` where a command line names it. @throws ConfigurationError with every fault and its path */
+export function readCatalogFile(file: string, known: KnownProviders, textOf = textOfFile): CatalogFile {
+  const result = catalogFileSchema.safeParse(readYaml(file, textOf), { reportInput: true });
   if (!result.success) throw new ConfigurationError(file, fieldFaults(result.error).map(describeFault));
   const faults = unknownProviders(result.data, known);
   if (faults.length > 0) throw new ConfigurationError(file, faults);
   return result.data;
 }
 
-function readYaml(file: string): unknown {
+function readYaml(file: string, textOf: typeof textOfFile): unknown {
   try {
-    return parseYaml(textOfFile(file));
+    return parseYaml(textOf(file));
   } catch (cause) {
     throw new ConfigurationError(file, [cause instanceof Error ? cause.message : String(cause)]);
   }

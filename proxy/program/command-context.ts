@@ -64,14 +64,20 @@ interface GlobalOptions {
   readonly json?: boolean;
   /** Writes though the ledger disagrees with the clock of this machine. */
   readonly trustClock?: boolean;
+  /** No option: what was read for this command line, once, for a pipe can be read once. */
+  readonly configuration?: Configuration;
 }
 
 export const globalOptions = (command: Command): GlobalOptions => command.optsWithGlobals();
 
 export function configurationOf(context: CommandContext, command: Command): Configuration {
   const { environment } = context;
-  const { data } = globalOptions(command);
-  return readConfiguration({ file: configurationFile(context, command), data, environment, callsProviders: false });
+  const { data, configuration } = globalOptions(command);
+  if (configuration !== undefined) return configuration;
+  const file = configurationFile(context, command);
+  const read = readConfiguration({ file, data, environment, callsProviders: false });
+  command.setOptionValue('configuration', read);
+  return read;
 }
 
 /** The option's, else the variable's, which says nothing where it is empty; null where there is neither. */

@@ -10,6 +10,7 @@ import { type KnownProviders, knownProviders } from '../../../ledger/catalog/gat
 import { publishCatalog } from '../../../ledger/catalog/publish-catalog.ts';
 import { readCatalogFile } from '../../../ledger/catalog/read-catalog-file.ts';
 import { describeUnknownNames } from '../../../ledger/catalog/unknown-names.ts';
+import { textOfArgument } from '../../../ledger/named-file.ts';
 import {
   type CommandContext,
   CommandError,
@@ -29,7 +30,7 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
     .addHelpText('after', '\nExample:\n  gateway catalog publish contracts/example-catalog.yaml')
     .action(async (file: string, _options: unknown, command: Command) => {
       // Before anything is begun for it.
-      const read = readCatalogFile(file, providersFor(configurationOf(context, command)));
+      const read = readCatalogFile(file, providersFor(configurationOf(context, command)), textOfArgument);
       await withBegunLog(context, command, async (log) => {
         const recording = recordingOf(context);
         const result = await publishCatalog(log, read, recording);

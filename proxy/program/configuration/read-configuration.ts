@@ -10,14 +10,14 @@ import {
 import type { Environment } from '../../../contracts/environment-variable.ts';
 import { describeFault, fieldFaults } from '../../../contracts/field-faults.ts';
 import { slackFaults } from '../../../contracts/lease-slack.ts';
-import { textOfFile } from '../../../ledger/named-file.ts';
+import { isPipe, textOfArgument } from '../../../ledger/named-file.ts';
 import { readKafka } from './read-kafka.ts';
 import { fromEnvironment } from './secret-text.ts';
 
 type Parsed = z.infer<typeof configurationSchema>;
 
 interface ConfigurationSource {
-  /** YAML or JSON; null for the defaults. */
+  /** YAML or JSON, in a file or once through a pipe; null for the defaults. */
   readonly file: string | null;
   /** Stands above the file's `data`. */
   readonly data?: string | undefined;
@@ -30,7 +30,8 @@ interface ConfigurationSource {
 /** Reads the configuration once; the result is frozen. @throws ConfigurationError with every fault. */
 export function readConfiguration(source: ConfigurationSource): Configuration {
   const name = source.file ?? 'configuration';
-  const base = source.file === null ? process.cwd() : dirname(resolve(source.file));
+  // A pipe is in no folder of anybody's.
+  const base = source.file === null || isPipe(source.file) ? process.cwd() : dirname(resolve(source.file));
   const result = configurationSchema.safeParse(source.file === null ? {} : readFile(source.file), {
     reportInput: true,
   });
@@ -59,7 +60,7 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
 
 function readFile(file: string): unknown {
   try {
-    return parseYaml(textOfFile(file)) ?? {};
+    return parseYaml(textOfArgument(file)) ?? {};
   } catch (cause) {
     throw new ConfigurationError(file, [cause instanceof Error ? cause.message : String(cause)]);
   }
