@@ -14,7 +14,7 @@ setFlagsFromString('--external-memory-accounted-in-global-limit');
 // What was compiled is kept from start to start: half of a command's time, and a seventh of a gateway's memory. It is run as it
 // is, hence in a folder where none but the installation's owner writes; where nobody may, each start compiles. Threads go by
 // the variable, this one by the call, for what is imported after it.
-process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '..', 'node_modules', '.cache', 'gateway');
+process.env.NODE_COMPILE_CACHE ||= join(import.meta.dirname, '..', 'node_modules', '.cache', 'gateway');
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 const { runProcess } = await import('./program/run-process.ts');

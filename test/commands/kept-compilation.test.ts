@@ -3,8 +3,8 @@ import { runProgram } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 test('what was compiled at one start is taken up at the next, by the threads, too', async () => {
-  // That of vitest.
-  delete process.env.NODE_COMPILE_CACHE;
+  // Empty is as good as none; vitest has one of its own.
+  process.env.NODE_COMPILE_CACHE = '';
   const data = temporaryFolder();
   await runProgram('account', 'open', '--email', 'owner@example.com', '--data', data);
   process.env.NODE_DEBUG_NATIVE = 'COMPILE_CACHE';

@@ -20,6 +20,8 @@ type StartedParts = Pick<
   | 'formsAdoption'
 >;
 
+const GIVE_BACK_HEAP_BYTES_MAX = 64 * 1024 * 1024;
+
 /** What anybody else may find out, too, and then says in the same words. */
 export const CANNOT = Object.freeze({
   compareLedger: 'the ledger cannot be compared with what this data folder knows of it',
@@ -41,7 +43,7 @@ export async function becomeReady(parts: StartedParts): Promise<void> {
   await step('the clock cannot be compared with the ledger', clock.compare(options.log));
   await step('the name of this proxy cannot be claimed', claim?.take());
   await step('the requests of the last run cannot be settled', recovered.settle());
-  giveBackMemory();
+  if (!parts.availability.isServing) giveBackMemory(GIVE_BACK_HEAP_BYTES_MAX);
   parts.availability.serve();
   parts.unserved.tell();
   parts.fleet?.upkeep.start();
