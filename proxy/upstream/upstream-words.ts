@@ -9,8 +9,9 @@ export class UpstreamWords {
   readonly #secret: RegExp | null;
   readonly #secretCharsMax: number;
 
-  /** @param key what the provider is called with; empty where it is called with none */
-  constructor(key: string) {
+  /** @param given what the provider is called with; empty where it is called with none */
+  constructor(given: string) {
+    const key = given.length < SECRET_CHARS_MIN ? '' : given;
     // As it is sent, and as JSON may spell it; a name of a use comes in any case.
     const spelled = [key, JSON.stringify(key).slice(1, -1), key.replaceAll('/', '\\/')];
     const forms = key === '' ? [] : [...new Set(spelled)].map((form) => `(?:bearer )?${RegExp.escape(form)}`);
@@ -38,6 +39,9 @@ export class UpstreamWords {
     return this.#secret === null ? text : text.replace(this.#secret, REDACTED);
   }
 }
+
+/** A shorter one (`x`, `none`, for a server that asks for any) guards nothing, and is part of words such as `text/event-stream`. */
+const SECRET_CHARS_MIN = 8;
 
 /** Of an upstream that is called with no credential. */
 export const NO_SECRETS = new UpstreamWords('');

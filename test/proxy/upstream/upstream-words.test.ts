@@ -33,6 +33,12 @@ describe('the words of an upstream', () => {
         }
   });
 
+  it('are as they come where the credential is as short as a word of its own', () => {
+    for (const key of ['x', 'text', 'stream'])
+      expect(new UpstreamWords(key).clean('text/event-stream', 50)).toBe('text/event-stream');
+    expect(new UpstreamWords('sk-12345').clean('of sk-12345', 50)).toBe('of [redacted]');
+  });
+
   it('are printable', () => {
     const hostile = 'a\u0000\u001b[2J\u007f\u009b\u202e\u2066\u200f\ufeff\ud800é\tb\r\nc';
     expect(NO_SECRETS.clean(hostile, 100)).toBe('a??[2J???????? b  c');
