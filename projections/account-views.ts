@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../contracts/event-log.ts';
 import type { AccountEvent } from '../contracts/events.ts';
-import { type AccountId, accountStream, type Revision, revision } from '../contracts/ids.ts';
+import { type AccountId, type Revision, revision } from '../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf, cannotFollow } from '../ledger/account/account-event.ts';
 import type { AccountRepository, AsideReason } from '../ledger/account/account-repository.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
@@ -56,15 +56,11 @@ export class AccountViews implements AccountRepository {
   fold(accountId: AccountId, revision: Revision, event: AccountEvent): void {
     let taken = false;
     for (const view of this.all) {
-      const last = view.revisionOf(accountId);
-      if (revision <= last) continue;
-      if (revision !== last + 1) throw new ViewGapError(accountStream(accountId), { last, found: revision });
       try {
-        view.apply(accountId, revision, event);
+        if (view.apply(accountId, revision, event)) taken = true;
       } catch (error) {
-        throw cannotFollow(accountId, revision, event, error);
+        throw error instanceof ViewGapError ? error : cannotFollow(accountId, revision, event, error);
       }
-      taken = true;
     }
     if (!taken) return;
     this.keys.observe(accountId, event);

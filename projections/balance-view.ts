@@ -3,10 +3,10 @@ import { type AccountId, accountId, type RequestId, type Revision, revision } fr
 import { type MicroUsd, microUsd } from '../contracts/money.ts';
 import { ACCOUNT_STATE_VERSION, type AccountState, type OpenAccount } from '../ledger/account/account-state.ts';
 import { evolve } from '../ledger/account/evolve.ts';
-import { NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
+import { type ExceptionsState, NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
 import { type AccountSnapshot, UNOPENED } from '../ledger/account/load-account.ts';
 import { accountOfText, accountText, storedException, withStoredException } from '../ledger/account/stored-account.ts';
-import { type ColumnValue, numberOf, textOf, type View, type ViewRow, type ViewTable } from './view.ts';
+import { type ColumnValue, isNext, numberOf, textOf, type View, type ViewRow, type ViewTable } from './view.ts';
 
 const NAME = 'balance';
 
@@ -28,18 +28,18 @@ export class BalanceView implements View {
   readonly name = NAME;
   readonly version = ACCOUNT_STATE_VERSION;
   readonly tables = [TABLE, EXCEPTIONS];
-  readonly #accounts = new Map<AccountId, AccountSnapshot>();
+  readonly #accounts = new Map<AccountId, Entry>();
   #openExceptions = NONE_OPEN;
-  #changed = new Set<AccountId>();
+  #changed: Entry[] = [];
   readonly #changedExceptions = new Map<AccountId, Set<RequestId>>();
 
   read(id: AccountId): AccountSnapshot {
-    return this.#accounts.get(id) ?? UNOPENED;
+    return this.#accounts.get(id)?.snapshot ?? UNOPENED;
   }
 
   /** All accounts, in the order in which they were first seen. */
-  all(): IterableIterator<[AccountId, AccountSnapshot]> {
-    return this.#accounts.entries();
+  *all(): Generator<readonly [AccountId, AccountSnapshot]> {
+    for (const [id, { snapshot }] of this.#accounts) yield [id, snapshot];
   }
 
   /** The exceptions of all accounts that wait for an operator: kept as a sum, so that whoever asks looks at none. */
@@ -51,30 +51,35 @@ export class BalanceView implements View {
     return this.read(id).revision;
   }
 
-  apply(id: AccountId, at: Revision, event: AccountEvent): void {
-    const before = this.read(id).state;
+  apply(id: AccountId, at: Revision, event: AccountEvent): boolean {
+    const entry = this.#accounts.get(id);
+    const { state: before, revision } = entry?.snapshot ?? UNOPENED;
+    if (!isNext(id, revision, at)) return false;
     const after = evolve(before, event);
     this.#noteException(id, event, before, after);
-    this.#set(id, after, at);
-    this.#changed.add(id);
+    const changed = this.#set(id, entry, { state: after, revision: at });
+    if (!changed.isChanged) this.#changed.push(changed);
+    changed.isChanged = true;
+    return true;
   }
 
   clear(): void {
     this.#accounts.clear();
     this.#openExceptions = NONE_OPEN;
-    this.#changed = new Set();
+    this.#changed = [];
     this.#changedExceptions.clear();
   }
 
   *takeChanges(): Generator<ViewRow> {
     const changed = this.#changed;
-    this.#changed = new Set();
-    for (const id of changed) {
+    this.#changed = [];
+    for (const entry of changed) {
+      entry.isChanged = false;
       // Taken together, and changed by nobody: what is folded while they are written is not in them.
-      const { state, revision } = this.read(id);
+      const { id, snapshot } = entry;
+      const { state, revision } = snapshot;
       const exceptions = this.#changedExceptions.get(id) ?? [];
       this.#changedExceptions.delete(id);
-      if (state.type === 'unopened') continue;
       yield { table: TABLE, values: [id, revision, state.email, state.balance.toString(), accountText(state)] };
       for (const requestId of exceptions) {
         const stored = storedException(state, requestId);
@@ -87,17 +92,18 @@ export class BalanceView implements View {
     if (table === EXCEPTIONS) this.#restoreException(values);
     else {
       const [id, at, _email, _balance, json] = values;
-      this.#set(accountId(textOf(id)), accountOfText(textOf(json)), revision(numberOf(at)));
+      const snapshot = { state: accountOfText(textOf(json)), revision: revision(numberOf(at)) };
+      this.#set(accountId(textOf(id)), undefined, snapshot);
     }
   }
 
   /** Its account stands before it: the sums of it are there. */
   #restoreException([id, requestId, state, text]: readonly ColumnValue[]): void {
-    const account = accountId(textOf(id));
-    const { state: before, revision } = this.read(account);
-    if (before.type === 'unopened') throw new Error(`${account} has exceptions, and is not there`);
+    const entry = this.#accounts.get(accountId(textOf(id)));
+    if (entry === undefined) throw new Error(`${textOf(id)} has exceptions, and is not there`);
+    const { state: before, revision } = entry.snapshot;
     const stored = { state: textOf(state), text: textOf(text) };
-    this.#accounts.set(account, { state: withStoredException(before, textOf(requestId), stored), revision });
+    entry.snapshot = { state: withStoredException(before, textOf(requestId), stored), revision };
   }
 
   #noteException(id: AccountId, { data }: AccountEvent, before: AccountState, { exceptions }: OpenAccount): void {
@@ -108,16 +114,36 @@ export class BalanceView implements View {
     else changed.add(data.requestId);
   }
 
-  #set(id: AccountId, state: OpenAccount, at: Revision): void {
-    const { openCount, openAmount } = exceptionsOf(this.read(id).state);
+  /** @param entry what there is of the account; undefined is nothing */
+  #set(id: AccountId, entry: Entry | undefined, snapshot: OpenSnapshot): Entry {
+    this.#count(exceptionsOf(entry?.snapshot.state ?? UNOPENED.state), snapshot.state.exceptions);
+    if (entry !== undefined) {
+      entry.snapshot = snapshot;
+      return entry;
+    }
+    const added = { id, snapshot, isChanged: false };
+    this.#accounts.set(id, added);
+    return added;
+  }
+
+  #count(before: ExceptionsState, after: ExceptionsState): void {
+    if (after.openCount === before.openCount && after.openAmount === before.openAmount) return;
     const { count, amount } = this.#openExceptions;
-    this.#accounts.set(id, { state, revision: at });
-    if (state.exceptions.openCount === openCount && state.exceptions.openAmount === openAmount) return;
     this.#openExceptions = {
-      count: count - openCount + state.exceptions.openCount,
-      amount: microUsd(amount - openAmount + state.exceptions.openAmount),
+      count: count - before.openCount + after.openCount,
+      amount: microUsd(amount - before.openAmount + after.openAmount),
     };
   }
+}
+
+type OpenSnapshot = AccountSnapshot & { readonly state: OpenAccount };
+
+/** Found once for an event, and changed in place; a snapshot that somebody has read stays as it is. */
+interface Entry {
+  readonly id: AccountId;
+  snapshot: OpenSnapshot;
+  /** Since its rows were taken. */
+  isChanged: boolean;
 }
 
 interface OpenExceptions {

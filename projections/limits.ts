@@ -7,8 +7,8 @@ export const VIEW_LIMITS = Object.freeze({
   /** After a write of so many rows the next waits that much longer than `LIMITS.viewFlushMs`, up to a bound. */
   flushPausePerRowMs: 5,
   flushPauseMaxMs: 1_000,
-  /** The pause while views catch up: what a replay that is killed has to read again. */
-  catchUpPauseMs: 5_000,
+  /** The pause while views catch up: what a replay that is killed has to read again. Each write brings most of all rows. */
+  catchUpPauseMs: 15_000,
   /** Between two tries of a write that a full disk has refused. */
   postponedPauseMs: 1_000,
   /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */

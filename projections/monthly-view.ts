@@ -2,8 +2,8 @@ import type { AccountEvent, CreditsDebited, ExceptionApproved, UsageRecorded } f
 import { type AccountId, accountId, NO_STREAM, type Revision, revision } from '../contracts/ids.ts';
 import { PICO_PER_MICRO, type PicoUsd, picoUsd } from '../contracts/money.ts';
 import { type Lane, TOKEN_CLASSES, type TokenClass } from '../contracts/usage.ts';
-import { monthOf } from '../ledger/account/month.ts';
-import { type ColumnValue, numberOf, textOf, type View, type ViewRow, type ViewTable } from './view.ts';
+import { monthOfInstant } from '../ledger/account/month.ts';
+import { type ColumnValue, isNext, numberOf, textOf, type View, type ViewRow, type ViewTable } from './view.ts';
 
 const NAME = 'monthly';
 /** 2: uses, exceptions, and counts as text, because their sums pass what a number holds. */
@@ -46,14 +46,25 @@ export interface MonthlyLine {
   amount: PicoUsd;
 }
 
-/** The lines of a month, a model and a lane, by item. */
-type Group = Map<MonthlyItem, MonthlyLine>;
+/** The lines of a month, a model and a lane: a handful, in the order in which they came. */
+interface Group extends GroupKey {
+  readonly lines: Line[];
+  isChanged: boolean;
+}
+
+type GroupKey = Pick<MonthlyLine, 'month' | 'model' | 'lane'>;
+type Line = Pick<MonthlyLine, 'item' | 'requests' | 'count' | 'amount'>;
 
 interface Entry {
+  readonly id: AccountId;
   revision: Revision;
-  readonly groups: Map<string, Group>;
-  changed: Set<MonthlyLine> | null;
+  /** As they came: those of the month that runs stand last. */
+  groups: readonly Group[];
+  /** Since its rows were taken. */
+  isChanged: boolean;
 }
+
+const NO_GROUPS: readonly Group[] = [];
 
 /** Usage by account, month (of the request's start, UTC), model, item and lane. */
 export class MonthlyView implements View {
@@ -61,129 +72,130 @@ export class MonthlyView implements View {
   readonly version = VERSION;
   readonly tables = [ROWS, REVISIONS];
   readonly #accounts = new Map<AccountId, Entry>();
-  #changed = new Set<AccountId>();
+  #changed: Entry[] = [];
 
   /** An account's lines of a month, in no particular order. */
   linesOf(id: AccountId, month: string): MonthlyLine[] {
-    const groups = this.#accounts.get(id)?.groups.values() ?? [];
-    return [...groups].flatMap((group) => [...group.values()]).filter((line) => line.month === month);
+    const groups = this.#accounts.get(id)?.groups ?? NO_GROUPS;
+    return groups
+      .filter((group) => group.month === month)
+      .flatMap(({ model, lane, lines }) => lines.map((line) => ({ month, model, lane, ...line })));
   }
 
   revisionOf(id: AccountId): Revision {
     return this.#accounts.get(id)?.revision ?? NO_STREAM;
   }
 
-  apply(id: AccountId, at: Revision, event: AccountEvent): void {
+  apply(id: AccountId, at: Revision, event: AccountEvent): boolean {
     const entry = this.#entryOf(id);
+    if (!isNext(id, entry.revision, at)) return false;
     entry.revision = at;
-    this.#changed.add(id);
+    if (!entry.isChanged) this.#changed.push(entry);
+    entry.isChanged = true;
     if (event.type === 'UsageRecorded') addUsage(entry, event.data);
     if (event.type === 'LateUsageReported') addUsage(entry, event.data.usage);
     if (event.type === 'CreditsDebited') addCost(entry, event.data);
     if (event.type === 'ExceptionApproved') addApproved(entry, event.data);
+    return true;
   }
 
   clear(): void {
     this.#accounts.clear();
-    this.#changed = new Set();
+    this.#changed = [];
   }
 
   *takeChanges(): Generator<ViewRow> {
     const changed = this.#changed;
-    this.#changed = new Set();
+    this.#changed = [];
     // An account's rows are made in one go: its revision must not be newer than its lines.
-    for (const id of changed) yield* this.#changedRows(id);
+    for (const entry of changed) yield* changedRows(entry);
   }
 
   restore(table: ViewTable, values: readonly ColumnValue[]): void {
     const entry = this.#entryOf(accountId(textOf(values[0])));
     if (table === REVISIONS) entry.revision = revision(numberOf(values[1]));
     else {
-      const line = lineOf(values);
-      groupOf(entry, line).set(line.item, line);
+      const { month, model, lane, ...line } = lineOf(values);
+      groupOf(entry, { month, model, lane }).lines.push(line);
     }
-  }
-
-  #changedRows(id: AccountId): ViewRow[] {
-    const entry = this.#entryOf(id);
-    const changed = entry.changed ?? [];
-    entry.changed = null;
-    const rows: ViewRow[] = [];
-    for (const line of changed) rows.push({ table: ROWS, values: valuesOf(id, line) });
-    rows.push({ table: REVISIONS, values: [id, entry.revision] });
-    return rows;
   }
 
   #entryOf(id: AccountId): Entry {
     let entry = this.#accounts.get(id);
     if (entry === undefined) {
-      entry = { revision: NO_STREAM, groups: new Map(), changed: null };
+      entry = { id, revision: NO_STREAM, groups: NO_GROUPS, isChanged: false };
       this.#accounts.set(id, entry);
     }
     return entry;
   }
 }
 
-type GroupKey = Pick<MonthlyLine, 'month' | 'model' | 'lane'>;
+/** The rows of the groups that have changed, whole. */
+function changedRows(entry: Entry): ViewRow[] {
+  const rows: ViewRow[] = [];
+  entry.isChanged = false;
+  for (const group of entry.groups) {
+    if (!group.isChanged) continue;
+    group.isChanged = false;
+    for (const line of group.lines) rows.push({ table: ROWS, values: valuesOf(entry.id, group, line) });
+  }
+  rows.push({ table: REVISIONS, values: [entry.id, entry.revision] });
+  return rows;
+}
 
 function groupOf(entry: Entry, { month, model, lane }: GroupKey): Group {
-  const key = `${month} ${lane} ${model}`;
-  let group = entry.groups.get(key);
-  if (group === undefined) {
-    group = new Map();
-    entry.groups.set(key, group);
+  const { groups } = entry;
+  for (let index = groups.length - 1; index >= 0; index--) {
+    const group = groups[index];
+    if (group?.model === model && group.month === month && group.lane === lane) return group;
   }
-  return group;
+  const added: Group = { month, model, lane, lines: [], isChanged: false };
+  entry.groups = [...groups, added];
+  return added;
 }
 
 function addUsage(entry: Entry, { startedAt, model, lane, tokens, uses }: UsageRecorded): void {
-  const lineOf = changing(entry, { month: monthOf(Date.parse(startedAt)), model, lane });
-  const add = (item: MonthlyItem, count: number): void => {
-    const line = lineOf(item);
-    line.requests += 1;
-    line.count += BigInt(count);
-  };
-  for (const tokenClass of TOKEN_CLASSES) if (tokens[tokenClass] > 0) add(tokenClass, tokens[tokenClass]);
-  for (const [use, count] of Object.entries(uses)) add(`use:${use}`, count);
+  const group = groupOf(entry, { month: monthOfInstant(startedAt), model, lane });
+  for (const tokenClass of TOKEN_CLASSES) if (tokens[tokenClass] > 0) addCount(group, tokenClass, tokens[tokenClass]);
+  for (const use of Object.keys(uses)) addCount(group, `use:${use}`, uses[use] ?? 0);
 }
 
 function addCost(entry: Entry, { month, model, lane, lines, uses, leftOut }: CreditsDebited): void {
-  const lineOf = changing(entry, { month, model, lane });
-  for (const { tokenClass, cost } of lines) addAmount(lineOf(tokenClass), cost);
-  for (const { use, cost } of uses) addAmount(lineOf(`use:${use}`), cost);
-  if (leftOut > 0n) addAmount(lineOf('exceptions'), -leftOut * PICO_PER_MICRO);
+  const group = groupOf(entry, { month, model, lane });
+  for (const { tokenClass, cost } of lines) addAmount(group, tokenClass, cost);
+  for (const { use, cost } of uses) addAmount(group, `use:${use}`, cost);
+  if (leftOut > 0n) addAmount(group, 'exceptions', -leftOut * PICO_PER_MICRO);
 }
 
 function addApproved(entry: Entry, { month, model, lane, cost }: ExceptionApproved): void {
-  if (cost > 0n) addAmount(changing(entry, { month, model, lane })('exceptions'), cost);
+  if (cost > 0n) addAmount(groupOf(entry, { month, model, lane }), 'exceptions', cost);
 }
 
-function addAmount(line: MonthlyLine, cost: bigint): void {
+function addCount(group: Group, item: MonthlyItem, count: number): void {
+  const line = changing(group, item);
+  line.requests += 1;
+  line.count += BigInt(count);
+}
+
+function addAmount(group: Group, item: MonthlyItem, cost: bigint): void {
+  const line = changing(group, item);
   line.amount = picoUsd(line.amount + cost);
 }
 
-/** The lines that one event changes: their group is looked for once. */
-function changing(entry: Entry, of: GroupKey): (item: MonthlyItem) => MonthlyLine {
-  const group = groupOf(entry, of);
-  entry.changed ??= new Set();
-  const { changed } = entry;
-  return (item) => {
-    let line = group.get(item);
-    if (line === undefined) {
-      line = { month: of.month, model: of.model, item, lane: of.lane, requests: 0, count: 0n, amount: picoUsd(0n) };
-      group.set(item, line);
-    }
-    changed.add(line);
-    return line;
-  };
+function changing(group: Group, item: MonthlyItem): Line {
+  group.isChanged = true;
+  for (const line of group.lines) if (line.item === item) return line;
+  const added = { item, requests: 0, count: 0n, amount: picoUsd(0n) };
+  group.lines.push(added);
+  return added;
 }
 
-const valuesOf = (id: AccountId, line: MonthlyLine): ColumnValue[] => [
+const valuesOf = (id: AccountId, group: Group, line: Line): ColumnValue[] => [
   id,
-  line.month,
-  line.model,
+  group.month,
+  group.model,
   line.item,
-  line.lane,
+  group.lane,
   line.requests,
   line.count.toString(),
   line.amount.toString(),

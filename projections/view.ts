@@ -1,5 +1,6 @@
 import type { AccountEvent } from '../contracts/events.ts';
-import type { AccountId, Revision } from '../contracts/ids.ts';
+import { type AccountId, accountStream, type Revision } from '../contracts/ids.ts';
+import { ViewGapError } from './view-gap-error.ts';
 
 type ColumnType = 'TEXT' | 'INTEGER';
 export type ColumnValue = string | number | bigint | null;
@@ -42,8 +43,15 @@ export interface StoredView {
  */
 export interface View extends StoredView {
   revisionOf(accountId: AccountId): Revision;
-  /** Folds an event whose revision follows `revisionOf`. */
-  apply(accountId: AccountId, revision: Revision, event: AccountEvent): void;
+  /** Folds an event, and says whether it was new here. @throws ViewGapError; Error where it cannot follow */
+  apply(accountId: AccountId, revision: Revision, event: AccountEvent): boolean;
+}
+
+/** Whether an event is to be folded onto what is there; false where it is already. @throws ViewGapError where one is left out */
+export function isNext(accountId: AccountId, last: Revision, at: Revision): boolean {
+  if (at === last + 1) return true;
+  if (at <= last) return false;
+  throw new ViewGapError(accountStream(accountId), { last, found: at });
 }
 
 /** A JSON text of a state with bigint amounts, which zod has encoded to strings. */

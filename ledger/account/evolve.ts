@@ -7,7 +7,7 @@ import { withExpired, withGrant, withoutShares, withReinstated } from './grants.
 import { withKeyLimitSet, withLease, withLeaseNarrowed, withLeaseReduced } from './leases.ts';
 import { evolveSpend } from './spend.ts';
 
-/** Folds one event into an account's state. Pure. @throws Error when the event cannot follow, which means a broken stream. */
+/** Folds one event into an account's state, which stays as it is. Pure. @throws Error when the event cannot follow, which means a broken stream. */
 export function evolve(state: AccountState, event: AccountEvent): OpenAccount {
   if (event.type === 'AccountOpened') {
     if (state.type === 'open') throw new Error(`account ${state.accountId} is opened twice`);
@@ -17,7 +17,12 @@ export function evolve(state: AccountState, event: AccountEvent): OpenAccount {
   const spend = evolveSpend(state.spend, event);
   const exceptions = evolveExceptions(state.exceptions, event);
   const next = evolveOpen(state, event);
-  return spend === state.spend && exceptions === state.exceptions ? next : { ...next, spend, exceptions };
+  if (spend === state.spend && exceptions === state.exceptions) return next;
+  if (next === state) return { ...state, spend, exceptions };
+  // Made for this event, and nobody has it yet: it need not be copied once more.
+  next.spend = spend;
+  next.exceptions = exceptions;
+  return next;
 }
 
 const opened = ({ accountId, kind, email, openedAt }: EventData<'AccountOpened'>): OpenAccount => ({
@@ -61,9 +66,9 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'SpendLimitSet':
       return { ...state, leases: withKeyLimitSet(state, event.data) };
     case 'CreditsDebited':
-      return { ...debited(state, event.data), leases: withLeaseReduced(state.leases, event.data) };
+      return debited(state, event.data, withLeaseReduced(state.leases, event.data));
     case 'ExceptionApproved':
-      return debited(state, event.data);
+      return debited(state, event.data, state.leases);
     case 'AccountSuspended':
       return { ...state, suspended: event.data.reason };
     case 'AccountReinstated':
@@ -100,8 +105,13 @@ function revoked(state: OpenAccount, { keyId, revokedAt }: EventData<'ApiKeyRevo
 
 type Debit = Pick<EventData<'CreditsDebited'>, 'grants' | 'carryAfter' | 'uncovered' | 'amount'>;
 
-const debited = (state: OpenAccount, { grants, carryAfter, uncovered, amount }: Debit): OpenAccount => ({
+const debited = (
+  state: OpenAccount,
+  { grants, carryAfter, uncovered, amount }: Debit,
+  leases: OpenAccount['leases'],
+): OpenAccount => ({
   ...state,
+  leases,
   grants: withoutShares(state.grants, grants),
   carry: carryAfter,
   uncovered: microUsd(state.uncovered + uncovered),

@@ -1,5 +1,8 @@
-/** The calendar month (UTC) that an instant belongs to, as "2026-11". The only such function of the project. */
+/** The calendar month (UTC) that an instant belongs to, as "2026-11". With `monthOfInstant` the only such function of the project. */
 export function monthOf(atMs: number): string {
   const date = new Date(atMs);
   return `${String(date.getUTCFullYear()).padStart(4, '0')}-${String(date.getUTCMonth() + 1).padStart(2, '0')}`;
 }
+
+/** The same of an event's instant (`instantField`), which is UTC to its last letter. */
+export const monthOfInstant = (instant: string): string => instant.slice(0, 7);

@@ -77,10 +77,10 @@ function withKeyLimit(spend: SpendState, keyId: KeyId, limit: MicroUsd | null): 
 
 function withSpent(spend: SpendState, month: string, keyId: KeyId, amount: bigint): SpendState {
   const before = monthOfSpend(spend, month);
-  const after = {
-    ...before,
-    account: microUsd(before.account + amount),
-    keys: { ...before.keys, [keyId]: microUsd(spentByKey(before, keyId) + amount) },
-  };
-  return { ...spend, months: { ...spend.months, [month]: after } };
+  // Copied and then set: a name that is computed within the braces takes half as long again, for each debit of a replay.
+  const keys = { ...before.keys };
+  keys[keyId] = microUsd(spentByKey(before, keyId) + amount);
+  const months = { ...spend.months };
+  months[month] = { ...before, account: microUsd(before.account + amount), keys };
+  return { ...spend, months };
 }

@@ -156,9 +156,36 @@ describe('a stored event that cannot be read', () => {
     for (const value of wrong) {
       const metadata = { ...JSON.parse(granted.metadata), [field]: value };
       const stored = recorded(granted, { metadata: JSON.stringify(metadata) });
-      if (eventMetadataSchema.safeParse(metadata).success) expect(decodeMetadata(stored)).toEqual(metadata);
-      else expect(() => decodeMetadata(stored)).toThrow(where);
+      if (eventMetadataSchema.safeParse(metadata).success) {
+        expect(decodeMetadata(stored)).toEqual(metadata);
+        expect(decodeEvent(stored)).toEqual(exampleOf('CreditsGranted'));
+      } else {
+        expect(() => decodeMetadata(stored)).toThrow(where);
+        expect(() => decodeEvent(stored)).toThrow(where);
+      }
     }
+  });
+
+  test.each([
+    ['spaces', '"schemaVersion": 1', true],
+    ['a number as a power', '"schemaVersion":1e0', true],
+    ['an escape', '"actor":"oper\\u0061tor"', true],
+    ['an escaped quote', '"actor":"oper\\"ator"', true],
+    ['a field more', '"note":"x","schemaVersion":1', true],
+    ['a version said again', '"schemaVersion":2,"schemaVersion":1', true],
+    ['an escape that there is not', '"actor":"oper\\ator"', false],
+    ['a raw line break', '"actor":"oper\nator"', false],
+    ['a quote in a text', '"actor":"oper"ator"', false],
+    ['a leading zero', '"schemaVersion":01', false],
+    ['a newer version said last', '"schemaVersion":1,"schemaVersion":2', false],
+    ['a version of ten digits', '"schemaVersion":1000000000', false],
+  ])('for metadata with %s goes by what JSON says', (_what, text, isRead) => {
+    const [name] = text.split(':').slice(-2);
+    const field = new RegExp(`${name?.split(',').at(-1)}:("[^"]*"|[0-9]+)`);
+    const stored = recorded(granted, { metadata: granted.metadata.replace(field, () => text) });
+    expect(stored.metadata).toContain(text);
+    if (isRead) expect(decodeEvent(stored)).toEqual(exampleOf('CreditsGranted'));
+    else expect(() => decodeEvent(stored)).toThrow(where);
   });
 
   test('for metadata that is not JSON names its stream and revision', () => {

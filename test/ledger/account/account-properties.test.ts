@@ -19,6 +19,7 @@ import {
   storedException,
   withStoredException,
 } from '../../../ledger/account/stored-account.ts';
+import { deepFrozen } from '../../fixtures/deep-frozen.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { openAccount } from '../../fixtures/ledger/example-account.ts';
 import { PlainLedger } from '../../fixtures/ledger/plain-ledger.ts';
@@ -32,7 +33,8 @@ function follow(events: readonly AccountEvent[], check: (state: OpenAccount, pla
   const plain = new PlainLedger(PRICE);
   let state: AccountState = INITIAL_ACCOUNT;
   for (const event of events) {
-    const next = evolve(state, event);
+    // Whoever has the state before goes on to have it.
+    const next = evolve(deepFrozen(state), deepFrozen(event));
     plain.take(event);
     check(next, plain);
     state = next;

@@ -5,6 +5,7 @@ import { microUsd } from '../../../contracts/money.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
+import { deepFrozen } from '../../fixtures/deep-frozen.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   ACCOUNT,
@@ -193,13 +194,6 @@ describe('a suspension', () => {
 });
 
 test('deciding changes neither the state nor the command', () => {
-  const freeze = <T>(value: T): T => {
-    if (value !== null && typeof value === 'object') {
-      for (const inner of Object.values(value)) freeze(inner);
-      Object.freeze(value);
-    }
-    return value;
-  };
   const { state } = given(opened, granted('g', 9, { expiresAt: NOW }), keyIssued(), limitSet(1));
   const commands: AccountCommand[] = [
     grant,
@@ -207,5 +201,5 @@ test('deciding changes neither the state nor the command', () => {
     record(usageOf(1, 4)),
     { type: 'ExpireCredits', lateMs: LATE_MS, nowMs: ms('2027-01-01T00:00:00.000Z') },
   ];
-  for (const command of commands) expect(() => decide(freeze(command), freeze(state))).not.toThrow();
+  for (const command of commands) expect(() => decide(deepFrozen(command), deepFrozen(state))).not.toThrow();
 });

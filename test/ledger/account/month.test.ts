@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { monthOf } from '../../../ledger/account/month.ts';
+import { monthOf, monthOfInstant } from '../../../ledger/account/month.ts';
 
 describe('the month of an instant', () => {
   test.each([
@@ -12,6 +12,7 @@ describe('the month of an instant', () => {
     ['0999-05-01T00:00:00.000Z', '0999-05'],
   ])('%s is %s, in UTC', (instant, month) => {
     expect(monthOf(Date.parse(instant))).toBe(month);
+    expect(monthOfInstant(instant)).toBe(month);
   });
 
   test('is what the instant says in RFC 3339', () => {
