@@ -64,7 +64,7 @@ interface Entry {
   isChanged: boolean;
 }
 
-const NO_GROUPS: readonly Group[] = [];
+const NO_GROUPS: readonly Group[] = Object.freeze([]);
 
 /** Usage by account, month (of the request's start, UTC), model, item and lane. */
 export class MonthlyView implements View {
