@@ -1,4 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
+import { statSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -12,10 +13,13 @@ process.umask(0o077);
 setFlagsFromString('--external-memory-accounted-in-global-limit');
 
 // What was compiled is kept from start to start: half of a command's time, and a seventh of a gateway's memory. It is run as it
-// is, hence in a folder where none but the installation's owner writes; where nobody may, each start compiles. Threads go by
-// the variable, this one by the call, for what is imported after it.
-process.env.NODE_COMPILE_CACHE ||= join(import.meta.dirname, '..', 'node_modules', '.cache', 'gateway');
-enableCompileCache(process.env.NODE_COMPILE_CACHE);
+// is, hence in a folder where none but the installation's owner writes, and by nobody else's process: what root left there would
+// be in the way of the owner's next `npm ci`. Threads go by the variable, this one by the call, for what is imported after it.
+const installation = join(import.meta.dirname, '..');
+if (statSync(installation).uid === process.getuid?.()) {
+  process.env.NODE_COMPILE_CACHE ||= join(installation, 'node_modules', '.cache', 'gateway');
+  enableCompileCache(process.env.NODE_COMPILE_CACHE);
+}
 
 const { runProcess } = await import('./program/run-process.ts');
 await runProcess();

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { runProgram } from '../fixtures/processes/run-program.ts';
+import { PROGRAM, runProgram } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 test('what was compiled at one start is taken up at the next, by the threads, too', async () => {
@@ -13,4 +14,12 @@ test('what was compiled at one start is taken up at the next, by the threads, to
   const { stderr } = await list;
   for (const module of ['proxy/program/run-process.ts', 'ledger/event-log/sqlite/writer-thread.ts'])
     expect(stderr).toMatch(new RegExp(`V8 code cache for ESM file://.*/${module} was accepted`));
+});
+
+const NOBODY = 65_534;
+
+test.runIf(process.getuid?.() === 0)('whoever does not own the installation leaves nothing in it', () => {
+  const env = { ...process.env, NODE_COMPILE_CACHE: '', NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
+  const { stderr } = spawnSync(process.execPath, [PROGRAM, '--help'], { encoding: 'utf8', env, uid: NOBODY });
+  expect(stderr).not.toContain('[compile cache]');
 });
