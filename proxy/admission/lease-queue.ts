@@ -124,8 +124,9 @@ export class LeaseQueue {
   refill(accountId: AccountId, scope: LeaseScope): void {
     if (this.#running.has(accountId) || this.#options.breaker.isAway) return;
     this.#running.add(accountId);
+    const { taken } = this.#options.breaker;
     this.#extend(accountId, scope, 0n)
-      .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'a lease was not refilled'))
+      .catch((error: unknown) => this.#failed(error, taken, 'a lease was not refilled'))
       .finally(() => {
         this.#running.delete(accountId);
         if (this.#waiting.has(accountId)) void this.#run(accountId);
@@ -159,13 +160,18 @@ export class LeaseQueue {
         await this.#refuseOrWait(accountId, asking);
       }
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'no credit could be leased');
-      if (isLogAway(error)) this.#options.breaker.failed(error, taken);
+      this.#failed(error, taken, 'no credit could be leased');
       this.#resolveAll(accountId, () => 'log_away');
     } finally {
       this.#running.delete(accountId);
       this.#waiting.delete(accountId);
     }
+  }
+
+  /** That the log is away is told by whoever follows its breaker, once. */
+  #failed(error: unknown, taken: number, what: string): void {
+    const isAway = isLogAway(error) && this.#options.breaker.failed(error, taken);
+    this.#options.logger[isAway ? 'debug' : 'warn']({ err: error }, what);
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { CallOptions as GrpcOptions, Metadata } from '@grpc/grpc-js';
 import { EventLogError } from '../../../contracts/event-log.ts';
+import type { OutageNews } from '../../outage-news.ts';
 import { within } from '../../within.ts';
 import { clientOf } from './client-of.ts';
 import { faultOf } from './fault.ts';
@@ -7,9 +8,18 @@ import { EVENTSTOREDB_LIMITS } from './limits.ts';
 import { StreamsClient } from './streams-wire.ts';
 
 export interface Logger {
+  debug(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
+
+interface ConnectionParts {
+  readonly logger: Logger | null;
+  /** Of the server, whichever role meets it. */
+  readonly outage: OutageNews;
+}
+
+const MADE_ANEW = 'the EventStoreDB client is made anew';
 
 type CallArguments = [metadata: Metadata, options: GrpcOptions];
 
@@ -45,15 +55,17 @@ export class Connection {
   readonly #role: string;
   readonly #create: () => ClientCore;
   readonly #logger: Logger | null;
+  readonly #outage: OutageNews;
   #current: ClientInUse;
   #suspicions = 0;
   #isClosed = false;
 
   /** @throws EventLogError `invalid` when the connection string is none; it is not told, for it may hold a password */
-  constructor(role: string, connectionString: string, logger: Logger | null) {
+  constructor(role: string, connectionString: string, { logger, outage }: ConnectionParts) {
     this.#role = role;
     this.#create = () => clientOf(connectionString) as unknown as ClientCore;
     this.#logger = logger;
+    this.#outage = outage;
     this.#current = this.#newClient();
   }
 
@@ -77,9 +89,9 @@ export class Connection {
         );
         try {
           const result = await action(grpc, args, () => {
-            if (used === this.#current) this.#suspicions = 0;
+            if (used === this.#current) this.#answered();
           });
-          this.#suspicions = 0;
+          this.#answered();
           return result;
         } catch (error) {
           await this.#afterFailure(used, grpc, error);
@@ -127,13 +139,20 @@ export class Connection {
     else if (client === 'suspect') this.#suspect(used, error);
   }
 
-  #suspect(used: ClientInUse, error: unknown): void {
-    if (used === this.#current && ++this.#suspicions >= EVENTSTOREDB_LIMITS.suspicionsMax) this.#replace(used, error);
+  #answered(): void {
+    this.#suspicions = 0;
+    this.#outage.over();
   }
 
-  #replace(used: ClientInUse, error: unknown): void {
+  #suspect(used: ClientInUse, error: unknown): void {
+    if (used !== this.#current || ++this.#suspicions < EVENTSTOREDB_LIMITS.suspicionsMax) return;
+    // Where no call is answered this comes again and again, for each role.
+    this.#replace(used, error, this.#outage.isNews(MADE_ANEW) ? 'warn' : 'debug');
+  }
+
+  #replace(used: ClientInUse, error: unknown, level: 'warn' | 'debug' = 'warn'): void {
     if (used !== this.#current || this.#isClosed) return;
-    this.#logger?.warn({ role: this.#role, reason: faultOf(error).reason }, 'the EventStoreDB client is made anew');
+    this.#logger?.[level]({ role: this.#role, reason: faultOf(error).reason }, MADE_ANEW);
     this.#suspicions = 0;
     try {
       this.#current = this.#newClient();

@@ -12,6 +12,7 @@ import {
 } from '../../../contracts/event-log.ts';
 import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
 import { BackOff } from '../../back-off.ts';
+import { OutageNews } from '../../outage-news.ts';
 import { tellStopped } from '../../tell-stopped.ts';
 import { charsOf, refuseAppend } from '../append-bounds.ts';
 import type { Append, AppendAnswer } from './append-answer.ts';
@@ -101,7 +102,9 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     this.#logger = logger ?? null;
     this.#streams = new OwnStreams(streamPrefix, categories);
     this.#deadlines = { ...DEFAULT_DEADLINES, ...deadlines };
-    const connect = (role: string): Connection => new Connection(role, connectionString, this.#logger);
+    const outage = new OutageNews();
+    const connect = (role: string): Connection =>
+      new Connection(role, connectionString, { logger: this.#logger, outage });
     this.#connections = { append: connect('append'), read: connect('read'), subscribe: connect('subscribe') };
     this.#gate = new AppendGate(this.#deadlines.appendTurnMs);
     this.#appends = new BatchAppends({
@@ -209,6 +212,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     const { backoffMs, backoffMaxMs } = this.#deadlines;
     const { signal } = this.#closed;
     const backOff = new BackOff({ firstMs: backoffMs, maxMs: backoffMaxMs });
+    const outage = new OutageNews();
     while (!signal.aborted) {
       try {
         const faults = await this.check();
@@ -220,7 +224,8 @@ class EventStoreDbLog implements EventStoreDbEventLog {
           this.#logger?.error({ check: 'eventstoredb' }, message);
           return [message];
         }
-        if (!signal.aborted) this.#logger?.warn({ reason: message }, 'EventStoreDB could not be checked yet');
+        const level = outage.isNews(message) ? 'warn' : 'debug';
+        if (!signal.aborted) this.#logger?.[level]({ reason: message }, 'EventStoreDB could not be checked yet');
       }
       await backOff.wait(signal);
     }

@@ -1,6 +1,7 @@
 import type { OnHidden } from '../../../contracts/event-log.ts';
 import type { Position, StreamName } from '../../../contracts/ids.ts';
 import { BackOff } from '../../back-off.ts';
+import { OutageNews } from '../../outage-news.ts';
 import type { Connection, Logger } from './connection.ts';
 import type { ReadResponse, WireEvent } from './decode-read-response.ts';
 import { readError } from './fault.ts';
@@ -40,6 +41,7 @@ export class HiddenStreams {
   /** To be looked at. */
   readonly #suspected = new Set<StreamName>();
   readonly #looked = Promise.withResolvers<void>();
+  readonly #outage = new OutageNews();
   readonly #hasEnded: Promise<void>;
   #after: Position | null = null;
   #call: ReadCall | null = null;
@@ -73,7 +75,11 @@ export class HiddenStreams {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        logger?.warn({ reason: readError(error).message }, 'the metadata of streams is out of sight; resuming');
+        const reason = readError(error).message;
+        logger?.[this.#outage.isNews(reason) ? 'warn' : 'debug'](
+          { reason },
+          'the metadata of streams is out of sight; resuming',
+        );
       }
       await backOff.wait(signal);
     }
@@ -95,6 +101,7 @@ export class HiddenStreams {
         if (isBehind) continue;
         await this.#lookAtSuspected();
         backOff.reset();
+        this.#outage.over();
         this.#looked.resolve();
       }
     } finally {

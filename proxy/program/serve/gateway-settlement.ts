@@ -3,6 +3,8 @@ import type { AccountId, RequestId } from '../../../contracts/ids.ts';
 import { formatUsd } from '../../../contracts/money.ts';
 import type { AccountRepository } from '../../../ledger/account/account-repository.ts';
 import { amountOfException, openException, reasonsOf } from '../../../ledger/account/exceptions.ts';
+import type { LogBreaker } from '../../../ledger/log-breaker.ts';
+import { OutageNews } from '../../../ledger/outage-news.ts';
 import { Settlement } from '../../../ledger/settlement/settlement.ts';
 import type { Availability } from '../../availability.ts';
 import type { OpenedGateway } from './open-gateway.ts';
@@ -41,13 +43,23 @@ export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
     onOwnTrouble: (accountId, error) =>
       logger.error({ err: error, accountId }, 'the event log takes no usage of this account; it stays in the journal'),
   });
-  breaker.onFailed((error, isNews) => {
-    if (isNews) logger.error({ err: error }, 'the event log does not answer; usage stays in the journal');
+  tellOutages(breaker, settlement, logger);
+  return settlement;
+}
+
+/** Once when the log goes, once for each further reason, and once when it is back. */
+function tellOutages(breaker: LogBreaker, settlement: Settlement, logger: Logger): void {
+  const outage = new OutageNews();
+  breaker.onFailed((error, isFirst) => {
+    const isNews = outage.isNews(error instanceof Error ? error.message : String(error));
+    if (isFirst) logger.error({ err: error }, 'the event log does not answer; usage stays in the journal');
+    else if (isNews) logger.warn({ err: error }, 'the event log still does not answer, for another reason');
   });
   breaker.onSignOfLife((isClosed) => {
-    if (isClosed) logger.info({ requests: settlement.pending }, 'the event log answers again; what waits is settled');
+    if (!isClosed) return;
+    outage.over();
+    logger.info({ requests: settlement.pending }, 'the event log answers again; what waits is settled');
   });
-  return settlement;
 }
 
 /** Says in the log, once for a request settled here, that an operator has to decide on what could not be debited of it. */

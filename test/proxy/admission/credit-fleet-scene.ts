@@ -30,6 +30,8 @@ export const scene = {
   nowMs: ms('2026-11-06T12:00:00.000Z'),
   mayLease: true,
   breaker: breakerOfScene(),
+  /** What its proxies have logged. */
+  lines: [] as { readonly level: number; readonly msg: string }[],
 };
 function breakerOfScene(): LogBreaker {
   return new LogBreaker({ clock: () => scene.nowMs, timing: time });
@@ -65,7 +67,7 @@ export function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epo
     accounts: views,
     holds,
     clock: () => scene.nowMs,
-    logger: pino({ level: 'silent' }),
+    logger: pino({ level: 'debug' }, { write: (line: string) => scene.lines.push(JSON.parse(line)) }),
     longestRequestMs: LONGEST_REQUEST_MS,
     slackMs: SLACK_MS,
     reclaimMs: RECLAIM_MS,
@@ -129,6 +131,10 @@ export const converged = ({ views }: Proxy) => expect.poll(() => lastRevision() 
 export const lastRevision = (): number =>
   scene.log.events.filter(({ stream }) => stream === accountStream(ACCOUNT)).length - 1;
 
+/** @param level `debug` or `warn` */
+export const linesOf = (level: 'debug' | 'warn'): string[] =>
+  scene.lines.filter((line) => line.level === pino.levels.values[level]).map(({ msg }) => msg);
+
 /** However long it takes until others have given back, or said what they hold. */
 export async function held(proxy: Proxy, name: string, need: bigint): Promise<void> {
   let tries = 0;
@@ -145,5 +151,6 @@ export async function clearScene(): Promise<void> {
   proxies = [];
   scene.log = new MemoryEventLog();
   scene.breaker = breakerOfScene();
+  scene.lines = [];
   scene.mayLease = true;
 }

@@ -10,6 +10,7 @@ import {
   held,
   lastRevision,
   leasedBy,
+  linesOf,
   RECLAIM_MS,
   SLACK_MS,
   scene,
@@ -134,6 +135,39 @@ describe('a proxy among several', () => {
     const { appends } = scene.log;
     expect(await one.hold('c', 2n)).toBe('log_away');
     expect(scene.log.appends).toBe(appends);
+  });
+
+  it('warns of no outage that the breaker has told, and of whatever else keeps a lease from it', async () => {
+    const one = await startWithoutUpkeep();
+    scene.log.faults = () => ({ type: 'refuse' });
+    for (const name of ['a', 'b', 'c']) expect(await one.hold(name, 2n)).toBe('log_away');
+    expect([linesOf('warn'), linesOf('debug')]).toEqual([[], Array(3).fill('no credit could be leased')]);
+    scene.breaker.appended();
+    // Others' appends are taken meanwhile.
+    scene.log.faults = () => {
+      scene.breaker.appended();
+      return { type: 'refuse' };
+    };
+    expect(await one.hold('d', 2n)).toBe('log_away');
+    scene.log.faults = () => ({ type: 'reject' });
+    expect(await one.hold('e', 2n)).toBe('log_away');
+    expect(linesOf('warn')).toEqual(['no credit could be leased', 'no credit could be leased']);
+    expect(scene.breaker.isOpen).toBe(false);
+  });
+
+  it.each([
+    ['refuse', 'debug', true],
+    ['reject', 'warn', false],
+  ] as const)('that comes while a refill meets a log that says %s is told by %s', async (type, level, isOpen) => {
+    const one = await startWithoutUpkeep();
+    expect(await one.hold('a', 1n)).toBe('held');
+    const [leased = 0n] = leasedBy(one);
+    await new Promise(setImmediate);
+    scene.log.faults = () => ({ type });
+    // Less than half a share is left.
+    expect(await one.hold('b', leased - (CREDIT - leased) / 16n)).toBe('held');
+    await expect.poll(() => linesOf(level)).toEqual(['a lease was not refilled']);
+    expect([scene.breaker.isOpen, scene.lines.length]).toEqual([isOpen, 1]);
   });
 
   it('is admitted where the outage is over, the first that asks as the half-open probe, and who come with it', async () => {

@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { EventLogError, type ProposedEvent } from '../../../../contracts/event-log.ts';
 import { eventId, NO_STREAM, type StreamName } from '../../../../contracts/ids.ts';
 import { EVENTSTOREDB_LIMITS } from '../../../../ledger/event-log/eventstoredb/limits.ts';
+import { startFakeEventStore } from '../../../eventstoredb/fake-event-store.ts';
 import type { AppendFault } from '../../../eventstoredb/fault-kinds.ts';
 import { textOf } from '../../../eventstoredb/stored-event.ts';
 import { StoredLog } from '../../../eventstoredb/stored-log.ts';
 import { rejectionOf, until } from '../../../eventstoredb/with-client.ts';
+import { endedLater } from '../../../fixtures/ended-later.ts';
 import { at, collect, event, events, idsOf, newId, newStream, written } from '../../../fixtures/ledger/shared-log.ts';
-import { open, startWithLog, WAITED_FOR_MS } from './log-under-test.ts';
+import { Lines, open, startWithLog, WAITED_FOR_MS } from './log-under-test.ts';
 
 describe.each([
   ['among many', true],
@@ -196,6 +198,28 @@ describe('the client of appends', () => {
       await rejectionOf(log.append(newStream(), NO_STREAM, events(1)));
     }
     expect(lines.warnings).toEqual(['the EventStoreDB client is made anew']);
+  });
+
+  it('that is made anew again and again is told once, until the server has answered anybody', async () => {
+    const server = endedLater(await startFakeEventStore());
+    const lines = new Lines();
+    const { connectionString } = server;
+    const log = await open({ connectionString, logger: lines, deadlines: { appendMs: 100 } });
+    await log.startFaults;
+    lines.warnings.length = 0;
+    const stalled = async (): Promise<void> => {
+      for (let count = 1; count <= EVENTSTOREDB_LIMITS.suspicionsMax; count++) {
+        server.faults.nextAppends('stall');
+        await rejectionOf(log.append(newStream(), NO_STREAM, events(1)));
+      }
+    };
+    await stalled();
+    await stalled();
+    const madeAnew = 'the EventStoreDB client is made anew';
+    expect([lines.warnings, lines.debugs]).toEqual([[madeAnew], [madeAnew]]);
+    await log.headPosition();
+    await stalled();
+    expect([lines.warnings, lines.debugs]).toEqual([[madeAnew, madeAnew], [madeAnew]]);
   });
 
   it('never asks for capabilities, whose failure would poison it', async () => {

@@ -174,6 +174,30 @@ describe('what is hidden', () => {
     expect(told).toEqual([first, second]);
   });
 
+  it('is out of sight once for each reason of an outage, however long it is looked for', async () => {
+    const { server, log, lines } = await startWithLog();
+    const stream = newStream();
+    await written(log, stream, NO_STREAM, events(1));
+    let isSeen = false;
+    await log.followHidden?.(() => {
+      isSeen = true;
+    });
+    const [told, tried]: [string[], string[]] = [[], []];
+    lines.warn = (fields) => void told.push(JSON.stringify(fields));
+    lines.debug = (fields) => void tried.push(JSON.stringify(fields));
+    const ofRefused = (level: readonly string[]): number =>
+      level.filter((line) => line.includes('ECONNREFUSED')).length;
+    await server.kill();
+    await until(() => ofRefused(tried) > 3);
+    expect(ofRefused(told)).toBe(1);
+    expect(new Set(told).size).toBe(told.length);
+    await server.restart();
+    server.setMetadata(stream, { $tb: 99 });
+    await until(() => isSeen);
+    await server.kill();
+    await until(() => ofRefused(told) === 2);
+  });
+
   it('has been looked at only when all that is before the head has come, in however many pieces', async () => {
     const { server, log } = await startWithLog();
     const [late, noise, last] = [newStream(), newStream(), newStream()];

@@ -36,10 +36,16 @@ export const SOON_SILENT = { silenceMs: 150, silenceGraceMs: 300 };
 
 /** Keeps what was logged. */
 export class Lines implements Logger {
+  readonly debugs: string[] = [];
   readonly warnings: string[] = [];
   readonly errors: string[] = [];
   /** Everything, with its fields, as one text. */
   text = '';
+
+  debug(fields: object, message: string): void {
+    this.debugs.push(message);
+    this.text += `${JSON.stringify(fields)} ${message}\n`;
+  }
 
   warn(fields: object, message: string): void {
     this.warnings.push(message);

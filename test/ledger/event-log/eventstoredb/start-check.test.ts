@@ -100,6 +100,19 @@ describe('the start check', () => {
     expect(lines.errors).toEqual([expect.stringContaining('$maxCount')]);
   });
 
+  it('that fails again and again is told once, and so is the client that is made anew, whatever it is for', async () => {
+    const lines = new Lines();
+    const connectionString = 'esdb://127.0.0.1:1,127.0.0.1:2?tls=false';
+    const log = await open({ connectionString, logger: lines, deadlines: { connectMs: 20 } });
+    const madeAnew = 'the EventStoreDB client is made anew';
+    const unchecked = 'EventStoreDB could not be checked yet';
+    const times = (what: string): number => lines.text.split(what).length - 1;
+    while (times(madeAnew) < 4) await rejectionOf(log.headPosition());
+    await until(() => times(unchecked) > 3);
+    expect(new Set(lines.text.match(/"role":"[a-z]+"/g)).size).toBe(2);
+    expect(lines.warnings.toSorted()).toEqual([unchecked, madeAnew].toSorted());
+  });
+
   it('is given up when the log is closed', async () => {
     const { server } = await startWithLog();
     await server.kill();

@@ -2,7 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import type { EventLog, ReadAllOptions, ReadStreamOptions } from '../../../../contracts/event-log.ts';
+import {
+  type EventLog,
+  EventLogError,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+} from '../../../../contracts/event-log.ts';
 import { LEDGER_STREAM, type StreamName } from '../../../../contracts/ids.ts';
 import { readConfiguration } from '../../../../proxy/program/configuration/read-configuration.ts';
 import { Gateway } from '../../../../proxy/program/serve/gateway.ts';
@@ -22,12 +27,12 @@ class StampingLog extends MemoryEventLog {
   }
 }
 
-async function start(log: EventLog, settings: object): Promise<Gateway> {
+async function start(log: EventLog, settings: object, lines: string[] = []): Promise<Gateway> {
   const data = temporaryFolder();
   const file = join(data, 'gateway.json');
   writeFileSync(file, JSON.stringify({ data, listen: { port: 0 }, ...settings }));
   const configuration = readConfiguration({ file, environment: {}, callsProviders: true });
-  const logger = pino({ level: 'silent' });
+  const logger = pino({}, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   return endedLater(
     await Gateway.start({
       configuration,
@@ -58,4 +63,35 @@ it('where no view follows the log it is away as soon as it answers no read, and 
   await ledgerWatch.whenWhole;
   await expect.poll(() => breaker.isAway).toBe(false);
   expect(log.inner.events.map(({ stream }) => stream)).toEqual([LEDGER_STREAM]);
+});
+
+it('an outage is told once when it begins, once for each further reason, and once when it is over', async () => {
+  const lines: string[] = [];
+  const gateway = await start(new MemoryEventLog(), {}, lines);
+  await gateway.whenReady();
+  const { breaker } = gateway.process;
+  const failed = (...reasons: readonly string[]): void => {
+    for (const reason of reasons) breaker.failed(new EventLogError('unavailable', reason));
+  };
+  lines.length = 0;
+  // In one turn, in which nobody asks whether it is back.
+  failed('no answer in 5000 ms', 'no answer in 6000 ms', 'no leader', 'no answer in 5000 ms', 'no leader');
+  breaker.appended();
+  failed('no answer in 5000 ms', 'no leader');
+  breaker.appended();
+  const further = 'the event log still does not answer, for another reason';
+  const [goes, isBack] = [
+    'the event log does not answer; usage stays in the journal',
+    expect.stringContaining('again'),
+  ];
+  expect(lines).toEqual([goes, further, isBack, goes, further, isBack]);
+});
+
+it('no outage is told by more than a few of its reasons, however its words differ', async () => {
+  const lines: string[] = [];
+  const gateway = await start(new MemoryEventLog(), {}, lines);
+  await gateway.whenReady();
+  lines.length = 0;
+  for (const letter of 'abcdefghijklmnopqrstuvwxyz') gateway.process.breaker.failed(new Error(letter));
+  expect(lines.length).toBeLessThan(10);
 });
