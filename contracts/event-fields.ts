@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AccountId, GrantId, KeyId, LeaseId, LedgerId, ProxyId, RequestId } from './ids.ts';
 import { LIMITS } from './limits.ts';
-import { type MicroUsd, microUsd, type PicoUsd, picoUsd, type Rate, rate } from './money.ts';
+import { amountOfText, type MicroUsd, microUsd, type PicoUsd, picoUsd, type Rate, rate } from './money.ts';
 import { TOKEN_CLASSES } from './usage.ts';
 
 /**
@@ -15,7 +15,7 @@ const amountText = z.string().regex(AMOUNT_PATTERN, 'expected a whole amount as 
 
 const amountOf = <T extends bigint>(mint: (value: bigint) => T) =>
   z.codec(amountText, z.bigint() as unknown as z.ZodType<T, T>, {
-    decode: (text) => mint(BigInt(text)),
+    decode: (text) => mint(amountOfText(text)),
     encode: (value) => value.toString(),
   });
 
@@ -29,7 +29,7 @@ export const BALANCE_PATTERN = new RegExp(`^(0|-?${WHOLE})$`);
 export const balanceField = z.codec(
   z.string().regex(BALANCE_PATTERN),
   z.bigint() as unknown as z.ZodType<MicroUsd, MicroUsd>,
-  { decode: (text) => microUsd(BigInt(text)), encode: (value) => value.toString() },
+  { decode: (text) => microUsd(amountOfText(text)), encode: (value) => value.toString() },
 );
 
 /** A brand is a type only, so the text itself is the value: no conversion, in either direction. */

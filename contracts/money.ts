@@ -14,6 +14,9 @@ export type Rate = bigint & { readonly __unit: 'pico-USD per token' };
 export const PICO_PER_MICRO = 1_000_000n;
 export const MICRO_PER_USD = 1_000_000n;
 
+/** Of a decimal text. Nothing, which most amounts of an event are, needs no number of its own. */
+export const amountOfText = (text: string): bigint => (text === '0' ? 0n : BigInt(text));
+
 export const microUsd = (value: bigint): MicroUsd => value as MicroUsd;
 export const picoUsd = (value: bigint): PicoUsd => value as PicoUsd;
 

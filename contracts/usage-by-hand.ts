@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { isObject, type JsonObject } from './json-object.ts';
-import { microUsd, picoUsd, rate } from './money.ts';
+import { amountOfText, microUsd, picoUsd, rate } from './money.ts';
 import { isStoredDebit, isStoredUsage, type StoredDebit, type StoredUsage, sizeOf } from './usage-as-stored.ts';
 import type { usageEvents } from './usage-events.ts';
 
@@ -28,22 +28,29 @@ export function storeByHand(type: string, data: JsonObject): StoredUsage | Store
   return null;
 }
 
-const usageOf = (of: StoredUsage): Usage => ({ ...of, hold: of.hold === null ? null : microUsd(BigInt(of.hold)) });
+const usageOf = (of: StoredUsage): Usage => ({
+  ...of,
+  hold: of.hold === null ? null : microUsd(amountOfText(of.hold)),
+});
 
 const debitOf = (of: StoredDebit): Debit => ({
   ...of,
-  cost: picoUsd(BigInt(of.cost)),
-  carryBefore: picoUsd(BigInt(of.carryBefore)),
-  carryAfter: picoUsd(BigInt(of.carryAfter)),
-  amount: microUsd(BigInt(of.amount)),
-  leftOut: microUsd(BigInt(of.leftOut)),
-  lines: of.lines.map((line) => ({ ...line, rate: rate(BigInt(line.rate)), cost: picoUsd(BigInt(line.cost)) })),
-  uses: of.uses.map((use) => ({ ...use, rate: rate(BigInt(use.rate)), cost: picoUsd(BigInt(use.cost)) })),
-  grants: of.grants.map((share) => ({ ...share, amount: microUsd(BigInt(share.amount)) })),
-  uncovered: microUsd(BigInt(of.uncovered)),
-  balanceAfter: microUsd(BigInt(of.balanceAfter)),
-  monthToDateAfter: microUsd(BigInt(of.monthToDateAfter)),
-  keyMonthToDateAfter: microUsd(BigInt(of.keyMonthToDateAfter)),
+  cost: picoUsd(amountOfText(of.cost)),
+  carryBefore: picoUsd(amountOfText(of.carryBefore)),
+  carryAfter: picoUsd(amountOfText(of.carryAfter)),
+  amount: microUsd(amountOfText(of.amount)),
+  leftOut: microUsd(amountOfText(of.leftOut)),
+  lines: of.lines.map((line) => ({
+    ...line,
+    rate: rate(amountOfText(line.rate)),
+    cost: picoUsd(amountOfText(line.cost)),
+  })),
+  uses: of.uses.map((use) => ({ ...use, rate: rate(amountOfText(use.rate)), cost: picoUsd(amountOfText(use.cost)) })),
+  grants: of.grants.map((share) => ({ ...share, amount: microUsd(amountOfText(share.amount)) })),
+  uncovered: microUsd(amountOfText(of.uncovered)),
+  balanceAfter: microUsd(amountOfText(of.balanceAfter)),
+  monthToDateAfter: microUsd(amountOfText(of.monthToDateAfter)),
+  keyMonthToDateAfter: microUsd(amountOfText(of.keyMonthToDateAfter)),
 });
 
 function storedUsage(of: Usage): StoredUsage | null {

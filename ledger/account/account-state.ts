@@ -121,5 +121,6 @@ export type AccountState = { readonly type: 'unopened' } | OpenAccount;
 
 export const INITIAL_ACCOUNT: AccountState = { type: 'unopened' };
 export const INITIAL_SPEND: SpendState = { accountLimit: null, keyLimits: {}, months: {} };
+export const NO_LEASES: OpenAccount['leases'] = Object.freeze({});
 export const NO_CARRY = picoUsd(0n);
 export const NOTHING = microUsd(0n);

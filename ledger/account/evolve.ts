@@ -1,6 +1,14 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { type AccountState, type ApiKey, INITIAL_SPEND, NO_CARRY, NOTHING, type OpenAccount } from './account-state.ts';
+import {
+  type AccountState,
+  type ApiKey,
+  INITIAL_SPEND,
+  NO_CARRY,
+  NO_LEASES,
+  NOTHING,
+  type OpenAccount,
+} from './account-state.ts';
 import { evolveExceptions } from './exceptions.ts';
 import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
@@ -39,7 +47,7 @@ const opened = ({ accountId, kind, email, openedAt }: EventData<'AccountOpened'>
   uncovered: NOTHING,
   balance: NOTHING,
   spend: INITIAL_SPEND,
-  leases: {},
+  leases: NO_LEASES,
   exceptions: NO_EXCEPTIONS,
 });
 

@@ -1,12 +1,15 @@
 import type { RequestId } from '../../contracts/ids.ts';
+import { textDecoderOf } from '../../contracts/schema-decoder.ts';
 import { encoderOf } from '../../contracts/schema-encoder.ts';
-import { type OpenAccount, openAccountSchema } from './account-state.ts';
+import { INITIAL_SPEND, NO_LEASES, type OpenAccount, openAccountSchema, type SpendState } from './account-state.ts';
 import { openException } from './exceptions.ts';
-import { billingExceptionSchema, exceptionEndSchema, NO_EXCEPTIONS } from './exceptions-state.ts';
+import { billingExceptionSchema, type ExceptionsState, exceptionEndSchema, NO_EXCEPTIONS } from './exceptions-state.ts';
 import { entryOf, withEntry } from './keyed-tree.ts';
 
 const encodeAccount = encoderOf(openAccountSchema);
+const decodeAccount = textDecoderOf(openAccountSchema);
 const encodeException = encoderOf(billingExceptionSchema);
+const decodeException = textDecoderOf(billingExceptionSchema);
 
 /** An account's state as text, without its exceptions: each is a text of its own, and changes by itself. */
 export function accountText({ exceptions, ...account }: OpenAccount): string {
@@ -32,9 +35,26 @@ export function storedException({ exceptions }: OpenAccount, requestId: RequestI
 
 /** What `accountText` gave; its exceptions follow one by one. @throws Error where it is not of that form */
 export function accountOfText(text: string): OpenAccount {
-  const { exceptions, ...account } = openAccountSchema.parse(JSON.parse(text));
-  return { ...account, exceptions: { ...NO_EXCEPTIONS, ...exceptions } };
+  const account = decodeAccount(text);
+  const { exceptions, leases, spend } = account;
+  // What most accounts have nothing of stands in memory once.
+  return Object.assign(account, {
+    spend: isInitial(spend) ? INITIAL_SPEND : spend,
+    leases: isEmpty(leases) ? NO_LEASES : leases,
+    exceptions: isNothing(exceptions) ? NO_EXCEPTIONS : { ...NO_EXCEPTIONS, ...exceptions },
+  });
 }
+
+const isInitial = ({ accountLimit, keyLimits, months }: SpendState): boolean =>
+  accountLimit === null && isEmpty(keyLimits) && isEmpty(months);
+
+type InSum = Omit<ExceptionsState, 'open' | 'ended'>;
+
+/** An exception that is kept by itself comes after it, and makes another state of it. */
+const isNothing = ({ openCount, openAmount, withoutCost, unlisted, lastUsage }: InSum): boolean =>
+  openCount === 0 && openAmount === 0n && withoutCost === 0 && unlisted === 0 && lastUsage === null;
+
+const isEmpty = (record: object): boolean => Object.keys(record).length === 0;
 
 /** With an exception that `storedException` gave. @throws Error where it is not of that form */
 export function withStoredException(
@@ -46,7 +66,7 @@ export function withStoredException(
   const { open, ended } = exceptions;
   const changed =
     state === 'open'
-      ? { open: withEntry(open, requestId, billingExceptionSchema.parse(JSON.parse(text))) }
+      ? { open: withEntry(open, requestId, decodeException(text)) }
       : { ended: withEntry(ended, requestId, exceptionEndSchema.parse(state)) };
   return { ...account, exceptions: { ...exceptions, ...changed } };
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  amountOfText,
   costOfTokens,
   debitWithCarry,
   formatExactUsd,
@@ -144,4 +145,8 @@ describe('a debit and its carry', () => {
 
 test('the units are minted without a change of value', () => {
   expect([microUsd(7n), picoUsd(7n)]).toEqual([7n, 7n]);
+});
+
+test('an amount is read of its decimal text', () => {
+  for (const amount of [0n, 1n, -1n, 10n, 10n ** 40n]) expect(amountOfText(String(amount))).toBe(amount);
 });

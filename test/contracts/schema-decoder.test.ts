@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { balanceField, grantIdField, laneField, microUsdField, requestIdField } from '../../contracts/event-fields.ts';
+import { textDecoderOf } from '../../contracts/schema-decoder.ts';
+
+const schema = z.strictObject({
+  lane: laneField,
+  kind: z.literal('open'),
+  name: z.string(),
+  id: grantIdField,
+  at: z.int().nullable(),
+  epoch: z.int().min(0),
+  balance: balanceField,
+  limit: microUsdField.nullable(),
+  models: z.array(z.string()).nullable(),
+  last: z.strictObject({ requestId: requestIdField }).nullable(),
+  grants: z.array(z.strictObject({ id: z.string(), amount: microUsdField })),
+  months: z.record(z.string(), z.strictObject({ keys: z.record(z.string(), microUsdField) })),
+});
+const EXAMPLE = {
+  lane: 'fast',
+  kind: 'open',
+  name: '',
+  id: 'g',
+  at: null,
+  epoch: 0,
+  balance: '-12',
+  limit: '0',
+  models: ['a', ''],
+  last: { requestId: `req_${'0a'.repeat(16)}` },
+  grants: [{ id: 'g', amount: '7' }],
+  months: { '2026-11': { keys: { k: '123456789012345678901234567890', constructor: '1' } } },
+};
+const decode = textDecoderOf(schema);
+
+/** Each place in the example, changed to each of these, or gone. */
+const ODD = [
+  null,
+  true,
+  0,
+  -0,
+  -1,
+  1.5,
+  2 ** 53,
+  '',
+  '0',
+  '00',
+  '-0',
+  '1e3',
+  ' 1',
+  '1\n',
+  'slow',
+  [],
+  ['x'],
+  {},
+  { a: '1' },
+];
+const places = (value: unknown): string[][] =>
+  value === null || typeof value !== 'object'
+    ? [[]]
+    : [[], ...Object.entries(value).flatMap(([name, inner]) => places(inner).map((path) => [name, ...path]))];
+
+function changedAt([name, ...path]: readonly string[], value: unknown, to: unknown): unknown {
+  if (name === undefined) return to;
+  const copy = structuredClone(value) as Record<string, unknown>;
+  const inner = changedAt(path, copy[name], to);
+  if (inner === undefined && !Array.isArray(copy)) delete copy[name];
+  else copy[name] = inner;
+  return copy;
+}
+
+const result = (read: () => unknown): unknown => {
+  try {
+    return { read: read() };
+  } catch (error) {
+    return error instanceof Error ? error.message : error;
+  }
+};
+const same = (text: string) =>
+  expect(
+    result(() => decode(text)),
+    text,
+  ).toStrictEqual(result(() => schema.parse(JSON.parse(text))));
+
+describe('a text is read by its schema', () => {
+  test('to the same value, or the same refusal, whatever stands in one place of it', () => {
+    expect(decode(JSON.stringify(EXAMPLE)).balance).toBe(-12n);
+    for (const path of places(EXAMPLE))
+      for (const to of [...ODD, undefined]) same(JSON.stringify(changedAt(path, EXAMPLE, to) ?? null));
+  });
+
+  test('also with a field more, with a name of the prototype’s, or said twice', () => {
+    const text = JSON.stringify(EXAMPLE);
+    for (const more of ['"surprise":1', '"__proto__":{}', '"constructor":1', '"kind":"closed"', '"kind":"open"'])
+      for (const place of ['{"lane', '{"id', '{"keys', '{"k"', '{"requestId'])
+        same(text.replace(place, () => `{${more},${place.slice(1)}`));
+    same(text.replace('"k":', '"__proto__":'));
+    same(text.slice(1));
+  });
+
+  test('whatever its amounts and names are', () => {
+    const amounts = fc.dictionary(fc.string(), fc.bigInt({ min: -1n, max: 10n ** 70n }).map(String));
+    fc.assert(
+      fc.property(amounts, (keys) => {
+        same(JSON.stringify({ ...EXAMPLE, months: { m: { keys } } }));
+      }),
+    );
+  });
+});
+
+test.each([
+  ['a kind of field', z.strictObject({ at: z.date() })],
+  ['an object that may have more', z.object({ at: z.int() })],
+  ['a transform', z.array(z.string().transform(Number))],
+  ['a check of a text', z.string().max(3)],
+  ['a check of a number', z.int().max(3)],
+  ['a bound that is left out', z.int().gt(3)],
+  ['any number', z.number()],
+  ['a check of a list', z.array(z.string()).min(1)],
+  ['a key with a check', z.record(z.string().min(1), z.int())],
+])('%s that the decoder does not know is refused when it is made', (_what, unknown) => {
+  expect(() => textDecoderOf(unknown)).toThrow('no decoder for');
+});

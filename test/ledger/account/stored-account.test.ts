@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { keyId, leaseId, proxyId } from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
+import { INITIAL_SPEND, type OpenAccount } from '../../../ledger/account/account-state.ts';
+import { NO_EXCEPTIONS } from '../../../ledger/account/exceptions-state.ts';
+import { accountOfText, accountText } from '../../../ledger/account/stored-account.ts';
+import { granted, keyIssued, openAccount, opened, requestOf } from '../../fixtures/ledger/example-account.ts';
+
+const ONE = microUsd(1n);
+const LEASE: OpenAccount['leases'][string] = {
+  ...{ leaseId: leaseId('l'), proxy: proxyId('proxy_a'), epoch: 0, keyId: null, amount: ONE, beforeLimit: {} },
+  ...{ expiresAtMs: 1, requestsFromMs: null, requestsBeforeMs: null },
+};
+const account = openAccount([opened, granted('g', 7), keyIssued()]);
+/** One thing more than a new account has. */
+const ONE_MORE: readonly Partial<OpenAccount>[] = [
+  {},
+  { leases: { l: LEASE } },
+  { spend: { ...INITIAL_SPEND, accountLimit: ONE } },
+  { spend: { ...INITIAL_SPEND, keyLimits: { [keyId('k')]: ONE } } },
+  { spend: { ...INITIAL_SPEND, months: { '2026-11': { account: ONE, keys: {}, crossed: [] } } } },
+  { exceptions: { ...NO_EXCEPTIONS, openCount: 1 } },
+  { exceptions: { ...NO_EXCEPTIONS, openAmount: ONE } },
+  { exceptions: { ...NO_EXCEPTIONS, withoutCost: 1 } },
+  { exceptions: { ...NO_EXCEPTIONS, unlisted: 1 } },
+  { exceptions: { ...NO_EXCEPTIONS, lastUsage: { requestId: requestOf(1), startedAtMs: 1, finishedAtMs: 2 } } },
+];
+
+test.each(ONE_MORE)('an account with %o is what its text says', (more) => {
+  const state = { ...account, ...more };
+  expect(accountOfText(accountText(state))).toStrictEqual(state);
+});
+
+test('accounts that have nothing of it share what stands for that', () => {
+  const [one, other] = [accountOfText(accountText(account)), accountOfText(accountText(account))];
+  expect(one.grants).not.toBe(other.grants);
+  for (const part of ['spend', 'leases', 'exceptions'] as const) expect(one[part]).toBe(other[part]);
+});
