@@ -13,8 +13,8 @@ type Leases = OpenAccount['leases'];
 export const leaseScope = ({ spend }: OpenAccount, keyId: KeyId): KeyId | null =>
   spend.keyLimits[keyId] === undefined ? null : keyId;
 
-/** What a lease is for: a key with a limit of its own, or all others; and requests that start before an instant. */
-export type LeaseTerms = Pick<Lease, 'keyId' | 'requestsBeforeMs'>;
+/** What a lease is for: a key with a limit of its own, or all others; requests that start before an instant; and whose they are. */
+export type LeaseTerms = Pick<Lease, 'keyId' | 'requestsBeforeMs' | 'proxy' | 'epoch'>;
 
 /** When the next usable grant expires: later requests cannot burn it, and come under other leases. Null: never. */
 export function nextExpiry({ grants }: OpenAccount, nowMs: number): number | null {
@@ -46,10 +46,44 @@ export function freeCredit(account: OpenAccount, terms: LeaseTerms, nowMs: numbe
   if (requestsBeforeMs !== null && active.some(({ requestsFromMs }) => (requestsFromMs ?? 0) >= requestsBeforeMs))
     return NOTHING;
   const { credit, ofAccountLimit, ofKeyLimit } = leftBeside(account, terms.keyId, { leases: active }, nowMs);
-  let free: bigint = credit;
+  let free: bigint = smaller(credit, leftToEarlier(account, terms, active, nowMs) ?? credit);
   if (ofAccountLimit !== null) free = smaller(free, ofAccountLimit);
   if (ofKeyLimit !== null) free = smaller(free, ofKeyLimit);
   return microUsd(free < 0n ? 0n : free);
+}
+
+/**
+ * What requests before an instant can have beside others' leases under which requests may start after it: these pay by what
+ * is usable then, so as much of that has to be left as is leased, though the earlier ones may burn it first. Null where
+ * there is no such lease. What the leasing process has itself it compares by its own clock when it admits.
+ */
+function leftToEarlier(
+  { grants }: OpenAccount,
+  { requestsBeforeMs, proxy, epoch }: LeaseTerms,
+  leases: readonly Lease[],
+  nowMs: number,
+): bigint | null {
+  if (requestsBeforeMs === null) return null;
+  const isLater = (lease: Lease): boolean =>
+    (lease.requestsBeforeMs === null || lease.requestsBeforeMs > requestsBeforeMs) &&
+    !(lease.proxy === proxy && lease.epoch === epoch);
+  const leasedLater = sumOfLeases(leases.filter(isLater));
+  if (leasedLater === 0n) return null;
+  const usable = grants.filter((grant) => isUsable(grant, nowMs));
+  const lasting = usable.filter(({ expiresAtMs }) => expiresAtMs === null || expiresAtMs > requestsBeforeMs);
+  let spare = lasting.reduce((sum, { remaining }) => sum + remaining, -leasedLater);
+  let left = 0n;
+  for (const grant of usable) {
+    if (lasting.includes(grant)) {
+      if (grant.remaining > spare) {
+        left += spare > 0n ? spare : 0n;
+        break;
+      }
+      spare -= grant.remaining;
+    }
+    left += grant.remaining;
+  }
+  return left - (sumOfLeases(leases) - leasedLater);
 }
 
 /** Each below zero where a limit was set, or credit was lost, after the leases were given; null is no limit. */

@@ -98,7 +98,7 @@ export class CreditLeases {
     const { proxy, epoch } = this.#claim;
     const ofKey = keyId === null ? '' : `_${keyId}`;
     const before = requestsBeforeMs === null ? '' : `_before_${requestsBeforeMs}`;
-    return { keyId, requestsBeforeMs, leaseId: leaseId(`lease_${proxy}_${epoch}${ofKey}${before}`) };
+    return { keyId, requestsBeforeMs, proxy, epoch, leaseId: leaseId(`lease_${proxy}_${epoch}${ofKey}${before}`) };
   }
 
   /** What another request may hold under a lease now; 0 where there is none, or where it would not outlast a request. */

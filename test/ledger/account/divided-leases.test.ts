@@ -48,7 +48,7 @@ const lease = (amount: number, change: Partial<Lease> = {}): Lease => ({
   requestsBeforeMs: 50,
   ...change,
 });
-const ANY: LeaseTerms = { keyId: null, requestsBeforeMs: null };
+const ANY: LeaseTerms = { keyId: null, requestsBeforeMs: null, proxy: proxyId('proxy_0'), epoch: 1 };
 
 describe('what can be leased beside another lease', () => {
   const soon = grant('soon', 10, { expiresAtMs: 50 });
@@ -85,8 +85,20 @@ describe('what can be leased beside another lease', () => {
 
   it('is nothing for requests before an instant that another has leased for requests after', () => {
     const later = lease(1, { requestsFromMs: 50, requestsBeforeMs: null });
-    expect(free(later, 49, { keyId: null, requestsBeforeMs: 50 })).toBe(0n);
-    expect(free(later, 49, { keyId: null, requestsBeforeMs: 51 })).toBe(19n);
+    expect(free(later, 49, { ...ANY, requestsBeforeMs: 50 })).toBe(0n);
+    expect(free(later, 49, { ...ANY, requestsBeforeMs: 51 })).toBe(19n);
+  });
+
+  it('is only what is burned before the credit that another has leased for requests after, which are to find it', () => {
+    const lasting = grant('never', 10, { priority: 0 });
+    const inverted = sorted([lasting, grant('soon', 10, { expiresAtMs: 50, priority: 1 })]);
+    const open = lease(4, { requestsBeforeMs: null });
+    const account = accountOf(inverted, { [open.leaseId]: open });
+    const before = { ...ANY, requestsBeforeMs: 50 };
+    expect(freeCredit(account, before, 20)).toBe(6n);
+    // Its own it compares when it admits.
+    expect(freeCredit(account, { ...before, proxy: open.proxy }, 20)).toBe(16n);
+    expect(freeCredit(accountOf(grants, account.leases), before, 20)).toBe(16n);
   });
 
   it('is divided at the next expiry of what can be spent', () => {

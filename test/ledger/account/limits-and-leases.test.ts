@@ -53,7 +53,7 @@ describe("a key's limit", () => {
   test('counts no more than the key holds from before, once its proxy has said it', () => {
     const state = accountAfter(leased(90), limitSet(100, KEY), narrowed(30));
     expect(setAside(state)).toBe(30n);
-    expect(freeCredit(state, { keyId: KEY, requestsBeforeMs: null }, NOW)).toBe(70n);
+    expect(freeCredit(state, { ...ANY, keyId: KEY }, NOW)).toBe(70n);
     // The other keys have what they had.
     expect(freeCredit(state, ANY, NOW)).toBe(910n);
     expect(setAside(accountAfter(leased(90), limitSet(100, KEY), narrowed(0)))).toBe(0n);
@@ -67,7 +67,7 @@ describe("a key's limit", () => {
     const state = accountAfter(leased(40), limitSet(100, KEY), leased(60));
     const own = fold(recordUsage(state, usageOf(1, 15), CARD, L1), state) as OpenAccount;
     expect(setAside(own)).toBe(25n);
-    expect(freeCredit(own, { keyId: KEY, requestsBeforeMs: null }, NOW)).toBe(60n);
+    expect(freeCredit(own, { ...ANY, keyId: KEY }, NOW)).toBe(60n);
     const others = fold(recordUsage(state, usageOf(1, 15, { keyId: OTHER_KEY }), CARD, L1), state) as OpenAccount;
     expect(setAside(others)).toBe(40n);
   });
