@@ -6,7 +6,7 @@
  * until that is collected. With every request's objects in it, promoting and marking them was a quarter of a gateway's CPU.
  * Here the tables have keys and numbers, and the values a list of their own, which is used again.
  */
-export class PassingMap<K extends string, V> implements Iterable<V> {
+export class PassingMap<K extends string | number, V> implements Iterable<V> {
   readonly #places = new Map<K, number>();
   readonly #values: (V | undefined)[] = [];
   readonly #free: number[] = [];

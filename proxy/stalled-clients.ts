@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { PassingMap } from '../contracts/passing-map.ts';
 
 /** As often is a connection looked at before it is cut: a gateway that itself stood still has looked once meanwhile. */
 const LOOKS = 4;
 
 interface SeenProgress {
+  readonly connection: Socket;
   taken: string;
   /** Looks in a row at which it had taken nothing since the one before. */
   idleLooks: number;
@@ -18,19 +20,22 @@ interface SeenProgress {
  * @param stallMs after which it is cut, and at the latest a half more
  */
 export function cutStalledClients(app: FastifyInstance, stallMs: number): void {
-  const connections = new Map<Socket, SeenProgress>();
+  const connections = new PassingMap<number, SeenProgress>();
+  let came = 0;
   app.server.on('connection', (connection: Socket) => {
-    connections.set(connection, { taken: '', idleLooks: 0 });
-    connection.once('close', () => connections.delete(connection));
+    const number = ++came;
+    connections.set(number, { connection, taken: '', idleLooks: 0 });
+    connection.once('close', () => connections.delete(number));
   });
   const looks = setInterval(() => {
-    for (const [connection, seen] of connections) if (hasStalled(connection, seen)) connection.destroy();
+    for (const seen of connections) if (hasStalled(seen)) seen.connection.destroy();
   }, stallMs / LOOKS);
   looks.unref();
   app.server.once('close', () => clearInterval(looks));
 }
 
-function hasStalled(connection: Socket, seen: SeenProgress): boolean {
+function hasStalled(seen: SeenProgress): boolean {
+  const { connection } = seen;
   const taken = takenOf(connection);
   seen.idleLooks = connection.writableLength > 0 && taken === seen.taken ? seen.idleLooks + 1 : 0;
   seen.taken = taken;

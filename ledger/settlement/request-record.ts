@@ -55,9 +55,8 @@ export function usageOf(requestId: RequestId, started: StartedRequest, ending: E
 }
 
 /** A request's start as the journal holds it. */
-export const startText = (started: StartedRequest): string => JSON.stringify(started, amountAsText);
-
-const amountAsText = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
+export const startText = (started: StartedRequest): string =>
+  JSON.stringify({ ...started, hold: started.hold?.toString() });
 
 /** The ending of a request whose gateway died before any usage was seen: recorded, not charged. */
 export function recoveredEnding(started: StartedRequest, nowMs: number): Ending {

@@ -74,6 +74,10 @@ class Line {
 
   constructor(socket: Socket) {
     this.#socket = socket;
+    // A connection that V8 has taken for old would keep its last request alive until everything is collected.
+    socket.once('close', () => {
+      this.#last = null;
+    });
   }
 
   /** False where it is not let in, and has no answer. */

@@ -1,3 +1,4 @@
+import { PassingMap } from '../../contracts/passing-map.ts';
 import { Tally } from '../tally.ts';
 
 interface TurnsOptions {
@@ -8,6 +9,8 @@ interface TurnsOptions {
 }
 
 interface Waiting {
+  /** As it came. */
+  readonly number: number;
   readonly of: string;
   readonly begin: (end: () => void) => void;
 }
@@ -21,9 +24,10 @@ export class ConnectionTurns {
   readonly #options: TurnsOptions;
   readonly #taken = new Tally<string>();
   /** By account; the one whose turn is next stands first. */
-  readonly #waiting = new Map<string, Set<Waiting>>();
+  readonly #waiting = new PassingMap<string, PassingMap<number, Waiting>>();
   #takenCount = 0;
   #waitingCount = 0;
+  #came = 0;
   #isServing = false;
 
   constructor(options: TurnsOptions) {
@@ -40,16 +44,16 @@ export class ConnectionTurns {
    * many wait.
    */
   take(of: string, begin: (end: () => void) => void): (() => void) | null {
-    const waiting: Waiting = { of, begin };
+    const waiting: Waiting = { number: ++this.#came, of, begin };
     // What has been given back is for those that wait already.
     if (!this.#isServing && this.#isFreeFor(of)) {
       this.#begin(waiting);
       return () => undefined;
     }
     if (this.#waitingCount >= this.#options.waitingMax) return null;
-    const ofAccount = this.#waiting.get(of);
-    if (ofAccount === undefined) this.#waiting.set(of, new Set([waiting]));
-    else ofAccount.add(waiting);
+    const ofAccount = this.#waiting.get(of) ?? new PassingMap<number, Waiting>();
+    ofAccount.set(waiting.number, waiting);
+    this.#waiting.set(of, ofAccount);
     this.#waitingCount++;
     return () => this.#forget(waiting);
   }
@@ -83,10 +87,11 @@ export class ConnectionTurns {
   }
 
   #assign(): void {
-    for (const [of, waiting] of this.#waiting) {
+    for (const of of this.#waiting.keys()) {
       if (this.#takenCount >= this.#options.connections) return;
-      const [first] = waiting;
-      if (first === undefined || !this.#isFreeFor(of)) continue;
+      const waiting = this.#waiting.get(of);
+      const [first] = waiting ?? [];
+      if (waiting === undefined || first === undefined || !this.#isFreeFor(of)) continue;
       this.#forget(first);
       // Its next waits until all others have had their turn.
       if (this.#waiting.delete(of)) this.#waiting.set(of, waiting);
@@ -96,7 +101,7 @@ export class ConnectionTurns {
 
   #forget(waiting: Waiting): void {
     const ofAccount = this.#waiting.get(waiting.of);
-    if (ofAccount?.delete(waiting) !== true) return;
+    if (ofAccount?.delete(waiting.number) !== true) return;
     this.#waitingCount--;
     if (ofAccount.size === 0) this.#waiting.delete(waiting.of);
   }

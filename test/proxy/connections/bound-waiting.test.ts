@@ -1,5 +1,8 @@
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LIMITS } from '../../../contracts/limits.ts';
@@ -312,4 +315,30 @@ describe('the connection of requests that wait, alone', () => {
     vi.advanceTimersByTime(LIMITS.restOfBodyMs);
     expect(served.destroyed).toBe(true);
   });
+});
+
+it('a connection that is closed keeps nothing of its requests, whoever has it still', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const app = Fastify();
+  onTestFinished(() => app.close());
+  boundWaiting(app);
+  const connections: Socket[] = [];
+  const requests: WeakRef<object>[] = [];
+  app.server.on('connection', (connection: Socket) => connections.push(connection));
+  app.get('/', (request) => {
+    requests.push(new WeakRef(request.raw));
+    return 'x';
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  expect(await sendRaw(`http://127.0.0.1:${port}`, 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')).toContain(
+    ' 200 ',
+  );
+  expect(requests).toHaveLength(1);
+  await expect.poll(() => connections.map(({ closed }) => closed)).toEqual([true]);
+  // What has been looked at in a turn lives until its end.
+  await nextTurn();
+  collect();
+  expect(requests.map((request) => request.deref())).toEqual([undefined]);
 });
