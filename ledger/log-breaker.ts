@@ -37,7 +37,9 @@ export class LogBreaker {
   readonly #timing: Pick<Timing, 'later'>;
   readonly #onFailed: OnFailed[] = [];
   readonly #onSignOfLife: OnSignOfLife[] = [];
-  #isRead: boolean;
+  /** Since when it is not read. */
+  #unreadSinceMs: number | null;
+  /** Since when appends have failed. */
   #openSinceMs: number | null = null;
   #isGivenUp = false;
   #taken = 0;
@@ -55,12 +57,7 @@ export class LogBreaker {
   constructor({ clock, timing = TIMING, isRead = true }: LogBreakerOptions) {
     this.#clock = clock;
     this.#timing = timing;
-    this.#isRead = isRead;
-  }
-
-  /** Since when appends have failed, in milliseconds since 1970; null where they do not. */
-  get openSinceMs(): number | null {
-    return this.#openSinceMs;
+    this.#unreadSinceMs = isRead ? null : clock();
   }
 
   get isOpen(): boolean {
@@ -69,7 +66,13 @@ export class LogBreaker {
 
   /** Whether the log is known to be out of reach, for appends or for reads. */
   get isAway(): boolean {
-    return this.isOpen || !this.#isRead;
+    return this.awaySinceMs !== null;
+  }
+
+  /** Since when, in milliseconds since 1970; null where it is not. */
+  get awaySinceMs(): number | null {
+    if (this.#openSinceMs === null || this.#unreadSinceMs === null) return this.#openSinceMs ?? this.#unreadSinceMs;
+    return Math.min(this.#openSinceMs, this.#unreadSinceMs);
   }
 
   /** How many appends the log has taken, and how often it was found to be back: what began before tells nothing of it now. */
@@ -129,12 +132,12 @@ export class LogBreaker {
   }
 
   readsLost(): void {
-    this.#isRead = false;
+    this.#unreadSinceMs ??= this.#clock();
   }
 
   readsBack(): void {
-    if (this.#isRead) return;
-    this.#isRead = true;
+    if (this.#unreadSinceMs === null) return;
+    this.#unreadSinceMs = null;
     this.#tellSignOfLife(false);
   }
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeEvent, UnreadableEventError } from '../contracts/event-codec.ts';
-import type { EventLog, RecordedEvent, Subscription } from '../contracts/event-log.ts';
+import { type EventLog, isLogAway, type RecordedEvent, type Subscription } from '../contracts/event-log.ts';
 import type { LedgerEvent } from '../contracts/events.ts';
 import { type AccountId, accountOfStream, CATALOG_STREAM, LEDGER_STREAM, type Position } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
@@ -46,10 +46,16 @@ export interface ViewsFollower {
   readonly onLive?: (again: { readonly wasLost: boolean }) => void;
   /**
    * Each time the source is lost from sight, which is news, or is looked for in vain; it is looked for on and on. The same
-   * where it is in sight and behind the ledger (SourceBehindError).
+   * where it is in sight, and behind the ledger or not to be compared with it: `lost` tells which.
    */
   readonly onDropped?: (error: Error, isNews: boolean) => void;
 }
+
+/**
+ * What keeps views from being live: their source is out of sight; it is there and lacks what the ledger has; or it is there,
+ * and the log does not answer that it is compared with.
+ */
+export type ViewsLost = 'source' | 'behind' | 'log';
 
 export interface UnwrittenViews {
   /** By `performance.now()`. */
@@ -113,9 +119,11 @@ export class Projections {
     return this.#age.isLive;
   }
 
-  /** Whether the source is in sight, and lacks what the ledger has. */
-  get isBehind(): boolean {
-    return this.#lost instanceof SourceBehindError;
+  /** Why they are not live, as far as they have met it; null where they are, or have met nothing yet. */
+  get lost(): ViewsLost | null {
+    if (this.#lost === null) return null;
+    if (this.#lost instanceof SourceBehindError) return 'behind';
+    return !this.#source.isLedger && isLogAway(this.#lost) ? 'log' : 'source';
   }
 
   /**
@@ -342,9 +350,9 @@ export class Projections {
   }
 
   #sourceDropped(error: Error): void {
-    const wasBehind = this.isBehind;
-    const isNews = this.#lost === null || wasBehind !== error instanceof SourceBehindError;
+    const before = this.lost;
     this.#lost = error;
+    const isNews = before !== this.lost;
     this.#age.dropped(this.#clock());
     this.#stopMarks();
     if (this.#caughtUp) this.#flush?.request();

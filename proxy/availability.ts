@@ -3,7 +3,7 @@ import type { RequestId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { Journal, JournalObstacle } from '../ledger/journal/journal.ts';
 import type { LogBreaker } from '../ledger/log-breaker.ts';
-import type { Projections } from '../projections/projections.ts';
+import type { Projections, ViewsLost } from '../projections/projections.ts';
 import type { MachineShortages } from './machine-shortages.ts';
 
 interface AvailabilityParts {
@@ -18,8 +18,8 @@ interface AvailabilityParts {
   readonly unserved: () => string | null;
   /** Why new messages and counts are refused for the moment (loop-delay.ts); null where they are not. */
   readonly shedding: () => string | null;
-  readonly projections: Pick<Projections, 'ageMs' | 'isLive' | 'isBehind'>;
-  readonly breaker: Pick<LogBreaker, 'isOpen' | 'isAway' | 'openSinceMs'>;
+  readonly projections: Pick<Projections, 'ageMs' | 'isLive' | 'lost'>;
+  readonly breaker: Pick<LogBreaker, 'awaySinceMs'>;
   readonly journal: Pick<Journal, 'obstacle'>;
   readonly shortages: Pick<MachineShortages, 'describe' | 'blocked'>;
   readonly source: 'log' | 'kafka';
@@ -34,6 +34,19 @@ export const OUTAGE_RETRY_S = 5;
 const SOON_S = 1;
 /** What lacks, the gateway's log says: callers are told of no other account. */
 const BEHIND = 'its relay is away or behind';
+const LOG_AWAY = 'the event log is away';
+/** Views that come from Kafka, before they have been live. */
+const WAITS_FOR: Readonly<Record<ViewsLost, string>> = {
+  source: 'the source of the views is away',
+  behind: `the source of the views lacks events of it (${BEHIND})`,
+  log: LOG_AWAY,
+};
+/** The same once they have. A log that was away is back before the views have been compared with it. */
+const HAVE_BEEN: Readonly<Record<ViewsLost, string>> = {
+  source: 'the source of the views has been away',
+  behind: 'the source of the views has been behind the ledger',
+  log: 'the views have not been compared with the event log',
+};
 
 /**
  * The one place that decides whether requests can be admitted at all, and says why not.
@@ -134,7 +147,7 @@ export class Availability {
     if (ageMs === null || this.#phase === 'starting') return this.#starting();
     return refusal(
       'gateway_overloaded',
-      `${this.#sourceHasBeen(ageMs)}: a key that was issued since is not known here yet`,
+      `${this.#whatIsAway()}: a key that was issued since is not known here yet`,
       OUTAGE_RETRY_S,
     );
   }
@@ -154,13 +167,10 @@ export class Availability {
   }
 
   #outage(): string | null {
-    const nowMs = this.#parts.clock();
-    const ageMs = this.#parts.projections.ageMs(nowMs) ?? 0;
-    const isLive = this.#parts.projections.isLive;
-    if (isLive && !this.#parts.breaker.isOpen) return null;
-    const forMs = Math.max(ageMs, this.#failMs(nowMs));
-    if (isLive) return `the event log has been away for ${seconds(forMs)}; usage waits in the journal`;
-    return `${this.#sourceHasBeen(forMs)}; requests are admitted by the views of then, and usage waits in the journal`;
+    const away = this.#whatIsAway();
+    if (away === '') return null;
+    if (this.#parts.projections.isLive) return `${away}; usage waits in the journal`;
+    return `${away}; requests are admitted by the views of then, and usage waits in the journal`;
   }
 
   /** One is named, the log names all. */
@@ -183,26 +193,27 @@ export class Availability {
     if (ageMs > viewsAgeMsMax)
       return refusal(
         'gateway_overloaded',
-        `${this.#sourceHasBeen(ageMs)}: the views are older than the ${seconds(viewsAgeMsMax)} of projections.maxAgeMs`,
+        `${this.#whatIsAway()}: the views are older than the ${seconds(viewsAgeMsMax)} of projections.maxAgeMs`,
         OUTAGE_RETRY_S,
       );
     const { obstacle } = journal;
-    return obstacle === null ? null : refusal('gateway_overloaded', this.#journalFull(obstacle, nowMs), OUTAGE_RETRY_S);
+    return obstacle === null ? null : refusal('gateway_overloaded', this.#journalFull(obstacle), OUTAGE_RETRY_S);
   }
 
   #starting(): Refusal {
-    const why = this.#parts.projections.isBehind ? `: the source of the views lacks events of it (${BEHIND})` : '';
+    const { lost } = this.#parts.projections;
+    const why = lost === null ? '' : `: ${this.#parts.source === 'log' ? LOG_AWAY : WAITS_FOR[lost]}`;
     return refusal('not_ready', `the gateway is catching up with its ledger${why}`, SOON_S);
   }
 
-  #journalFull(obstacle: JournalObstacle, nowMs: number): string {
+  #journalFull(obstacle: JournalObstacle): string {
     switch (obstacle) {
       case 'bytesMax':
-        return `the journal of usage has reached the ${this.#parts.journalBytesMax} bytes of journal.maxBytes${this.#logAwayClause(nowMs)}`;
+        return `the journal of usage has reached the ${this.#parts.journalBytesMax} bytes of journal.maxBytes${this.#logAwayClause()}`;
       case 'unfinishedMax':
         return 'too many requests are under way';
       case 'disk':
-        return `the disk has no room for the journal of usage${this.#logAwayClause(nowMs)}`;
+        return `the disk has no room for the journal of usage${this.#logAwayClause()}`;
       case 'descriptors':
         return 'the process has no file descriptor left for the journal of usage';
       case 'failed':
@@ -213,24 +224,30 @@ export class Availability {
     }
   }
 
-  #logAwayClause(nowMs: number): string {
-    if (!this.#parts.breaker.isAway) return '';
-    const ageMs = this.#parts.projections.ageMs(nowMs) ?? 0;
-    return `: the event log has been away for ${seconds(Math.max(ageMs, this.#failMs(nowMs)))}`;
+  #logAwayClause(): string {
+    const awayMs = this.#logAwayMs();
+    return awayMs === null ? '' : `: the event log has been away for ${seconds(awayMs)}`;
   }
 
-  /** How long appends have failed. */
-  #failMs(nowMs: number): number {
-    const { openSinceMs } = this.#parts.breaker;
-    return openSinceMs === null ? 0 : nowMs - openSinceMs;
+  /** Null where it is in sight. Views that read it themselves may not have since before this process. */
+  #logAwayMs(): number | null {
+    const { clock, source, breaker, projections } = this.#parts;
+    const nowMs = clock();
+    const isUnread = source === 'log' && !projections.isLive;
+    if (breaker.awaySinceMs === null && !isUnread) return null;
+    return Math.max(nowMs - (breaker.awaySinceMs ?? nowMs), isUnread ? (projections.ageMs(nowMs) ?? 0) : 0);
   }
 
-  #sourceHasBeen(ms: number): string {
-    const { source, projections } = this.#parts;
-    const what = source === 'log' ? 'the event log' : 'the source of the views';
-    return projections.isBehind
-      ? `${what} has been behind the ledger for ${seconds(ms)} (${BEHIND})`
-      : `${what} has been away for ${seconds(ms)}`;
+  /** What of log and source has been away, and how long; empty where both are there. */
+  #whatIsAway(): string {
+    const { clock, source, projections } = this.#parts;
+    const logMs = this.#logAwayMs();
+    const away = logMs === null ? [] : [`the event log has been away for ${seconds(logMs)}`];
+    const viewsFor = seconds(projections.ageMs(clock()) ?? 0);
+    const { lost } = projections;
+    if (source === 'kafka' && !projections.isLive && (lost !== 'log' || logMs === null))
+      away.push(`${HAVE_BEEN[lost ?? 'source']} for ${viewsFor}${lost === 'behind' ? ` (${BEHIND})` : ''}`);
+    return away.join(', and ');
   }
 }
 

@@ -80,7 +80,7 @@ test('it is open since the first failure, until an append is taken, and told so'
   breaker.failed(AWAY);
   nowMs = 9;
   breaker.failed(AWAY);
-  expect([breaker.openSinceMs, breaker.isAway]).toEqual([7, true]);
+  expect([breaker.awaySinceMs, breaker.isAway]).toEqual([7, true]);
   breaker.appended();
   breaker.appended();
   expect([breaker.isOpen, told]).toEqual([false, [true, false, 'back']]);
@@ -155,5 +155,24 @@ test('a log that cannot be read is away, though appends go on; reads that come b
   breaker.failed(AWAY);
   breaker.readsLost();
   breaker.readsBack();
-  expect([breaker.isAway, breaker.openSinceMs, told]).toEqual([true, 7, [false, false]]);
+  expect([breaker.isAway, breaker.awaySinceMs, told]).toEqual([true, 7, [false, false]]);
+});
+
+test('it has been away since the first of reads and appends failed that do so still', () => {
+  let nowMs = 0;
+  const breaker = new LogBreaker({ clock: () => ++nowMs });
+  expect(breaker.awaySinceMs).toBeNull();
+  breaker.readsLost();
+  breaker.failed(AWAY);
+  breaker.readsLost();
+  breaker.failed(AWAY);
+  expect(breaker.awaySinceMs).toBe(1);
+  breaker.readsBack();
+  expect(breaker.awaySinceMs).toBe(2);
+  breaker.readsLost();
+  expect(breaker.awaySinceMs).toBe(2);
+  breaker.appended();
+  expect(breaker.awaySinceMs).toBe(3);
+  breaker.readsBack();
+  expect([breaker.awaySinceMs, breaker.isAway]).toEqual([null, false]);
 });

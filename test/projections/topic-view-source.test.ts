@@ -164,7 +164,7 @@ describe('views that are fed from a topic', () => {
     await passing(projections.whenCaughtUp());
     await topic.drop(new Error('no broker answers'));
     clock.nowMs += 4_000;
-    expect(projections.ageMs(clock.nowMs)).toBe(4_000);
+    expect([projections.ageMs(clock.nowMs), projections.lost]).toEqual([4_000, 'source']);
     topic.resume();
     await until(() => projections.isLive);
     expect(told).toEqual(['live', 'dropped: no broker answers', 'live']);
@@ -185,7 +185,7 @@ describe('a topic that lags behind the log', () => {
     expect(told).toEqual([]);
     // Somewhere between two looks.
     await turns(1.9 * VIEW_LIMITS.lagLookMs);
-    expect([projections.isLive, projections.ageMs(clock.nowMs), projections.isBehind]).toEqual([false, null, true]);
+    expect([projections.isLive, projections.ageMs(clock.nowMs), projections.lost]).toEqual([false, null, 'behind']);
     expect(told[0]).toMatch(/^dropped: the topic ledger lags behind the log: account-\S+ \d+ has not come, its relay/);
     topic.send(events.slice(50, 60));
     await turns(2 * VIEW_LIMITS.lagLookMs);
@@ -194,7 +194,7 @@ describe('a topic that lags behind the log', () => {
     // As soon as all of it has come: no look is waited for.
     await turns(VIEW_LIMITS.lagLookMs / 4);
     expect([projections.isLive, projections.ageMs(clock.nowMs)]).toEqual([true, 0]);
-    expect([projections.isBehind, told.at(-1)]).toEqual([false, 'live']);
+    expect([projections.lost, told.at(-1)]).toEqual([null, 'live']);
   });
 
   test('does not make views current while one of its partitions has not come, however far the others are', async () => {
@@ -256,8 +256,13 @@ describe('a topic that lags behind the log', () => {
     topic.send(published(log).slice(0, 50));
     await log.goAway();
     const { projections, told } = await start(log, viewsFile(), topic);
+    const news: string[] = [];
+    projections.follow({
+      onStopped: () => undefined,
+      onDropped: (_, isNews) => void (isNews && news.push(projections.lost ?? 'none')),
+    });
     await until(() => told.length > 1);
-    expect([projections.isLive, projections.ageMs(clock.nowMs)]).toEqual([false, null]);
+    expect([projections.isLive, projections.ageMs(clock.nowMs), projections.lost]).toEqual([false, null, 'log']);
     log.comeBack();
     topic.send(published(log).slice(50));
     await passing(projections.whenCaughtUp());
@@ -266,6 +271,9 @@ describe('a topic that lags behind the log', () => {
     clock.nowMs += 6_000;
     expect(projections.ageMs(clock.nowMs)).toBe(6_000);
     expect(told.at(-1)).toBe('dropped: the log is away');
+    await topic.drop(new Error('no broker answers'));
+    expect(news).toEqual(['log', 'log', 'source']);
+    topic.resume();
     log.comeBack();
     await until(() => projections.isLive);
   });

@@ -131,7 +131,8 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
     writeFileSync(file, JSON.stringify({ data, ...settings }));
     const configuration = readConfiguration({ file, environment: {}, callsProviders: true });
     const clock = Date.now;
-    const logger = pino({ level: 'silent' });
+    const lines: string[] = [];
+    const logger = pino({}, { write: (line: string) => lines.push(JSON.parse(line).msg) });
     const options = { configuration, log, logger, clock, monotonic: clock, reserveBytes: 1_024 };
     const gateway = endedLater(await Gateway.start(options));
     await gateway.whenReady();
@@ -139,6 +140,9 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
     expect(breaker.isAway).toBe(false);
     await log.goAway();
     await expect.poll(() => breaker.isAway, { timeout: 60_000 }).toBe(true);
+    await expect.poll(() => lines, { timeout: 60_000 }).toContain('the event log is away; it is looked for');
+    expect(await (await fetch(`${gateway.url}/readyz`)).text()).toMatch(/"the event log has been away for \d+ s; /);
+    expect(lines).not.toContain('the source of the views is away; it is looked for');
     log.comeBack();
     await expect.poll(() => breaker.isAway, { timeout: 60_000 }).toBe(false);
   });

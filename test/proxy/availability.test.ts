@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { JournalShortage } from '../../ledger/journal/journal.ts';
 import { openJournal } from '../../ledger/journal/open-journal.ts';
 import { LogBreaker } from '../../ledger/log-breaker.ts';
-import type { UnwrittenViews } from '../../projections/projections.ts';
+import type { UnwrittenViews, ViewsLost } from '../../projections/projections.ts';
 import { Availability } from '../../proxy/availability.ts';
 import { MachineShortages } from '../../proxy/machine-shortages.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -20,8 +20,8 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     get isLive() {
       return state.ageMs === 0;
     },
-    get isBehind() {
-      return state.isBehind;
+    get lost() {
+      return state.lost;
     },
   };
   const state: {
@@ -30,9 +30,9 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     clockDoubt: string | null;
     claimDoubt: string | null;
     shedding: string | null;
-    isBehind: boolean;
+    lost: ViewsLost | null;
   } = {
-    isBehind: false,
+    lost: null,
     ageMs: 0,
     nowMs: 1_000_000,
     clockDoubt: null,
@@ -60,7 +60,7 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
   };
   const breaker = new LogBreaker(parts);
   const availability = new Availability({ ...parts, source: 'log', breaker });
-  const ofKafka = new Availability({ ...parts, source: 'kafka', breaker: new LogBreaker(parts) });
+  const ofKafka = new Availability({ ...parts, source: 'kafka', breaker });
   return { availability, breaker, journal, state, found, ofKafka };
 }
 
@@ -219,15 +219,47 @@ describe('the event log is told as away', () => {
 
   test('not where it is only the source of the views, which is called what it is', async () => {
     const { ofKafka, state } = await scene();
+    state.lost = 'source';
+    state.ageMs = null;
+    expect(ofKafka.refuse()?.message).toMatch(/catching up with its ledger: the source of the views is away$/);
     ofKafka.serve();
     state.ageMs = 5_000;
     expect(ofKafka.degraded()).toMatch(/^the source of the views has been away for 5 s;/);
   });
 
+  test('by views from Kafka too, which are compared with it, for as long as it is away, and not as their source', async () => {
+    const { ofKafka, breaker, state } = await scene();
+    state.lost = 'log';
+    state.ageMs = null;
+    expect(ofKafka.refuse()?.message).toMatch(/catching up with its ledger: the event log is away$/);
+    ofKafka.serve();
+    breaker.readsLost();
+    state.nowMs += 9_000;
+    state.ageMs = 7_000;
+    const away = 'the event log has been away for 9 s';
+    expect(ofKafka.degraded()).toBe(
+      `${away}; requests are admitted by the views of then, and usage waits in the journal`,
+    );
+    expect(ofKafka.refuseUnknown()?.message).toMatch(`${away}: a key that was issued since`);
+    state.ageMs = MAX_AGE_MS + 1;
+    expect(ofKafka.refuse()?.message).toMatch(`${away}: the views are older than`);
+    state.lost = 'source';
+    expect(ofKafka.refuse()?.message).toMatch(`${away}, and the source of the views has been away for 301 s: the`);
+    // It is back, and the views have not asked it since.
+    state.lost = 'log';
+    breaker.readsBack();
+    expect(ofKafka.refuse()?.message).toMatch(
+      /^the views have not been compared with the event log for 301 s: the views are older/,
+    );
+    state.ageMs = 0;
+    state.lost = null;
+    expect(ofKafka.degraded()).toBeNull();
+  });
+
   test('not where the source of the views is there and lacks what the ledger has: that is told instead', async () => {
     const { ofKafka, state } = await scene();
     const behind = 'the source of the views has been behind the ledger for 5 s (its relay is away or behind)';
-    state.isBehind = true;
+    state.lost = 'behind';
     state.ageMs = null;
     expect(ofKafka.refuse()).toMatchObject({
       code: 'not_ready',

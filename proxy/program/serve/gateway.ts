@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
-import { SourceBehindError } from '../../../projections/view-source.ts';
+import type { ViewsLost } from '../../../projections/projections.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { listenAt } from '../listening.ts';
@@ -11,6 +11,14 @@ import { becomeReady, CANNOT } from './become-ready.ts';
 import { metricsPlace, servedPlace } from './listened-places.ts';
 import { type OpenedGateway, openGateway } from './open-gateway.ts';
 import { stopInOrder } from './stop-in-order.ts';
+
+const BEHIND = 'the source of the views is behind the ledger';
+const LOG_AWAY = 'the event log is away; it is looked for';
+/** By where the views come from. */
+const LOST: Readonly<Record<'log' | 'kafka', Readonly<Record<ViewsLost, string>>>> = {
+  log: { source: LOG_AWAY, behind: BEHIND, log: LOG_AWAY },
+  kafka: { source: 'the source of the views is away; it is looked for', behind: BEHIND, log: LOG_AWAY },
+};
 
 /**
  * One gateway process: server, journal, settlement and views around one event log.
@@ -46,12 +54,9 @@ export class Gateway {
         if (wasLost) void ledgerWatch.lookAgain();
       },
       onDropped: (error, isNews) => {
-        if (error instanceof SourceBehindError) {
-          if (isNews) options.logger.error({ reason: error.message }, 'the source of the views is behind the ledger');
-          return;
-        }
-        if (isNews) options.logger.error({ err: error }, 'the source of the views is away; it is looked for');
-        this.#serveWithoutLog();
+        const lost = projections.lost ?? 'source';
+        if (isNews) options.logger.error({ reason: error.message }, LOST[configuration.projections.source][lost]);
+        if (lost !== 'behind') this.#serveWithoutLog();
       },
     });
     void this.process.claim?.failed.then((error) => this.#unusable(new UnusableError(CANNOT.endClaimDoubt, error)));

@@ -126,11 +126,11 @@ describe('a log that is back', () => {
   test('for its reads alone is away for appends on, which all try at once', async () => {
     const scene = await untilAway(5);
     const { appends } = scene.log;
-    const since = scene.breaker.openSinceMs;
+    const since = scene.breaker.awaySinceMs;
     scene.breaker.readsLost();
     scene.breaker.readsBack();
     await until(() => scene.log.appends === appends + 5 && heldMs().length === 5);
-    expect([scene.breaker.openSinceMs, scene.back()]).toEqual([since, 0]);
+    expect([scene.breaker.awaySinceMs, scene.back()]).toEqual([since, 0]);
     scene.settlement.close();
   });
 
