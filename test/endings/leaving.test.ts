@@ -57,6 +57,17 @@ describe('a client that leaves before the head', () => {
     expect(usages[0]?.tokens.input).toBeGreaterThan(1_300);
   });
 
+  it('of a model that caches by itself pays as though all its input had been read from the cache', async () => {
+    await start({ provider: { onClientDisconnect: 'cancel' } });
+    upstream.answerWith([silence]);
+    await leaveBeforeHead({ model: 'opal-automatic', body: question });
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ ...left, tokens: { input: 0, output: 0 } }]);
+    expect(usages[0]?.tokens.cacheRead).toBeGreaterThan(1_300);
+    // A tenth of the input's price; what is less than a micro-USD is carried.
+    expect(debits).toMatchObject([{ amount: (BigInt(usages[0]?.tokens.cacheRead ?? 0) * 3n) / 10n }]);
+  });
+
   it('pays for text above the bound of what is parsed again', async () => {
     await start({ provider: { onClientDisconnect: 'cancel' } });
     upstream.answerWith([silence]);

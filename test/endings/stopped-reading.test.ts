@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type PostedMessage, type PostOptions, postMessage, recorded } from '../fixtures/gateway/post-message.ts';
-import { delay, head, json, silence, stream, write } from '../upstream/answer.ts';
+import { delay, head, json, reset, silence, stream, wait, write } from '../upstream/answer.ts';
 import { text } from '../upstream/content.ts';
 import { message } from '../upstream/message.ts';
 import { event, streamEvents } from '../upstream/stream-events.ts';
@@ -71,6 +71,26 @@ describe('a client that stops reading', () => {
     expect((await recorded(gateway)).usages).toMatchObject([
       { outcome: 'client_disconnected', source: 'estimated', billable: true, tokens: { input: 1_000 } },
     ]);
+  });
+
+  it('for long is the cause where its upstream breaks off soon after it has read on', async () => {
+    let passedMs = 0;
+    // Both clocks go on together, so that this is no jump.
+    await start({ clock: () => Date.now() + passedMs, settings: { clientStallMs: 60_000 } });
+    const gate = Promise.withResolvers<void>();
+    const pieces = LONG.slice(0, -2);
+    upstream.answerWith([head(), ...pieces.map(write), wait(gate.promise), reset]);
+    const answer = await readNoMore();
+    const { writes } = await upstream.seen(0);
+    const sinceMs = (): number => performance.now() - (writes.at(-1)?.atMs ?? performance.now());
+    await expect.poll(sinceMs).toBeGreaterThan(1_000);
+    expect(writes.length).toBeLessThan(pieces.length);
+    passedMs = 40_000;
+    const rest = answer.restOrCut();
+    await expect.poll(() => writes.length).toBe(pieces.length);
+    gate.resolve();
+    expect((await rest).isCut).toBe(true);
+    expect((await usagesReach(1)).usages).toMatchObject([{ outcome: 'client_disconnected', billable: true }]);
   });
 
   it('for a while, and reads on, gets all of it', async () => {

@@ -16,6 +16,7 @@ import { endedLater } from '../fixtures/ended-later.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startBrokerPath } from '../kafka/broker-path.ts';
+import { lostBroker } from '../kafka/lost-broker.ts';
 import { newTopicName } from '../kafka/new-topic-name.ts';
 import { startBroker, TOPIC_PARTITIONS } from '../kafka/start-broker.ts';
 import { dump, rowsOf, viewsFile } from './example-ledger.ts';
@@ -119,6 +120,14 @@ describe.skipIf(broker === null)('views that are fed from Kafka', () => {
     await next(told, 3);
     expect(told).toEqual(['live', expect.stringMatching(/^dropped: /), 'live']);
     expect(projections.ageMs(Date.now())).toBe(0);
+  });
+
+  test('are fed where the first of the brokers is silent', async () => {
+    const lost = endedLater(await lostBroker('silent'));
+    const log = exampleLog();
+    const { kafka } = await topicOf(published(log));
+    const { projections } = await start(log, viewsFile(), { ...kafka, brokers: [lost.address, ...kafka.brokers] });
+    await projections.whenCaughtUp();
   });
 
   test('tell whether the log is there, which they are compared with', async () => {

@@ -3,7 +3,7 @@ import { REFUSED_BODY_BYTES_MAX } from '../../../proxy/forwarding/limits.ts';
 import type { UpstreamErrorKind } from '../../../proxy/upstream/upstream.ts';
 import { text } from '../../upstream/content.ts';
 import { message } from '../../upstream/message.ts';
-import { streamEvents } from '../../upstream/stream-events.ts';
+import { event, streamEvents } from '../../upstream/stream-events.ts';
 import { CLIENT_STALL_MS, type ForwardingScene, forwardingScene, JSON_HEAD, STREAM_HEAD } from './forwarding-scene.ts';
 
 /** How a request ends where several ends come together, whichever of them is told first. */
@@ -161,6 +161,19 @@ describe('an upstream that breaks off', () => {
     scene.upstream.onError(broken(kind));
     expect(scene.usages).toMatchObject([{ outcome, billable, source: billable ? 'estimated' : 'reported' }]);
     expect(scene.underWay()).toBe(0);
+  });
+});
+
+describe('an upstream that says an error in the middle of its answer', () => {
+  it('has ended it when the client reads that: in the journal already, should the gateway be killed before the upstream ends', async () => {
+    const scene = forwardingScene();
+    const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+    scene.upstream.onHead(200, STREAM_HEAD);
+    scene.upstream.onData(Buffer.concat([part, event('error', error)]));
+    await turn();
+    expect(scene.client.received).toContain('event: error');
+    expect(scene.finished).toHaveLength(1);
+    expect(scene.usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: false }]);
   });
 });
 
