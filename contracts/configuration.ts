@@ -195,7 +195,10 @@ const sections = z.strictObject({
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
   /** Answers that are read on at once after their clients have left; a further one's upstream is left at once. */
   drainsMax: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsMax),
-  /** The most of those that are of one account, whose clients leave, too: the usual, or at most a quarter. */
+  /**
+   * The most of those that are of one account: others' clients leave, too, and are to find a place. Where it is not said,
+   * the usual, or a quarter of `drainsMax` where that is less.
+   */
   drainsMaxPerAccount: z.int().min(0).max(LIMITS.requestsInFlightMax).optional(),
   /** A client that takes no byte of an answer that waits for it, for so long, has left: it is charged as one that did. */
   clientStallMs: milliseconds(LIMITS.idleMs).default(LIMITS.clientStallMs),

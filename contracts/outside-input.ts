@@ -265,7 +265,10 @@ function usedInRounds(tool: { readonly [field: string]: unknown }, use: string):
   return outside(rounds, { [use]: isBounded ? most : USES_MAX });
 }
 
-/** Fields that a count takes (SDKs' MessageCountTokensParams): one that only messages take would have it refused. */
+/**
+ * Fields that a count takes (the SDKs' MessageCountTokensParams), each of which changes it. An allow-list: a field that
+ * only messages take would have the count refused.
+ */
 export const COUNTED_FIELDS: ReadonlySet<string> = new Set([
   'model',
   'messages',

@@ -17,7 +17,10 @@ export const brief = (text: string): string =>
 /** What commands a terminal, or ends a line: no header can carry it. */
 export const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
-/** What would not stand on one line as typed (Joiners do: names of many scripts have them). */
+/**
+ * What would not stand on one line as typed: controls, line ends, turned directions, half characters. Joiners do: names of
+ * many scripts have them.
+ */
 export const NOT_ON_A_LINE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/u;
 
 /** What is not seen, or means nothing that everybody knows: characters without an owner, too. */

@@ -38,7 +38,7 @@ export const rateCardField = z.strictObject({
   rates: ratesField,
   /** What the rates are multiplied with in the fast lane; null where the model has none. */
   fastMultiplier: z.literal(FAST_MULTIPLIER).nullable(),
-  /** Pico-USD a use, by its name in `usage.server_tool_use`; the fast lane, which doubles token prices, does not. */
+  /** Pico-USD a use, by its name in `usage.server_tool_use`. The fast lane doubles token prices alone, not these. */
   uses: z.record(useNameField, rateField),
 });
 export type RateCard = z.infer<typeof rateCardField>;

@@ -93,7 +93,10 @@ export const usageEvents = {
     /** The lease that the request was admitted under and that shrinks by the amount; absent where one proxy has all. */
     leaseId: leaseIdField.optional(),
   }),
-  /** Usage of a request that is `recovered` already. Billed once: it debits nothing, and is an exception. */
+  /**
+   * Usage of a request that the ledger has as `recovered` and not charged already. A request is billed once, so this
+   * debits nothing: it is an exception, until an operator approves or drops it.
+   */
   LateUsageReported: z.strictObject({
     requestId: requestIdField,
     /** As it came. */

@@ -41,7 +41,10 @@ interface ViewStoreOptions {
   readonly onDied: (error: Error) => void;
 }
 
-/** Rows with the checkpoint they stand at. A cache of the log: it need not be synced on every write. */
+/**
+ * Rows and the checkpoint they stand at, always written together. A cache of the log: deleting it costs a replay and
+ * changes nothing, so it need not be synced on every write.
+ */
 export class ViewStore {
   readonly #worker: Worker;
   readonly #exited: Promise<unknown>;

@@ -78,7 +78,7 @@ export function usableCredits(grants: readonly Grant[], atMs: number): MicroUsd 
   return microUsd(sum);
 }
 
-/** Burn order (interface, 5.5). A grant's place changes with its end alone, so the list is kept sorted. */
+/** A grant's place changes with its end alone (`withReinstated`), so the list is kept in burn order. */
 export function withGrant(grants: readonly Grant[], added: Grant): Grant[] {
   const last = grants.at(-1);
   // Nearly every grant comes after the others.
@@ -87,6 +87,7 @@ export function withGrant(grants: readonly Grant[], added: Grant): Grant[] {
   return index === -1 ? [...grants, added] : [...grants.slice(0, index), added, ...grants.slice(index)];
 }
 
+/** Priority, expiry (none last), zero cost basis first, effectiveAt, grantId (interface, 5.5). */
 export function burnOrder(a: Grant, b: Grant): number {
   return (
     a.priority - b.priority ||

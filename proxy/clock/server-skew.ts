@@ -31,7 +31,10 @@ const LOOK_MS = 250;
 /** How often the clocks are compared; how often while they disagree. */
 const COMPARE_MS = 60_000;
 const DISAGREE_MS = 5_000;
-/** A lost answer makes a proxy's own stream conflict, and commands share one; it leaves only a comparison unmade. */
+/**
+ * A stream of one proxy alone conflicts where an answer was lost, and then tells where it is; commands share one. A lost
+ * answer leaves nothing but a comparison that was not made.
+ */
 const ATTEMPTS_MAX = 10;
 /** How many streams are tried: one that was deleted, or whose events are hidden, never takes a comparison again. */
 const STREAMS_MAX = 5;

@@ -1,4 +1,7 @@
-/** How long a client kept its upstream waiting: what breaks off under that (unread, in time) ends by its client. */
+/**
+ * How long a client has kept an upstream waiting because it did not take what had come. An answer that breaks off under
+ * that ends by its client: the upstream's time runs on while nothing of it is read.
+ */
 export class BackPressure {
   readonly #longMs: number;
   readonly #monotonic: () => number;
@@ -8,7 +11,10 @@ export class BackPressure {
   #ms = 0;
   #latelyMs = 0;
 
-  /** @param clientStallMs a stalled client's bound; half of it is for long @param monotonic ms, never set */
+  /**
+   * @param clientStallMs after which a client that takes nothing has left; half of it in all is for long
+   * @param monotonic milliseconds by a clock that nobody sets
+   */
   constructor(clientStallMs: number, monotonic: () => number) {
     this.#longMs = clientStallMs / 2;
     this.#monotonic = monotonic;

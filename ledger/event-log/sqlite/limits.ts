@@ -14,7 +14,10 @@ export const SQLITE_LIMITS = Object.freeze({
   groupCharsMax: 4 * MEBI,
   /** A second group is handed over before the first is answered only when it is full. */
   groupsInFlightMax: 2,
-  /** Commits start so far apart under load: each costs as 20 events (51 µs an event in twos, 6.5 in 32s). */
+  /**
+   * Under load commits start at least this far apart: each costs as much CPU as 20 events (51 µs an event in twos, 6.5 in
+   * 32s). A lone append never waits.
+   */
   gatherMs: 2,
   /** The last group's size from which on there is a load to gather. */
   gatherAppendsMin: 4,
