@@ -16,8 +16,10 @@ export class OutageNews {
     return true;
   }
 
-  /** It is over: the next one is told anew. */
-  over(): void {
+  /** It is over: the next one is told anew. Whether there was one. */
+  over(): boolean {
+    const wasTold = this.#told.size > 0;
     this.#told.clear();
+    return wasTold;
   }
 }

@@ -9,6 +9,7 @@ import { KafkaReach } from './kafka-reach.ts';
 import { LagWatch } from './lag-watch.ts';
 import { withinGeneration } from './later-generation.ts';
 import { RELAY_LIMITS } from './limits.ts';
+import { LogOutage } from './log-outage.ts';
 import { assertTopicIsOwn, ledgerOfTopic } from './own-topic.ts';
 import { isPublished } from './published.ts';
 import { PublishError } from './publisher.ts';
@@ -25,6 +26,7 @@ import { standBy } from './stand-by.ts';
 export async function runRelay(options: RelayOptions): Promise<void> {
   const { log, publisher, logger, metrics, signal } = options;
   const lag = new LagWatch(log, metrics);
+  const outage = new LogOutage(logger);
   metrics.isActive = false;
   try {
     const reach = new KafkaReach(options);
@@ -32,15 +34,18 @@ export async function runRelay(options: RelayOptions): Promise<void> {
     while (!signal.aborted) {
       const claim = await standBy({
         ...options,
-        onState: ({ checkpoint }) => lag.acknowledgedElsewhere(checkpoint),
+        onState: ({ checkpoint }) => {
+          outage.isThere();
+          lag.acknowledgedElsewhere(checkpoint);
+        },
         onOther: (relay) => logger.info({ relay }, 'standing by: another relay is the active one'),
-        onLogAway: (error) => logger.warn({ reason: error.message }, 'the event log does not answer; trying again'),
+        onLogAway: (error) => outage.isAway(error, 'the event log does not answer; trying again'),
         mayClaim: () => reach.isThere(),
       });
       if (claim === null) return;
       metrics.isActive = true;
       logger.info({ relay: options.relay, epoch: claim.epoch, checkpoint: claim.checkpointed }, 'the active relay');
-      const left = await runActive(options, { claim, lag });
+      const left = await runActive(options, { claim, lag, outage });
       metrics.isActive = false;
       if (left === null) return;
       reach.isLost();
@@ -76,6 +81,7 @@ async function runActive(options: RelayOptions, parts: Omit<ActiveParts, 'halt'>
 interface ActiveParts {
   readonly claim: RelayClaim;
   readonly lag: LagWatch;
+  readonly outage: LogOutage;
   readonly halt: AbortController;
 }
 
@@ -84,6 +90,7 @@ class ActiveRelay {
   readonly #halt: AbortController;
   readonly #claim: RelayClaim;
   readonly #lag: LagWatch;
+  readonly #outage: LogOutage;
   readonly #publication: EventPublication;
   readonly #ended = Promise.withResolvers<void>();
   /** Everything up to here is acknowledged or not for the feed. */
@@ -93,11 +100,12 @@ class ActiveRelay {
   #isLooking = false;
   #isSending = false;
 
-  constructor(options: RelayOptions, { claim, lag, halt }: ActiveParts) {
+  constructor(options: RelayOptions, { claim, lag, outage, halt }: ActiveParts) {
     this.#options = options;
     this.#halt = halt;
     this.#claim = claim;
     this.#lag = lag;
+    this.#outage = outage;
     this.#acknowledged = claim.checkpointed;
     this.#publication = new EventPublication({
       ...options,
@@ -152,9 +160,13 @@ class ActiveRelay {
     this.#lag.acknowledged(this.#acknowledged);
     return log.subscribeAll({
       after: this.#acknowledged,
-      onEvents: (events) => this.#publish(events),
-      onDropped: (error) => logger.warn({ reason: error.message }, 'the event log is lost from sight; resuming'),
+      onEvents: (events) => {
+        this.#outage.isThere();
+        return this.#publish(events);
+      },
+      onDropped: (error) => this.#outage.isAway(error, 'the event log is lost from sight; resuming'),
       onCaughtUp: () => {
+        this.#outage.isThere();
         logger.debug('everything that was in the log is published');
         if (this.#options.endsCaughtUp === true) this.#ended.resolve();
       },
