@@ -93,7 +93,7 @@ export function faultOf(error: unknown): Fault {
 export function appendError(error: unknown): EventLogError {
   if (error instanceof EventLogError) return error;
   const { kind, reason } = faultOf(error);
-  return new EventLogError(kind, `EventStoreDB: ${reason}`, { cause: error });
+  return new EventLogError(kind, `EventStoreDB: ${reason}`, { cause: withoutNote(error) });
 }
 
 /** The port's error for a failed read, which writes nothing: there is nothing ambiguous about it. */
@@ -135,7 +135,16 @@ function fieldOf(value: unknown, name: string): unknown {
 }
 
 /** What grpc-js says behind the reason of how it looked for the address: nothing, nearly always. */
-const GRPC_NOTE = / *Resolution note:.*$/;
+const GRPC_NOTE = / *Resolution note:.*$/m;
+/** What is logged of an error has its cause's words, too: this one is grpc-js's own, of this one call. */
+function withoutNote(error: unknown): unknown {
+  if (error instanceof Error) {
+    error.message = error.message.replace(GRPC_NOTE, '');
+    if (error.stack !== undefined) error.stack = error.stack.replace(GRPC_NOTE, '');
+  }
+  return error;
+}
+
 const REASON_CHARS_MAX = 300;
 const oneLine = (text: string): string =>
   text.replaceAll(/\s+/g, ' ').replace(GRPC_NOTE, '').slice(0, REASON_CHARS_MAX);

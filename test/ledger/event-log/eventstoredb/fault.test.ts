@@ -1,5 +1,6 @@
 import * as client from '@eventstore/db-client';
 import { Metadata } from '@grpc/grpc-js';
+import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { EventLogError } from '../../../../contracts/event-log.ts';
 import { appendError, faultOf, readError } from '../../../../ledger/event-log/eventstoredb/fault.ts';
@@ -99,5 +100,10 @@ describe('the fault of a call that failed', () => {
     expect(reason.length).toBeLessThanOrEqual(300);
     const told = 'No connection established. Last error: connect ECONNREFUSED 127.0.0.1:2113.';
     expect(faultOf(raw(14, `${told} Resolution note: `))).toMatchObject({ kind: 'unavailable', reason: told });
+    const noted = raw(14, `${told} Resolution note: `);
+    const logged = pino.stdSerializers.err(readError(noted));
+    expect([logged.message, logged.stack].join()).not.toContain('Resolution note');
+    expect(logged.message).toBe(`EventStoreDB: ${told}: 14 X: ${told}`);
+    expect(noted.stack).toContain('    at ');
   });
 });
