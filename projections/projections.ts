@@ -16,7 +16,7 @@ import { ViewAge } from './view-age.ts';
 import type { StoredCheckpoint } from './view-file.ts';
 import { ViewFlush } from './view-flush.ts';
 import { ViewGapError } from './view-gap-error.ts';
-import { type SourceBatch, SourceBehindError, type ViewSource } from './view-source.ts';
+import { type SourceBatch, SourceBehindError, SourceMissingError, type ViewSource } from './view-source.ts';
 import { restoreViews, ViewStore } from './view-store.ts';
 
 export interface ProjectionsOptions {
@@ -52,10 +52,10 @@ export interface ViewsFollower {
 }
 
 /**
- * What keeps views from being live: their source is out of sight; it is there and lacks what the ledger has; or it is there,
+ * What keeps views from being live: their source is out of sight; nobody has made it yet; it is there and lacks what the ledger has; or it is there,
  * and the log does not answer that it is compared with.
  */
-export type ViewsLost = 'source' | 'behind' | 'log';
+export type ViewsLost = 'source' | 'missing' | 'behind' | 'log';
 
 export interface UnwrittenViews {
   /** By `performance.now()`. */
@@ -123,6 +123,7 @@ export class Projections {
   get lost(): ViewsLost | null {
     if (this.#lost === null) return null;
     if (this.#lost instanceof SourceBehindError) return 'behind';
+    if (this.#lost instanceof SourceMissingError) return 'missing';
     return !this.#source.isLedger && isLogAway(this.#lost) ? 'log' : 'source';
   }
 

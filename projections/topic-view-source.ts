@@ -4,13 +4,13 @@ import type { Position } from '../contracts/ids.ts';
 import type { KafkaConfiguration } from '../contracts/kafka-configuration.ts';
 import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
 import { beginningLost, refusalOf } from '../ledger/feed/topic-faults.ts';
-import type { TopicLook } from '../ledger/feed/topic-look.ts';
+import { NoTopicError, type TopicLook } from '../ledger/feed/topic-look.ts';
 import type { LedgerPlace } from '../ledger/identity/assert-own-topic.ts';
 import { OwnMessages } from './own-messages.ts';
 import { TopicCheckpoint } from './topic-checkpoint.ts';
 import { TopicComparison } from './topic-comparison.ts';
 import { ViewGapError } from './view-gap-error.ts';
-import type { ViewSource, ViewSourceOptions } from './view-source.ts';
+import { SourceMissingError, type ViewSource, type ViewSourceOptions } from './view-source.ts';
 
 /** Reads every partition of a topic, as ledger/feed does. */
 export type OpenTopic = (options: TopicOptions) => Subscription;
@@ -119,7 +119,8 @@ class TopicReading implements Subscription {
       onSeen: (look) => this.#seen(look),
       onBatch: (partition, events, nextOffset) => this.#takeBatch(partition, events, nextOffset),
       onCaughtUp: () => this.#atEnd(),
-      onDropped: (error) => this.#comparison.stop(error),
+      onDropped: (error) =>
+        this.#comparison.stop(error.cause instanceof NoTopicError ? new SourceMissingError(error.message) : error),
       onStopped: (error) => this.#ended(error),
     });
   }

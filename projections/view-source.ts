@@ -43,6 +43,11 @@ export class SourceBehindError extends Error {
   override readonly name = 'SourceBehindError';
 }
 
+/** Where the source would be it is not: nobody has made it yet. */
+export class SourceMissingError extends Error {
+  override readonly name = 'SourceMissingError';
+}
+
 export interface SourceBatch {
   readonly events: readonly RecordedEvent[];
   /** With these events folded, every event up to here is; null where that is not known. */

@@ -38,12 +38,14 @@ const LOG_AWAY = 'the event log is away';
 /** Views that come from Kafka, before they have been live. */
 const WAITS_FOR: Readonly<Record<ViewsLost, string>> = {
   source: 'the source of the views is away',
+  missing: 'there is no topic yet for the views to come from (`gateway relay` makes it)',
   behind: `the source of the views lacks events of it (${BEHIND})`,
   log: LOG_AWAY,
 };
 /** The same once they have. A log that was away is back before the views have been compared with it. */
 const HAVE_BEEN: Readonly<Record<ViewsLost, string>> = {
   source: 'the source of the views has been away',
+  missing: 'there has been no topic for the views to come from',
   behind: 'the source of the views has been behind the ledger',
   log: 'the views have not been compared with the event log',
 };

@@ -16,7 +16,12 @@ export interface TopicLook {
   readonly tail: TopicTail;
 }
 
-/** Looks at a topic that is there. @throws Error where there is no such topic yet, no answer, or the signal is aborted */
+/** Kafka answers, and has no such topic for this client. */
+export class NoTopicError extends Error {
+  override readonly name = 'NoTopicError';
+}
+
+/** Looks at a topic that is there. @throws NoTopicError; Error where there is no answer, or the signal is aborted */
 export async function lookAtTopic(client: KafkaClient, topic: string, signal: AbortSignal): Promise<TopicLook> {
   const admin = client.admin({ retry: { retries: 0 } });
   const cut = (): void => client.cut();
@@ -25,7 +30,9 @@ export async function lookAtTopic(client: KafkaClient, topic: string, signal: Ab
     await admin.connect();
     // Asking for a topic that is not there makes some brokers create one, with a partition count of their own.
     if (!(await admin.listTopics()).includes(topic))
-      throw new Error(`there is no topic ${topic} yet, or none that this client may see`);
+      throw new NoTopicError(
+        `there is no topic ${topic} yet, or none that this client may see: \`gateway relay\` makes it`,
+      );
     return await lookWith(admin, client, topic);
   } finally {
     signal.removeEventListener('abort', cut);

@@ -35,7 +35,6 @@ it.skipIf(broker === null)(
   async () => {
     const topic = newTopicName('waiting');
     const brokers = broker?.brokers ?? [];
-    await broker?.createTopic(topic);
     const { folder, stream, revision, configuration } = await site(brokers, topic);
     const log = endedLater(await openSqliteEventLog({ path: join(folder, 'ledger.db') }));
     const lines: string[] = [];
@@ -48,6 +47,15 @@ it.skipIf(broker === null)(
     const isOk = () => eventually('it is ready', async () => (await readyz()) === '{"ok":true}');
     const lastOf = (text: string): number => lines.findLastIndex((line) => line.includes(text));
 
+    await says(
+      'catching up with its ledger: there is no topic yet for the views to come from (`gateway relay` makes it)',
+    );
+    const reasons = lines.map((line) => JSON.parse(line).reason).filter((reason) => reason?.includes('no topic'));
+    expect(reasons).toEqual([
+      `there is no topic ${topic} yet, or none that this client may see: \`gateway relay\` makes it`,
+    ]);
+    expect(lines.join('')).not.toContain('"stack"');
+    await broker?.createTopic(topic);
     await says('catching up with its ledger: the source of the views lacks events of it (its relay is away or behind)');
     const first = endedLater(new RelayProcess({ folder, brokers, topic }));
     await gateway.whenReady();

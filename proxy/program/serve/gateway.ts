@@ -13,11 +13,17 @@ import { type OpenedGateway, openGateway } from './open-gateway.ts';
 import { stopInOrder } from './stop-in-order.ts';
 
 const BEHIND = 'the source of the views is behind the ledger';
+const MISSING = 'there is no topic for the views to come from; it is looked for';
 const LOG_AWAY = 'the event log is away; it is looked for';
 /** By where the views come from. */
 const LOST: Readonly<Record<'log' | 'kafka', Readonly<Record<ViewsLost, string>>>> = {
-  log: { source: LOG_AWAY, behind: BEHIND, log: LOG_AWAY },
-  kafka: { source: 'the source of the views is away; it is looked for', behind: BEHIND, log: LOG_AWAY },
+  log: { source: LOG_AWAY, missing: MISSING, behind: BEHIND, log: LOG_AWAY },
+  kafka: {
+    source: 'the source of the views is away; it is looked for',
+    missing: MISSING,
+    behind: BEHIND,
+    log: LOG_AWAY,
+  },
 };
 
 /**
