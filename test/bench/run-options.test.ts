@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { expect, it } from 'vitest';
 import { optionsOf, wholeNumber } from '../run-options.ts';
@@ -19,6 +21,25 @@ function endOf(args: readonly string[], read: () => unknown = () => readOptions(
   }
   return ended;
 }
+
+it.each([
+  ['npm run clients', 'sdks/fetch-clients.ts'],
+  ['npm run kafka', 'kafka/fetch-kafka.ts'],
+])('%s tells its usage, and in one line an option that there is not, and does nothing else', (command, file) => {
+  const run = (option: string) => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [fileURLToPath(new URL(`../${file}`, import.meta.url)), option],
+      { encoding: 'utf8' },
+    );
+    return [status, stdout, stderr];
+  };
+  expect(run('--help')).toEqual([0, expect.stringMatching(new RegExp(`^${command}.*\\n$`)), '']);
+  const line = expect.stringMatching(
+    new RegExp(`^${command}: Unknown option .--bogus.; --help tells what there is\\n$`),
+  );
+  expect(run('--bogus')).toEqual([2, '', line]);
+});
 
 it('the usage of a long run is told when it is asked for, and ends it with 0, whatever else is said', () => {
   expect(endOf(['--help'])).toEqual([`${USAGE}\n`, 0]);

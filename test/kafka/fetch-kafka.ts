@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { optionsOf } from '../run-options.ts';
 import { FETCHED, fetchedKafka, KAFKA, POM } from './fetched-kafka.ts';
 
 /** A registry that does not answer must not hold up whoever waits for this. */
 const FETCH_MS = 300_000;
 
+optionsOf('npm run kafka', () => parseArgs({ options: {} }));
 if (fetchedKafka() === null && !fetchKafka()) {
   console.log('Apache Kafka was not fetched: the tests use the mock broker of kcat, where it is installed');
   process.exitCode = 1;

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { optionsOf } from '../run-options.ts';
 import { CLIENTS, fetchedMark } from './fetched-clients.ts';
 
 /** What brings a client of another ecosystem into a folder of its own: files first, then commands in that folder. */
@@ -82,6 +84,7 @@ const RECIPES: readonly Recipe[] = [
 /** A registry that does not answer must not hold up whoever waits for this. */
 const COMMAND_MS = 300_000;
 
+optionsOf('npm run clients', () => parseArgs({ options: {} }));
 const missing = RECIPES.filter((recipe) => !fetchOne(recipe)).map(({ name }) => name);
 if (missing.length > 0) {
   console.log(`not fetched: ${missing.join(', ')}; the tests that need them are skipped`);
