@@ -46,14 +46,19 @@ export interface MonthlyLine {
   amount: PicoUsd;
 }
 
-/** The lines of a month, a model and a lane: a handful, in the order in which they came. */
+/** The lines of a month, a model and a lane, in the order in which they came. */
 interface Group extends GroupKey {
   readonly lines: Line[];
-  isChanged: boolean;
+  /** By item, where they are more than a handful: a provider names uses as it likes. */
+  byItem: Map<MonthlyItem, Line> | null;
+  /** Since their rows were taken. */
+  changed: Line[];
 }
 
 type GroupKey = Pick<MonthlyLine, 'month' | 'model' | 'lane'>;
-type Line = Pick<MonthlyLine, 'item' | 'requests' | 'count' | 'amount'>;
+type Line = Pick<MonthlyLine, 'item' | 'requests' | 'count' | 'amount'> & { isChanged: boolean };
+
+const HANDFUL = 16;
 
 interface Entry {
   readonly id: AccountId;
@@ -79,7 +84,7 @@ export class MonthlyView implements View {
     const groups = this.#accounts.get(id)?.groups ?? NO_GROUPS;
     return groups
       .filter((group) => group.month === month)
-      .flatMap(({ model, lane, lines }) => lines.map((line) => ({ month, model, lane, ...line })));
+      .flatMap(({ model, lane, lines }) => lines.map(({ isChanged: _, ...line }) => ({ month, model, lane, ...line })));
   }
 
   revisionOf(id: AccountId): Revision {
@@ -116,7 +121,7 @@ export class MonthlyView implements View {
     if (table === REVISIONS) entry.revision = revision(numberOf(values[1]));
     else {
       const { month, model, lane, ...line } = lineOf(values);
-      groupOf(entry, { month, model, lane }).lines.push(line);
+      addLine(groupOf(entry, { month, model, lane }), { ...line, isChanged: false });
     }
   }
 
@@ -130,14 +135,16 @@ export class MonthlyView implements View {
   }
 }
 
-/** The rows of the groups that have changed, whole. */
 function changedRows(entry: Entry): ViewRow[] {
   const rows: ViewRow[] = [];
   entry.isChanged = false;
   for (const group of entry.groups) {
-    if (!group.isChanged) continue;
-    group.isChanged = false;
-    for (const line of group.lines) rows.push({ table: ROWS, values: valuesOf(entry.id, group, line) });
+    if (group.changed.length === 0) continue;
+    for (const line of group.changed) {
+      line.isChanged = false;
+      rows.push({ table: ROWS, values: valuesOf(entry.id, group, line) });
+    }
+    group.changed = [];
   }
   rows.push({ table: REVISIONS, values: [entry.id, entry.revision] });
   return rows;
@@ -149,7 +156,7 @@ function groupOf(entry: Entry, { month, model, lane }: GroupKey): Group {
     const group = groups[index];
     if (group?.model === model && group.month === month && group.lane === lane) return group;
   }
-  const added: Group = { month, model, lane, lines: [], isChanged: false };
+  const added: Group = { month, model, lane, lines: [], byItem: null, changed: [] };
   entry.groups = [...groups, added];
   return added;
 }
@@ -183,11 +190,21 @@ function addAmount(group: Group, item: MonthlyItem, cost: bigint): void {
 }
 
 function changing(group: Group, item: MonthlyItem): Line {
-  group.isChanged = true;
-  for (const line of group.lines) if (line.item === item) return line;
-  const added = { item, requests: 0, count: 0n, amount: picoUsd(0n) };
-  group.lines.push(added);
-  return added;
+  const line =
+    lineIn(group, item) ?? addLine(group, { item, requests: 0, count: 0n, amount: picoUsd(0n), isChanged: false });
+  if (!line.isChanged) group.changed.push(line);
+  line.isChanged = true;
+  return line;
+}
+
+const lineIn = ({ lines, byItem }: Group, item: MonthlyItem): Line | undefined =>
+  byItem === null ? lines.find((line) => line.item === item) : byItem.get(item);
+
+function addLine(group: Group, line: Line): Line {
+  group.lines.push(line);
+  if (group.byItem !== null) group.byItem.set(line.item, line);
+  else if (group.lines.length > HANDFUL) group.byItem = new Map(group.lines.map((one) => [one.item, one]));
+  return line;
 }
 
 const valuesOf = (id: AccountId, group: Group, line: Line): ColumnValue[] => [

@@ -1,7 +1,7 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { type Lease, NOTHING, type OpenAccount } from './account-state.ts';
+import { type Grant, type Lease, NOTHING, type OpenAccount } from './account-state.ts';
 import { isUsable, usableCredits } from './grants.ts';
 import { monthOf } from './month.ts';
 import { paidByExpired, type StartedHold } from './paid-by-expired.ts';
@@ -54,8 +54,9 @@ export function freeCredit(account: OpenAccount, terms: LeaseTerms, nowMs: numbe
 
 /**
  * What requests before an instant can have beside others' leases under which requests may start after it: these pay by what
- * is usable then, so as much of that has to be left as is leased, though the earlier ones may burn it first. Null where
- * there is no such lease. What the leasing process has itself it compares by its own clock when it admits.
+ * is usable then, so as much of that has to be left as is leased, though the earlier ones may burn it first; and so at each
+ * end of a grant from that instant on, for the later may start behind any of them. Null where there is no such lease. What
+ * the leasing process has itself it compares by its own clock when it admits.
  */
 function leftToEarlier(
   { grants }: OpenAccount,
@@ -64,26 +65,34 @@ function leftToEarlier(
   nowMs: number,
 ): bigint | null {
   if (requestsBeforeMs === null) return null;
-  const isLater = (lease: Lease): boolean =>
-    (lease.requestsBeforeMs === null || lease.requestsBeforeMs > requestsBeforeMs) &&
-    !(lease.proxy === proxy && lease.epoch === epoch);
-  const leasedLater = sumOfLeases(leases.filter(isLater));
-  if (leasedLater === 0n) return null;
+  const others = leases.filter((lease) => !(lease.proxy === proxy && lease.epoch === epoch));
   const usable = grants.filter((grant) => isUsable(grant, nowMs));
-  const lasting = usable.filter(({ expiresAtMs }) => expiresAtMs === null || expiresAtMs > requestsBeforeMs);
-  let spare = lasting.reduce((sum, { remaining }) => sum + remaining, -leasedLater);
-  let left = 0n;
-  for (const grant of usable) {
-    if (lasting.includes(grant)) {
-      if (grant.remaining > spare) {
-        left += spare > 0n ? spare : 0n;
-        break;
-      }
+  const ends = usable.flatMap(({ expiresAtMs }) => (expiresAtMs === null ? [] : [expiresAtMs]));
+  let least: bigint | null = null;
+  for (const endMs of new Set([requestsBeforeMs, ...ends.filter((endMs) => endMs > requestsBeforeMs)])) {
+    const leasedLater = sumOfLeases(
+      others.filter((lease) => (lease.requestsBeforeMs ?? Number.POSITIVE_INFINITY) > endMs),
+    );
+    if (leasedLater === 0n) continue;
+    const left = burnedBefore(usable, endMs, leasedLater) - (sumOfLeases(leases) - leasedLater);
+    if (least === null || left < least) least = left;
+  }
+  return least;
+}
+
+/** How much is burned, in burn order, before of what outlasts an instant less is left than an amount. */
+function burnedBefore(grants: readonly Grant[], endMs: number, amount: bigint): bigint {
+  const isLasting = ({ expiresAtMs }: Grant): boolean => expiresAtMs === null || expiresAtMs > endMs;
+  let spare = grants.reduce((sum, grant) => (isLasting(grant) ? sum + grant.remaining : sum), -amount);
+  let burned = 0n;
+  for (const grant of grants) {
+    if (isLasting(grant)) {
+      if (grant.remaining > spare) return burned + (spare > 0n ? spare : 0n);
       spare -= grant.remaining;
     }
-    left += grant.remaining;
+    burned += grant.remaining;
   }
-  return left - (sumOfLeases(leases) - leasedLater);
+  return burned;
 }
 
 /** Each below zero where a limit was set, or credit was lost, after the leases were given; null is no limit. */

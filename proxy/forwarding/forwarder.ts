@@ -108,7 +108,7 @@ export class Forwarder implements AttemptReceiver {
     if (meter === null) return;
     meter.end();
     // Its own error event has said it; only one that the client can read, with its blank line, ends the answer.
-    const isWhole = this.#isComplete || meter.isFaulty;
+    const isWhole = meter.complete || meter.isFaulty;
     if (isWhole || (meter.errorEvent !== null && meter.atBoundary)) this.#conclude();
     else if (this.#whole !== null) this.#attemptFailed(UNREADABLE, { error: 'the answer is no whole Message' });
     else this.#breakOff('the upstream ended the answer before it was complete');
@@ -120,17 +120,12 @@ export class Forwarder implements AttemptReceiver {
     this.#meter?.end();
     if (phase.type === 'ended') return;
     if (phase.type === 'passing') this.#refuse(refusalForFailure(kind));
-    else if (this.#isComplete) this.#conclude();
+    else if (this.#meter?.complete === true) this.#conclude();
     else if (phase.type === 'draining' && isClients(phase, kind)) this.#endWithoutClient();
     else if (this.#meter === null || this.#whole !== null)
       this.#attemptFailed(refusalForFailure(kind), { error: message });
     else if (phase.type === 'forwarding' && this.#isByBackPressure(kind)) this.#dropClient();
     else this.#breakOff(`the upstream broke off: ${kind}`);
-  }
-
-  /** A Message to a request for a stream is none, however whole (interface, 3.2): who reads it can make nothing of it. */
-  get #isComplete(): boolean {
-    return this.#meter?.complete === true && !(this.#whole !== null && this.#request.isStream);
   }
 
   /** Whether an answer that broke off did so because its client held it back. */
@@ -189,7 +184,7 @@ export class Forwarder implements AttemptReceiver {
       return;
     }
     const { words } = this.#attempt.deployment.upstream;
-    const isStream = this.#request.isStream && isEventStream(headers.contentType);
+    const isStream = isEventStream(headers.contentType, this.#request.isStream);
     const meter = new GuardedMeter(
       isStream ? new StreamMeter(words) : new AnswerMeter(headers.contentLength, words),
       this.#accounted.tellFault,
@@ -231,7 +226,7 @@ export class Forwarder implements AttemptReceiver {
     meter.push(bytes);
     // What a complete answer costs is in the journal before its last bytes go out. An answer that the client gets as an
     // error costs nothing, though the client leaves when it reads that.
-    if (this.#isComplete || meter.errorEvent !== null) this.#account(this.#outcome(meter));
+    if (meter.complete || meter.errorEvent !== null) this.#account(this.#outcome(meter));
     if (this.#accounted.isUnbilled) this.#cutUnbilled();
     if (this.#phase.type !== 'forwarding') return;
     if (this.#phase.whole === null) this.#write(bytes);
@@ -381,7 +376,7 @@ const isClients = ({ meter }: Extract<Phase, { type: 'draining' }>, kind: Upstre
   meter === null ? isOverTime(kind) : kind === 'overdue';
 
 /** Media types have no case (RFC 9110, 8.3.1). An answer without one is what was asked for. */
-function isEventStream(contentType: string): boolean {
+function isEventStream(contentType: string, asksForStream: boolean): boolean {
   const [type = ''] = contentType.toLowerCase().split(';', 1);
-  return type.trim() === '' || type.trim() === 'text/event-stream';
+  return type.trim() === '' ? asksForStream : type.trim() === 'text/event-stream';
 }

@@ -5,22 +5,19 @@ import {
   createGunzip,
   createInflate,
   createInflateRaw,
-  createZstdDecompress,
   type Gunzip,
-  type ZstdDecompress,
 } from 'node:zlib';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { UpstreamError, UpstreamReceiver } from './upstream.ts';
 
-type Decoder = Gunzip | BrotliDecompress | ZstdDecompress;
-type Encoding = 'gzip' | 'deflate' | 'br' | 'zstd';
+type Decoder = Gunzip | BrotliDecompress;
+type Encoding = 'gzip' | 'deflate' | 'br';
 
 const ENCODINGS: ReadonlyMap<string, Encoding> = new Map([
   ['gzip', 'gzip'],
   ['x-gzip', 'gzip'],
   ['deflate', 'deflate'],
   ['br', 'br'],
-  ['zstd', 'zstd'],
 ]);
 
 /** The encoding that can be undone; null where there is none, or none that is known. */
@@ -136,8 +133,6 @@ function decoderOf(encoding: Encoding, first: number): Decoder {
       return (first & 0x0f) === ZLIB_METHOD ? createInflate(AT_ONCE) : createInflateRaw(AT_ONCE);
     case 'br':
       return createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH });
-    case 'zstd':
-      return createZstdDecompress({ flush: constants.ZSTD_e_flush });
     default:
       return encoding satisfies never;
   }

@@ -67,15 +67,6 @@ describe('a JSON answer that is not whole, or that nobody can read', () => {
     await nothingIsCharged();
   });
 
-  it('of the other kind than was asked for is one, too', async () => {
-    await start();
-    upstream.answerWith([head(200, { 'content-type': 'text/event-stream' }), write('event: ping\ndata: {}\n\n'), end]);
-    await isCleanError(await postMessage(gateway));
-    upstream.answerWith(json(message({ tokens })));
-    await isCleanError(await postMessage(gateway, { stream: true }));
-    await nothingIsCharged(2);
-  });
-
   it('for its silence is a 502 that says so', async () => {
     await start({ provider: { idleMs: 150 } });
     upstream.answerWith([head(200, withLength), write(whole.slice(0, 50)), silence]);

@@ -52,6 +52,20 @@ describe('an account’s month', () => {
     ]);
   });
 
+  test('has as many lines as a provider has names for uses, and only those that have changed are written', () => {
+    const view = new MonthlyView();
+    const use = (at: number, names: readonly string[]) => {
+      const uses = Object.fromEntries(names.map((name) => [name, 2]));
+      view.apply(ACCOUNT, revision(at), { type: 'UsageRecorded', data: usageOf(at, 0, { uses }) });
+      return rowsOf(view.takeChanges()).map(({ values }) => `${values[3]} ${values[6]}`);
+    };
+    const names = Array.from({ length: 100 }, (_, index) => `use_${index}`);
+    expect(use(0, names).filter((row) => row.startsWith('use:'))).toEqual(names.map((name) => `use:${name} 2`));
+    const changed = use(1, ['use_7', 'use_99', 'another']).filter((row) => row.startsWith('use:'));
+    expect(changed).toEqual(['use:use_7 4', 'use:use_99 4', 'use:another 2']);
+    expect(linesOf(view, '2026-11').filter((line) => line.includes(' use:'))).toHaveLength(101);
+  });
+
   test('is that in which the request started', () => {
     const view = viewOf(
       settled(usageOf(1, 3, { startedAt: '2026-11-30T23:59:59.999Z', finishedAt: '2026-12-01T00:10:00.000Z' })),

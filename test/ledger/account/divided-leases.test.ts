@@ -101,6 +101,14 @@ describe('what can be leased beside another lease', () => {
     expect(freeCredit(accountOf(grants, account.leases), before, 20)).toBe(16n);
   });
 
+  it('is so at each later end of a grant, for another may start behind any of them', () => {
+    const ending = (id: string, expiresAtMs: number) => grant(id, 2, { expiresAtMs, priority: 1 });
+    const three = sorted([grant('never', 2, { priority: 0 }), ending('soon', 50), ending('later', 51)]);
+    const open = lease(2, { requestsBeforeMs: null });
+    const account = accountOf(three, { [open.leaseId]: open });
+    expect(freeCredit(account, { ...ANY, requestsBeforeMs: 50 }, 20)).toBe(0n);
+  });
+
   it('is divided at the next expiry of what can be spent', () => {
     const all = [soon, grant('sooner', 1, { expiresAtMs: 40 }), grant('empty', 0, { expiresAtMs: 20 })];
     const account = accountOf(sorted([...all, grant('to come', 5, { effectiveAtMs: 45, expiresAtMs: 46 })]));

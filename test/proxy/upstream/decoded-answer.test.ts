@@ -1,12 +1,4 @@
-import {
-  brotliCompressSync,
-  constants,
-  createGzip,
-  deflateRawSync,
-  deflateSync,
-  gzipSync,
-  zstdCompressSync,
-} from 'node:zlib';
+import { brotliCompressSync, constants, createGzip, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type PostedMessage, postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
@@ -41,7 +33,6 @@ const encodings: readonly (readonly [string, (text: string) => Buffer])[] = [
   ['deflate', deflateSync],
   ['deflate', deflateRawSync],
   ['br', brotliCompressSync],
-  ['zstd', zstdCompressSync],
 ];
 
 describe('an answer that came encoded', () => {
