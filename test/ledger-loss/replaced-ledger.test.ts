@@ -66,7 +66,7 @@ describe('a ledger that is removed under a running gateway', () => {
     const during = [await ask(gateway), await ask(gateway)];
     const ERROR = 50;
     const told = logLines.map((line) => JSON.parse(line)).filter(({ level }) => level === ERROR);
-    expect(told[0].err.message).toMatch(/ledger\.db is not at its place any more/);
+    expect(told[0].reason).toMatch(/ledger\.db is not at its place any more/);
     expect(existsSync(fileOf(gateway))).toBe(false);
     move(elsewhere, fileOf(gateway));
     await expect.poll(() => readyz(gateway), SOON).toEqual({ ok: true });
