@@ -42,7 +42,7 @@ export async function layOutAttackSite(settings: object): Promise<AttackSite> {
   };
   const stderrFd = openSync(join(folder, 'stderr.log'), 'a');
   const gateway = startProcess(
-    ['--max-semi-space-size=16', GATEWAY_PROGRAM, '--config', configPath, '--json', 'serve'],
+    ['--max-semi-space-size=32', GATEWAY_PROGRAM, '--config', configPath, '--json', 'serve'],
     {
       stderrFd,
       environment: { ATTACK_KEY: 'upstream-secret' },

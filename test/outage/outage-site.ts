@@ -110,7 +110,7 @@ export async function layOutOutage({ folder, given, kafka, onGateway }: OutagePl
 }
 
 const startProgram = (stderrFd: number, ...command: readonly string[]): StartedProcess =>
-  startProcess(['--max-semi-space-size=16', GATEWAY_PROGRAM, ...command, '--json'], {
+  startProcess(['--max-semi-space-size=32', GATEWAY_PROGRAM, ...command, '--json'], {
     stderrFd,
     environment: { OUTAGE_UPSTREAM_KEY: 'upstream-secret' },
   });

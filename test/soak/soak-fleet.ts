@@ -135,7 +135,7 @@ export class SoakFleet {
   }
 
   #startGateway(configPath: string, ...command: readonly string[]): StartedProcess {
-    const program = ['--max-semi-space-size=16', GATEWAY_PROGRAM, ...command, '--config', configPath, '--json'];
+    const program = ['--max-semi-space-size=32', GATEWAY_PROGRAM, ...command, '--config', configPath, '--json'];
     return startProcess(program, { stderrFd: this.#stderrFd, environment: SOAK_ENVIRONMENT });
   }
 }

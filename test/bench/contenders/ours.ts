@@ -64,7 +64,7 @@ export async function startOurs(
     [
       process.execPath,
       // As `npm start` and the program's first line have it.
-      '--max-semi-space-size=16',
+      '--max-semi-space-size=32',
       ...(isProbed ? ['--import', PROBE] : []),
       ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
       main,

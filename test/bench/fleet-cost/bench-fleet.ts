@@ -66,7 +66,7 @@ export async function startFleet(processes: Processes, name: FleetName, upstream
   const keys = await openAccounts(opened).finally(() => opened.close());
   const environment = { BENCH_KEY: 'bench', NODE_ENV: 'production' };
   const command = (configPath: string) => [
-    ...[process.execPath, '--max-semi-space-size=16', GATEWAY_PROGRAM],
+    ...[process.execPath, '--max-semi-space-size=32', GATEWAY_PROGRAM],
     ...['serve', '--config', configPath],
   ];
   const children = places.map((place) => processes.spawn(place.name, command(place.configPath), { environment }));

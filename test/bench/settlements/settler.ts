@@ -37,7 +37,7 @@ export class Settler {
     const name = `settler-${log}`;
     const child = processes.fork(name, new URL('main.ts', import.meta.url), [
       // As `npm start` and the program's first line have it.
-      '--max-semi-space-size=16',
+      '--max-semi-space-size=32',
       ...(profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]),
     ]);
     const settler = new Settler(log, name, child, store?.pid ?? null);

@@ -58,7 +58,7 @@ export class GatewayFolder {
   /** @throws Error with the end of its log when it is not ready within ten minutes */
   async start(): Promise<Ready> {
     // As `npm start` and the program's first line have it.
-    const node = [process.execPath, '--max-semi-space-size=16'];
+    const node = [process.execPath, '--max-semi-space-size=32'];
     const command = onMeasuredCore([...node, ...this.#program(['serve'])]);
     const startMs = performance.now();
     const child = this.#processes.spawn(this.name, command, { environment: ENVIRONMENT });
