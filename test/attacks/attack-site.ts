@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
 import { GATEWAY_PROGRAM, gatewayCommand } from '../fixtures/processes/gateway-command.ts';
+import { nodeFlagsOf } from '../fixtures/processes/node-flags.ts';
 import { freePort } from '../fixtures/processes/processes.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startUpstream } from '../upstream/upstream.ts';
@@ -42,7 +43,7 @@ export async function layOutAttackSite(settings: object): Promise<AttackSite> {
   };
   const stderrFd = openSync(join(folder, 'stderr.log'), 'a');
   const gateway = startProcess(
-    ['--max-semi-space-size=32', GATEWAY_PROGRAM, '--config', configPath, '--json', 'serve'],
+    [...nodeFlagsOf(GATEWAY_PROGRAM), GATEWAY_PROGRAM, '--config', configPath, '--json', 'serve'],
     {
       stderrFd,
       environment: { ATTACK_KEY: 'upstream-secret' },

@@ -15,6 +15,7 @@ import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
 import { HIGH_LIMITS } from '../fixtures/gateway/high-limits.ts';
 import { type StartedProcess, startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
 import { GATEWAY_PROGRAM, UPSTREAM_PROGRAM } from '../fixtures/processes/gateway-command.ts';
+import { nodeFlagsOf } from '../fixtures/processes/node-flags.ts';
 import { freePort } from '../fixtures/processes/processes.ts';
 import { RestartedProcess } from '../soak/restarted-process.ts';
 import { type StoreOfRun, startStoreOfRun, type TakenAway } from '../soak/store-of-run.ts';
@@ -110,7 +111,7 @@ export async function layOutOutage({ folder, given, kafka, onGateway }: OutagePl
 }
 
 const startProgram = (stderrFd: number, ...command: readonly string[]): StartedProcess =>
-  startProcess(['--max-semi-space-size=32', GATEWAY_PROGRAM, ...command, '--json'], {
+  startProcess([...nodeFlagsOf(GATEWAY_PROGRAM), GATEWAY_PROGRAM, ...command, '--json'], {
     stderrFd,
     environment: { OUTAGE_UPSTREAM_KEY: 'upstream-secret' },
   });

@@ -5,6 +5,7 @@ import { type CrashCatalog, crashCatalog } from '../crash/crash-catalog.ts';
 import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
 import { type StartedProcess, startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
 import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from '../fixtures/processes/gateway-command.ts';
+import { nodeFlagsOf } from '../fixtures/processes/node-flags.ts';
 import { canMount, type MountedDisk, mountDisk } from '../shortages/mounted-disk.ts';
 import { RestartedProcess } from './restarted-process.ts';
 import { SOAK_ENVIRONMENT, type SoakConfigurationParts, writeSoakConfiguration } from './soak-configuration.ts';
@@ -135,7 +136,7 @@ export class SoakFleet {
   }
 
   #startGateway(configPath: string, ...command: readonly string[]): StartedProcess {
-    const program = ['--max-semi-space-size=32', GATEWAY_PROGRAM, ...command, '--config', configPath, '--json'];
+    const program = [...nodeFlagsOf(GATEWAY_PROGRAM), GATEWAY_PROGRAM, ...command, '--config', configPath, '--json'];
     return startProcess(program, { stderrFd: this.#stderrFd, environment: SOAK_ENVIRONMENT });
   }
 }

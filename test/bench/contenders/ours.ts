@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { HIGH_LIMITS } from '../../fixtures/gateway/high-limits.ts';
+import { nodeFlagsOf } from '../../fixtures/processes/node-flags.ts';
 import type { Processes } from '../../fixtures/processes/processes.ts';
 import { MODELS } from '../fast-upstream/answers.ts';
 import { READY_MS_MAX, readyLine } from '../ready-line.ts';
@@ -63,8 +64,7 @@ export async function startOurs(
     called,
     [
       process.execPath,
-      // As `npm start` and the program's first line have it.
-      '--max-semi-space-size=32',
+      ...nodeFlagsOf(main),
       ...(isProbed ? ['--import', PROBE] : []),
       ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
       main,

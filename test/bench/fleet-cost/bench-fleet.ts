@@ -11,6 +11,7 @@ import { newKey } from '../../../ledger/account/new-key.ts';
 import { openEventStoreDbEventLog } from '../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { GATEWAY_PROGRAM, gatewayCommand } from '../../fixtures/processes/gateway-command.ts';
+import { nodeFlagsOf } from '../../fixtures/processes/node-flags.ts';
 import { freePort, type Processes } from '../../fixtures/processes/processes.ts';
 import { configurationOf, modelOf } from '../contenders/ours.ts';
 import { eventStore } from '../event-store.ts';
@@ -66,7 +67,7 @@ export async function startFleet(processes: Processes, name: FleetName, upstream
   const keys = await openAccounts(opened).finally(() => opened.close());
   const environment = { BENCH_KEY: 'bench', NODE_ENV: 'production' };
   const command = (configPath: string) => [
-    ...[process.execPath, '--max-semi-space-size=32', GATEWAY_PROGRAM],
+    ...[process.execPath, ...nodeFlagsOf(GATEWAY_PROGRAM), GATEWAY_PROGRAM],
     ...['serve', '--config', configPath],
   ];
   const children = places.map((place) => processes.spawn(place.name, command(place.configPath), { environment }));

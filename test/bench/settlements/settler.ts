@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { GATEWAY_PROGRAM } from '../../fixtures/processes/gateway-command.ts';
+import { nodeFlagsOf } from '../../fixtures/processes/node-flags.ts';
 import type { Processes } from '../../fixtures/processes/processes.ts';
 import { eventStore } from '../event-store.ts';
 import type {
@@ -36,8 +38,7 @@ export class Settler {
     const store = log === 'sqlite' ? null : await eventStore(processes, `store-of-${log}`);
     const name = `settler-${log}`;
     const child = processes.fork(name, new URL('main.ts', import.meta.url), [
-      // As `npm start` and the program's first line have it.
-      '--max-semi-space-size=32',
+      ...nodeFlagsOf(GATEWAY_PROGRAM),
       ...(profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]),
     ]);
     const settler = new Settler(log, name, child, store?.pid ?? null);

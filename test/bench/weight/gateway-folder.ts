@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { GATEWAY_PROGRAM } from '../../fixtures/processes/gateway-command.ts';
+import { nodeFlagsOf } from '../../fixtures/processes/node-flags.ts';
 import { freePort, type Processes } from '../../fixtures/processes/processes.ts';
 import { configurationOf, modelOf } from '../contenders/ours.ts';
 import { onMeasuredCore } from '../cores.ts';
@@ -57,8 +58,7 @@ export class GatewayFolder {
 
   /** @throws Error with the end of its log when it is not ready within ten minutes */
   async start(): Promise<Ready> {
-    // As `npm start` and the program's first line have it.
-    const node = [process.execPath, '--max-semi-space-size=32'];
+    const node = [process.execPath, ...nodeFlagsOf(GATEWAY_PROGRAM)];
     const command = onMeasuredCore([...node, ...this.#program(['serve'])]);
     const startMs = performance.now();
     const child = this.#processes.spawn(this.name, command, { environment: ENVIRONMENT });
