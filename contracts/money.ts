@@ -81,3 +81,18 @@ export function formatUsd(amount: bigint): string {
     .replace(/0{1,4}$/, '');
   return `${sign}${absolute / MICRO_PER_USD}.${fraction}`;
 }
+
+/** For people: thousands separators and always six decimals: 1234500000 is "1,234.500000". */
+export const groupedUsd = (amount: bigint): string => grouped(amount, MICRO_PER_USD);
+
+/** The same of an exact amount, with its twelve decimals. */
+export const groupedExactUsd = (amount: PicoUsd): string => grouped(amount, MICRO_PER_USD * PICO_PER_MICRO);
+
+/** A count for people: 1234567 is "1,234,567". */
+export const groupedCount = (count: number | bigint): string => String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+
+function grouped(amount: bigint, unit: bigint): string {
+  const absolute = amount < 0n ? -amount : amount;
+  const decimals = String(unit + (absolute % unit)).slice(1);
+  return `${amount < 0n ? '-' : ''}${groupedCount(absolute / unit)}.${decimals}`;
+}

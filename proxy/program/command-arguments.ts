@@ -4,6 +4,7 @@ import { ACCOUNT_ID_PATTERN, type AccountId, accountId } from '../../contracts/i
 import { LIMITS } from '../../contracts/limits.ts';
 import { formatUsd, type MicroUsd, parseUsd, USD_READABLE_MAX } from '../../contracts/money.ts';
 import { NOT_ON_A_LINE } from '../../contracts/printable.ts';
+import type { StreamPlace } from '../../ledger/statement/stream-range.ts';
 
 /** Parsers of command-line arguments: typed values, or an error that says what would be right. */
 export function accountArgument(text: string): AccountId {
@@ -43,6 +44,12 @@ export function instantArgument(text: string): number {
   if (!instantSchema.safeParse(text).success)
     throw new InvalidArgumentError('expected a date that there is, such as 2027-01-31 or 2027-01-31T12:00:00Z');
   return Date.parse(text);
+}
+
+/** A place in a stream: a revision, or when its events were written down. */
+export function placeArgument(text: string): StreamPlace {
+  if (/^\d+$/.test(text)) return { type: 'revision', revision: wholeNumberArgument(text) };
+  return { type: 'instant', atMs: instantArgument(text) };
 }
 
 /** A calendar month (UTC). */

@@ -26,6 +26,8 @@ export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: () => number;
   readonly write: (text: string) => void;
+  /** How wide the terminal is that answers are written to; absent where they go elsewhere. */
+  readonly columns?: number;
   /** What is no answer, and must be seen beside it. */
   readonly warn: (text: string) => void;
   /**

@@ -22,6 +22,7 @@ export async function runProcess(): Promise<void> {
     environment: process.env,
     clock: Date.now,
     write: (text) => process.stdout.write(text),
+    ...(process.stdout.isTTY ? { columns: process.stdout.columns } : {}),
     warn: (text) => process.stderr.write(text),
     leave: (exitCode) => process.exit(exitCode),
   };

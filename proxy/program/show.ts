@@ -87,6 +87,49 @@ function draw(head: readonly string[], rows: readonly (readonly Cell[])[]): stri
   return drawn.toString();
 }
 
+/** A column without lines around it. */
+interface PlainColumn {
+  readonly head: string;
+  readonly align: 'left' | 'right';
+  /** What does not fit is wrapped; without one as wide as its widest cell. */
+  readonly width?: number;
+}
+
+const NO_LINES = Object.fromEntries(
+  ['top', 'bottom', 'left', 'mid', 'right']
+    .flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
+    .map((part) => [part, '']),
+);
+const GAP = '  ';
+
+/** Aligned columns without lines, for what is long, or added up: nothing in a cell is ever cut off. */
+export function plainTable(columns: readonly PlainColumn[], rows: readonly (readonly string[])[]): string {
+  const drawn = new Table({
+    chars: { ...NO_LINES, 'mid-mid': '', middle: GAP },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    colWidths: columns.map(({ width }) => width ?? null),
+    colAligns: columns.map(({ align }) => align),
+    wordWrap: true,
+  });
+  const heads = columns.map(({ head }) => head);
+  for (const row of heads.some((head) => head !== '') ? [heads, ...rows] : rows)
+    drawn.push(row.map((cell, at) => fitting(onOneLine(cell), columns[at]?.width)));
+  return drawn
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+/** A word that is wider than its column would be cut. */
+const fitting = (cell: string, width = Number.POSITIVE_INFINITY): string =>
+  cell.length <= width
+    ? cell
+    : cell
+        .split(' ')
+        .flatMap((word) => word.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? [])
+        .join(' ');
+
 /** Name and value, a line each. */
 export function facts(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));

@@ -175,6 +175,7 @@ describe('without a running gateway', () => {
     [['limit', 'set']],
     [['catalog', 'publish']],
     [['ledger', 'events']],
+    [['ledger', 'replay']],
     [['serve']],
   ])('has help, with examples on what can be run: %j', async (command) => {
     const { exitCode, stdout } = await runHere(...command, '--help');

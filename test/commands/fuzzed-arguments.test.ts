@@ -30,6 +30,8 @@ const COMMANDS = [
   'exception approve {req_019a5b3c000070008000000000000001} --reason {why} --account {acct_ada} --dry-run',
   'exception drop {req_019a5b3c000070008000000000000001} --reason {why}',
   'ledger events {acct_ada} --from {0} --limit {3}',
+  'ledger replay {acct_ada} --from {0} --to {2027-01-31}',
+  'ledger replay {acct_ada} --at {2099-01-31}',
   'ledger forms --adopt --gone {prx_0123}',
   'ledger accept-loss --reason {why}',
 ];

@@ -6,13 +6,15 @@ import { onOneLine } from '../../../contracts/printable.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { accountArgument, wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+import { addReplayCommand } from './replay-command.ts';
+import { storedEventLine } from './stored-event-line.ts';
 
 interface EventsOptions {
   readonly from: number;
   readonly limit?: number;
 }
 
-/** `gateway ledger events`: the stream itself, as it is stored. */
+/** `gateway ledger events`: the stream itself, as it is stored; and the commands in files of their own that read it. */
 export function addLedgerCommands(ledger: Command, context: CommandContext): void {
   ledger
     .command('events')
@@ -30,24 +32,10 @@ export function addLedgerCommands(ledger: Command, context: CommandContext): voi
         if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
         const options = { from: revision(from), ...(limit === undefined ? {} : { limit }) };
         for await (const event of log.readStream(accountStream(id), options))
-          context.write(isJson ? jsonOf(event) : textOf(event));
+          context.write(isJson ? storedEventLine(event) : textOf(event));
       });
     });
-}
-
-/** The stored JSON texts stand inside unchanged; what is none, because somebody else has written it, as a string. */
-const jsonOf = ({ stream, revision, position, id, type, data, metadata }: RecordedEvent): string =>
-  `${JSON.stringify({ stream, revision, position, id, type }).slice(0, -1)},` +
-  `"data":${jsonTextOf(data)},"metadata":${jsonTextOf(metadata)}}\n`;
-
-function jsonTextOf(stored: string): string {
-  try {
-    JSON.parse(stored);
-  } catch {
-    return JSON.stringify(stored);
-  }
-  // Between its values, for in a string of it there is none.
-  return stored.replaceAll(/[\r\n]/g, ' ');
+  addReplayCommand(ledger, context);
 }
 
 /** An event whose metadata cannot be read says so in its line: nothing else tells an operator what stands there. */

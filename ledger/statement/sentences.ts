@@ -1,0 +1,141 @@
+import type { CreditsDebited, DomainEvent, EventData, EventType, UsageRecorded } from '../../contracts/events.ts';
+import { groupedCount, groupedUsd } from '../../contracts/money.ts';
+import { TOKEN_CLASSES, type TokenClass } from '../../contracts/usage.ts';
+
+/** What a key is called: its name where that is known, else its id. */
+export type KeyNames = (keyId: string) => string;
+type Sentence<T extends EventType> = (data: EventData<T>, keyName: KeyNames) => string;
+
+/** An event as a person would say it: one line, without its time. Texts of others stand in it as they are. */
+export const sentenceOf = (event: DomainEvent, keyName: KeyNames = (keyId) => keyId): string =>
+  (SENTENCES[event.type] as (data: DomainEvent['data'], keyName: KeyNames) => string)(event.data, keyName);
+
+/** How a class of tokens is called in a sentence. */
+export const TOKEN_CLASS_WORDS: { readonly [C in TokenClass]: string } = {
+  input: 'input',
+  output: 'output',
+  cacheRead: 'cache read',
+  cacheWrite5m: '5-minute cache write',
+  cacheWrite1h: '1-hour cache write',
+};
+
+export const GRANT_WORDS: { readonly [S in EventData<'CreditsGranted'>['source']]: string } = {
+  trial: 'trial credits',
+  purchase: 'purchased credits',
+  plan: "a plan's credits",
+  promotion: 'promotional credits',
+  adjustment: 'an adjustment',
+};
+
+export const OUTCOME_WORDS: { readonly [O in UsageRecorded['outcome']]: string } = {
+  completed: 'completed',
+  client_disconnected: 'the client left before its end',
+  upstream_interrupted: 'cut off by the upstream',
+  upstream_refused: 'refused by the upstream',
+  recovered: 'lost with its gateway before any usage was seen',
+};
+
+/** To the second: "2026-11-05 10:20:30" (UTC). */
+export const toTheSecond = (instant: string): string => instant.slice(0, 19).replace('T', ' ');
+
+/** What is out of the ordinary with the usage of a debit, which the debit itself does not say. */
+export const notesOn = ({ outcome, source, unpriced }: UsageRecorded): string[] => [
+  ...(outcome === 'completed' ? [] : [OUTCOME_WORDS[outcome]]),
+  ...(source === 'estimated' ? ['estimated'] : []),
+  ...(unpriced.length === 0 ? [] : [`no price for ${unpriced.join(', ')}`]),
+];
+
+const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
+const until = (instant: string | null): string => (instant === null ? '' : `, until ${toTheSecond(instant)}`);
+
+const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
+  AccountOpened: ({ kind, email }) =>
+    `opened as ${kind === 'personal' ? 'a personal account' : 'an organization'} of ${email}`,
+  ApiKeyIssued: ({ name, last4, models, monthlyLimit, expiresAt }) =>
+    [
+      `key "${name}" (ends in ${last4}) issued`,
+      ...(models === null ? [] : [`for ${models.join(', ')} alone`]),
+      ...(monthlyLimit === null ? [] : [`at most ${usd(monthlyLimit)} a month`]),
+    ].join(', ') + until(expiresAt),
+  ApiKeyRevoked: ({ keyId }, keyName) => `key ${keyName(keyId)} revoked`,
+  PlanChanged: ({ plan }) => `plan changed to ${plan}`,
+  CreditsGranted: ({ source, grantId, costBasis, expiresAt }) =>
+    `${GRANT_WORDS[source]} granted (${grantId})${costBasis === 0n ? '' : `, ${usd(costBasis)} paid`}${until(expiresAt)}`,
+  CreditsExpired: ({ grantId, expiredAt }) => `what was left of ${grantId} has expired at ${toTheSecond(expiredAt)}`,
+  CreditsReinstated: ({ grantId, expiresAt, reason, actor }) =>
+    `expired credits of ${grantId} given back by ${actor}${until(expiresAt)}: ${reason}`,
+  UsageRecorded: (usage) => {
+    const notes = [...notesOn(usage), ...(usage.billable ? [] : ['not charged'])];
+    return `${used(
+      usage,
+      TOKEN_CLASSES.map((tokenClass) => [tokenClass, usage.tokens[tokenClass]]),
+      Object.entries(usage.uses),
+    )}${inBrackets(notes)}, ${usage.requestId}`;
+  },
+  CreditsDebited: (debit) => debitSentence(debit, []),
+  LateUsageReported: ({ usage, cost, requestId }) =>
+    `${used(
+      usage,
+      TOKEN_CLASSES.map((tokenClass) => [tokenClass, usage.tokens[tokenClass]]),
+      Object.entries(usage.uses),
+    )}, reported late: ` + `${usd(cost / 1_000_000n)} wait for an operator's decision, ${requestId}`,
+  ExceptionApproved: ({ requestId, reason, actor, uncovered }) =>
+    `${actor} approved what was left out or came late: ${reason}${owed(uncovered)}, ${requestId}`,
+  ExceptionDropped: ({ requestId, amount, reason, actor }) =>
+    `${actor} dropped ${usd(amount)} for good, never to be debited: ${reason}, ${requestId}`,
+  CreditsLeased: ({ proxy, leaseId, amount, expiresAt }) =>
+    `${proxy} ${amount === 0n ? 'renewed' : `set ${usd(amount)} aside under`} lease ${leaseId}${until(expiresAt)}`,
+  LeaseReleased: ({ proxy, leaseId, amount }) => `${proxy} gave ${usd(amount)} of lease ${leaseId} back`,
+  LeaseNarrowed: ({ proxy, leaseId, keyId, atMost }, keyName) =>
+    `${proxy}: key ${keyName(keyId)} takes at most ${usd(atMost)} more of lease ${leaseId}`,
+  SpendLimitSet: ({ keyId, limit }, keyName) => {
+    const whose = keyId === null ? 'the account' : `key ${keyName(keyId)}`;
+    return limit === null ? `monthly limit of ${whose} removed` : `monthly limit of ${whose} set to ${usd(limit)}`;
+  },
+  SpendThresholdCrossed: ({ keyId, month, thresholdPercent, limit, spent }, keyName) =>
+    `${thresholdPercent}% of the monthly limit of ${keyId === null ? 'the account' : `key ${keyName(keyId)}`} reached: ` +
+    `${groupedUsd(spent)} of ${usd(limit)} in ${month}`,
+  AccountSuspended: ({ reason }) => `suspended: ${reason}`,
+  AccountReinstated: ({ reason }) => `suspension ended: ${reason}`,
+  CatalogPublished: ({ version, models }) => `catalog version ${version} published, models: ${models.length}`,
+  RelayClaimed: ({ relay, epoch, until: end }) => `relay ${relay} publishes from here on (claim ${epoch})${until(end)}`,
+  RelayCheckpointed: ({ relay, position }) => `relay ${relay} has published everything up to position ${position}`,
+  RelayReleased: ({ relay, epoch }) => `relay ${relay} has stopped in order (claim ${epoch})`,
+  ProxyClaimed: ({ proxy, epoch }) => `a gateway has taken the name ${proxy} (claim ${epoch})`,
+  LedgerIdentified: ({ ledgerId, generation }) => `this is ledger ${ledgerId}, generation ${generation}`,
+  LossAccepted: ({ generation, lost, lostLeftOut, reason, actor }) =>
+    `${actor} gave up what was lost of ${groupedCount(lost.length + lostLeftOut)} streams; generation ${generation} begins: ${reason}`,
+  FormsAdopted: ({ forms, reason }) =>
+    `events may have newer forms from here on (${Object.entries(forms)
+      .map(([type, form]) => `${type} ${form}`)
+      .join(', ')}): ${reason}`,
+};
+
+/** With what is known of its usage beside. */
+export function debitSentence(debit: CreditsDebited, notes: readonly string[]): string {
+  const what = used(
+    debit,
+    debit.lines.map(({ tokenClass, tokens }) => [tokenClass, tokens]),
+    debit.uses.map(({ use, count }) => [use, count]),
+  );
+  const leftOut = debit.leftOut === 0n ? '' : `, ${usd(debit.leftOut)} beyond its hold left out`;
+  return `${what}${inBrackets(notes)}${leftOut}${owed(debit.uncovered)}, ${debit.requestId}`;
+}
+
+/** A model with what was used of it: "opal-medium (fast): 1,000 input, 7 output". */
+function used(
+  { model, lane }: Pick<UsageRecorded, 'model' | 'lane'>,
+  tokens: readonly (readonly [TokenClass, number])[],
+  uses: readonly (readonly [string, number])[],
+): string {
+  const counts = [
+    ...tokens
+      .filter(([, count]) => count > 0)
+      .map(([name, count]) => `${groupedCount(count)} ${TOKEN_CLASS_WORDS[name]}`),
+    ...uses.map(([name, count]) => `${groupedCount(count)} ${name}`),
+  ];
+  return `${model}${lane === 'fast' ? ' (fast)' : ''}: ${counts.length === 0 ? 'no tokens' : counts.join(', ')}`;
+}
+
+const owed = (uncovered: bigint): string => (uncovered === 0n ? '' : `, ${usd(uncovered)} of it beyond the grants`);
+const inBrackets = (notes: readonly string[]): string => (notes.length === 0 ? '' : ` (${notes.join('; ')})`);

@@ -1,0 +1,152 @@
+import type { Command } from 'commander';
+import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
+import { type AccountId, accountStream, type Revision } from '../../../contracts/ids.ts';
+import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
+import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
+import { Statement, type StatementLine } from '../../../ledger/statement/statement.ts';
+import { behind, isReached, recordedAtOf, type StreamPlace } from '../../../ledger/statement/stream-range.ts';
+import { accountArgument, placeArgument } from '../command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+import { facts } from '../show.ts';
+import { showStateAt } from './show-state-at.ts';
+import { statementTable } from './statement-table.ts';
+import { storedEventLine } from './stored-event-line.ts';
+
+interface ReplayOptions {
+  readonly from?: StreamPlace;
+  readonly to?: StreamPlace;
+  readonly at?: StreamPlace;
+  readonly all?: boolean;
+}
+
+/** `gateway ledger replay`: an account's stream as a statement, or what the account was at a place of it. */
+export function addReplayCommand(ledger: Command, context: CommandContext): void {
+  ledger
+    .command('replay')
+    .description(
+      "an account's statement from its events: what happened, what it moved, and the balance after it. A place is a" +
+        ' revision, or a time by which events were written down (UTC). With --json the events as they are stored, one a line',
+    )
+    .argument('<account>', 'account id', accountArgument)
+    .option('--from <place>', 'begin there; before it the balance is brought forward', placeArgument)
+    .option('--to <place>', 'up to that revision, or to before that time', placeArgument)
+    .option(
+      '--at <place>',
+      'balance, grants, limits and the month as they were there, instead of a statement',
+      placeArgument,
+    )
+    .option('--all', 'a line for every event, those of leases and usages too')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway ledger replay acct_demo\n  gateway ledger replay acct_demo --from 2027-05-01 --to 2027-06-01' +
+        '\n  gateway ledger replay acct_demo --at 2027-06-01T00:00Z\n  gateway ledger replay acct_demo --at 41 --json',
+    )
+    .action(async (id: AccountId, options: ReplayOptions, command: Command) => {
+      const { from, to, at } = options;
+      if (at !== undefined && (from !== undefined || to !== undefined || options.all === true))
+        throw new CommandError('--at goes without --from, --to and --all', EXIT.usage);
+      await withReadLog(context, command, async (log) => {
+        if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+        if (at !== undefined) return showStateAt(id, at, log, { context, command });
+        if (globalOptions(command).json !== true) return showStatement(id, options, log, context);
+        for await (const { recorded, isShown } of eventsOf(id, options, log))
+          if (isShown) context.write(storedEventLine(recorded));
+      });
+    });
+}
+
+/** The events up to where the range ends, from the first on: what stands before the range is folded, and not shown. */
+async function* eventsOf(id: AccountId, { from, to }: ReplayOptions, log: EventLog): AsyncGenerator<RangedEvent> {
+  const end = to?.type === 'revision' ? behind(to) : to;
+  let isShown = from === undefined;
+  for await (const recorded of log.readStream(accountStream(id))) {
+    const recordedAt = recordedAtOf(recorded);
+    if (end !== undefined && isReached(end, recorded, recordedAt)) return;
+    isShown ||= from !== undefined && isReached(from, recorded, recordedAt);
+    yield { recorded, isShown };
+  }
+}
+
+interface RangedEvent {
+  readonly recorded: RecordedEvent;
+  readonly isShown: boolean;
+}
+
+/** @throws CommandError where something in the stream is amiss, after all of it was shown */
+async function showStatement(id: AccountId, options: ReplayOptions, log: EventLog, context: CommandContext) {
+  const statement = new Statement(id, { withAll: options.all === true });
+  const shown = new ShownStatement(context);
+  for await (const { recorded, isShown } of eventsOf(id, options, log)) {
+    if (isShown) shown.begin(recorded.revision, statement);
+    shown.add(statement.take(recorded));
+  }
+  shown.add(statement.end());
+  shown.end(statement);
+  if (statement.faults === 0) return;
+  const lines = statement.faults === 1 ? 'one line says' : `${groupedCount(statement.faults)} lines say`;
+  throw new CommandError(`${id}: not all of its stream can be relied on: ${lines} what is amiss`, EXIT.refused);
+}
+
+/** Lines that are drawn at once: their columns are as wide as the longest amount among them. */
+const LINES_AT_ONCE = 100;
+
+/** The part of a statement that is in range, written as it comes, with what it adds up to. */
+class ShownStatement {
+  readonly #context: CommandContext;
+  #first: Revision | null = null;
+  #broughtForward: bigint | null = 0n;
+  #leftOutBefore = 0;
+  #waiting: StatementLine[] = [];
+  #isHeadWritten = false;
+  #added = 0n;
+  #taken = 0n;
+
+  constructor(context: CommandContext) {
+    this.#context = context;
+  }
+
+  /** Told of each event in range, before the statement takes it. */
+  begin(revision: Revision, { balance, leftOut }: Statement): void {
+    if (this.#first !== null) return;
+    this.#first = revision;
+    this.#broughtForward = balance;
+    this.#leftOutBefore = leftOut;
+    if (revision > 0) this.#context.write(`brought forward: ${usdOf(balance)}\n`);
+  }
+
+  add(lines: readonly StatementLine[]): void {
+    for (const line of lines) {
+      if (this.#first === null || line.revision < this.#first) continue;
+      this.#waiting.push(line);
+      if (line.amount !== null && line.amount > 0n) this.#added += line.amount;
+      else this.#taken += line.amount ?? 0n;
+      if (this.#waiting.length === LINES_AT_ONCE) this.#flush();
+    }
+  }
+
+  end({ balance, leftOut }: Statement): void {
+    this.#flush();
+    if (this.#first === null) this.#context.write('no event stands there\n');
+    const housekeeping = leftOut - this.#leftOutBefore;
+    const sums = facts([
+      ['brought forward', usdOf(this.#first === null ? balance : this.#broughtForward)],
+      ['added', `+${groupedUsd(this.#added)} USD`],
+      ['taken', `${groupedUsd(this.#taken)} USD`],
+      ['balance', usdOf(balance)],
+    ]);
+    const more =
+      housekeeping === 0
+        ? ''
+        : `\nevents of leases, which move no money, are left out: ${groupedCount(housekeeping)} (--all shows them)`;
+    this.#context.write(`\n${sums}${more}\n`);
+  }
+
+  #flush(): void {
+    if (this.#waiting.length === 0) return;
+    this.#context.write(`${statementTable(this.#waiting, this.#context.columns, !this.#isHeadWritten)}\n`);
+    this.#waiting = [];
+    this.#isHeadWritten = true;
+  }
+}
+
+const usdOf = (balance: bigint | null): string => (balance === null ? 'unknown' : `${groupedUsd(balance)} USD`);

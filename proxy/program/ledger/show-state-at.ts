@@ -1,0 +1,101 @@
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { groupedExactUsd, groupedUsd, picoUsd } from '../../../contracts/money.ts';
+import type { Grant } from '../../../ledger/account/account-state.ts';
+import { isUsable } from '../../../ledger/account/grants.ts';
+import { activeLeases, spendable } from '../../../ledger/account/leases.ts';
+import { monthOf } from '../../../ledger/account/month.ts';
+import { monthOfSpend } from '../../../ledger/account/spend.ts';
+import { toTheSecond } from '../../../ledger/statement/sentences.ts';
+import { type StateAt, stateAt } from '../../../ledger/statement/state-at.ts';
+import type { StreamPlace } from '../../../ledger/statement/stream-range.ts';
+import { CommandError, EXIT } from '../command-error.ts';
+import type { CommandCall } from '../exceptions/endings.ts';
+import { facts, plainTable, show } from '../show.ts';
+
+/** `gateway ledger replay --at`: what an account was at a place of its stream. @throws CommandError where it was none yet */
+export async function showStateAt(
+  id: AccountId,
+  place: StreamPlace,
+  log: EventLog,
+  { context, command }: CommandCall,
+): Promise<void> {
+  const found = await stateAt(log, id, place);
+  if (found === null) throw new CommandError(`${id}: there was no such account at that time`, EXIT.refused);
+  if (place.type === 'revision' && found.revision < place.revision)
+    throw new CommandError(`${id}: its stream ends with revision ${found.revision}`, EXIT.refused);
+  show(context, command, { json: jsonOf(id, found), text: () => textOf(id, found) });
+}
+
+function jsonOf(accountId: AccountId, { state, revision, recordedAt, atMs }: StateAt): unknown {
+  const month = monthOf(atMs);
+  const spent = monthOfSpend(state.spend, month);
+  return {
+    ...{ accountId, at: instant(atMs), revision, recordedAt },
+    ...{ kind: state.kind, email: state.email, plan: state.plan, suspended: state.suspended },
+    balanceMicroUsd: state.balance,
+    availableMicroUsd: spendable(state, atMs),
+    uncoveredMicroUsd: state.uncovered,
+    carryPicoUsd: state.carry,
+    grants: state.grants.map(({ grantId, source, amount, remaining, expired, effectiveAtMs, expiresAtMs }) => ({
+      ...{ grantId, source, amountMicroUsd: amount, remainingMicroUsd: remaining, expiredMicroUsd: expired },
+      ...{ effectiveAt: instant(effectiveAtMs), expiresAt: expiresAtMs === null ? null : instant(expiresAtMs) },
+    })),
+    limits: { accountMicroUsd: state.spend.accountLimit, keysMicroUsd: state.spend.keyLimits },
+    month: { month, accountMicroUsd: spent.account, keysMicroUsd: spent.keys },
+    keys: Object.values(state.keys).map(({ keyId, name, last4, revokedAtMs }) => ({
+      ...{ keyId, name, last4, revokedAt: revokedAtMs === null ? null : instant(revokedAtMs) },
+    })),
+    leases: activeLeases(state, atMs).map(({ leaseId, proxy, keyId, amount, expiresAtMs }) => ({
+      ...{ leaseId, proxy, keyId, amountMicroUsd: amount, expiresAt: instant(expiresAtMs) },
+    })),
+    exceptions: { open: state.exceptions.openCount, openMicroUsd: state.exceptions.openAmount },
+  };
+}
+
+const instant = (ms: number): string => new Date(ms).toISOString();
+const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
+const LEFT = (head: string) => ({ head, align: 'left' }) as const;
+const RIGHT = (head: string) => ({ head, align: 'right' }) as const;
+
+function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt): string {
+  const { balance, carry, uncovered, exceptions, spend } = state;
+  const month = monthOf(atMs);
+  const spent = monthOfSpend(spend, month);
+  const leased = activeLeases(state, atMs).reduce((sum, { amount }) => sum + amount, 0n);
+  const head = facts([
+    ['account', `${id} (${state.kind}, ${state.email})`],
+    ['at', `${instant(atMs)}, after revision ${revision} (written ${recordedAt})`],
+    ['plan', state.suspended === null ? state.plan : `${state.plan}, suspended: ${state.suspended}`],
+    ['balance', `${usd(balance)}, and ${groupedExactUsd(picoUsd(carry))} USD carried to the next debit`],
+    ['available', `${usd(spendable(state, atMs))}${uncovered === 0n ? '' : `, after ${usd(uncovered)} owed`}`],
+    [`spent ${month}`, `${usd(spent.account)}, ${limitOf(spend.accountLimit)}`],
+    ['leased', `${usd(leased)} of it to gateways, for requests`],
+    ['exceptions', `${exceptions.openCount} open, ${usd(exceptions.openAmount)}`],
+  ]);
+  const grants = plainTable(
+    [LEFT('grant'), LEFT('source'), RIGHT('granted (USD)'), RIGHT('left'), RIGHT('expired'), LEFT('usable')],
+    state.grants.map((grant) => [
+      ...[grant.grantId, grant.source],
+      ...[grant.amount, grant.remaining, grant.expired].map(groupedUsd),
+      usableWhen(grant, atMs),
+    ]),
+  );
+  const keys = plainTable(
+    [LEFT('key'), LEFT('name'), LEFT('state'), RIGHT(`spent ${month} (USD)`), LEFT('monthly limit')],
+    Object.values(state.keys).map(({ keyId, name, revokedAtMs }) => [
+      ...[keyId, name, revokedAtMs === null ? 'in use' : `revoked ${toTheSecond(instant(revokedAtMs))}`],
+      ...[groupedUsd(spent.keys[keyId] ?? 0n), limitOf(spend.keyLimits[keyId] ?? null)],
+    ]),
+  );
+  return [head, `grants, in the order in which they burn:\n${grants}`, `keys:\n${keys}`].join('\n\n');
+}
+
+const limitOf = (limit: bigint | null): string => (limit === null ? 'no limit' : `of at most ${usd(limit)}`);
+
+function usableWhen(grant: Grant, atMs: number): string {
+  if (grant.effectiveAtMs > atMs) return `from ${toTheSecond(instant(grant.effectiveAtMs))}`;
+  if (grant.expiresAtMs === null) return 'always';
+  const end = toTheSecond(instant(grant.expiresAtMs));
+  return isUsable(grant, atMs) ? `until ${end}` : `over since ${end}`;
+}

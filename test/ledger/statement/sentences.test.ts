@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import type { EventType } from '../../../contracts/events.ts';
+import { sentenceOf } from '../../../ledger/statement/sentences.ts';
+import { EXAMPLE_EVENTS, exampleOf } from '../../fixtures/ledger/example-events.ts';
+
+describe('the sentence of an event', () => {
+  // Each type has an example: test/contracts/event-codec.test.ts.
+  it.each(EXAMPLE_EVENTS.map((event) => [event.type, event] as const))(
+    'is there for %s, on one line',
+    (_type, event) => {
+      expect(sentenceOf(event)).toMatch(/^\S.{8,}\S$/);
+      expect(sentenceOf(event)).not.toMatch(/undefined|null|NaN|\[object|(?<![.\w])\d{4,}(?![-\w])/);
+    },
+  );
+
+  it.each<[EventType, string]>([
+    ['AccountOpened', 'opened as an organization of owner@example.com'],
+    [
+      'ApiKeyIssued',
+      'key "ci" (ends in wxyz) issued, for opal-medium, svc-mock alone, at most 10.000000 USD a month, until 2026-12-05 10:20:30',
+    ],
+    ['CreditsGranted', 'trial credits granted (grant-1), until 2026-12-05 10:20:30'],
+    [
+      'CreditsDebited',
+      'opal-medium (fast): 1,000 input, 7 output, 30,000 cache read, 1 5-minute cache write, ' +
+        '0.000218 USD of it beyond the grants, req_019a5b3c00007000800000000000000a',
+    ],
+    ['LateUsageReported', /reported late: 0\.020003 USD wait for an operator's decision/.source],
+    ['SpendThresholdCrossed', '80% of the monthly limit of the account reached: 8.000001 of 10.000000 USD in 2026-11'],
+    [
+      'ExceptionDropped',
+      'operator dropped 15,000,000,003.000000 USD for good, never to be debited: cannot be, req_019a5b3c00007000800000000000000a',
+    ],
+  ])('says of %s what a person would', (type, said) => {
+    if (type === 'LateUsageReported') expect(sentenceOf(exampleOf(type))).toMatch(new RegExp(said));
+    else expect(sentenceOf(exampleOf(type))).toBe(said);
+  });
+
+  it('calls a key by its name where that is known', () => {
+    expect(sentenceOf(exampleOf('ApiKeyRevoked'), () => '"ci"')).toBe('key "ci" revoked');
+  });
+});
