@@ -11,7 +11,7 @@ export const sentenceOf = (event: DomainEvent, keyName: KeyNames = (keyId) => ke
   (SENTENCES[event.type] as (data: DomainEvent['data'], keyName: KeyNames) => string)(event.data, keyName);
 
 /** How a class of tokens is called in a sentence. */
-export const TOKEN_CLASS_WORDS: { readonly [C in TokenClass]: string } = {
+const TOKEN_CLASS_WORDS: { readonly [C in TokenClass]: string } = {
   input: 'input',
   output: 'output',
   cacheRead: 'cache read',
@@ -19,7 +19,7 @@ export const TOKEN_CLASS_WORDS: { readonly [C in TokenClass]: string } = {
   cacheWrite1h: '1-hour cache write',
 };
 
-export const GRANT_WORDS: { readonly [S in EventData<'CreditsGranted'>['source']]: string } = {
+const GRANT_WORDS: { readonly [S in EventData<'CreditsGranted'>['source']]: string } = {
   trial: 'trial credits',
   purchase: 'purchased credits',
   plan: "a plan's credits",
@@ -27,7 +27,7 @@ export const GRANT_WORDS: { readonly [S in EventData<'CreditsGranted'>['source']
   adjustment: 'an adjustment',
 };
 
-export const OUTCOME_WORDS: { readonly [O in UsageRecorded['outcome']]: string } = {
+const OUTCOME_WORDS: { readonly [O in UsageRecorded['outcome']]: string } = {
   completed: 'completed',
   client_disconnected: 'the client left before its end',
   upstream_interrupted: 'cut off by the upstream',

@@ -39,6 +39,12 @@ export interface CommandContext {
   readonly leave?: (exitCode: number) => void;
 }
 
+/** The program's command, and what it works with. */
+export interface CommandCall {
+  readonly command: Command;
+  readonly context: CommandContext;
+}
+
 export interface ProvenLedger {
   /** The ledger has all that is known of it, in its generation: what the folder keeps of it can be used. */
   readonly isWhole: boolean;

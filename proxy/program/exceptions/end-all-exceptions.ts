@@ -11,9 +11,16 @@ import { type CommandResult, ConflictsError, executeFrom } from '../../../ledger
 import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { type AccountSnapshot, loadAccount } from '../../../ledger/account/load-account.ts';
 import { type Done, refusedAs } from '../accounts/run-account-command.ts';
-import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import {
+  type CommandCall,
+  type CommandContext,
+  CommandError,
+  EXIT,
+  recordingOf,
+  withEventLog,
+} from '../command-context.ts';
 import { show, showWritten } from '../show.ts';
-import { type CommandCall, ENDINGS, type Ending } from './endings.ts';
+import { ENDINGS, type Ending } from './endings.ts';
 
 interface EndAllOptions {
   readonly account: AccountId;

@@ -5,10 +5,17 @@ import { formatUsd } from '../../../contracts/money.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { endOfException, openException } from '../../../ledger/account/exceptions.ts';
 import { type Decided, decideAccountCommand, runAccountCommand } from '../accounts/run-account-command.ts';
-import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import {
+  type CommandCall,
+  type CommandContext,
+  CommandError,
+  EXIT,
+  recordingOf,
+  withEventLog,
+} from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { show, showWritten } from '../show.ts';
-import { type CommandCall, ENDINGS, type Ending } from './endings.ts';
+import { ENDINGS, type Ending } from './endings.ts';
 import { exceptionsByAccount } from './exceptions-by-account.ts';
 
 export interface EndOptions {

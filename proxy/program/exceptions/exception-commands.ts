@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { type AccountId, requestId } from '../../../contracts/ids.ts';
 import { accountArgument, instantArgument, reasonArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
+import { type CommandCall, type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { endAllExceptions } from './end-all-exceptions.ts';
 import { type EndOptions, endException } from './end-exception.ts';
-import type { CommandCall, Ending } from './endings.ts';
+import type { Ending } from './endings.ts';
 import { listExceptions } from './list-exceptions.ts';
 
 /** `gateway exception list|approve|drop`: usage that could not be debited as it came, and what becomes of it. */

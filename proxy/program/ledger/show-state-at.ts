@@ -9,8 +9,7 @@ import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { toTheSecond } from '../../../ledger/statement/sentences.ts';
 import { type StateAt, stateAt } from '../../../ledger/statement/state-at.ts';
 import type { StreamPlace } from '../../../ledger/statement/stream-range.ts';
-import { CommandError, EXIT } from '../command-error.ts';
-import type { CommandCall } from '../exceptions/endings.ts';
+import { type CommandCall, CommandError, EXIT } from '../command-context.ts';
 import { facts, plainTable, show } from '../show.ts';
 
 /** `gateway ledger replay --at`: what an account was at a place of its stream. @throws CommandError where it was none yet */
