@@ -176,6 +176,7 @@ describe('without a running gateway', () => {
     [['catalog', 'publish']],
     [['ledger', 'events']],
     [['ledger', 'replay']],
+    [['ledger', 'report']],
     [['serve']],
   ])('has help, with examples on what can be run: %j', async (command) => {
     const { exitCode, stdout } = await runHere(...command, '--help');

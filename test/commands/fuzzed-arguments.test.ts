@@ -32,6 +32,7 @@ const COMMANDS = [
   'ledger events {acct_ada} --from {0} --limit {3}',
   'ledger replay {acct_ada} --from {0} --to {2027-01-31}',
   'ledger replay {acct_ada} --at {2099-01-31}',
+  'ledger report --month {2027-01}',
   'ledger forms --adopt --gone {prx_0123}',
   'ledger accept-loss --reason {why}',
 ];

@@ -1,0 +1,175 @@
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import type { AccountBooks, TimeBooks } from './account-books.ts';
+import { deferred, type GrantSource } from './grant-book.ts';
+import type { ModelBook } from './model-books.ts';
+import { GRANT_SOURCES, type Movements, netCredits, netDeferred } from './movements.ts';
+import type { Notes } from './notes.ts';
+
+/** The finished books of a month. Amounts are micro-USD unless they say otherwise. */
+export interface Books {
+  readonly month: string;
+  readonly identity: LedgerIdentity | null;
+  /** Of the whole log, and of the month's that books are made of. */
+  readonly events: number;
+  readonly eventsOfMonth: number;
+  /** What customers had at its beginning and its end; what debits took beyond all grants is negative in it. */
+  readonly opening: bigint;
+  readonly closing: bigint;
+  /** What was paid for credits and is not earned, at its beginning and its end. */
+  readonly deferredOpening: bigint;
+  readonly deferredClosing: bigint;
+  readonly moved: Movements;
+  readonly liability: readonly Liability[];
+  /** What debits took and no grant covers, over all accounts. */
+  readonly owed: bigint;
+  readonly models: readonly ModelBook[];
+  readonly days: readonly bigint[];
+  readonly accounts: readonly AccountOfMonth[];
+  readonly accountsInAll: number;
+  readonly notes: Notes;
+  /** Exceptions about money that are open at the month's end; the amount is in pico-USD. */
+  readonly open: { readonly count: number; readonly amountPicoUsd: bigint };
+  readonly checks: readonly Check[];
+}
+
+/** What is outstanding of one source at one age. */
+export interface Liability {
+  readonly source: GrantSource;
+  readonly age: Age;
+  grants: number;
+  remaining: bigint;
+  /** Of that, over by its grant's end, and not written off yet. */
+  ended: bigint;
+  deferred: bigint;
+}
+
+export const AGES = [
+  'not begun',
+  '0 to 30 days',
+  '31 to 90 days',
+  '91 to 180 days',
+  '181 to 365 days',
+  'over a year',
+] as const;
+type Age = (typeof AGES)[number];
+
+export interface AccountOfMonth {
+  readonly id: string;
+  readonly email: string;
+  readonly granted: bigint;
+  readonly spent: bigint;
+  readonly expired: bigint;
+  readonly balance: bigint;
+}
+
+/** Two ways to one total. */
+export interface Check {
+  readonly what: string;
+  readonly one: bigint;
+  readonly other: bigint;
+}
+
+export const agree = ({ checks }: Pick<Books, 'checks'>): boolean => checks.every(({ one, other }) => one === other);
+
+type BookParts = Pick<Books, 'month' | 'identity' | 'events' | 'eventsOfMonth' | 'moved'> &
+  Omit<NonNullable<TimeBooks['month']>, 'models'> & {
+    readonly models: { readonly all: readonly ModelBook[] };
+    readonly before: Movements;
+    readonly accounts: readonly AccountBooks[];
+  };
+
+export function booksOf(parts: BookParts): Books {
+  const { month, before, moved, accounts, models, days, notes, disagreeing } = parts;
+  const liability = liabilityOf(accounts, endOfMonth(month));
+  const owed = sumOf(accounts, ({ uncovered }) => uncovered);
+  const opening = netCredits(before);
+  const deferredOpening = netDeferred(before);
+  const sums = {
+    opening,
+    closing: opening + netCredits(moved),
+    deferredOpening,
+    deferredClosing: deferredOpening + netDeferred(moved),
+  };
+  const spent = moved.debited + moved.approved;
+  return {
+    ...{ month, identity: parts.identity, events: parts.events, eventsOfMonth: parts.eventsOfMonth },
+    ...{ ...sums, moved, liability, owed, models: models.all, days, notes },
+    accounts: accounts.map(({ id, email, granted, spent, expired, balance }) => ({
+      ...{ id, email, granted, spent, expired, balance },
+    })),
+    accountsInAll: accounts.length,
+    open: openOf(accounts),
+    checks: [
+      {
+        what: 'closing balance: by the movements, and by what is left of each grant less what is owed',
+        one: sums.closing,
+        other: sumOf(liability, ({ remaining }) => remaining) - owed,
+      },
+      {
+        what: 'closing balance: by the movements, and by the accounts one by one',
+        one: sums.closing,
+        other: sumOf(accounts, ({ balance }) => balance),
+      },
+      {
+        what: 'paid for and not earned: by the movements, and by what is left of each grant',
+        one: sums.deferredClosing,
+        other: sumOf(liability, (line) => line.deferred),
+      },
+      { what: 'spent: by the debits, and by model', one: spent, other: sumOf(models.all, (model) => model.spent) },
+      {
+        what: 'spent: by the debits, and by what was paid for, given and owed',
+        one: spent,
+        other: sumOf(models.all, ({ fromPaid, fromGiven, owed }) => fromPaid + fromGiven + owed),
+      },
+      { what: 'spent: by the debits, and by day', one: spent, other: sumOf(days, (day) => day) },
+      { what: 'earned: in all, and by model', one: moved.earned, other: sumOf(models.all, ({ earned }) => earned) },
+      {
+        what: 'debits whose balance is not what the events before them add up to',
+        one: 0n,
+        other: BigInt(disagreeing),
+      },
+    ],
+  };
+}
+
+export const sumOf = <T>(all: readonly T[], amount: (one: T) => bigint): bigint =>
+  all.reduce((sum, one) => sum + amount(one), 0n);
+
+/** The first instant after it. */
+function endOfMonth(month: string): number {
+  const [year = 0, number = 0] = month.split('-').map(Number);
+  return Date.UTC(year, number, 1);
+}
+
+const DAY_MS = 86_400_000;
+/** The last day that each age still has. */
+const LAST_DAYS = [30, 90, 180, 365] as const;
+
+function ageOf(effectiveAtMs: number, endMs: number): Age {
+  if (effectiveAtMs >= endMs) return 'not begun';
+  const days = Math.floor((endMs - effectiveAtMs) / DAY_MS);
+  const index = LAST_DAYS.findIndex((last) => days <= last);
+  return AGES[index === -1 ? AGES.length - 1 : index + 1] ?? 'over a year';
+}
+
+function liabilityOf(accounts: readonly AccountBooks[], endMs: number): Liability[] {
+  const lines = GRANT_SOURCES.flatMap((source) =>
+    AGES.map((age): Liability => ({ source, age, grants: 0, remaining: 0n, ended: 0n, deferred: 0n })),
+  );
+  const lineOf = new Map(lines.map((line) => [`${line.source} ${line.age}`, line]));
+  for (const { grants } of accounts)
+    for (const grant of grants.values()) {
+      const line = lineOf.get(`${grant.source} ${ageOf(grant.effectiveAtMs, endMs)}`);
+      if (line === undefined || grant.remaining === 0n) continue;
+      line.grants += 1;
+      line.remaining += grant.remaining;
+      line.deferred += deferred(grant);
+      if (grant.expiresAtMs !== null && grant.expiresAtMs <= endMs) line.ended += grant.remaining;
+    }
+  return lines.filter(({ grants }) => grants > 0);
+}
+
+function openOf(accounts: readonly AccountBooks[]): Books['open'] {
+  const all = accounts.flatMap(({ openExceptions }) => [...(openExceptions?.values() ?? [])]);
+  return { count: all.length, amountPicoUsd: sumOf(all, (cost) => cost) };
+}

@@ -1,0 +1,261 @@
+import { groupedCount, groupedUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
+import { TOKEN_CLASSES } from '../../contracts/usage.ts';
+import { monthOfInstant } from '../account/month.ts';
+import { type AccountOfMonth, AGES, agree, type Books, type Liability, sumOf } from './books.ts';
+import { columnChart, rowChart } from './charts.ts';
+import type { GrantSource } from './grant-book.ts';
+import { Html, html } from './html.ts';
+import { GRANT_SOURCES, type Movements } from './movements.ts';
+import { STYLE } from './style.ts';
+import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
+
+/** The month's books as one page of HTML that loads nothing; everything in it that others have named is escaped. */
+export function bookPage(books: Books, madeAt: string): string {
+  const title = `Books of ${books.month}`;
+  const ledger = books.identity === null ? 'a ledger without an identity' : books.identity.ledgerId;
+  return `<!doctype html>\n${
+    html`<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${new Html(STYLE)}</style>
+</head>
+<body>
+<h1>${title}</h1>
+<p class="dim">Ledger <code>${ledger}</code>, generation ${books.identity?.generation ?? 1}. From ${books.month}-01 00:00 UTC to
+the month’s end, by when each event was written down. Made at ${madeAt} from ${groupedCount(books.events)} events, of which
+${groupedCount(books.eventsOfMonth)} are of this month’s books. All amounts in USD.</p>
+${monthOfInstant(madeAt) > books.month ? html`` : html`<p class="bad">The month is not over: these are its books until now.</p>`}
+${[tiles(books), credits(books), price(books), checks(books), liability(books), models(books), accounts(books), exceptions(books)]}
+</body>
+</html>`.text
+  }\n`;
+}
+
+function tiles({ closing, owed, moved, deferredClosing }: Books): Html {
+  const sold = moved.granted.purchase.amount + moved.granted.plan.amount;
+  const all: [string, bigint][] = [
+    ['credits sold', sold],
+    ['credits spent', moved.debited + moved.approved],
+    ['credits expired, less reinstated', moved.expired - moved.reinstated],
+    ['outstanding at the end', closing + owed],
+    ['paid for and not earned yet', deferredClosing],
+    ['earned', moved.earned + moved.settled + moved.breakage],
+  ];
+  return html`<div class="tiles">
+${all.map(([name, amount]) => html`<div class="tile"><b>${groupedUsd(amount)} USD</b><span>${name}</span></div>`)}
+</div>`;
+}
+
+const SOLD_AS: Readonly<Record<GrantSource, string>> = {
+  purchase: 'sold',
+  plan: 'of plans',
+  trial: 'given as trials',
+  promotion: 'given as promotions',
+  adjustment: 'given as adjustments',
+};
+
+function credits({ opening, closing, moved }: Books): Html {
+  const granted = GRANT_SOURCES.map((source) =>
+    line(`+ ${SOLD_AS[source]}`, moved.granted[source].amount, moved.granted[source].count),
+  );
+  return html`<h2>Credits</h2>
+<p>What customers can spend, and what it is worth at the prices they pay. Debits beyond all credits are negative in it.</p>
+${table(
+  ['', '#grants', '#USD'],
+  [
+    sumRow(['Opening balance', '', groupedUsd(opening)]),
+    ...granted,
+    line('+ reinstated after expiry', moved.reinstated),
+    line('− spent by requests', -moved.debited),
+    line('− spent by approved exceptions', -moved.approved),
+    line('− expired', -moved.expired),
+    sumRow(['Closing balance', '', groupedUsd(closing)]),
+  ],
+)}`;
+}
+
+/** The same in what was paid for them. */
+function price({ deferredOpening, deferredClosing, moved }: Books): Html {
+  return html`<h2>What was paid for them</h2>
+<p>A grant’s price is earned in proportion to what of it is consumed: by usage, by what had been owed before it came, and by its
+expiry (breakage).</p>
+${table(
+  ['', '#grants', '#USD'],
+  [
+    sumRow(['Paid for and not earned, opening', '', groupedUsd(deferredOpening)]),
+    ...paidLines(moved),
+    line('− earned by usage', -moved.earned),
+    line('− earned by what was owed before', -moved.settled),
+    line('− earned by expiry, less reinstated', -moved.breakage),
+    sumRow(['Paid for and not earned, closing', '', groupedUsd(deferredClosing)]),
+  ],
+)}`;
+}
+
+const paidLines = ({ granted }: Movements): Html[] =>
+  GRANT_SOURCES.filter((source) => granted[source].paid > 0n).map((source) =>
+    line(`+ paid for credits ${SOLD_AS[source]}`, granted[source].paid, granted[source].count),
+  );
+
+const line = (name: string, amount: bigint, count?: number): Html =>
+  html`<tr>${textCell(name)}${countCell(count ?? null)}${amountCell(amount)}</tr>`;
+
+function checks(books: Books): Html {
+  const said = agree(books)
+    ? html`<p class="good">All totals of this page agree.</p>`
+    : html`<p class="bad">Totals of this page do not agree: do not book from it, and run gateway ledger verify.</p>`;
+  return html`<h2>Do the totals agree</h2>
+${said}
+${table(
+  ['total, reached in two ways', '#one', '#other', ''],
+  books.checks.map(({ what, one, other }) => {
+    const isSame = one === other;
+    return html`<tr>${textCell(what)}${amountCell(one)}${amountCell(other)}<td class="${isSame ? 'good' : 'bad'}">${isSame ? 'agree' : 'DIFFER'}</td></tr>`;
+  }),
+)}`;
+}
+
+function liability({ liability: lines, owed, month }: Books): Html {
+  const bars = AGES.map((age) => ({ label: age, value: remainingOf(lines.filter((line) => line.age === age)) }));
+  const total = remainingOf(lines);
+  return html`<h2>Outstanding at the end of ${month}</h2>
+<p>Credits that can be spent or may be reinstated, by where they came from and how long ago they began. “Ended” is past its
+grant’s end and not written off yet: that happens a stated time later.</p>
+<figure>${rowChart('Outstanding credits by age', bars)}<figcaption>Outstanding credits by age</figcaption></figure>
+${table(
+  ['source', 'age', '#grants', '#outstanding', '#of that ended', '#paid for and not earned'],
+  [
+    ...lines.map(
+      ({ source, age, grants, remaining, ended, deferred }) =>
+        html`<tr>${textCell(source)}${wordCell(age)}${countCell(grants)}${amountCell(remaining)}${amountCell(ended)}${amountCell(deferred)}</tr>`,
+    ),
+    sumRow([
+      'all',
+      '',
+      groupedCount(lines.reduce((sum, { grants }) => sum + grants, 0)),
+      groupedUsd(total),
+      groupedUsd(sumOf(lines, ({ ended }) => ended)),
+      groupedUsd(sumOf(lines, ({ deferred }) => deferred)),
+    ]),
+  ],
+)}
+<p>Owed by customers, because debits went beyond their credits: ${groupedUsd(owed)} USD. Outstanding less owed is the closing
+balance: ${groupedUsd(total - owed)} USD.</p>`;
+}
+
+const remainingOf = (lines: readonly Liability[]): bigint => sumOf(lines, ({ remaining }) => remaining);
+
+const MODELS_PLOTTED = 12;
+
+function models({ models: all, days, month }: Books): Html {
+  const plotted = all.slice(0, MODELS_PLOTTED).map(({ model, lane, spent }) => ({
+    label: lane === 'fast' ? `${model} (fast)` : model,
+    value: spent,
+  }));
+  const rest = sumOf(all.slice(MODELS_PLOTTED), ({ spent }) => spent);
+  const bars = rest === 0n ? plotted : [...plotted, { label: 'all others', value: rest }];
+  const byDay = days.map((value, at) => ({ label: String(at + 1), value }));
+  return html`<h2>Revenue by model</h2>
+<figure>${columnChart(`Credits spent by day of ${month}`, byDay)}<figcaption>Credits spent by day (UTC)</figcaption></figure>
+<figure>${rowChart('Credits spent by model', bars)}<figcaption>Credits spent by model</figcaption></figure>
+${table(
+  ['model', 'lane', '#requests', '#spent', '#from paid credits', '#from given credits', '#owed', '#earned'],
+  [
+    ...all.map(
+      (model) =>
+        html`<tr>${textCell(model.model)}${wordCell(model.lane)}${countCell(model.requests)}${amountCell(model.spent)}${amountCell(model.fromPaid)}${amountCell(model.fromGiven)}${amountCell(model.owed)}${amountCell(model.earned)}</tr>`,
+    ),
+    sumRow([
+      'all',
+      '',
+      groupedCount(all.reduce((sum, { requests }) => sum + requests, 0)),
+      ...(['spent', 'fromPaid', 'fromGiven', 'owed', 'earned'] as const).map((field) =>
+        groupedUsd(sumOf(all, (model) => model[field])),
+      ),
+    ]),
+  ],
+)}
+<h3>Tokens by model</h3>
+${table(
+  ['model', 'lane', '#input', '#output', '#cache read', '#cache write 5 min', '#cache write 1 h'],
+  all.map(
+    ({ model, lane, tokens }) =>
+      html`<tr>${textCell(model)}${wordCell(lane)}${TOKEN_CLASSES.map((tokenClass) => countCell(tokens[tokenClass]))}</tr>`,
+  ),
+)}`;
+}
+
+const ACCOUNTS_SHOWN = 50;
+
+function accounts({ accounts: all, accountsInAll }: Books): Html {
+  const moved = all
+    .filter(({ spent, granted, expired }) => spent !== 0n || granted !== 0n || expired !== 0n)
+    .sort(
+      (one, other) => Number(other.spent > one.spent) - Number(other.spent < one.spent) || (one.id < other.id ? -1 : 1),
+    );
+  const shown = moved.slice(0, ACCOUNTS_SHOWN);
+  const shownIds = new Set(shown.map(({ id }) => id));
+  const others = all.filter(({ id }) => !shownIds.has(id));
+  const cells = (one: Pick<AccountOfMonth, 'granted' | 'spent' | 'expired' | 'balance'>): bigint[] => [
+    one.granted,
+    one.spent,
+    one.expired,
+    one.balance,
+  ];
+  const sums = (of: readonly AccountOfMonth[]): string[] =>
+    (['granted', 'spent', 'expired', 'balance'] as const).map((field) => groupedUsd(sumOf(of, (one) => one[field])));
+  return html`<h2>Accounts</h2>
+<p>Of ${groupedCount(accountsInAll)} accounts ${groupedCount(moved.length)} had something move; shown are those that spent the most.</p>
+${table(
+  ['account', 'e-mail', '#granted', '#spent', '#expired', '#closing balance'],
+  [
+    ...shown.map((one) => html`<tr>${textCell(one.id)}${textCell(one.email)}${cells(one).map(amountCell)}</tr>`),
+    ...(others.length === 0
+      ? []
+      : [
+          html`<tr>${textCell(`${groupedCount(others.length)} others`)}${textCell('')}${sums(others).map(numberCell)}</tr>`,
+        ]),
+    sumRow(['all', '', ...sums(all)]),
+  ],
+)}`;
+}
+
+const numberCell = (text: string): Html => html`<td class="n">${text}</td>`;
+
+function exceptions({ notes, open }: Books): Html {
+  const left =
+    notes.leftOut === 0
+      ? []
+      : [
+          html`<p class="bad">${groupedCount(notes.leftOut)} more are not shown here: the accounts’ streams have them.</p>`,
+        ];
+  const unpriced = [...notes.unpriced.values()];
+  return html`<h2>Exceptions and corrections</h2>
+<p>Open at the month’s end: ${groupedCount(open.count)} exceptions about
+${groupedUsd(open.amountPicoUsd / PICO_PER_MICRO)} USD, which nobody has approved or dropped.</p>
+${
+  notes.all.length === 0
+    ? html`<p>None in this month.</p>`
+    : table(
+        ['when (UTC)', 'account', 'what', 'request', '#USD', 'why and by whom'],
+        notes.all.map(
+          ({ at, account, what, requestId, amount, why }) =>
+            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${textCell(account ?? '')}${textCell(what)}<td><code>${requestId ?? ''}</code></td>${amount === null ? textCell('') : amountCell(amount)}${textCell(why ?? '')}</tr>`,
+        ),
+      )
+}
+${left}
+${
+  unpriced.length === 0
+    ? html``
+    : html`<h3>Usage without a price</h3>
+${table(
+  ['model', 'what', '#requests'],
+  unpriced.map(({ model, what, requests }) => html`<tr>${textCell(model)}${textCell(what)}${countCell(requests)}</tr>`),
+)}`
+}
+${notes.unpricedLeftOut === 0 ? html`` : html`<p class="bad">${groupedCount(notes.unpricedLeftOut)} more requests, of kinds that are not listed.</p>`}`;
+}

@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { groupedUsd } from '../../../contracts/money.ts';
+import type { Books } from '../../../ledger/report/books.ts';
+import { monthArgument, pathArgument } from '../command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+import { facts, show } from '../show.ts';
+
+interface ReportOptions {
+  readonly month: string;
+  readonly out?: string;
+}
+
+/** `gateway ledger report`: the books of a month, as a page for people or as numbers. */
+export function addReportCommand(ledger: Command, context: CommandContext): void {
+  ledger
+    .command('report')
+    .description(
+      "the books of a month as one HTML page that loads nothing and prints on A4: credits sold, spent, expired and outstanding, revenue by model, exceptions; to a file, or to the terminal's pipe",
+    )
+    .requiredOption('--month <YYYY-MM>', 'a calendar month (UTC), by when its events were written down', monthArgument)
+    .option('--out <file>', 'where the page is written, for its owner alone; - is the answer itself', pathArgument, '-')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway ledger report --month 2027-01 --out books.html\n  gateway ledger report --month 2027-01 --json | jq .closing',
+    )
+    .action(async ({ month, out = '-' }: ReportOptions, command: Command) => {
+      const { books, page } = await withReadLog(context, command, (log) => makeBooks(log, month, context.clock()));
+      if (out !== '-') await write(out, page);
+      if (out === '-' && globalOptions(command).json !== true) context.write(page);
+      else show(context, command, { json: jsonOf(books), text: () => textOf(books, out) });
+      const differing = books.checks.filter(({ one, other }) => one !== other);
+      if (differing.length > 0)
+        throw new CommandError(
+          `totals of the month do not agree: ${differing.map(({ what }) => what).join('; ')}`,
+          EXIT.refused,
+        );
+    });
+}
+
+/** What makes the page is loaded where one is made, and by no other command. */
+async function makeBooks(log: EventLog, month: string, nowMs: number): Promise<{ books: Books; page: string }> {
+  const { MonthBooks } = await import('../../../ledger/report/month-books.ts');
+  const { bookPage } = await import('../../../ledger/report/page.ts');
+  const reading = new MonthBooks(month);
+  for await (const recorded of log.readAll()) reading.take(recorded);
+  const books = reading.result();
+  return { books, page: bookPage(books, new Date(nowMs).toISOString()) };
+}
+
+/** It names customers: no one else on the machine reads it. */
+const OWNER_ONLY = 0o600;
+
+async function write(file: string, page: string): Promise<void> {
+  const { replaceFile } = await import('../../../ledger/replace-file.ts');
+  try {
+    replaceFile(file, page, OWNER_ONLY);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`${file} cannot be written: ${reason}`, EXIT.unavailable);
+  }
+}
+
+const jsonOf = ({ notes, ...books }: Books): unknown => ({
+  ...books,
+  notes: notes.all,
+  notesLeftOut: notes.leftOut,
+  unpriced: [...notes.unpriced.values()],
+  unpricedLeftOut: notes.unpricedLeftOut,
+});
+
+const textOf = ({ opening, closing, moved, models }: Books, out: string): string =>
+  facts([
+    ['opening balance', `${groupedUsd(opening)} USD`],
+    ['sold', `${groupedUsd(moved.granted.purchase.amount + moved.granted.plan.amount)} USD`],
+    ['spent', `${groupedUsd(moved.debited + moved.approved)} USD`],
+    ['expired', `${groupedUsd(moved.expired)} USD`],
+    ['closing balance', `${groupedUsd(closing)} USD`],
+    ['models', String(models.length)],
+    ['written to', out],
+  ]);

@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
+import type { RecordedEvent } from '../../../contracts/event-log.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import { accountStream, commandId, grantId, position, revision } from '../../../contracts/ids.ts';
+import { INITIAL_ACCOUNT, type OpenAccount } from '../../../ledger/account/account-state.ts';
+import { evolve } from '../../../ledger/account/evolve.ts';
+import { costOfException } from '../../../ledger/account/exceptions.ts';
+import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
+import { monthOf } from '../../../ledger/account/month.ts';
+import { recordUsage } from '../../../ledger/account/record-usage.ts';
+import { agree, type Books } from '../../../ledger/report/books.ts';
+import { MonthBooks } from '../../../ledger/report/month-books.ts';
+import { fold } from '../../fixtures/ledger/decider-specification.ts';
+import { ACCOUNT, CARD, granted, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import { liveInTime, lives } from '../../fixtures/ledger/random-life.ts';
+
+type Timed = { readonly event: AccountEvent; readonly atMs: number };
+
+const recorded = ({ event, atMs }: Timed, at: number): RecordedEvent => {
+  const recordedAt = new Date(atMs).toISOString();
+  const id = commandId('019a5b3c-0000-7000-8000-00000000000a');
+  const [proposed] = encodeEvents([event], { commandId: id, actor: 'operator', recordedAt });
+  if (proposed === undefined) throw new Error('nothing was encoded');
+  return { ...proposed, stream: accountStream(ACCOUNT), revision: revision(at), position: position(at) };
+};
+
+function booksOf(month: string, events: readonly Timed[]): Books {
+  const books = new MonthBooks(month);
+  for (const event of events.map(recorded)) books.take(event);
+  return books.result();
+}
+
+/** What the product's own fold makes of the events up to the end of a month. */
+function foldThrough(month: string, events: readonly Timed[]): OpenAccount | null {
+  const state = events
+    .filter(({ atMs }) => monthOf(atMs) <= month)
+    .reduce((folded, { event }) => evolve(folded, event) as OpenAccount, INITIAL_ACCOUNT as unknown as OpenAccount);
+  return state.type === 'open' ? state : null;
+}
+
+const sum = (amounts: Iterable<bigint>): bigint => [...amounts].reduce((all, amount) => all + amount, 0n);
+
+describe('the books of a month', () => {
+  it('close where the accounts stand, open where the month before has closed, and agree with themselves', () => {
+    fc.assert(
+      fc.property(lives, (steps) => {
+        const events = liveInTime(steps);
+        let closed: Pick<Books, 'closing' | 'deferredClosing'> = { closing: 0n, deferredClosing: 0n };
+        for (const month of ['2026-11', '2026-12', '2027-01', '2027-02', '2027-03']) {
+          const books = booksOf(month, events);
+          expect(books.checks.filter(({ one, other }) => one !== other)).toEqual([]);
+          expect(agree(books)).toBe(true);
+          expect([books.opening, books.deferredOpening]).toEqual([closed.closing, closed.deferredClosing]);
+          const state = foldThrough(month, events);
+          expect(books.closing).toBe(state?.balance ?? 0n);
+          expect(books.owed).toBe(state?.uncovered ?? 0n);
+          expect(sum(books.liability.map(({ remaining }) => remaining))).toBe(
+            sum((state?.grants ?? []).map(({ remaining }) => remaining)),
+          );
+          const costs = state === null ? [] : [...valuesOf(state.exceptions.open)].map(costOfException);
+          expect(books.open.amountPicoUsd).toBe(sum(costs));
+          expect(books.open.count).toBe(costs.filter((cost) => cost > 0n).length);
+          closed = books;
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  const at = (instant: string, event: AccountEvent): Timed => ({ event, atMs: Date.parse(instant) });
+  const expired = (amount: number): AccountEvent => ({
+    type: 'CreditsExpired',
+    data: { grantId: grantId('half'), amount: usd(amount), expiredAt: '2026-11-20T00:00:00.000Z' },
+  });
+
+  it('earn the price of a grant in proportion to what of it is consumed, and name where and how old the rest is', () => {
+    const books = booksOf('2026-12', [
+      at('2026-11-05T10:00:00.000Z', opened),
+      at('2026-11-05T10:00:00.000Z', granted('half', 1_000, { costBasis: usd(500) })),
+      at('2026-11-30T23:59:59.999Z', expired(301)),
+      at('2026-12-01T00:00:00.000Z', expired(1)),
+      at(
+        '2026-12-31T23:59:59.999Z',
+        granted('free', 70, { source: 'promotion', costBasis: usd(0), effectiveAt: '2026-12-02T00:00:00.000Z' }),
+      ),
+      at('2027-01-01T00:00:00.000Z', granted('late', 9)),
+    ]);
+    expect(books).toMatchObject({ opening: 699n, closing: 768n, deferredOpening: 350n, deferredClosing: 349n });
+    expect(books.moved).toMatchObject({ expired: 1n, breakage: 1n, earned: 0n });
+    expect(books.moved.granted.promotion).toEqual({ count: 1, amount: 70n, paid: 0n });
+    expect(books.liability).toEqual([
+      { source: 'purchase', age: '31 to 90 days', grants: 1, remaining: 698n, ended: 0n, deferred: 349n },
+      { source: 'promotion', age: '0 to 30 days', grants: 1, remaining: 70n, ended: 0n, deferred: 0n },
+    ]);
+    expect(books.eventsOfMonth).toBe(2);
+  });
+
+  it('know a grant again that is spent when more of it is reinstated', () => {
+    const reinstated: AccountEvent = {
+      type: 'CreditsReinstated',
+      data: {
+        grantId: grantId('half'),
+        amount: usd(3),
+        expiresAt: '2027-02-01T00:00:00.000Z',
+        reason: 'x',
+        actor: 'x',
+      },
+    };
+    const [usage, debit] = recordUsage(fold([opened, granted('half', 3)]) as OpenAccount, usageOf(1, 3), CARD);
+    if (usage === undefined || debit === undefined) throw new Error('nothing was debited');
+    const life = [opened, granted('half', 10), expired(10), reinstated, usage, debit, reinstated];
+    const books = booksOf(
+      '2026-12',
+      life.map((event) => at('2026-12-05T10:00:00.000Z', event)),
+    );
+    expect(books).toMatchObject({ closing: 3n, owed: 0n, liability: [{ remaining: 3n }] });
+  });
+});
