@@ -11,7 +11,7 @@ export const sentenceOf = (event: DomainEvent, keyName: KeyNames = (keyId) => ke
   (SENTENCES[event.type] as (data: DomainEvent['data'], keyName: KeyNames) => string)(event.data, keyName);
 
 /** How a class of tokens is called in a sentence. */
-const TOKEN_CLASS_WORDS: { readonly [C in TokenClass]: string } = {
+export const TOKEN_CLASS_WORDS: { readonly [C in TokenClass]: string } = {
   input: 'input',
   output: 'output',
   cacheRead: 'cache read',
@@ -19,7 +19,7 @@ const TOKEN_CLASS_WORDS: { readonly [C in TokenClass]: string } = {
   cacheWrite1h: '1-hour cache write',
 };
 
-const GRANT_WORDS: { readonly [S in EventData<'CreditsGranted'>['source']]: string } = {
+export const GRANT_WORDS: { readonly [S in EventData<'CreditsGranted'>['source']]: string } = {
   trial: 'trial credits',
   purchase: 'purchased credits',
   plan: "a plan's credits",
@@ -27,7 +27,7 @@ const GRANT_WORDS: { readonly [S in EventData<'CreditsGranted'>['source']]: stri
   adjustment: 'an adjustment',
 };
 
-const OUTCOME_WORDS: { readonly [O in UsageRecorded['outcome']]: string } = {
+export const OUTCOME_WORDS: { readonly [O in UsageRecorded['outcome']]: string } = {
   completed: 'completed',
   client_disconnected: 'the client left before its end',
   upstream_interrupted: 'cut off by the upstream',
@@ -44,6 +44,9 @@ export const notesOn = ({ outcome, source, unpriced }: UsageRecorded): string[] 
   ...(source === 'estimated' ? ['estimated'] : []),
   ...(unpriced.length === 0 ? [] : [`no price for ${unpriced.join(', ')}`]),
 ];
+
+/** To the millisecond, as events have it: "2026-11-05 10:20:30.456 UTC". */
+export const toTheMs = (instant: string): string => `${instant.slice(0, -1).replace('T', ' ')} UTC`;
 
 const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
 const until = (instant: string | null): string => (instant === null ? '' : `, until ${toTheSecond(instant)}`);

@@ -1,9 +1,8 @@
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId, Revision } from '../../contracts/ids.ts';
-import { groupedUsd } from '../../contracts/money.ts';
 import { AccountUnreadableError, accountEventOf } from '../account/account-event.ts';
-import { balanceSaidBy, movementOf } from './movement.ts';
+import { RunningBalance } from './running-balance.ts';
 import { debitSentence, notesOn, sentenceOf } from './sentences.ts';
 import { recordedAtOf } from './stream-range.ts';
 
@@ -33,7 +32,7 @@ export class Statement {
   /** Every event has a line of its own. */
   readonly #withAll: boolean;
   readonly #keyNames = new Map<string, string>();
-  #balance: bigint | null = 0n;
+  readonly #balance = new RunningBalance();
   #next = 0;
   /** The usage whose debit may be next. */
   #usage: { readonly usage: UsageRecorded; readonly line: StatementLine } | null = null;
@@ -47,7 +46,7 @@ export class Statement {
 
   /** After the last event that was taken; null where it is not known. */
   get balance(): bigint | null {
-    return this.#balance;
+    return this.#balance.value;
   }
 
   /** Events of leases that have no line. */
@@ -95,14 +94,15 @@ export class Statement {
 
   #faulty(recorded: RecordedEvent, fault: string): StatementLine {
     this.#faults++;
-    this.#balance = null;
+    this.#balance.lose();
     const { revision } = recorded;
     return { revision, recordedAt: recordedAtOf(recorded), sentence: fault, amount: null, balance: null, fault };
   }
 
   #lineOf(recorded: RecordedEvent, event: AccountEvent): StatementLine[] {
     if (event.type === 'ApiKeyIssued') this.#keyNames.set(event.data.keyId, `"${event.data.name}"`);
-    const { amount, fault } = this.#move(event);
+    const { amount, fault } = this.#balance.take(event);
+    if (fault !== null) this.#faults++;
     const usage = this.#usage?.usage;
     const isOfUsage = event.type === 'CreditsDebited' && usage?.requestId === event.data.requestId;
     const sentence = isOfUsage
@@ -112,7 +112,7 @@ export class Statement {
       revision: recorded.revision,
       recordedAt: recordedAtOf(recorded),
       sentence: fault === null ? sentence : `${sentence}. ${fault}`,
-      ...{ amount, balance: this.#balance, fault },
+      ...{ amount, balance: this.#balance.value, fault },
     };
     if (this.#withAll) return [line];
     if (isOfUsage) this.#usage = null;
@@ -121,18 +121,5 @@ export class Statement {
     else if (HOUSEKEEPING.has(event.type)) this.#leftOut++;
     else return [...before, line];
     return before;
-  }
-
-  #move(event: AccountEvent): { readonly amount: bigint | null; readonly fault: string | null } {
-    const amount = movementOf(event);
-    const sum = this.#balance === null || amount === null ? this.#balance : this.#balance + amount;
-    const said = balanceSaidBy(event);
-    this.#balance = said ?? sum;
-    if (said === null || sum === null || said === sum) return { amount, fault: null };
-    this.#faults++;
-    return {
-      amount,
-      fault: `It says ${groupedUsd(said)} USD as the balance after it; by the events before it is ${groupedUsd(sum)}`,
-    };
   }
 }

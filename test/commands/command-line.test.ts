@@ -177,6 +177,7 @@ describe('without a running gateway', () => {
     [['ledger', 'events']],
     [['ledger', 'replay']],
     [['ledger', 'report']],
+    [['ledger', 'explain']],
     [['serve']],
   ])('has help, with examples on what can be run: %j', async (command) => {
     const { exitCode, stdout } = await runHere(...command, '--help');

@@ -6,6 +6,7 @@ import { onOneLine } from '../../../contracts/printable.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { accountArgument, wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+import { addExplainCommand } from './explain-command.ts';
 import { addReplayCommand } from './replay-command.ts';
 import { addReportCommand } from './report-command.ts';
 import { storedEventLine } from './stored-event-line.ts';
@@ -38,6 +39,7 @@ export function addLedgerCommands(ledger: Command, context: CommandContext): voi
     });
   addReplayCommand(ledger, context);
   addReportCommand(ledger, context);
+  addExplainCommand(ledger, context);
 }
 
 /** An event whose metadata cannot be read says so in its line: nothing else tells an operator what stands there. */

@@ -1,0 +1,66 @@
+import type { AccountEvent } from '../../contracts/events.ts';
+import { groupedUsd } from '../../contracts/money.ts';
+
+/** What an event has moved, in micro-USD; null where no money moves. */
+interface Movement {
+  readonly amount: bigint | null;
+  /** How what the event says differs from what those before it make; null where it does not. */
+  readonly fault: string | null;
+}
+
+/** An account's balance (granted less expired and debited) from event to event. */
+export class RunningBalance {
+  #value: bigint | null = 0n;
+
+  /** Micro-USD; null where it is not known. */
+  get value(): bigint | null {
+    return this.#value;
+  }
+
+  /** Of an event that cannot be read nobody knows what it moves: until one says what the balance is after it. */
+  lose(): void {
+    this.#value = null;
+  }
+
+  take(event: AccountEvent): Movement {
+    const amount = movementOf(event);
+    const sum = this.#value === null || amount === null ? this.#value : this.#value + amount;
+    const said = balanceSaidBy(event);
+    this.#value = said ?? sum;
+    if (said === null || sum === null || said === sum) return { amount, fault: null };
+    const both = `${groupedUsd(said)} USD as the balance after it; by the events before it is ${groupedUsd(sum)}`;
+    return { amount, fault: `It says ${both}` };
+  }
+}
+
+function movementOf(event: AccountEvent): bigint | null {
+  switch (event.type) {
+    case 'CreditsGranted':
+    case 'CreditsReinstated':
+      return event.data.amount;
+    case 'CreditsExpired':
+    case 'CreditsDebited':
+    case 'ExceptionApproved':
+      return -event.data.amount;
+    case 'AccountOpened':
+    case 'ApiKeyIssued':
+    case 'ApiKeyRevoked':
+    case 'PlanChanged':
+    case 'UsageRecorded':
+    case 'LateUsageReported':
+    case 'ExceptionDropped':
+    case 'CreditsLeased':
+    case 'LeaseReleased':
+    case 'LeaseNarrowed':
+    case 'SpendLimitSet':
+    case 'SpendThresholdCrossed':
+    case 'AccountSuspended':
+    case 'AccountReinstated':
+      return null;
+    default:
+      return event satisfies never;
+  }
+}
+
+const balanceSaidBy = (event: AccountEvent): bigint | null =>
+  event.type === 'CreditsDebited' || event.type === 'ExceptionApproved' ? event.data.balanceAfter : null;

@@ -1,0 +1,115 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { type AccountId, accountStream, type RequestId } from '../../../contracts/ids.ts';
+import { groupedCount } from '../../../contracts/money.ts';
+import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
+import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
+import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { type Explanation, RequestExplainer } from '../../../ledger/statement/explanation.ts';
+import { findRequests } from '../../../ledger/statement/find-request.ts';
+import { type NamedRateCard, namedRateCard } from '../../../ledger/statement/named-rate-card.ts';
+import { ratingFaults } from '../../../ledger/statement/rating-faults.ts';
+import { accountArgument, nameArgument } from '../command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { show } from '../show.ts';
+import { explanationText } from './explanation-text.ts';
+
+interface ExplainOptions {
+  readonly account?: AccountId;
+}
+
+/** `gateway ledger explain`: one request, from the events of its account and the rate card of its time. */
+export function addExplainCommand(ledger: Command, context: CommandContext): void {
+  ledger
+    .command('explain')
+    .description(
+      'one request: who asked, what was used at which prices, what was debited from which credits, and what came after.' +
+        ' By our own id the embedded log is asked for the time that stands in it; an event store, and any log by the' +
+        " provider's id, is looked through, which --account saves: then that account's events alone are read",
+    )
+    .argument('<request>', "our request id, or the provider's", nameArgument)
+    .option('--account <account>', 'whose request it is: saves looking for it', accountArgument)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway ledger explain req_019a5b3c00007000800000000000000a' +
+        '\n  gateway ledger explain msg_01XFDUDYJgAACzvnptvVoYEL --account acct_demo --json',
+    )
+    .action(async (id: string, { account }: ExplainOptions, command: Command) => {
+      await withReadLog(context, command, async (log, configuration) => {
+        if (account !== undefined && !(await hasEvents(log, account)))
+          throw new CommandError(`${account}: there is no such account`, EXIT.refused);
+        const { accountId, requestId } = await onlyRequest(id, account ?? null, { log, configuration, context });
+        const explained = await explain(log, accountId, requestId);
+        if (explained === null)
+          throw new CommandError(`${requestId}: ${accountId} has no usage of it that can be read`, EXIT.refused);
+        const named = await namedRateCard(log, explained.usage.data.rateCard);
+        for (const why of explained.unreadable) context.warn(`warning: ${accountId}: ${why}\n`);
+        show(context, command, {
+          json: jsonOf(accountId, explained, named),
+          text: () => explanationText(accountId, explained, named),
+        });
+        const faults = [...explained.faults, ...ratingFaults(explained, named)];
+        if (faults.length > 0)
+          throw new CommandError(`${requestId}: not as it should be: ${faults.join('; ')}`, EXIT.refused);
+      });
+    });
+}
+
+interface Lookup {
+  readonly log: EventLog;
+  readonly configuration: Configuration;
+  readonly context: CommandContext;
+}
+
+/** @throws CommandError where the id names no request, or several */
+async function onlyRequest(id: string, account: AccountId | null, { log, configuration, context }: Lookup) {
+  const [found, ...others] = await findRequests(log, id, {
+    account,
+    hasOrdinals: configuration.eventLog.kind === 'sqlite',
+    progressEvents: 100_000,
+    onProgress: (events) => context.warn(`looked for ${id} in ${groupedCount(events)} events\n`),
+  });
+  if (found === undefined) throw unknownRequest(id, account, configuration);
+  if (others.length > 0)
+    throw new CommandError(
+      `${id} is the provider's id of several requests; explain one of them:\n` +
+        [found, ...others].map(({ requestId, accountId }) => `  ${requestId} --account ${accountId}`).join('\n'),
+      EXIT.refused,
+    );
+  return found;
+}
+
+function unknownRequest(id: string, account: AccountId | null, { data }: Configuration): CommandError {
+  const journal = journalFolder(data);
+  const isWaiting = existsSync(journal) && readBesideGateway(journal).some(({ requestId }) => requestId === id);
+  const where = account === null ? 'the ledger' : account;
+  const why = isWaiting
+    ? 'it is under way, or waits in the journal of this data folder to be settled'
+    : 'what was refused before it went to a provider is not recorded, and what is under way not yet';
+  return new CommandError(`${id}: ${where} has no such request; ${why}`, EXIT.refused);
+}
+
+async function explain(log: EventLog, accountId: AccountId, requestId: RequestId): Promise<Explanation | null> {
+  const explainer = new RequestExplainer(accountId, requestId);
+  for await (const recorded of log.readStream(accountStream(accountId))) explainer.take(recorded);
+  return explainer.explanation();
+}
+
+function jsonOf(accountId: AccountId, explained: Explanation, named: NamedRateCard | string): unknown {
+  const { account, key, usage, debit, grants, lease, late, approved, dropped, thresholds } = explained;
+  const keyOf = key === null ? null : { keyId: key.keyId, name: key.name, last4: key.last4 };
+  const shares = (debit?.data.grants ?? []).map(({ grantId, amount }) => ({
+    ...{ grantId, source: grants.get(grantId)?.source ?? null, amountMicroUsd: amount },
+  }));
+  return {
+    ...{ accountId, email: account?.email ?? null, kind: account?.kind ?? null, key: keyOf, usage, debit },
+    rateCard: typeof named === 'string' ? null : named,
+    ...{ paidFrom: shares, lease, late, approved, dropped, thresholds },
+    balanceBeforeMicroUsd: explained.balanceBefore,
+    balanceAfterMicroUsd: explained.balanceAfter,
+    faults: [...explained.faults, ...ratingFaults(explained, named)],
+    unreadable: explained.unreadable,
+  };
+}

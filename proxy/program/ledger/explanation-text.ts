@@ -1,0 +1,198 @@
+import type { CreditsDebited, UsageRecorded } from '../../../contracts/events.ts';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { groupedCount, groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
+import { sortedUses } from '../../../contracts/rate-card.ts';
+import { TOKEN_CLASSES } from '../../../contracts/usage.ts';
+import type { Explanation } from '../../../ledger/statement/explanation.ts';
+import type { NamedRateCard } from '../../../ledger/statement/named-rate-card.ts';
+import { whyNoDebit } from '../../../ledger/statement/rating-faults.ts';
+import {
+  GRANT_WORDS,
+  OUTCOME_WORDS,
+  sentenceOf,
+  TOKEN_CLASS_WORDS,
+  toTheMs,
+} from '../../../ledger/statement/sentences.ts';
+import { facts, plainTable } from '../show.ts';
+
+const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
+
+/** One request, as a person would ask about it: who, when, what, at which prices, from which credits, and what came after. */
+export function explanationText(accountId: AccountId, explained: Explanation, named: NamedRateCard | string): string {
+  return [
+    whoAndWhen(accountId, explained, named),
+    whatItCost(explained, named),
+    paidFrom(explained),
+    whatCameAfter(explained),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function whoAndWhen(accountId: AccountId, explained: Explanation, named: NamedRateCard | string): string {
+  const { account, key, usage } = explained;
+  const { requestId, keyId, model, upstream, startedAt, finishedAt, outcome, lane, source, hold } = usage.data;
+  const seconds = (Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000;
+  return facts([
+    ['request', requestId],
+    ['asked by', `key ${key === null ? keyId : `"${key.name}" (${keyId}, ends in ${key.last4})`}`],
+    ['of account', account === null ? accountId : `${accountId} (${account.kind}, ${account.email})`],
+    ['model', `${model}, run by ${upstream.provider} as ${upstream.model}`],
+    ["provider's id", upstream.requestId ?? 'none was seen'],
+    ['started', toTheMs(startedAt)],
+    ['ended', `${toTheMs(finishedAt)}, after ${seconds.toFixed(3)} s`],
+    ['written down', `${toTheMs(usage.recordedAt)}, revision ${usage.revision}`],
+    ['outcome', OUTCOME_WORDS[outcome]],
+    ['lane', lane],
+    ['usage', source === 'reported' ? 'as the provider reported it' : ESTIMATED],
+    ['hold', hold === null ? 'not kept in records of that time' : `${usd(hold)} at the most was held for it`],
+    ...leaseFact(explained),
+    ...cardFacts(explained, named),
+  ]);
+}
+
+function leaseFact({ debit, lease }: Explanation): [string, string][] {
+  if (debit === null) return [];
+  const { leaseId } = debit.data;
+  if (leaseId === undefined) return [['lease', "none: one gateway has all of the account's credit"]];
+  return [['lease', lease === null ? leaseId : `${leaseId}, of gateway ${lease.proxy}`]];
+}
+
+function cardFacts({ usage }: Explanation, named: NamedRateCard | string): [string, string][] {
+  const { id, version, hash } = usage.data.rateCard;
+  const card = `${id} version ${version}`;
+  if (typeof named === 'string') return [['rate card', `${card} (${hash}): ${named}`]];
+  const { rates, fastMultiplier } = named.card;
+  const fast =
+    usage.data.lane === 'fast' && fastMultiplier !== null ? `, times ${fastMultiplier} in the fast lane` : '';
+  return [
+    ['rate card', `${card}, published with catalog version ${named.catalogVersion} at ${toTheMs(named.publishedAt)}`],
+    ['its hash', hash],
+    ...TOKEN_CLASSES.map((name, at): [string, string] => [
+      at === 0 ? 'its rates' : '',
+      `${groupedUsd(rates[name])} USD a million ${TOKEN_CLASS_WORDS[name]} tokens${fast}`,
+    ]),
+    ...sortedUses(named.card.uses).map(([name, rate]): [string, string] => [
+      '',
+      `${groupedExactUsd(picoUsd(rate))} USD a use of ${name}`,
+    ]),
+  ];
+}
+
+const ESTIMATED = "estimated by the gateway, for the provider's count at the end did not come";
+
+type Row = readonly [what: string, count: string, rate: string, product: string];
+
+function whatItCost(explained: Explanation, named: NamedRateCard | string): string {
+  const { debit, usage } = explained;
+  if (debit === null) return undebited(explained, named);
+  const { lines, uses, cost, carryBefore, carryAfter, amount, leftOut } = debit.data;
+  const exact = (value: bigint): string => groupedExactUsd(picoUsd(value));
+  const rows: Row[] = [
+    ...lines.map(
+      ({ tokenClass, tokens, rate, cost }): Row => [
+        `${TOKEN_CLASS_WORDS[tokenClass]} tokens`,
+        ...([groupedCount(tokens), `${groupedUsd(rate)} a million`, exact(cost)] as const),
+      ],
+    ),
+    ...uses.map(({ use, count, rate, cost }): Row => [use, groupedCount(count), `${exact(rate)} each`, exact(cost)]),
+    ['cost', '', '', exact(cost)],
+    ['carried from the debit before', '', '', `+${exact(carryBefore)}`],
+    ['carried to the next debit', '', '', exact(-carryAfter)],
+    ...(leftOut === 0n ? [] : [['beyond its hold, left out', '', '', exact(-leftOut * PICO_PER_MICRO)] as const]),
+    ['debited', '', '', exact(amount * PICO_PER_MICRO)],
+  ];
+  const table = plainTable(
+    [
+      { head: 'what was used', align: 'left' },
+      { head: 'count', align: 'right' },
+      { head: 'rate (USD)', align: 'right' },
+      { head: 'product (USD)', align: 'right' },
+    ],
+    rows,
+  );
+  return `${table}${unpricedLine(usage.data)}`;
+}
+
+function undebited(explained: Explanation, named: NamedRateCard | string): string {
+  const usage = explained.usage.data;
+  const counts = [
+    ...TOKEN_CLASSES.filter((name) => usage.tokens[name] > 0).map(
+      (name) => `${groupedCount(usage.tokens[name])} ${TOKEN_CLASS_WORDS[name]}`,
+    ),
+    ...Object.entries(usage.uses).map(([name, count]) => `${groupedCount(count)} ${name}`),
+  ];
+  const why = whyNoDebit(explained, named);
+  return (
+    `used: ${counts.length === 0 ? 'no tokens' : counts.join(', ')}\n` +
+    `nothing was debited${why === null ? '' : `: ${why}`}${unpricedLine(usage)}`
+  );
+}
+
+const unpricedLine = ({ unpriced }: UsageRecorded): string =>
+  unpriced.length === 0 ? '' : `\nno price for ${unpriced.join(', ')}: billed as standard, or not at all`;
+
+function paidFrom({ debit, grants, balanceBefore, balanceAfter }: Explanation): string {
+  const balance =
+    balanceBefore === null || balanceAfter === null
+      ? 'balance: not known, for events before it cannot be read'
+      : `balance: ${usd(balanceBefore)} before, ${usd(balanceAfter)} after`;
+  if (debit === null) return balance;
+  const { month, monthToDateAfter, keyMonthToDateAfter } = debit.data;
+  return [
+    sharesTable(debit.data, grants),
+    balance,
+    `spent in ${month} with it: ${usd(monthToDateAfter)} by the account, ${usd(keyMonthToDateAfter)} by the key`,
+  ].join('\n');
+}
+
+function sharesTable(
+  { grants: shares, uncovered }: Pick<CreditsDebited, 'grants' | 'uncovered'>,
+  grants: Explanation['grants'],
+): string {
+  const rows = shares.map(({ grantId, amount }) => {
+    const grant = grants.get(grantId);
+    return [
+      grantId,
+      grant === undefined ? 'a grant that cannot be read' : GRANT_WORDS[grant.source],
+      groupedUsd(amount),
+    ];
+  });
+  if (uncovered > 0n) rows.push(['no grant', 'owed: the next grant fills it first', groupedUsd(uncovered)]);
+  return plainTable(
+    [
+      { head: 'paid from', align: 'left' },
+      { head: 'which is', align: 'left' },
+      { head: 'amount (USD)', align: 'right' },
+    ],
+    rows,
+  );
+}
+
+function whatCameAfter(explained: Explanation): string {
+  const { usage, debit, late, approved, dropped, thresholds, grants, key } = explained;
+  const keyName = (keyId: string): string => (key?.keyId === keyId ? `"${key.name}"` : keyId);
+  const isException = (debit?.data.leftOut ?? 0n) > 0n || late.length > 0 || usage.data.unpriced.length > 0;
+  return [
+    ...thresholds.map((data) => sentenceOf({ type: 'SpendThresholdCrossed', data }, keyName)),
+    ...late.map(
+      ({ data, recordedAt, revision }) =>
+        `${toTheMs(recordedAt)}, revision ${revision}: ${sentenceOf({ type: 'LateUsageReported', data })}`,
+    ),
+    ...(approved === null
+      ? []
+      : [
+          `${toTheMs(approved.recordedAt)}, revision ${approved.revision}: ${sentenceOf({ type: 'ExceptionApproved', data: approved.data })}`,
+          `debited ${usd(approved.data.amount)} then; balance after it ${usd(approved.data.balanceAfter)}`,
+          sharesTable(approved.data, grants),
+        ]),
+    ...(dropped === null
+      ? []
+      : [
+          `${toTheMs(dropped.recordedAt)}, revision ${dropped.revision}: ${sentenceOf({ type: 'ExceptionDropped', data: dropped.data })}`,
+        ]),
+    ...(isException && approved === null && dropped === null
+      ? ['an exception, open until an operator approves or drops it: gateway exception list']
+      : []),
+  ].join('\n');
+}
