@@ -1,5 +1,5 @@
 /** Exit codes: 0 done, 1 an unexpected failure, and these. */
-export const EXIT = { usage: 2, refused: 3, unavailable: 4 } as const;
+export const EXIT = { usage: 2, refused: 3, unavailable: 4, faults: 5 } as const;
 
 /** A failure that is the caller's to mend: its message is all that is shown. */
 export class CommandError extends Error {

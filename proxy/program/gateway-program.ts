@@ -13,6 +13,7 @@ import { addExceptionCommands } from './exceptions/exception-commands.ts';
 import { addAcceptLossCommand } from './ledger/accept-loss-command.ts';
 import { addFormsCommand } from './ledger/forms-command.ts';
 import { addLedgerCommands } from './ledger/ledger-commands.ts';
+import { addVerifyCommand } from './ledger/verify-command.ts';
 import { addRelayCommand } from './relay/relay-command.ts';
 import { addServeCommand } from './serve/serve-command.ts';
 
@@ -29,7 +30,7 @@ export function gatewayProgram(context: CommandContext): Command {
     .configureHelp({ showGlobalOptions: true })
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 unexpected failure, 2 wrong usage or configuration, 3 refused, 4 data or address out of reach',
+      '\nExit codes: 0 done, 1 unexpected failure, 2 wrong usage or configuration, 3 refused, 4 data or address out of reach, 5 faults found in the ledger',
     )
     .exitOverride();
   addServeCommand(program, context);
@@ -47,6 +48,7 @@ export function gatewayProgram(context: CommandContext): Command {
   addCatalogCommands(program.command('catalog').description('models and prices'), context);
   const ledger = program.command('ledger').description('the ledger, for auditors, and after a loss');
   addLedgerCommands(ledger, context);
+  addVerifyCommand(ledger, context);
   addFormsCommand(ledger, context);
   addAcceptLossCommand(ledger, context);
   overrideExits(program);

@@ -1,9 +1,10 @@
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { StoredEvent } from '../../ledger/audit/stored-event.ts';
 import { HIGH_LIMITS } from '../fixtures/gateway/high-limits.ts';
 import { type StartedProcess, startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
 import { GATEWAY_PROGRAM, gatewayCommand, UPSTREAM_PROGRAM } from '../fixtures/processes/gateway-command.ts';
-import { readStoredEvents, type StoredEvent } from './audit/stored-event.ts';
+import { readStoredEvents } from './audit/stored-lines.ts';
 import { THIN_ACCOUNT } from './crash-accounts.ts';
 import { type CrashCatalog, crashCatalog, crashProviders } from './crash-catalog.ts';
 import type { CrashStore } from './crash-store.ts';

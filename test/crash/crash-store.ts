@@ -1,5 +1,5 @@
+import type { StoredEvent } from '../../ledger/audit/stored-event.ts';
 import type { StoreOfRun } from '../soak/store-of-run.ts';
-import type { StoredEvent } from './audit/stored-event.ts';
 
 /** The event store of a crash run, with its trouble. */
 export interface CrashStore {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { StoredEvent } from '../../ledger/audit/stored-event.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import type { SeededRandom } from '../fixtures/seeded-random.ts';
-import type { StoredEvent } from './audit/stored-event.ts';
 import type { CrashStore } from './crash-store.ts';
 import { storedEventsOf } from './stored-events-of.ts';
 

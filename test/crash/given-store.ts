@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { StoredEvent } from '../../ledger/audit/stored-event.ts';
 import type { GivenEventStore } from '../eventstoredb/given-event-store.ts';
 import type { SeededRandom } from '../fixtures/seeded-random.ts';
 import { leadToGiven, type StoreOfRun, type TakenAway } from '../soak/store-of-run.ts';
-import type { StoredEvent } from './audit/stored-event.ts';
 import type { CrashStore } from './crash-store.ts';
 
 const REST_MS = [300, 2_500] as const;

@@ -8,7 +8,7 @@ import { head, type Step, silence, write } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream } from '../upstream/upstream.ts';
-import { debitsIn, usagesIn } from './audit/stored-event.ts';
+import { debitsIn, usagesIn } from './audit/stored-lines.ts';
 import { removeFolder } from './audit-run.ts';
 import { layOutSite } from './crash-site.ts';
 import type { ClientKey } from './post-planned.ts';

@@ -1,4 +1,4 @@
-import type { StoredEvent } from './audit/stored-event.ts';
+import type { StoredEvent } from '../../ledger/audit/stored-event.ts';
 
 /** What an event store says of an event; data and metadata are bytes. */
 interface StoreEvent {

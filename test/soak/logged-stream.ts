@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../crash/audit/stored-event.ts';
+import type { StoredEvent } from '../../ledger/audit/stored-event.ts';
 
 /** An event as the auditor reads it from the event store. */
 export interface LoggedEvent extends StoredEvent {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { DebitData, StoredEvent, UsageData } from '../../../ledger/audit/stored-event.ts';
 import type { ModelPrices } from '../crash-catalog.ts';
 import { accountBooks } from './account-books.ts';
 import { debitData, grantData, PRICES, stored, usageData, type Written } from './example-books.ts';
-import type { DebitData, StoredEvent, UsageData } from './stored-event.ts';
 
 /** An account that was written by hand: what the auditor must find right, and what it must not let pass. */
 const prices: ReadonlyMap<string, ModelPrices> = new Map([

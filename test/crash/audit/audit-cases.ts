@@ -1,7 +1,7 @@
+import type { DebitData, UsageData } from '../../../ledger/audit/stored-event.ts';
 import type { ModelPrices } from '../crash-catalog.ts';
 import { LISTED_BETA, LONG_WINDOW_BETA } from '../planned-cases.ts';
 import type { SentRequest } from '../post-planned.ts';
-import type { DebitData, UsageData } from './stored-event.ts';
 import type { RecordedRequest } from './upstream-record.ts';
 
 interface CaseEvidence {

@@ -1,7 +1,7 @@
+import { TOKEN_CLASSES, type Tokens, type UsageData } from '../../../ledger/audit/stored-event.ts';
 import type { ModelPrices } from '../crash-catalog.ts';
 import type { SentRequest } from '../post-planned.ts';
 import { RUN_DRAIN_MS } from '../run-drain.ts';
-import { TOKEN_CLASSES, type Tokens, type UsageData } from './stored-event.ts';
 import type { RecordedRequest } from './upstream-record.ts';
 
 interface EndingEvidence {

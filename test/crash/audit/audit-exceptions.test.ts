@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { accountBooks } from './account-books.ts';
-import { openExceptionsOf } from './audit-exceptions.ts';
+import type { ApprovedData, DebitData, UsageData } from '../../../ledger/audit/stored-event.ts';
+import { accountBooks, availableOf } from './account-books.ts';
 import { debitData, grantData, PRICES, stored, usageData, type Written } from './example-books.ts';
-import { availableOf } from './own-account.ts';
-import type { ApprovedData, DebitData, UsageData } from './stored-event.ts';
+import { openExceptionsOf } from './listed-exceptions.ts';
 
 const [EARLY, MIDDLE, LATER] = ['09', '11', '13'].map((hour) => `2026-11-21T${hour}:00:00.000Z`);
 const at = (instant: string | undefined): string => instant ?? '';
@@ -116,7 +115,7 @@ describe('usage that comes late', () => {
 
   it('is wrong at another cost, twice, or where the request was charged', () => {
     expect(booksOf(granted, ['UsageRecorded', recovered], late('1')).faults).toEqual([
-      'a: late for 1, should be 200000300',
+      'a: late cost is 1, should be 200000300',
     ]);
     expect(booksOf(granted, ['UsageRecorded', recovered], late('200000300'), late('200000300')).faults).toEqual([
       'a: reported late twice',

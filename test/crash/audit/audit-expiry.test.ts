@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { StoredEvent } from '../../../ledger/audit/stored-event.ts';
 import { accountBooks } from './account-books.ts';
-import type { StoredEvent } from './stored-event.ts';
 
 const [BEFORE, ENDS, AFTER, LATER, LAST] = ['01', '02', '03', '04', '05'].map((day) => `2026-11-${day}T00:00:00.000Z`);
 

@@ -1,5 +1,5 @@
+import type { DebitData, LimitData, StoredEvent, UsageData } from '../../../ledger/audit/stored-event.ts';
 import type { LimitSet } from '../move-limit.ts';
-import type { DebitData, LimitData, StoredEvent, UsageData } from './stored-event.ts';
 
 /**
  * A limit binds everything that is admitted after its proxy has read it: within a second while the log is in reach.

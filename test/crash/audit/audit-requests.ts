@@ -1,8 +1,8 @@
+import type { DebitData, UsageData } from '../../../ledger/audit/stored-event.ts';
 import type { ModelPrices } from '../crash-catalog.ts';
 import type { SentRequest } from '../post-planned.ts';
 import { auditCase } from './audit-cases.ts';
 import { auditEnding } from './audit-ending.ts';
-import type { DebitData, UsageData } from './stored-event.ts';
 import type { RecordedRequest } from './upstream-record.ts';
 
 export interface RequestEvidence {

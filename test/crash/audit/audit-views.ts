@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
-import { type AccountBooks, availableOf, balanceOf } from './own-account.ts';
-import { TOKEN_CLASSES } from './stored-event.ts';
+import { balanceOf } from '../../../ledger/audit/own-account.ts';
+import { TOKEN_CLASSES } from '../../../ledger/audit/stored-event.ts';
+import { type AccountBooks, availableOf } from './account-books.ts';
 
 /** What of `gateway account show --json` the auditor compares. */
 interface ShownAccount {

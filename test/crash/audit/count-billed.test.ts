@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import type { DebitData, UsageData } from '../../../ledger/audit/stored-event.ts';
 import type { SentRequest } from '../post-planned.ts';
 import { countBilled } from './count-billed.ts';
-import type { DebitData, UsageData } from './stored-event.ts';
 import type { RecordedRequest } from './upstream-record.ts';
 
 const sent = ['r0', 'r1', 'r2'].map((id) => ({ keyId: 'key', planned: { id, model: `model-${id}` } }) as SentRequest);

@@ -1,5 +1,5 @@
+import type { DebitData, UsageData } from '../../../ledger/audit/stored-event.ts';
 import type { SentRequest } from '../post-planned.ts';
-import type { DebitData, UsageData } from './stored-event.ts';
 import type { RecordedRequest } from './upstream-record.ts';
 
 interface BilledEvidence {

@@ -1,5 +1,5 @@
+import type { DebitData, StoredEvent, UsageData } from '../../../ledger/audit/stored-event.ts';
 import type { ModelPrices } from '../crash-catalog.ts';
-import type { DebitData, StoredEvent, UsageData } from './stored-event.ts';
 
 /** An account's events as they are stored, written by hand, for the auditor to read. */
 

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import { commandId, uuidV7 } from '../../../contracts/ids.ts';
+import type { StoredEvent } from '../../../ledger/audit/stored-event.ts';
 import { live, liveInTime, lives, PRICE, type TimedStep } from '../../fixtures/ledger/random-life.ts';
 import type { ModelPrices } from '../crash-catalog.ts';
 import { accountBooks } from './account-books.ts';
-import type { StoredEvent } from './stored-event.ts';
 
 /** The auditor of the runs over lives that no run of seconds has: grants that expire and come back. */
 const prices: ReadonlyMap<string, ModelPrices> = new Map([

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import type { OwnMonth } from '../../../ledger/audit/own-account.ts';
+import type { AccountBooks } from '../../crash/audit/account-books.ts';
 import { accountBooks } from '../../crash/audit/account-books.ts';
-import type { AccountBooks, OwnMonth } from '../../crash/audit/own-account.ts';
 import { auditLimits } from './audit-limits.ts';
 
 function books(accountId: string, account: bigint, keys: Readonly<Record<string, bigint>>): AccountBooks {

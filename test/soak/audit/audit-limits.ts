@@ -1,4 +1,4 @@
-import type { AccountBooks } from '../../crash/audit/own-account.ts';
+import type { AccountBooks } from '../../crash/audit/account-books.ts';
 import { SOAK_ACCOUNTS } from '../soak-accounts.ts';
 
 const MICRO_PER_CENT = 10_000n;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
+import type { AccountBooks } from '../../crash/audit/account-books.ts';
 import { accountBooks } from '../../crash/audit/account-books.ts';
 import { auditLimitsSet } from '../../crash/audit/audit-limits-set.ts';
 import { auditRequests } from '../../crash/audit/audit-requests.ts';
 import { auditViewRows } from '../../crash/audit/audit-views.ts';
 import { type BilledCounts, countBilled } from '../../crash/audit/count-billed.ts';
-import type { AccountBooks } from '../../crash/audit/own-account.ts';
 import { readUpstreamRecord } from '../../crash/audit/upstream-record.ts';
 import type { LimitSet } from '../../crash/move-limit.ts';
 import type { SentRequest } from '../../crash/post-planned.ts';

@@ -1,6 +1,6 @@
 /**
- * Events as `gateway ledger events --json` prints them. The auditor reads this text with its own eyes: nothing under
- * audit/ imports the product, amounts are decimal strings that it turns into bigint itself.
+ * Events as they are stored, their JSON parsed and no more: the auditor reads them with its own eyes. It has the schemas
+ * (contracts/) tell which it can read, and turns decimal strings into bigint itself.
  */
 export interface StoredEvent {
   readonly revision: number;
@@ -10,6 +10,15 @@ export interface StoredEvent {
   readonly data: unknown;
   readonly metadata?: { readonly recordedAt: string };
 }
+
+/** Prices in pico-USD a token, and a use by its name. */
+export interface OwnCard extends Readonly<Record<(typeof TOKEN_CLASSES)[number], bigint>> {
+  readonly hasFastLane: boolean;
+  readonly uses: ReadonlyMap<string, bigint>;
+}
+
+/** The prices that a usage is to be billed by; in words, why there are none. */
+export type CardOf = (usage: UsageData) => OwnCard | string;
 
 export const TOKEN_CLASSES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const;
 export type Tokens = Readonly<Record<(typeof TOKEN_CLASSES)[number], number>>;
@@ -30,6 +39,7 @@ export interface UsageData {
   readonly billable: boolean;
   readonly startedAt: string;
   readonly finishedAt: string;
+  readonly rateCard?: { readonly id: string; readonly version: number; readonly hash: string };
 }
 
 /** What is billed by the use; the rate is in pico-USD a use. */
@@ -108,16 +118,3 @@ export interface ExpiredData {
 export interface ReinstatedData extends Omit<ExpiredData, 'expiredAt'> {
   readonly expiresAt: string;
 }
-
-/** One event a line. */
-export const readStoredEvents = (lines: string): StoredEvent[] =>
-  lines
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as StoredEvent);
-
-export const usagesIn = (events: readonly StoredEvent[]): UsageData[] =>
-  events.flatMap(({ type, data }) => (type === 'UsageRecorded' ? [data as UsageData] : []));
-
-export const debitsIn = (events: readonly StoredEvent[]): DebitData[] =>
-  events.flatMap(({ type, data }) => (type === 'CreditsDebited' ? [data as DebitData] : []));

@@ -22,7 +22,7 @@ interface OwnShare {
 const SHARES_BYTES_MAX = 192 * 1024;
 
 /**
- * Takes what a request costs from the grants; what none of them holds, and what the debit cannot say, is
+ * What a request's cost takes from the grants; what none of them holds, and what the debit cannot say, is
  * uncovered. First from those that were usable at
  * its start, then from those that were at its end, then from whatever else came after its start and is there already.
  */
@@ -45,7 +45,6 @@ export function burnOwn(
     const taken = grant.remaining < left ? grant.remaining : left;
     room -= Buffer.byteLength(JSON.stringify({ grantId: grant.grantId, amount: taken.toString() })) + 1;
     if (room < 0) break;
-    grant.remaining -= taken;
     left -= taken;
     shares.push({ grantId: grant.grantId, amount: taken.toString() });
   }

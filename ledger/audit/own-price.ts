@@ -1,5 +1,4 @@
-import type { ModelPrices } from '../crash-catalog.ts';
-import { type OwnUse, TOKEN_CLASSES, type UsageData } from './stored-event.ts';
+import { type OwnCard, type OwnUse, TOKEN_CLASSES, type UsageData } from './stored-event.ts';
 
 interface OwnLine {
   readonly tokenClass: string;
@@ -8,14 +7,14 @@ interface OwnLine {
   readonly cost: bigint;
 }
 
-interface OwnPrice {
+export interface OwnPrice {
   readonly cost: bigint;
   readonly lines: readonly OwnLine[];
   readonly uses: readonly OwnUse[];
 }
 
-/** What a usage costs by the prices that this test wrote down itself, in pico-USD, line by line. */
-export function ownPrice({ tokens, lane, uses = {} }: PricedUsage, prices: ModelPrices): OwnPrice {
+/** What a usage costs by its card, in pico-USD, line by line. */
+export function ownPrice({ tokens, lane, uses = {} }: PricedUsage, prices: OwnCard): OwnPrice {
   const factor = lane === 'fast' && prices.hasFastLane ? 2n : 1n;
   const lines = TOKEN_CLASSES.filter((name) => tokens[name] > 0).map((tokenClass) => {
     const rate = prices[tokenClass] * factor;
@@ -31,7 +30,7 @@ export function ownPrice({ tokens, lane, uses = {} }: PricedUsage, prices: Model
 type PricedUsage = Pick<UsageData, 'tokens' | 'lane' | 'uses'>;
 
 /** A use that the catalog has no price for costs nothing; that is an exception. Uses cost the same in both lanes. */
-function useLine(use: string, count: number, { uses }: ModelPrices): OwnUse[] {
+function useLine(use: string, count: number, { uses }: OwnCard): OwnUse[] {
   const rate = uses.get(use);
   if (rate === undefined) return [];
   return [{ use, count, rate: String(rate), cost: String(rate * BigInt(count)) }];

@@ -1,27 +1,23 @@
-import type { ModelPrices } from '../crash-catalog.ts';
 import { burnOwn } from './burn-own.ts';
-import { type AccountBooks, balanceOf, type OwnMonth } from './own-account.ts';
-import { ownPrice } from './own-price.ts';
+import { type AccountBooks, balanceOf, compare, type OwnException, type OwnMonth, tell } from './own-account.ts';
+import type { OwnPrice } from './own-price.ts';
 import type { ApprovedData, DebitData, OwnUse, UsageData } from './stored-event.ts';
 
 const PICO_PER_MICRO = 1_000_000n;
 
-/** Recomputes every figure of a debit from its usage, and moves the books by the recomputed ones. */
+/** Recomputes every figure of a debit from its usage; the books go on from what it states. */
 export function auditDebit(
   books: AccountBooks,
   usage: UsageData,
   debit: DebitData,
-  prices: ReadonlyMap<string, ModelPrices>,
+  { cost, lines, uses }: OwnPrice,
 ): void {
-  const card = prices.get(usage.model);
-  if (card === undefined) return;
   const same = comparison(books, debit.requestId);
-  const { cost, lines, uses } = ownPrice(usage, card);
   const whole = (books.carry + cost) / PICO_PER_MICRO;
   // At most the hold, where the record has kept it: the rest is an exception.
   const hold = usage.hold === undefined || usage.hold === null ? null : BigInt(usage.hold);
   const amount = hold === null || whole < hold ? whole : hold;
-  if (!usage.billable) books.faults.push(`${debit.requestId}: debited, and its ending is not charged`);
+  if (!usage.billable) tell(books, `${debit.requestId}: debited, and its ending is not charged`);
   same('lines', textOf(debit.lines), textOf(lines));
   same('uses', textOfUses(debit.uses ?? []), textOfUses(uses));
   same('left out', debit.leftOut ?? '0', whole - amount);
@@ -30,10 +26,14 @@ export function auditDebit(
 }
 
 /** An approval debits all that there was, by the instants of the request itself. */
-export function auditApproved(books: AccountBooks, usage: UsageData, approved: ApprovedData, cost: bigint): void {
+export function auditApproved(
+  books: AccountBooks,
+  { usage, leftOut, late }: OwnException,
+  approved: ApprovedData,
+): void {
+  const cost = leftOut + (late ?? 0n);
   const amount = (books.carry + cost) / PICO_PER_MICRO;
   // What is approved was counted as left out before, where it was.
-  const leftOut = books.exceptions.get(usage.requestId)?.leftOut ?? 0n;
   books.leftOut -= leftOut / PICO_PER_MICRO;
   books.exact -= leftOut;
   moveBooks(books, usage, approved, { cost, amount });
@@ -55,28 +55,38 @@ function moveBooks(
   const { shares, uncovered } = burnOwn(books.grants, amount, usage);
   same('grants', JSON.stringify(debit.grants), JSON.stringify(shares));
   same('uncovered', debit.uncovered, uncovered);
+  takeShares(books, debit.grants);
   books.exact += cost;
-  books.carry = carry;
+  books.carry = BigInt(debit.carryAfter);
+  books.uncovered += BigInt(debit.uncovered);
   books.debited += amount;
-  books.uncovered += uncovered;
   const balance = balanceOf(books);
   same('balance after', debit.balanceAfter, balance);
-  if (balance < 0n) books.faults.push(`${debit.requestId}: the balance falls to ${balance}`);
+  books.debited += balance - BigInt(debit.balanceAfter);
   const month = monthOf(books, usage.startedAt.slice(0, 7));
-  month.account += amount;
-  month.keys.set(usage.keyId, (month.keys.get(usage.keyId) ?? 0n) + amount);
+  const [ofAccount, ofKey] = [month.account + amount, (month.keys.get(usage.keyId) ?? 0n) + amount];
   same('month', debit.month, usage.startedAt.slice(0, 7));
   same('key', debit.keyId, usage.keyId);
-  same('month to date', debit.monthToDateAfter, month.account);
-  same("key's month to date", debit.keyMonthToDateAfter, month.keys.get(usage.keyId));
+  same('month to date', debit.monthToDateAfter, ofAccount);
+  same("key's month to date", debit.keyMonthToDateAfter, ofKey);
+  month.account = BigInt(debit.monthToDateAfter);
+  month.keys.set(usage.keyId, BigInt(debit.keyMonthToDateAfter));
+}
+
+/** What is stated was taken, as far as it can be: that it should not have been is told already. */
+function takeShares({ grants }: AccountBooks, shares: DebitData['grants']): void {
+  for (const { grantId, amount } of shares) {
+    const grant = grants.find((one) => one.grantId === grantId);
+    if (grant === undefined) continue;
+    const left = grant.remaining - BigInt(amount);
+    grant.remaining = left < 0n ? 0n : left;
+  }
 }
 
 const comparison =
-  ({ faults }: AccountBooks, requestId: string) =>
-  (what: string, got: unknown, expected: unknown): void => {
-    if (String(got) !== String(expected))
-      faults.push(`${requestId}: ${what} is ${String(got)}, should be ${String(expected)}`);
-  };
+  (books: AccountBooks, requestId: string) =>
+  (what: string, found: unknown, expected: unknown): void =>
+    compare(books, `${requestId}: ${what}`, found, expected);
 
 const textOf = (lines: readonly { tokenClass: string; tokens: number; rate: unknown; cost: unknown }[]): string =>
   lines.map(({ tokenClass, tokens, rate, cost }) => `${tokenClass} ${tokens} x ${rate} = ${cost}`).join(', ');

@@ -1,6 +1,7 @@
-import { isUsableAt, type OwnGrant } from './burn-own.ts';
+import type { OwnGrant } from './burn-own.ts';
+import type { Fault } from './fault.ts';
 import type { OwnLeases } from './own-leases.ts';
-import type { DebitData, UsageData } from './stored-event.ts';
+import type { UsageData } from './stored-event.ts';
 
 export interface OwnMonth {
   account: bigint;
@@ -10,6 +11,8 @@ export interface OwnMonth {
 /** Why a request is an exception, by what the auditor has read; amounts in pico-USD. */
 export interface OwnException {
   readonly requestId: string;
+  /** As it was recorded, or as it came late: by what an approval debits. */
+  usage: UsageData;
   leftOut: bigint;
   late: bigint | null;
   readonly unpriced: string[];
@@ -17,18 +20,17 @@ export interface OwnException {
   ended: 'approved' | 'dropped' | null;
 }
 
-/** An account as the auditor counts it, beside what it found wrong. */
+/** An account as the auditor counts it. It keeps nothing for each request, but for those that are exceptions. */
 export interface AccountBooks {
   readonly accountId: string;
-  readonly faults: string[];
+  /** Those that nobody has taken yet. */
+  faults: Omit<Fault, 'stream'>[];
   readonly grants: OwnGrant[];
   readonly leases: OwnLeases;
   readonly months: Map<string, OwnMonth>;
-  readonly usages: UsageData[];
-  readonly debits: DebitData[];
   readonly exceptions: Map<string, OwnException>;
-  /** Usage that was reported after its request had been recorded as `recovered`. */
-  readonly late: UsageData[];
+  /** Requests that were recorded as `recovered`: usage may still come. */
+  readonly recovered: Set<string>;
   revision: number;
   granted: bigint;
   /** Expired or revoked, as far as that is written down. */
@@ -45,7 +47,11 @@ export interface AccountBooks {
 }
 
 /** Granted, less what is gone and what was debited. */
-export const balanceOf = ({ granted, removed, debited }: AccountBooks): bigint => granted - removed - debited;
+export const balanceOf = ({
+  granted,
+  removed,
+  debited,
+}: Pick<AccountBooks, 'granted' | 'removed' | 'debited'>): bigint => granted - removed - debited;
 
 export const emptyBooks = (accountId: string): AccountBooks => ({
   accountId,
@@ -53,10 +59,8 @@ export const emptyBooks = (accountId: string): AccountBooks => ({
   grants: [],
   leases: new Map(),
   months: new Map(),
-  usages: [],
-  debits: [],
   exceptions: new Map(),
-  late: [],
+  recovered: new Set(),
   revision: -1,
   granted: 0n,
   removed: 0n,
@@ -67,6 +71,14 @@ export const emptyBooks = (accountId: string): AccountBooks => ({
   carry: 0n,
 });
 
-/** What can be spent at an instant: what usable grants hold, less what is owed. */
-export const availableOf = ({ grants, uncovered }: AccountBooks, atMs: number): bigint =>
-  grants.reduce((sum, grant) => (isUsableAt(grant, atMs) ? sum + grant.remaining : sum), -uncovered);
+/** Tells of a fault of the event that is looked at. */
+export function tell(books: AccountBooks, what: string, found: unknown = null, expected: unknown = null): void {
+  books.faults.push({ revision: books.revision, what, found: textOf(found), expected: textOf(expected) });
+}
+
+/** Tells where a figure is not what it should be. */
+export function compare(books: AccountBooks, what: string, found: unknown, expected: unknown): void {
+  if (String(found) !== String(expected)) tell(books, what, found, expected);
+}
+
+const textOf = (value: unknown): string | null => (value === null ? null : String(value));

@@ -1,0 +1,53 @@
+import { type AccountBooks, type OwnException, tell } from './own-account.ts';
+import type { DebitData, UsageData } from './stored-event.ts';
+
+const PICO_PER_MICRO = 1_000_000n;
+
+/*
+ * What could not be debited as it came, by request, as it follows from what was recorded: what a hold left out, usage
+ * without a price, usage that came late.
+ */
+
+export function noteUnpriced(books: AccountBooks, usage: UsageData): void {
+  const { unpriced = [] } = usage;
+  if (unpriced.length > 0) exceptionOf(books, usage).unpriced.push(...unpriced);
+}
+
+export function noteLeftOut(books: AccountBooks, { leftOut = '0' }: DebitData, usage: UsageData): void {
+  if (leftOut !== '0') exceptionOf(books, usage).leftOut += BigInt(leftOut) * PICO_PER_MICRO;
+}
+
+export function noteLate(books: AccountBooks, usage: UsageData, cost: bigint): void {
+  const exception = exceptionOf(books, usage);
+  if (exception.late !== null) tell(books, `${usage.requestId}: reported late twice`);
+  exception.late = cost;
+  exception.usage = usage;
+  exception.unpriced.push(...(usage.unpriced ?? []));
+}
+
+/** Null where there was nothing to approve. */
+export const noteApproved = (books: AccountBooks, requestId: string): OwnException | null =>
+  ended(books, requestId, 'approved');
+
+export function noteDropped(books: AccountBooks, requestId: string): void {
+  ended(books, requestId, 'dropped');
+}
+
+function ended(books: AccountBooks, requestId: string, how: 'approved' | 'dropped'): OwnException | null {
+  const exception = books.exceptions.get(requestId);
+  if (exception === undefined || exception.ended !== null) {
+    tell(books, `${requestId}: ${how}, and no exception is open`);
+    return null;
+  }
+  exception.ended = how;
+  return exception;
+}
+
+function exceptionOf({ exceptions }: AccountBooks, usage: UsageData): OwnException {
+  const { requestId } = usage;
+  const known = exceptions.get(requestId);
+  if (known !== undefined) return known;
+  const exception: OwnException = { requestId, usage, leftOut: 0n, late: null, unpriced: [], ended: null };
+  exceptions.set(requestId, exception);
+  return exception;
+}

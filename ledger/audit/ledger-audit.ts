@@ -1,0 +1,103 @@
+import { decodeRecorded, UnreadableEventError } from '../../contracts/event-codec.ts';
+import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { accountOfStream, CATALOG_STREAM, type CommandId, eventIdOf } from '../../contracts/ids.ts';
+import { AccountAudit } from './account-audit.ts';
+import type { Fault } from './fault.ts';
+import { OwnCatalog } from './own-catalog.ts';
+import type { StoredEvent, UsageData } from './stored-event.ts';
+
+/**
+ * Re-derives a ledger from its events alone, in log order: each account by its own audit, prices from the catalog's own
+ * events. A second implementation: of the product it knows the schemas and nothing of what writes.
+ */
+export class LedgerAudit {
+  readonly #onFault: (fault: Fault) => void;
+  readonly #catalog = new OwnCatalog();
+  readonly #accounts = new Map<string, AccountAudit>();
+  readonly #revisions = new Map<string, number>();
+  readonly #ids = new Map<string, string>();
+  readonly #requests = new Map<string, string>();
+  events = 0;
+
+  constructor(onFault: (fault: Fault) => void) {
+    this.#onFault = onFault;
+  }
+
+  get accounts(): number {
+    return this.#accounts.size;
+  }
+
+  take(event: RecordedEvent): void {
+    const { stream, revision } = event;
+    this.events++;
+    const tellHere = (what: string, found: unknown = null, expected: unknown = null): void =>
+      this.#tell({ stream, revision, what, found: textOf(found), expected: textOf(expected) });
+    const stored = readStored(event, tellHere);
+    this.#once(this.#ids, event.id, event, 'event id');
+    const accountId = accountOfStream(stream);
+    if (accountId === null) {
+      const due = (this.#revisions.get(stream) ?? -1) + 1;
+      if (revision !== due) tellHere(`revision ${revision} follows ${due - 1}`);
+      this.#revisions.set(stream, revision);
+      if (stream === CATALOG_STREAM && stored !== null) this.#catalog.take(stored, tellHere);
+      return;
+    }
+    const known = this.#accounts.get(accountId);
+    const account = known ?? new AccountAudit(accountId, this.#catalog.cardOf);
+    if (known === undefined) this.#accounts.set(accountId, account);
+    if (stored?.type === 'UsageRecorded')
+      this.#once(this.#requests, (stored.data as UsageData).requestId, event, 'request');
+    if (stored === null) account.skip(event);
+    else account.take(stored);
+    this.#hand(stream, account);
+  }
+
+  /** When there are no more. */
+  end(): void {
+    for (const [accountId, account] of this.#accounts) {
+      account.end();
+      this.#hand(`account-${accountId}`, account);
+    }
+  }
+
+  #once(all: Map<string, string>, id: string, { stream, revision }: RecordedEvent, what: string): void {
+    const before = all.get(id);
+    if (before === undefined) all.set(id, `${stream} ${revision}`);
+    else this.#tell({ stream, revision, what: `${what} ${id} stands twice, before at`, found: before, expected: null });
+  }
+
+  #hand(stream: string, { books }: AccountAudit): void {
+    if (books.faults.length === 0) return;
+    for (const fault of books.faults) this.#tell({ stream, ...fault });
+    books.faults = [];
+  }
+
+  #tell(fault: Fault): void {
+    this.#onFault(fault);
+  }
+}
+
+const textOf = (value: unknown): string | null => (value === null ? null : String(value));
+
+/** Null for one that the schema of its version does not take: then nothing in it can be relied on. */
+function readStored(event: RecordedEvent, told: (what: string, found?: unknown, expected?: unknown) => void) {
+  try {
+    const { metadata } = decodeRecorded(event);
+    auditId(event, metadata.commandId as CommandId, told);
+    const stored: StoredEvent = {
+      ...{ revision: event.revision, position: event.position, id: event.id, type: event.type },
+      ...{ data: JSON.parse(event.data), metadata },
+    };
+    return stored;
+  } catch (error) {
+    if (!(error instanceof UnreadableEventError)) throw error;
+    told(`cannot be read: ${error.message}`);
+    return null;
+  }
+}
+
+/** An event's id is its command's, with its place among the command's events added. */
+function auditId({ id }: RecordedEvent, command: CommandId, told: (what: string, found?: unknown) => void): void {
+  const index = (Number.parseInt(id.slice(-4), 16) - Number.parseInt(command.slice(-4), 16)) & 0xffff;
+  if (eventIdOf(command, index) !== id) told('event id is of no event of its command', id);
+}
