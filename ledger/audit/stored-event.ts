@@ -103,11 +103,6 @@ export interface LeasedData {
 
 export type ReleasedData = Pick<LeasedData, 'leaseId' | 'amount'>;
 
-export interface LimitData {
-  readonly keyId: string | null;
-  readonly limit: string | null;
-}
-
 export interface ExpiredData {
   readonly grantId: string;
   readonly amount: string;

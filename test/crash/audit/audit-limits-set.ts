@@ -1,4 +1,4 @@
-import type { DebitData, LimitData, StoredEvent, UsageData } from '../../../ledger/audit/stored-event.ts';
+import type { DebitData, StoredEvent, UsageData } from '../../../ledger/audit/stored-event.ts';
 import type { LimitSet } from '../move-limit.ts';
 
 /**
@@ -6,6 +6,11 @@ import type { LimitSet } from '../move-limit.ts';
  * Machines are slow, and a log of a run is away for moments.
  */
 const KNOWN_MS = 15_000;
+
+interface LimitData {
+  readonly keyId: string | null;
+  readonly limit: string | null;
+}
 
 /** A limit that stands, of an account or of one of its keys. */
 interface StandingLimit {
