@@ -6,6 +6,7 @@ import type { AccountRepository, AsideReason } from '../ledger/account/account-r
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';
+import { DamagedViewsError } from './damaged-views.ts';
 import { KeyIndex } from './key-index.ts';
 import { MonthlyView } from './monthly-view.ts';
 import { SpendLimits } from './spend-limits.ts';
@@ -21,6 +22,11 @@ export class AccountViews implements AccountRepository {
   readonly setAside = new AccountsSetAside();
   readonly all: readonly View[] = [this.balance, this.monthly];
   readonly #listeners: ((accountId: AccountId, event: AccountEvent) => void)[] = [];
+
+  /** Of views that were restored: what admission asks of all accounts, so that it need not read each. @throws as `restore` */
+  survey(): void {
+    this.balance.survey((accountId, state) => this.keys.addFrom(accountId, state));
+  }
 
   read(accountId: AccountId): AccountSnapshot {
     return this.balance.read(accountId);
@@ -59,7 +65,8 @@ export class AccountViews implements AccountRepository {
       try {
         if (view.apply(accountId, revision, event)) taken = true;
       } catch (error) {
-        throw error instanceof ViewGapError ? error : cannotFollow(accountId, revision, event, error);
+        if (error instanceof ViewGapError || error instanceof DamagedViewsError) throw error;
+        throw cannotFollow(accountId, revision, event, error);
       }
     }
     if (!taken) return;

@@ -1,7 +1,15 @@
 import { type AccountId, accountId, type Revision, revision } from '../contracts/ids.ts';
 import { AccountUnreadableError } from '../ledger/account/account-event.ts';
 import type { AsideReason } from '../ledger/account/account-repository.ts';
-import { type ColumnValue, numberOf, type StoredView, textOf, type ViewRow, type ViewTable } from './view.ts';
+import {
+  type ColumnValue,
+  numberOf,
+  type StoredRows,
+  type StoredView,
+  textOf,
+  type ViewRow,
+  type ViewTable,
+} from './view.ts';
 
 const NAME = 'set_aside';
 const VERSION = 1;
@@ -104,10 +112,12 @@ export class AccountsSetAside implements StoredView {
     }
   }
 
-  restore(_table: ViewTable, [id, cause, at, why]: readonly ColumnValue[]): void {
-    const known = CAUSES.find((name) => name === cause);
-    if (known === undefined) throw new Error(`${TABLE.name}: unknown cause ${String(cause)}`);
-    this.#causes[known].set(accountId(textOf(id)), { revision: numberOf(at), why: textOf(why) });
+  restore(rows: StoredRows): void {
+    const known = rows.all(TABLE, ([id, cause, at, why]) => {
+      const entry = { revision: numberOf(at), why: textOf(why) };
+      return { id: accountId(textOf(id)), cause: causeOf(cause), entry };
+    });
+    for (const { id, cause, entry } of known) this.#causes[cause].set(id, entry);
   }
 
   /** What was read is not of this log. That its server hides a stream was told once, and is written anew. */
@@ -127,6 +137,12 @@ export class AccountsSetAside implements StoredView {
     const why = this.whyOf(id);
     for (const listener of this.#listeners) listener(id, why);
   }
+}
+
+function causeOf(value: ColumnValue | undefined): AsideCause {
+  const cause = CAUSES.find((name) => name === value);
+  if (cause === undefined) throw new Error(`${TABLE.name}: unknown cause ${String(value)}`);
+  return cause;
 }
 
 const keyOf = (id: AccountId, cause: AsideCause): string => `${cause} ${id}`;

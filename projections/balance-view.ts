@@ -6,11 +6,21 @@ import { evolve } from '../ledger/account/evolve.ts';
 import { type ExceptionsState, NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
 import { type AccountSnapshot, UNOPENED } from '../ledger/account/load-account.ts';
 import { accountOfText, accountText, storedException, withStoredException } from '../ledger/account/stored-account.ts';
-import { type ColumnValue, isNext, numberOf, textOf, type View, type ViewRow, type ViewTable } from './view.ts';
+import { ExpiryCalendar } from './expiry-calendar.ts';
+import {
+  type ColumnValue,
+  isNext,
+  numberOf,
+  type StoredRows,
+  textOf,
+  type View,
+  type ViewRow,
+  type ViewTable,
+} from './view.ts';
 
 const NAME = 'balance';
 
-const TABLE: ViewTable = {
+const ACCOUNTS: ViewTable = {
   name: `${NAME}_v${ACCOUNT_STATE_VERSION}`,
   columns: { account_id: 'TEXT', revision: 'INTEGER', email: 'TEXT', balance_micro_usd: 'TEXT', state: 'TEXT' },
   keyColumns: 1,
@@ -27,19 +37,71 @@ const EXCEPTIONS: ViewTable = {
 export class BalanceView implements View {
   readonly name = NAME;
   readonly version = ACCOUNT_STATE_VERSION;
-  readonly tables = [TABLE, EXCEPTIONS];
+  readonly tables = [ACCOUNTS, EXCEPTIONS];
   readonly #accounts = new Map<AccountId, Entry>();
+  /** Those of accounts that are not in memory. */
+  #stored: StoredRows | null = null;
+  readonly #unreadExpiries = new ExpiryCalendar();
   #openExceptions = NONE_OPEN;
   #changed: Entry[] = [];
   readonly #changedExceptions = new Map<AccountId, Set<RequestId>>();
 
   read(id: AccountId): AccountSnapshot {
-    return this.#accounts.get(id)?.snapshot ?? UNOPENED;
+    return this.#find(id)?.snapshot ?? UNOPENED;
   }
 
-  /** All accounts, in the order in which they were first seen. */
-  *all(): Generator<readonly [AccountId, AccountSnapshot]> {
-    for (const [id, { snapshot }] of this.#accounts) yield [id, snapshot];
+  /**
+   * All that are in memory: what was folded or asked for here, and whoever has leases. Any other account stands in the
+   * file as it was before.
+   */
+  *loaded(): Generator<readonly [AccountId, OpenAccount]> {
+    for (const [id, { snapshot }] of this.#accounts) yield [id, snapshot.state];
+  }
+
+  /** Also those that are in the file, which are not kept for it. Nothing may be folded meanwhile. */
+  *all(): Generator<readonly [AccountId, Omit<OpenAccount, 'exceptions'>]> {
+    const others = new Map(this.#accounts);
+    for (const { id, snapshot } of this.#stored?.all(ACCOUNTS, entryOf) ?? []) {
+      yield [id, (others.get(id)?.snapshot ?? snapshot).state];
+      others.delete(id);
+    }
+    for (const [id, { snapshot }] of others) yield [id, snapshot.state];
+  }
+
+  ids(): AccountId[] {
+    return [...new Set([...this.#idsOf(ACCOUNTS), ...this.#accounts.keys()])];
+  }
+
+  /** Who has exceptions, open or ended, is among them. */
+  idsWithExceptions(): AccountId[] {
+    return [...new Set([...this.#idsOf(EXCEPTIONS), ...this.#accounts.keys()])];
+  }
+
+  #idsOf(table: ViewTable): Iterable<AccountId> {
+    return this.#stored?.all(table, ([id]) => accountId(textOf(id))) ?? [];
+  }
+
+  /**
+   * One look at each account of the file, for what is asked of all at once, which `each` may add to. @throws Error where a
+   * row is not of its form
+   */
+  survey(each: (id: AccountId, state: OpenAccount) => void): void {
+    for (const { id, snapshot } of this.#stored?.all(ACCOUNTS, entryOf) ?? []) {
+      const { state } = snapshot;
+      this.#count(NO_EXCEPTIONS, state.exceptions);
+      this.#unreadExpiries.add(id, state.grants);
+      if (Object.keys(state.leases).length > 0) this.#load(id);
+      each(id, state);
+    }
+  }
+
+  /** Brings those into memory, so many at most, of which credits end by an instant. */
+  loadExpiring(byMs: number, accountsMax: number): void {
+    let loaded = 0;
+    for (const id of this.#unreadExpiries.due(byMs)) {
+      if (!this.#accounts.has(id) && this.#load(id) !== undefined) loaded++;
+      if (loaded >= accountsMax) return;
+    }
   }
 
   /** The exceptions of all accounts that wait for an operator: kept as a sum, so that whoever asks looks at none. */
@@ -52,7 +114,7 @@ export class BalanceView implements View {
   }
 
   apply(id: AccountId, at: Revision, event: AccountEvent): boolean {
-    const entry = this.#accounts.get(id);
+    const entry = this.#find(id);
     const { state: before, revision } = entry?.snapshot ?? UNOPENED;
     if (!isNext(id, revision, at)) return false;
     const after = evolve(before, event);
@@ -64,6 +126,8 @@ export class BalanceView implements View {
   }
 
   clear(): void {
+    this.#stored = null;
+    this.#unreadExpiries.clear();
     this.#accounts.clear();
     this.#openExceptions = NONE_OPEN;
     this.#changed = [];
@@ -80,7 +144,7 @@ export class BalanceView implements View {
       const { state, revision } = snapshot;
       const exceptions = this.#changedExceptions.get(id) ?? [];
       this.#changedExceptions.delete(id);
-      yield { table: TABLE, values: [id, revision, state.email, state.balance.toString(), accountText(state)] };
+      yield { table: ACCOUNTS, values: [id, revision, state.email, state.balance.toString(), accountText(state)] };
       for (const requestId of exceptions) {
         const stored = storedException(state, requestId);
         yield { table: EXCEPTIONS, values: [id, requestId, stored.state, stored.text] };
@@ -88,22 +152,20 @@ export class BalanceView implements View {
     }
   }
 
-  restore(table: ViewTable, values: readonly ColumnValue[]): void {
-    if (table === EXCEPTIONS) this.#restoreException(values);
-    else {
-      const [id, at, _email, _balance, json] = values;
-      const snapshot = { state: accountOfText(textOf(json)), revision: revision(numberOf(at)) };
-      this.#set(accountId(textOf(id)), undefined, snapshot);
-    }
+  restore(rows: StoredRows): void {
+    this.#stored = rows;
   }
 
-  /** Its account stands before it: the sums of it are there. */
-  #restoreException([id, requestId, state, text]: readonly ColumnValue[]): void {
-    const entry = this.#accounts.get(accountId(textOf(id)));
-    if (entry === undefined) throw new Error(`${textOf(id)} has exceptions, and is not there`);
-    const { state: before, revision } = entry.snapshot;
-    const stored = { state: textOf(state), text: textOf(text) };
-    entry.snapshot = { state: withStoredException(before, textOf(requestId), stored), revision };
+  #find(id: AccountId): Entry | undefined {
+    return this.#accounts.get(id) ?? this.#load(id);
+  }
+
+  #load(id: AccountId): Entry | undefined {
+    const [entry] = this.#stored?.of(ACCOUNTS, id, entryOf) ?? [];
+    if (entry === undefined) return undefined;
+    this.#stored?.of(EXCEPTIONS, id, (values) => addException(entry, values));
+    this.#accounts.set(id, entry);
+    return entry;
   }
 
   #noteException(id: AccountId, { data }: AccountEvent, before: AccountState, { exceptions }: OpenAccount): void {
@@ -134,6 +196,19 @@ export class BalanceView implements View {
       amount: microUsd(amount - before.openAmount + after.openAmount),
     };
   }
+}
+
+/** Of a row; its exceptions have rows of their own. */
+function entryOf([id, at, _email, _balance, json]: readonly ColumnValue[]): Entry {
+  const snapshot = { state: accountOfText(textOf(json)), revision: revision(numberOf(at)) };
+  return { id: accountId(textOf(id)), snapshot, isChanged: false };
+}
+
+/** The sums of it are there. */
+function addException(entry: Entry, [_id, requestId, state, text]: readonly ColumnValue[]): void {
+  const { state: before, revision } = entry.snapshot;
+  const stored = { state: textOf(state), text: textOf(text) };
+  entry.snapshot = { state: withStoredException(before, textOf(requestId), stored), revision };
 }
 
 type OpenSnapshot = AccountSnapshot & { readonly state: OpenAccount };

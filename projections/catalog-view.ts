@@ -2,7 +2,15 @@ import { z } from 'zod';
 import { EVENT_SCHEMAS, type EventData } from '../contracts/events.ts';
 import { CATALOG_STREAM, type Revision, revision } from '../contracts/ids.ts';
 import { type CatalogState, EMPTY_CATALOG, evolveCatalog } from '../ledger/catalog/catalog-state.ts';
-import { type ColumnValue, numberOf, type StoredView, textOf, type ViewRow, type ViewTable } from './view.ts';
+import {
+  type ColumnValue,
+  numberOf,
+  type StoredRows,
+  type StoredView,
+  textOf,
+  type ViewRow,
+  type ViewTable,
+} from './view.ts';
 import { ViewGapError } from './view-gap-error.ts';
 
 const NAME = 'catalog';
@@ -50,8 +58,10 @@ export class CatalogView implements StoredView {
     yield* changed;
   }
 
-  restore(_table: ViewTable, [at, json]: readonly ColumnValue[]): void {
-    this.#evolve(revision(numberOf(at)), EVENT_SCHEMAS.CatalogPublished.parse(JSON.parse(textOf(json))));
+  restore(rows: StoredRows): void {
+    const publicationOf = ([at, json]: readonly ColumnValue[]) =>
+      [revision(numberOf(at)), EVENT_SCHEMAS.CatalogPublished.parse(JSON.parse(textOf(json)))] as const;
+    for (const [at, publication] of rows.all(TABLE, publicationOf)) this.#evolve(at, publication);
   }
 
   clear(): void {

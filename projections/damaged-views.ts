@@ -5,6 +5,17 @@ import { syncFolder } from '../ledger/sync-folder.ts';
 import { UnreadableFileError } from '../ledger/unreadable-file.ts';
 import { wantOfRights } from '../ledger/want-of-rights.ts';
 
+/** Rows that were restored cannot be read when they are asked for. */
+export class DamagedViewsError extends UnreadableFileError {
+  readonly damage: string;
+
+  constructor(path: string, damage: string, { aside }: { readonly aside: string | null }) {
+    const how = aside === null ? '' : `, and was set aside as ${aside}: the next start makes it anew`;
+    super(`${path} cannot be read as views (${damage})${how}`);
+    this.damage = damage;
+  }
+}
+
 /** SQLite's codes for what another try, or the machine's owner, can mend: the file may be whole. */
 const NOT_THE_FILE: ReadonlySet<number> = new Set([
   5, // busy

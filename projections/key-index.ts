@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId, KeyId } from '../contracts/ids.ts';
-import type { AccountState } from '../ledger/account/account-state.ts';
+import type { OpenAccount } from '../ledger/account/account-state.ts';
 
 interface KeyOwner {
   readonly accountId: AccountId;
@@ -16,9 +16,8 @@ export class KeyIndex {
     return this.#owners.get(sha256) ?? null;
   }
 
-  addFrom(accountId: AccountId, state: AccountState): void {
-    if (state.type === 'unopened') return;
-    for (const { sha256, keyId } of Object.values(state.keys)) this.#owners.set(sha256, { accountId, keyId });
+  addFrom(accountId: AccountId, { keys }: Pick<OpenAccount, 'keys'>): void {
+    for (const { sha256, keyId } of Object.values(keys)) this.#owners.set(sha256, { accountId, keyId });
   }
 
   observe(accountId: AccountId, event: AccountEvent): void {

@@ -1,9 +1,18 @@
 import type { AccountEvent, CreditsDebited, ExceptionApproved, UsageRecorded } from '../contracts/events.ts';
-import { type AccountId, accountId, NO_STREAM, type Revision, revision } from '../contracts/ids.ts';
+import { type AccountId, NO_STREAM, type Revision, revision } from '../contracts/ids.ts';
 import { PICO_PER_MICRO, type PicoUsd, picoUsd } from '../contracts/money.ts';
 import { type Lane, TOKEN_CLASSES, type TokenClass } from '../contracts/usage.ts';
 import { monthOfInstant } from '../ledger/account/month.ts';
-import { type ColumnValue, isNext, numberOf, textOf, type View, type ViewRow, type ViewTable } from './view.ts';
+import {
+  type ColumnValue,
+  isNext,
+  numberOf,
+  type StoredRows,
+  textOf,
+  type View,
+  type ViewRow,
+  type ViewTable,
+} from './view.ts';
 
 const NAME = 'monthly';
 /** 2: uses, exceptions, and counts as text, because their sums pass what a number holds. */
@@ -77,22 +86,24 @@ export class MonthlyView implements View {
   readonly version = VERSION;
   readonly tables = [ROWS, REVISIONS];
   readonly #accounts = new Map<AccountId, Entry>();
+  /** Those of accounts that are not in memory. */
+  #stored: StoredRows | null = null;
   #changed: Entry[] = [];
 
   /** An account's lines of a month, in no particular order. */
   linesOf(id: AccountId, month: string): MonthlyLine[] {
-    const groups = this.#accounts.get(id)?.groups ?? NO_GROUPS;
+    const groups = this.#find(id)?.groups ?? NO_GROUPS;
     return groups
       .filter((group) => group.month === month)
       .flatMap(({ model, lane, lines }) => lines.map(({ isChanged: _, ...line }) => ({ month, model, lane, ...line })));
   }
 
   revisionOf(id: AccountId): Revision {
-    return this.#accounts.get(id)?.revision ?? NO_STREAM;
+    return this.#find(id)?.revision ?? NO_STREAM;
   }
 
   apply(id: AccountId, at: Revision, event: AccountEvent): boolean {
-    const entry = this.#entryOf(id);
+    const entry = this.#find(id) ?? this.#add(id, NO_STREAM);
     if (!isNext(id, entry.revision, at)) return false;
     entry.revision = at;
     if (!entry.isChanged) this.#changed.push(entry);
@@ -105,6 +116,7 @@ export class MonthlyView implements View {
   }
 
   clear(): void {
+    this.#stored = null;
     this.#accounts.clear();
     this.#changed = [];
   }
@@ -116,21 +128,26 @@ export class MonthlyView implements View {
     for (const entry of changed) yield* changedRows(entry);
   }
 
-  restore(table: ViewTable, values: readonly ColumnValue[]): void {
-    const entry = this.#entryOf(accountId(textOf(values[0])));
-    if (table === REVISIONS) entry.revision = revision(numberOf(values[1]));
-    else {
-      const { month, model, lane, ...line } = lineOf(values);
-      addLine(groupOf(entry, { month, model, lane }), { ...line, isChanged: false });
-    }
+  restore(rows: StoredRows): void {
+    this.#stored = rows;
   }
 
-  #entryOf(id: AccountId): Entry {
-    let entry = this.#accounts.get(id);
-    if (entry === undefined) {
-      entry = { id, revision: NO_STREAM, groups: NO_GROUPS, isChanged: false };
-      this.#accounts.set(id, entry);
-    }
+  #find(id: AccountId): Entry | undefined {
+    return this.#accounts.get(id) ?? this.#load(id);
+  }
+
+  #load(id: AccountId): Entry | undefined {
+    const [at] = this.#stored?.of(REVISIONS, id, ([_id, at]) => revision(numberOf(at))) ?? [];
+    if (at === undefined) return undefined;
+    const entry = this.#add(id, at);
+    for (const { month, model, lane, ...line } of this.#stored?.of(ROWS, id, lineOf) ?? [])
+      addLine(groupOf(entry, { month, model, lane }), { ...line, isChanged: false });
+    return entry;
+  }
+
+  #add(id: AccountId, at: Revision): Entry {
+    const entry = { id, revision: at, groups: NO_GROUPS, isChanged: false };
+    this.#accounts.set(id, entry);
     return entry;
   }
 }

@@ -5,11 +5,12 @@ import type { LedgerEvent } from '../contracts/events.ts';
 import { type AccountId, accountOfStream, CATALOG_STREAM, LEDGER_STREAM, type Position } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
-import { readUndamaged, setDamagedViewsAside } from './damaged-views.ts';
+import { DamagedViewsError, readUndamaged, setDamagedViewsAside, whyDamaged } from './damaged-views.ts';
 import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { LogViewSource } from './log-view-source.ts';
+import type { RestoredRows } from './restored-rows.ts';
 import { lacking, TakeBack } from './take-back.ts';
 import type { StoredView } from './view.ts';
 import { ViewAge } from './view-age.ts';
@@ -84,6 +85,8 @@ export class Projections {
   readonly #takeBack: TakeBack;
   readonly #followers: ViewsFollower[] = [];
   #store: ViewStore | null = null;
+  /** What of the file nobody has asked for yet; null where nothing was restored. */
+  #rows: RestoredRows | null = null;
   #flush: ViewFlush | null = null;
   #marks: NodeJS.Timeout | null = null;
   #reading: Subscription | null = null;
@@ -194,6 +197,7 @@ export class Projections {
     try {
       await this.#flush?.close({ write: this.#stopped === null });
     } finally {
+      this.#rows?.close();
       await this.#store?.close();
       const closed = this.#stopped ?? new Error('the projections are closed');
       this.#firstCaughtUp.reject(closed);
@@ -219,12 +223,47 @@ export class Projections {
 
   /** Null where the file has no views to go on with. */
   #restore(path: string): StoredCheckpoint | null {
-    const found = readUndamaged(path, () => restoreViews(path, this.#views, this.#source.name));
+    const found = readUndamaged(path, () => this.#readBack(path));
     if (found.damage === null) return found.read;
     // Some rows may have been taken before the one that cannot be read.
-    for (const view of this.#views) view.clear();
+    this.#forgetRows();
     this.#options.onDamaged?.(found.damage, this.#options.persist ? setDamagedViewsAside(path) : null);
     return null;
+  }
+
+  #readBack(path: string): StoredCheckpoint | null {
+    const restored = restoreViews(path, this.#views, this.#source.name);
+    if (restored === null) return null;
+    this.#rows = restored.rows;
+    if (this.#options.persist) {
+      this.accounts.survey();
+      this.#rows.endSnapshot();
+    }
+    this.#rows.onFailed((error) => this.#rowsFailed(path, error));
+    return restored.at;
+  }
+
+  /** Rows that were asked for, and cannot be read: nobody knows what else of the file is wrong. */
+  #rowsFailed(path: string, error: unknown): Error {
+    const failed = this.#whyFailed(path, error);
+    if (this.#options.persist) this.#stop(failed);
+    return failed;
+  }
+
+  #whyFailed(path: string, error: unknown): Error {
+    try {
+      const damage = whyDamaged(path, error);
+      return new DamagedViewsError(path, damage, { aside: this.#options.persist ? setDamagedViewsAside(path) : null });
+    } catch (other) {
+      return other instanceof Error ? other : new Error(String(other));
+    }
+  }
+
+  #forgetRows(): void {
+    this.#rows?.close();
+    this.#rows = null;
+    for (const view of this.#views) view.clear();
+    this.accounts.keys.clear();
   }
 
   #takeRestored({ checkpoint, currentAtMs }: StoredCheckpoint): void {
@@ -233,7 +272,6 @@ export class Projections {
     this.#restoredMarkMs = currentAtMs;
     // By a clock that is behind they would be young until it is there.
     this.#age.restored(currentAtMs === null ? null : Math.min(currentAtMs, this.#clock()));
-    for (const [accountId, { state }] of this.accounts.balance.all()) this.accounts.keys.addFrom(accountId, state);
   }
 
   #openStore({ path, keep }: { readonly path: string; readonly keep: boolean }): void {
@@ -263,13 +301,15 @@ export class Projections {
 
   /** The restored rows are of another log: nothing of them may stay, in memory or in the file. */
   async #startOver(): Promise<void> {
+    // Before what nobody has read yet goes: views that never held everything are asked nothing.
+    this.#age.restored(null);
+    this.#forgetRows();
     await this.#flush?.clear();
-    for (const view of this.#views) view.clear();
-    this.accounts.keys.clear();
+    // And what was folded meanwhile: the file has none of it.
+    this.#forgetRows();
     this.#checkpoint = null;
     this.#folded.reset(null);
     this.#restoredMarkMs = null;
-    this.#age.restored(null);
   }
 
   async #takeBatch({ events, through, checkpoint }: SourceBatch): Promise<void> {

@@ -131,14 +131,6 @@ export function checkStamps(database: DatabaseSync, views: readonly StoredView[]
   }
 }
 
-export function restoreTable(database: DatabaseSync, view: StoredView, table: ViewTable): void {
-  const columns = Object.keys(table.columns);
-  const order = columns.slice(0, table.keyColumns).join(', ');
-  const select = database.prepare(`SELECT ${columns.join(', ')} FROM ${table.name} ORDER BY ${order}`);
-  select.setReturnArrays(true);
-  for (const row of select.iterate()) view.restore(table, row as unknown as ColumnValue[]);
-}
-
 const layoutOf = (database: DatabaseSync): number =>
   Number(database.prepare('PRAGMA user_version').get()?.user_version);
 

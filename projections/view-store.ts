@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
+import { RestoredRows } from './restored-rows.ts';
 import type { StoredView, ViewRow } from './view.ts';
 import {
   type Batch,
@@ -10,7 +11,6 @@ import {
   isStored,
   once,
   prepareFile,
-  restoreTable,
   type StoredCheckpoint,
   writing,
 } from './view-file.ts';
@@ -126,27 +126,46 @@ export class ViewStore {
   }
 }
 
+/** Views that have their rows from a file. */
+interface Restored {
+  /** Where the rows stand. */
+  readonly at: StoredCheckpoint;
+  /** To be closed. Until `endSnapshot` all that is read of them is of one moment. */
+  readonly rows: RestoredRows;
+}
+
 /**
- * Restores views from the file, as of one moment, and returns the checkpoint that they stand at; null, and nothing is
- * restored, where the file does not hold all of them in their present version (or has never held those that it may lack),
- * fed by that source. A missing file is an empty one; nothing is written. @throws Error when the file is no database, its rows are not of one moment, or one is not
- * of its form.
+ * Restores views from the file, as of one moment; null, and nothing is restored, where the file does not hold all of them
+ * in their present version (or has never held those that it may lack), fed by that source. A missing file is an empty one;
+ * nothing is written. @throws Error when the file is no database, its rows are not of one moment, or one that is read now
+ * is not of its form
  */
-export function restoreViews(path: string, views: readonly StoredView[], source: string): StoredCheckpoint | null {
+export function restoreViews(path: string, views: readonly StoredView[], source: string): Restored | null {
   const database = openReadOnly(path);
   if (database === null) return null;
+  const rows = new RestoredRows(database);
+  let at: StoredCheckpoint | null = null;
   try {
     // One snapshot, for a gateway may write beside a command that reads.
     database.exec('BEGIN');
-    const at = checkpointOf(database, views);
-    if (at === null || at.source !== source) return null;
-    const held = views.filter((view) => isStored(database, view));
-    checkStamps(database, held);
-    for (const view of held) for (const table of view.tables) restoreTable(database, view, table);
-    return at;
+    at = restoreFrom(database, rows, { views, source });
+    return at === null ? null : { at, rows };
   } finally {
-    database.close();
+    if (at === null) rows.close();
   }
+}
+
+function restoreFrom(
+  database: DatabaseSync,
+  rows: RestoredRows,
+  { views, source }: { readonly views: readonly StoredView[]; readonly source: string },
+): StoredCheckpoint | null {
+  const at = checkpointOf(database, views);
+  if (at === null || at.source !== source) return null;
+  const held = views.filter((view) => isStored(database, view));
+  checkStamps(database, held);
+  for (const view of held) view.restore(rows);
+  return at;
 }
 
 function openReadOnly(path: string): DatabaseSync | null {

@@ -21,6 +21,14 @@ export interface ViewRow {
   readonly isGone?: true;
 }
 
+/** Rows as `takeChanges` gave them, each decoded as it is read. Both @throws Error where one cannot be read, or decoded */
+export interface StoredRows {
+  /** In the order of their keys. */
+  all<T>(table: ViewTable, decode: (values: readonly ColumnValue[]) => T): Iterable<T>;
+  /** Those whose first column is this, in the same order. */
+  of<T>(table: ViewTable, first: ColumnValue, decode: (values: readonly ColumnValue[]) => T): T[];
+}
+
 /** What the views' file keeps: rows that can be taken, and taken back at the next start. */
 export interface StoredView {
   readonly name: string;
@@ -31,8 +39,8 @@ export interface StoredView {
   readonly mayLack?: true;
   /** The rows that changed since this was last called, one by one, so that the caller can take them in slices. */
   takeChanges(): Iterator<ViewRow>;
-  /** Takes back what `takeChanges` gave, in the order of `tables` and keys. @throws Error for a row of another form */
-  restore(table: ViewTable, values: readonly ColumnValue[]): void;
+  /** Takes back what `takeChanges` gave, now or when it is asked for. @throws Error for a row of another form */
+  restore(rows: StoredRows): void;
   /** Forgets everything: what was restored is not of this log. */
   clear(): void;
 }

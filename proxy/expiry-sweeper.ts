@@ -71,12 +71,13 @@ export class ExpirySweeper {
   #dueAccounts(): AccountId[] {
     if (!this.#options.mayWrite()) return [];
     const dueMs = this.#options.clock() - this.#options.lateMs;
-    return [...this.#options.accounts.balance.all()]
+    const { balance } = this.#options.accounts;
+    balance.loadExpiring(dueMs, LIMITS.expirySweepAccountsMax);
+    return [...balance.loaded()]
       .filter(
-        ([accountId, { state }]) =>
-          state.type === 'open' &&
+        ([accountId, { grants }]) =>
           this.#options.accounts.whyAside(accountId) === null &&
-          state.grants.some((grant) => grant.remaining > 0n && isExpired(grant, dueMs)) &&
+          grants.some((grant) => grant.remaining > 0n && isExpired(grant, dueMs)) &&
           !this.#hasHolds(accountId),
       )
       .map(([accountId]) => accountId)

@@ -51,7 +51,7 @@ export class LeaseUpkeep {
   start(): void {
     if (this.#isClosed || this.#isStarted) return;
     this.#isStarted = true;
-    for (const [accountId] of this.#options.accounts.balance.all()) this.#observe(accountId);
+    for (const [accountId] of this.#options.accounts.balance.loaded()) this.#observe(accountId);
     void this.#keepLooking();
   }
 

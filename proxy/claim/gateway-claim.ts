@@ -121,7 +121,7 @@ function doubtOf(claim: ProxyClaim, options: GatewayClaimOptions): ClaimDoubt {
     longestMs: longestSettledMs(configuration),
     // Read from the log itself: the views may be fed by what is behind it.
     catchUp: async (signal) => {
-      for (const [accountId] of [...accounts.balance.all()])
+      for (const accountId of accounts.balance.ids())
         await untilLogAnswers(() => catchUpOrPutAside(log, accounts, accountId), { signal, onFirst });
     },
     clock,

@@ -7,6 +7,7 @@ import type { ViewRow } from '../../projections/view.ts';
 import { given } from '../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, openAccount, record, requestOf } from '../fixtures/ledger/example-account.ts';
 import { BEYOND_EACH, beyond, lifeWithExceptions } from '../fixtures/ledger/many-exceptions.ts';
+import { storedRows } from './stored-rows.ts';
 
 const EACH = 500;
 const life = lifeWithExceptions(EACH);
@@ -21,8 +22,8 @@ const follow = (view: BalanceView, event: AccountEvent) =>
 
 function restored(rows: readonly ViewRow[]): BalanceView {
   const view = new BalanceView();
-  for (const table of view.tables)
-    for (const row of rows) if (row.table.name === table.name) view.restore(table, row.values);
+  view.restore(storedRows(rows));
+  view.survey(() => undefined);
   return view;
 }
 

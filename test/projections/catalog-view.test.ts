@@ -5,6 +5,7 @@ import { EMPTY_CATALOG, evolveCatalog } from '../../ledger/catalog/catalog-state
 import { CatalogView } from '../../projections/catalog-view.ts';
 import type { ViewRow } from '../../projections/view.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { storedRows } from './stored-rows.ts';
 
 const { data } = exampleOf('CatalogPublished');
 
@@ -32,7 +33,7 @@ test('the catalog view goes on from its rows, and knows every rate card there ev
   const rows = rowsOf(view);
   expect(rowsOf(view)).toEqual([]);
   const restored = new CatalogView();
-  for (const { table, values } of rows) restored.restore(table, values);
+  restored.restore(storedRows(rows));
   expect(restored.state).toEqual(view.state);
   expect(restored.state.cards.has(first.rateCard.hash)).toBe(true);
   expect(restored.state.models.has(first.id)).toBe(false);
@@ -48,7 +49,7 @@ test('the catalog view does not restore over a publication that is not there', (
   view.fold(revision(1), { ...data, version: 2 });
   const [, second] = rowsOf(view);
   if (second === undefined) throw new Error('no second row');
-  expect(() => new CatalogView().restore(second.table, second.values)).toThrow(
+  expect(() => new CatalogView().restore(storedRows([second]))).toThrow(
     /^revision 1 of catalog came, and revision 0 did not$/,
   );
 });

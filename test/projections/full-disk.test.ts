@@ -3,9 +3,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { accountId } from '../../contracts/ids.ts';
 import { AccountViews } from '../../projections/account-views.ts';
 import { ViewFlush } from '../../projections/view-flush.ts';
-import { restoreViews, ViewStore } from '../../projections/view-store.ts';
+import { ViewStore } from '../../projections/view-store.ts';
 import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { exampleLives, foldFrom } from './example-ledger.ts';
+import { restore } from './stored-rows.ts';
 
 const LIVES = exampleLives(30);
 const WAIT = { timeout: 60_000 };
@@ -57,7 +58,7 @@ describe.runIf(canMount)("views whose file's disk is full", () => {
     expect(told.slice(1)).toEqual(['again']);
     await flush.close({ write: true });
     const restored = new AccountViews();
-    expect(restoreViews(path, restored.all, 'log')).toMatchObject({ checkpoint: String(folds()) });
+    expect(restore(path, restored.all, 'log')).toMatchObject({ checkpoint: String(folds()) });
     for (const id of LIVES.keys()) {
       expect(restored.read(id)).toEqual(views.read(id));
       expect(restored.monthly.revisionOf(id)).toBe(views.monthly.revisionOf(id));
@@ -75,7 +76,7 @@ describe.runIf(canMount)("views whose file's disk is full", () => {
     await expect.poll(() => told.length, WAIT).toBe(1);
     await flush.close({ write: true });
     await expect(written).rejects.toThrow('the views are not written any more');
-    expect(restoreViews(path, new AccountViews().all, 'log')).toMatchObject({ checkpoint: '1' });
+    expect(restore(path, new AccountViews().all, 'log')).toMatchObject({ checkpoint: '1' });
     expect(told).toHaveLength(1);
   });
 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { accountId, keyId } from '../../contracts/ids.ts';
-import { INITIAL_ACCOUNT } from '../../ledger/account/account-state.ts';
 import { KeyIndex } from '../../projections/key-index.ts';
 import { ACCOUNT, KEY, keyIssued, openAccount, opened } from '../fixtures/ledger/example-account.ts';
 
@@ -29,10 +28,4 @@ test('a key belongs to its account alone', () => {
   index.observe(other, keyIssued({ sha256: 'b4'.repeat(32), keyId: keyId('key_z') }));
   expect(index.find(SHA256)?.accountId).toBe(ACCOUNT);
   expect(index.find('b4'.repeat(32))).toEqual({ accountId: other, keyId: 'key_z' });
-});
-
-test('an account that was never opened has no keys', () => {
-  const index = new KeyIndex();
-  index.addFrom(ACCOUNT, INITIAL_ACCOUNT);
-  expect(index.find(SHA256)).toBeNull();
 });

@@ -9,6 +9,7 @@ import { MonthlyView } from '../../projections/monthly-view.ts';
 import type { ViewRow } from '../../projections/view.ts';
 import { ACCOUNT, CARD, granted, keyIssued, openAccount, opened, usageOf } from '../fixtures/ledger/example-account.ts';
 import { live, lives } from '../fixtures/ledger/random-life.ts';
+import { storedRows } from './stored-rows.ts';
 
 const BEFORE = [opened, granted('g', 1_000_000), keyIssued()];
 
@@ -98,7 +99,7 @@ describe('an account’s month', () => {
     const life = settled(usageOf(1, Number.MAX_SAFE_INTEGER), usageOf(2, Number.MAX_SAFE_INTEGER));
     const view = viewOf(life);
     const restored = new MonthlyView();
-    for (const { table, values } of rowsOf(view.takeChanges())) restored.restore(table, values);
+    restored.restore(storedRows(rowsOf(view.takeChanges())));
     for (const one of [view, restored])
       expect(one.linesOf(ACCOUNT, '2026-11')[0]).toMatchObject({ count: 18_014_398_509_481_982n });
   });
@@ -164,7 +165,7 @@ describe('the rows', () => {
       fc.property(lives, (steps) => {
         const view = viewOf(live(steps));
         const restored = new MonthlyView();
-        for (const { table, values } of rowsOf(view.takeChanges())) restored.restore(table, values);
+        restored.restore(storedRows(rowsOf(view.takeChanges())));
         expect(restored.revisionOf(ACCOUNT)).toBe(view.revisionOf(ACCOUNT));
         for (const month of ['2026-12', '2027-01', '2027-02'])
           expect(linesOf(restored, month)).toEqual(linesOf(view, month));
@@ -177,15 +178,17 @@ describe('the rows', () => {
     const next = settled(usageOf(1, 3), usageOf(2, 4, { model: 'granite-pro' }), usageOf(3, 5));
     for (let pause = 1; pause <= 3; pause++) {
       const view = viewOf(life);
-      const restored = new MonthlyView();
+      const rows: ViewRow[] = [];
       const changes = view.takeChanges();
       for (let taken = 1, row = changes.next(); row.done !== true; taken++, row = changes.next()) {
-        restored.restore(row.value.table, row.value.values);
+        rows.push(row.value);
         // The flush gives way to requests here, and one of them is settled.
         if (taken === pause)
           for (let at = life.length; at < next.length; at++)
             view.apply(ACCOUNT, revision(at), next[at] as AccountEvent);
       }
+      const restored = new MonthlyView();
+      restored.restore(storedRows(rows));
       // After a crash, the restored view folds what comes after the revision that it says it has.
       for (let at = restored.revisionOf(ACCOUNT) + 1; at < next.length; at++)
         restored.apply(ACCOUNT, revision(at), next[at] as AccountEvent);
@@ -194,9 +197,15 @@ describe('the rows', () => {
   });
 
   test('of an item that nobody knows are not restored', () => {
-    const [row] = rowsOf(viewOf(life).takeChanges());
-    if (row === undefined) throw new Error('no row');
-    const values = row.values.map((value) => (value === 'output' ? 'thoughts' : value));
-    expect(() => new MonthlyView().restore(row.table, values)).toThrow(/unknown item thoughts/);
+    const restored = new MonthlyView();
+    restored.restore(
+      storedRows(
+        rowsOf(viewOf(life).takeChanges()).map(({ table, values }) => ({
+          table,
+          values: values.map((value) => (value === 'output' ? 'thoughts' : value)),
+        })),
+      ),
+    );
+    expect(() => restored.revisionOf(ACCOUNT)).toThrow(/unknown item thoughts/);
   });
 });

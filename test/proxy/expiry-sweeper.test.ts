@@ -21,6 +21,7 @@ let gateway: TestGateway;
 let closeLog: () => Promise<void>;
 let holds: Holds;
 let sweeper: ExpirySweeper;
+let startAgain: () => Promise<void>;
 
 /** Which log the test's gateway has, and what ends it. */
 type OpenLog = () => Promise<{ readonly log?: EventLog; readonly close: () => Promise<void> }>;
@@ -46,7 +47,8 @@ async function begin(open: OpenLog): Promise<void> {
   const clock = () => nowMs;
   const { log, close } = await open();
   closeLog = close;
-  gateway = await startTestGateway({ clock, ...(log === undefined ? {} : { log }) });
+  const options = { clock, ...(log === undefined ? {} : { log }) };
+  gateway = await startTestGateway(options);
   await gateway.command({
     type: 'GrantCredits',
     grantId: grantId('grant_short'),
@@ -57,12 +59,21 @@ async function begin(open: OpenLog): Promise<void> {
     effectiveAtMs: nowMs,
     expiresAtMs: EXPIRES_MS,
   });
+  startSweeper();
+  startAgain = async () => {
+    await sweeper.close();
+    await gateway.stop();
+    gateway = await startTestGateway({ ...options, data: gateway.data });
+    startSweeper();
+  };
+}
+function startSweeper(): void {
   holds = new Holds();
   sweeper = new ExpirySweeper({
     log: gateway.log,
     accounts: gateway.gateway.process.projections.accounts,
     holds,
-    clock,
+    clock: () => nowMs,
     lateMs: LATE_MS,
     mayWrite: () => mayWrite,
     logger: pino({ level: 'silent' }),
@@ -89,6 +100,14 @@ describe.each(LOGS)('over %s, expired credits', (_kind, open) => {
     nowMs += 1;
     expect(await sweeper.sweep()).toBe(1);
     expect(await sweeper.sweep()).toBe(0);
+    expect(await expired()).toEqual([WRITTEN]);
+  });
+
+  it('are written down, too, of an account that nobody has asked for since the start', async () => {
+    await startAgain();
+    expect([...gateway.gateway.process.projections.accounts.balance.loaded()]).toEqual([]);
+    nowMs = EXPIRES_MS + LATE_MS;
+    expect(await sweeper.sweep()).toBe(1);
     expect(await expired()).toEqual([WRITTEN]);
   });
 

@@ -12,9 +12,9 @@ export function addAccountListCommand(account: Command, context: CommandContext)
     .command('list')
     .description('list all accounts')
     .action(async (_options: unknown, command: Command) => {
-      await withViews(context, command, (accounts) =>
-        showRows(context, command, openAccounts(accounts, context.clock()), ROW),
-      );
+      const nowMs = context.clock();
+      const listed = await withViews(context, command, async (accounts) => [...openAccounts(accounts, nowMs)]);
+      await showRows(context, command, listed, ROW);
     });
 }
 
@@ -26,16 +26,12 @@ const ROW: ShownRow<ListedAccount> = {
   json: (one) => one,
 };
 
-/** One at a time: there may be many. */
+/** Of each no more than what is shown: there may be many. */
 function* openAccounts(accounts: AccountViews, nowMs: number) {
-  for (const [accountId, { state }] of accounts.balance.all())
-    if (state.type === 'open')
-      yield {
-        accountId,
-        kind: state.kind,
-        email: state.email,
-        plan: state.plan,
-        isSuspended: state.suspended !== null,
-        availableMicroUsd: microUsd(usableCredits(state.grants, nowMs) - state.uncovered),
-      };
+  for (const [accountId, { kind, email, plan, suspended, grants, uncovered }] of accounts.balance.all())
+    yield {
+      ...{ accountId, kind, email, plan },
+      isSuspended: suspended !== null,
+      availableMicroUsd: microUsd(usableCredits(grants, nowMs) - uncovered),
+    };
 }

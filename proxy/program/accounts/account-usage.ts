@@ -18,14 +18,14 @@ export function addAccountUsageCommand(account: Command, context: CommandContext
     .option('--month <month>', 'of the requests’ start (UTC); this month otherwise', monthArgument)
     .addHelpText('after', '\nExample:\n  gateway account usage acct_demo --month 2026-11')
     .action(async (id: AccountId, { month }: { readonly month?: string }, command: Command) => {
-      await withViews(context, command, async ({ balance, monthly, setAside }) => {
+      const lines = await withViews(context, command, async ({ balance, monthly, setAside }) => {
         const why = setAside.whyOf(id);
         if (why !== null) throw new CommandError(`${id}: the account is set aside: ${why}`, EXIT.refused);
         if (balance.read(id).state.type === 'unopened')
           throw new CommandError(`${id}: there is no such account`, EXIT.refused);
-        const lines = monthly.linesOf(id, month ?? monthOf(context.clock()));
-        await showRows(context, command, lines.toSorted(byName), ROW);
+        return monthly.linesOf(id, month ?? monthOf(context.clock()));
       });
+      await showRows(context, command, lines.toSorted(byName), ROW);
     });
 }
 

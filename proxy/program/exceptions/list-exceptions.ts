@@ -18,22 +18,23 @@ interface Listing {
 
 /** `gateway exception list`: the open ones from the views, those that have ended from their accounts' streams. */
 export async function listExceptions(listing: Listing, command: Command, context: CommandContext): Promise<void> {
-  await withViews(context, command, async (accounts, log) => {
+  const { open, ended, unlisted } = await withViews(context, command, async (accounts, log) => {
     if (listing.only !== null && accounts.balance.read(listing.only).state.type === 'unopened')
       throw new CommandError(`${listing.only}: there is no such account`, EXIT.refused);
-    const rows: ListedException[] = [];
+    const open: ListedException[] = [];
     const ended: ListedException[] = [];
     let unlisted = 0;
     for (const [accountId, exceptions] of exceptionsByAccount(accounts, listing.only)) {
       unlisted += exceptions.unlisted;
-      for (const exception of valuesOf(exceptions.open)) rows.push(openRow(accountId, exception));
+      for (const exception of valuesOf(exceptions.open)) open.push(openRow(accountId, exception));
       if (!listing.withEnded || exceptions.ended === null) continue;
       for (const one of await readEndedExceptions(log, accountId)) ended.push(endedRow(accountId, one));
     }
-    const all = [...rows, ...ended];
-    const more = unlisted === 0 ? '' : `\nand ${unlisted} without a price that stand in their UsageRecorded only`;
-    show(context, command, { json: { exceptions: all, unlisted }, text: () => textOf(all, listing.withEnded) + more });
+    return { open, ended, unlisted };
   });
+  const all = [...open, ...ended];
+  const more = unlisted === 0 ? '' : `\nand ${unlisted} without a price that stand in their UsageRecorded only`;
+  show(context, command, { json: { exceptions: all, unlisted }, text: () => textOf(all, listing.withEnded) + more });
 }
 
 interface ListedException {

@@ -2,36 +2,46 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountViews } from '../../../projections/account-views.ts';
+import { DamagedViewsError } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
-import { Projections } from '../../../projections/projections.ts';
+import { Projections, type ProjectionsOptions } from '../../../projections/projections.ts';
 import { type CommandContext, withReadLog } from '../command-context.ts';
 import { describeDamage } from './proven-ledger.ts';
 
+type ViewsWork<T> = (accounts: AccountViews, log: EventLog) => Promise<T>;
+
 /**
- * All accounts for a command that reads: from the views and what the log has beyond them; the views' file is left alone.
- * Views that know another ledger than this one are not used: what the log has is folded from its beginning.
+ * What a command finds in the accounts' views and what the log has beyond them; the views' file is left alone. Of it only
+ * what the work asks for is read, and where that cannot be, the work is done again, from the ledger's beginning: it shows
+ * nothing, and answers with nothing of the views. Views that know another ledger than this one are not used, either.
  */
-export async function withViews<T>(
-  context: CommandContext,
-  command: Command,
-  work: (accounts: AccountViews, log: EventLog) => Promise<T>,
-): Promise<T> {
+export async function withViews<T>(context: CommandContext, command: Command, work: ViewsWork<T>): Promise<T> {
   return withReadLog(context, command, async (log, { data }, { isWhole }) => {
-    const path = isWhole ? join(data, VIEWS_FILE) : null;
-    const projections = await Projections.start({
-      log,
-      path,
-      persist: false,
-      onDamaged: (why) => context.warn(`warning: ${describeDamage(data, why)}\n`),
-    });
+    const onDamaged = (why: string): void => context.warn(`warning: ${describeDamage(data, why)}\n`);
+    const options = { log, persist: false, onDamaged };
+    const fromNothing = (): Promise<T> => onViews({ ...options, path: null }, context, work);
+    if (!isWhole) return fromNothing();
     try {
-      await projections.whenCaughtUp();
-      projections.accounts.setAside.onChanged((accountId, why) => {
-        if (why !== null) context.warn(`warning: ${accountId}: the account is set aside: ${why}\n`);
-      });
-      return await work(projections.accounts, log);
-    } finally {
-      await projections.close();
+      return await onViews({ ...options, path: join(data, VIEWS_FILE) }, context, work);
+    } catch (error) {
+      if (!(error instanceof DamagedViewsError)) throw error;
+      onDamaged(error.damage);
+      return fromNothing();
     }
   });
+}
+
+async function onViews<T>(options: ProjectionsOptions, context: CommandContext, work: ViewsWork<T>): Promise<T> {
+  const projections = await Projections.start(options);
+  const { accounts } = projections;
+  try {
+    await projections.whenCaughtUp();
+    const done = await work(accounts, options.log);
+    accounts.setAside.onChanged((accountId, why) => {
+      if (why !== null) context.warn(`warning: ${accountId}: the account is set aside: ${why}\n`);
+    });
+    return done;
+  } finally {
+    await projections.close();
+  }
 }

@@ -1,0 +1,75 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { ColumnValue, StoredRows, ViewTable } from './view.ts';
+
+type Row = readonly ColumnValue[];
+
+/**
+ * Rows of a views' file that stay there until somebody asks for them: what nobody asks for costs neither time nor memory.
+ * Each is read once, and changed in memory from then on, so that the file's writer and this reader never meet at one.
+ */
+export class RestoredRows implements StoredRows {
+  readonly #database: DatabaseSync;
+  readonly #ofAccount = new Map<ViewTable, StatementSync>();
+  #onFailed: ((error: unknown) => Error) | null = null;
+
+  /** @param database in a transaction, whose snapshot they are of */
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  *all<T>(table: ViewTable, decode: (values: Row) => T): Generator<T> {
+    try {
+      const select = this.#select(table, `ORDER BY ${keyOf(table)}`);
+      for (const row of select.iterate()) yield decode(row as unknown as Row);
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  of<T>(table: ViewTable, first: ColumnValue, decode: (values: Row) => T): T[] {
+    try {
+      return this.#selectOf(table)
+        .all(first)
+        .map((row) => decode(row as unknown as Row));
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  /** From here on what fails is told, and what that answers is thrown instead. */
+  onFailed(listener: (error: unknown) => Error): void {
+    this.#onFailed = listener;
+  }
+
+  /** From here on a row is read as it is then: the views that read it are the only ones that change it. */
+  endSnapshot(): void {
+    this.#database.exec('COMMIT');
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#onFailed = null;
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #failed(error: unknown): unknown {
+    return this.#onFailed === null ? error : this.#onFailed(error);
+  }
+
+  #selectOf(table: ViewTable): StatementSync {
+    let select = this.#ofAccount.get(table);
+    if (select === undefined) {
+      select = this.#select(table, `WHERE ${Object.keys(table.columns)[0]} = ? ORDER BY ${keyOf(table)}`);
+      this.#ofAccount.set(table, select);
+    }
+    return select;
+  }
+
+  #select({ name, columns }: ViewTable, which: string): StatementSync {
+    const select = this.#database.prepare(`SELECT ${Object.keys(columns).join(', ')} FROM ${name} ${which}`);
+    select.setReturnArrays(true);
+    return select;
+  }
+}
+
+const keyOf = ({ columns, keyColumns }: ViewTable): string => Object.keys(columns).slice(0, keyColumns).join(', ');

@@ -1,0 +1,189 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { type AccountId, accountId, revision } from '../../contracts/ids.ts';
+import type { OpenAccount } from '../../ledger/account/account-state.ts';
+import { UNOPENED } from '../../ledger/account/load-account.ts';
+import { BalanceView } from '../../projections/balance-view.ts';
+import { DamagedViewsError } from '../../projections/damaged-views.ts';
+import { Projections } from '../../projections/projections.ts';
+import type { ViewSource, ViewSourceOptions } from '../../projections/view-source.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { ACCOUNT, granted, keyIssued, ms, opened } from '../fixtures/ledger/example-account.ts';
+import { lifeWithExceptions } from '../fixtures/ledger/many-exceptions.ts';
+import { inTurnsThroughout, passing } from '../fixtures/ledger/turns.ts';
+import { dump, execute, writeTo } from './example-ledger.ts';
+import { A, caughtUp, expectWhole, LIVES, logOf, start, written } from './started-projections.ts';
+import { storedRows } from './stored-rows.ts';
+
+inTurnsThroughout();
+
+const B = accountId('a1');
+const team: AccountEvent = { type: 'PlanChanged', data: { plan: 'team' } };
+const loadedIn = (view: BalanceView) => [...view.loaded()].map(([id]) => id);
+
+describe('accounts that were restored', () => {
+  test('stand in the file until somebody asks for them, and are then what they were', async () => {
+    const log = logOf();
+    const { projections } = await start(log, await written(log));
+    expect(loadedIn(projections.accounts.balance)).toEqual([]);
+    projections.accounts.read(A);
+    expect(loadedIn(projections.accounts.balance)).toEqual([A]);
+    expectWhole(projections);
+  });
+
+  test('are gone on with by events that come, and written with them', async () => {
+    const log = logOf();
+    const path = await written(log);
+    writeTo(log, A, [team]);
+    const { projections, close } = await caughtUp(log, path);
+    expect(loadedIn(projections.accounts.balance)).toEqual([A]);
+    await close();
+    expect(dump(path)).toEqual(dump(await written(log)));
+  });
+
+  test('are all there for who lists them, also those that came since, and are not kept for it', async () => {
+    const log = logOf();
+    const path = await written(log);
+    const added = accountId('added');
+    writeTo(log, added, [{ ...opened, data: { ...opened.data, accountId: added } } as AccountEvent]);
+    writeTo(log, B, [team]);
+    const { accounts } = (await caughtUp(log, path, false)).projections;
+    const listed = [...accounts.balance.all()];
+    expect(listed.map(([id]) => id)).toEqual([...LIVES.keys(), added]);
+    expect(accounts.balance.ids()).toEqual([...LIVES.keys(), added]);
+    expect(loadedIn(accounts.balance)).toEqual([added, B]);
+    for (const [id, { exceptions: _, ...state }] of listed as [AccountId, OpenAccount][])
+      expect(accounts.read(id).state).toMatchObject(state);
+    expect(listed[1]?.[1].plan).toBe('team');
+  });
+
+  test('are nobody’s any more when the log is another one than theirs', async () => {
+    const log = logOf();
+    const path = await written(log);
+    const opened = Promise.withResolvers<ViewSourceOptions>();
+    const source: ViewSource = {
+      ...{ name: 'log', isLedger: true, throughOf: () => null },
+      open: (options) => {
+        opened.resolve(options);
+        return { close: async () => undefined };
+      },
+    };
+    const { accounts } = endedLater(await passing(Projections.start({ log, source, path, persist: true })));
+    accounts.read(A);
+    const startingOver = (await opened.promise).onForeign();
+    for (const id of [A, B]) expect(accounts.read(id)).toBe(UNOPENED);
+    expect(accounts.keys.find('0a'.repeat(32))).toBeNull();
+    await passing(startingOver);
+    for (const id of [A, B]) expect(accounts.read(id)).toBe(UNOPENED);
+    expect(dump(path)).toEqual([]);
+  });
+});
+
+describe('a restored row that cannot be read when it is asked for', () => {
+  const ruin = (path: string) => execute(path, `UPDATE balance_v7 SET state = '{' WHERE account_id = '${A}'`);
+
+  test('stops a gateway’s views, whose file is set aside: the next start makes it anew', async () => {
+    const log = logOf();
+    const path = await written(log);
+    const { projections, stopped, close } = await caughtUp(log, path);
+    ruin(path);
+    expect(() => projections.accounts.read(A)).toThrow(DamagedViewsError);
+    expect(stopped).toEqual([expect.objectContaining({ message: expect.stringContaining(`as ${path}.damaged`) })]);
+    await close();
+    expect(existsSync(`${path}.damaged`)).toBe(true);
+    expectWhole((await caughtUp(log, path)).projections);
+  });
+
+  test('is no account’s own fault: none is set aside for it', async () => {
+    const log = logOf();
+    const path = await written(log);
+    const { accounts } = (await caughtUp(log, path)).projections;
+    ruin(path);
+    expect(() => accounts.fold(A, revision(99), team)).toThrow(DamagedViewsError);
+    expect(accounts.setAside.count).toBe(0);
+  });
+
+  test('is told to a reader beside the gateway, who leaves the file alone', async () => {
+    const log = logOf();
+    const path = await written(log);
+    ruin(path);
+    const { projections, stopped } = await caughtUp(log, path, false);
+    expect(() => projections.accounts.read(A)).toThrow(/cannot be read as views \(.*JSON.*\)$/);
+    expect(stopped).toEqual([]);
+    expect(existsSync(path)).toBe(true);
+    // Nobody else's row is read for one account.
+    expect(projections.accounts.read(B).revision).toBeGreaterThan(0);
+  });
+});
+
+test('a reader beside a gateway sees rows of the moment of its start, whatever is written since', async () => {
+  const log = logOf(0, 9);
+  const path = await written(log);
+  const { projections } = await caughtUp(log, path, false);
+  execute(path, 'UPDATE balance_v7 SET revision = 77');
+  expect(projections.accounts.read(A).revision).toBe(8);
+});
+
+describe('what is known of accounts that nobody has read', () => {
+  const END = ms('2027-03-05T10:30:00.000Z');
+  const ends = (atMs: number | null) =>
+    granted('g', 5, { expiresAt: atMs === null ? null : new Date(atMs).toISOString() });
+  function restored(lives: ReadonlyMap<string, readonly AccountEvent[]>): BalanceView {
+    const view = new BalanceView();
+    for (const [id, events] of lives)
+      for (const [at, event] of events.entries()) view.apply(accountId(id), revision(at), event);
+    const again = new BalanceView();
+    again.restore(storedRows(view.takeChanges()));
+    again.survey(() => undefined);
+    return again;
+  }
+
+  test('is when their credits end: each is brought in its time, no more at once than is asked for', () => {
+    const born = (atMs: number | null) => [opened, ends(atMs)];
+    const view = restored(
+      new Map([
+        ['never', born(null)],
+        ['soon', born(END)],
+        ['also-soon', born(END)],
+        ['later', born(END + 3_600_000)],
+      ]),
+    );
+    view.loadExpiring(END - 3_600_000, 9);
+    expect(loadedIn(view)).toEqual([]);
+    view.loadExpiring(END, 1);
+    expect(loadedIn(view)).toHaveLength(1);
+    view.loadExpiring(END, 1);
+    expect(loadedIn(view).sort()).toEqual(['also-soon', 'soon']);
+    view.loadExpiring(END + 3_600_000, 9);
+    expect(loadedIn(view).sort()).toEqual(['also-soon', 'later', 'soon']);
+  });
+
+  test('is that they have leases: those are in memory from the start on', () => {
+    const leased: AccountEvent = {
+      type: 'CreditsLeased',
+      data: {
+        ...{ leaseId: 'lease_a', proxy: 'proxy_a', epoch: 1, keyId: null, amount: 3n, beforeLimit: {} },
+        expiresAt: '2026-11-06T10:00:00.000Z',
+      } as never,
+    };
+    const view = restored(
+      new Map([
+        ['with', [opened, granted('g', 5), leased]],
+        ['without', [opened, granted('g', 5)]],
+      ]),
+    );
+    expect(loadedIn(view)).toEqual(['with']);
+  });
+
+  test('is who has exceptions', () => {
+    const view = restored(
+      new Map([
+        [ACCOUNT, lifeWithExceptions(3)],
+        ['without', [opened, keyIssued()]],
+      ]),
+    );
+    expect(view.idsWithExceptions()).toEqual([ACCOUNT]);
+    expect(view.openExceptions.count).toBe(3);
+  });
+});
