@@ -26,6 +26,11 @@ export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: () => number;
   readonly write: (text: string) => void;
+  /**
+   * Writes text as it is, with colours: what others have written stands in it only as `plainTable` has made it printable.
+   * Absent where no colours are shown: no terminal, or one without (NO_COLOR).
+   */
+  readonly writePainted?: (text: string) => void;
   /** How wide the terminal is that answers are written to; absent where they go elsewhere. */
   readonly columns?: number;
   /** What is no answer, and must be seen beside it. */

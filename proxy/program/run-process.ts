@@ -23,6 +23,9 @@ export async function runProcess(): Promise<void> {
     clock: Date.now,
     write: (text) => process.stdout.write(text),
     ...(process.stdout.isTTY ? { columns: process.stdout.columns } : {}),
+    ...(process.stdout.isTTY && process.stdout.hasColors()
+      ? { writePainted: (text) => process.stdout.write(text) }
+      : {}),
     warn: (text) => process.stderr.write(text),
     leave: (exitCode) => process.exit(exitCode),
   };

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { onOneLine } from '../../contracts/printable.ts';
@@ -102,8 +103,23 @@ const NO_LINES = Object.fromEntries(
 );
 const GAP = '  ';
 
-/** Aligned columns without lines, for what is long, or added up: nothing in a cell is ever cut off. */
-export function plainTable(columns: readonly PlainColumn[], rows: readonly (readonly string[])[]): string {
+type Colour = Extract<Parameters<typeof styleText>[0], 'bold' | 'red' | 'green'>;
+
+/** How the cells of a table are to be painted: its heads are bold. */
+interface Painting {
+  readonly context: CommandContext;
+  readonly colourOf?: (row: number, column: number) => Colour | null;
+}
+
+/**
+ * Aligned columns without lines, for what is long, or added up: nothing in a cell is ever cut off. Where it is painted it
+ * is for `writePainted`.
+ */
+export function plainTable(
+  columns: readonly PlainColumn[],
+  rows: readonly (readonly string[])[],
+  painting?: Painting,
+): string {
   const drawn = new Table({
     chars: { ...NO_LINES, 'mid-mid': '', middle: GAP },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
@@ -111,9 +127,14 @@ export function plainTable(columns: readonly PlainColumn[], rows: readonly (read
     colAligns: columns.map(({ align }) => align),
     wordWrap: true,
   });
-  const heads = columns.map(({ head }) => head);
-  for (const row of heads.some((head) => head !== '') ? [heads, ...rows] : rows)
-    drawn.push(row.map((cell, at) => fitting(onOneLine(cell), columns[at]?.width)));
+  const cellOf = (cell: string, column: number, colour: Colour | null | undefined): string => {
+    const text = fitting(onOneLine(cell), columns[column]?.width);
+    const isPainted = painting?.context.writePainted !== undefined && colour && text !== '';
+    return isPainted ? styleText(colour, text, { validateStream: false }) : text;
+  };
+  if (columns.some(({ head }) => head !== '')) drawn.push(columns.map(({ head }, at) => cellOf(head, at, 'bold')));
+  for (const [row, cells] of rows.entries())
+    drawn.push(cells.map((cell, at) => cellOf(cell, at, painting?.colourOf?.(row, at))));
   return drawn
     .toString()
     .split('\n')
@@ -122,13 +143,20 @@ export function plainTable(columns: readonly PlainColumn[], rows: readonly (read
 }
 
 /** A word that is wider than its column would be cut. */
-const fitting = (cell: string, width = Number.POSITIVE_INFINITY): string =>
-  cell.length <= width
-    ? cell
-    : cell
-        .split(' ')
-        .flatMap((word) => word.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? [])
-        .join(' ');
+function fitting(cell: string, width = Number.POSITIVE_INFINITY): string {
+  // What lies beyond may take two columns a character.
+  const isWide = /[\u1100-\uffff]/.test(cell);
+  if (!isWide && cell.length <= width) return cell;
+  const piece = new RegExp(`.{1,${isWide ? Math.floor(width / 2) : width}}`, 'gsu');
+  return cell
+    .split(' ')
+    .flatMap((word) => (Number.isFinite(width) ? (word.match(piece) ?? []) : [word]))
+    .join(' ');
+}
+
+/** Text with painted cells: as it is where there are colours. */
+export const writePainted = (context: CommandContext, text: string): void =>
+  (context.writePainted ?? context.write)(text);
 
 /** Name and value, a line each. */
 export function facts(rows: readonly (readonly [string, string])[]): string {

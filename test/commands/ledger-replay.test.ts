@@ -1,5 +1,7 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { accountStream, eventId } from '../../contracts/ids.ts';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { accountStream, commandId, eventId } from '../../contracts/ids.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { account, settlementScene } from '../fixtures/ledger/settlement-scene.ts';
@@ -167,4 +169,53 @@ it('a stream that the log hides is told as such, and no statement is made of it'
   const program = endedLater(await programInProcess(log));
   for (const more of [[], ['--at', '1'], ['--json']])
     await expect(program.run('ledger', 'replay', account(0), ...more)).rejects.toThrow('account-a0 is hidden');
+});
+
+it('is painted where there are colours, by us alone: what others have written stays what it is', async () => {
+  const { log } = await settlementScene(1);
+  log.write(
+    accountStream(account(0)),
+    encodeEvents(
+      [
+        {
+          type: 'AccountSuspended',
+          data: { reason: '\u001b[31mred\u001b[39m \u001b[2J 信用卡有争议'.padEnd(90, '的') },
+        },
+      ],
+      {
+        commandId: commandId('019a5b3c-2222-7000-8000-00000000000a'),
+        actor: 'operator',
+        recordedAt: '2026-11-05T10:20:31.001Z',
+      },
+    ),
+  );
+  log.write(accountStream(account(0)), [{ id: eventId(newId()), type: 'OrderPlaced', data: '{}', metadata: '{}' }]);
+  const program = endedLater(await programInProcess(log));
+  const run = async (hasColours: boolean, columns: number): Promise<string> => {
+    let said = '';
+    const write = (text: string): void => {
+      said += text;
+    };
+    const context = {
+      ...program.context,
+      warn: () => undefined,
+      write,
+      columns,
+      ...(hasColours ? { writePainted: write } : {}),
+    };
+    await runGatewayProgram(context, ['--config', program.file, 'ledger', 'replay', account(0)]);
+    return said;
+  };
+  for (const columns of [0, 80, 120]) {
+    const [plain, painted] = [await run(false, columns), await run(true, columns)];
+    expect(plain).not.toContain('\u001b');
+    expect(stripVTControlCharacters(painted).replaceAll(/ +$/gm, '')).toBe(plain);
+    expect(painted).toContain('\u001b[1mrevision\u001b[22m');
+    expect(painted).toContain('\u001b[31mcannot be read: account-a0 revision 4');
+    expect(plain).toContain('\\u001b[31mred\\u001b[39m \\u001b[2J');
+    expect(plain).not.toContain('…');
+    expect(plain.match(/的/g)).toHaveLength(
+      '\u001b[31mred\u001b[39m \u001b[2J 信用卡有争议'.padEnd(90, '的').match(/的/g)?.length ?? 0,
+    );
+  }
 });

@@ -7,7 +7,7 @@ import { Statement, type StatementLine } from '../../../ledger/statement/stateme
 import { behind, isReached, recordedAtOf, type StreamPlace } from '../../../ledger/statement/stream-range.ts';
 import { accountArgument, placeArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
-import { facts } from '../show.ts';
+import { facts, writePainted } from '../show.ts';
 import { showStateAt } from './show-state-at.ts';
 import { statementTable } from './statement-table.ts';
 import { storedEventLine } from './stored-event-line.ts';
@@ -143,7 +143,7 @@ class ShownStatement {
 
   #flush(): void {
     if (this.#waiting.length === 0) return;
-    this.#context.write(`${statementTable(this.#waiting, this.#context.columns, !this.#isHeadWritten)}\n`);
+    writePainted(this.#context, `${statementTable(this.#waiting, this.#context, !this.#isHeadWritten)}\n`);
     this.#waiting = [];
     this.#isHeadWritten = true;
   }
