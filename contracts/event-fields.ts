@@ -23,6 +23,8 @@ const amountOf = <T extends bigint>(mint: (value: bigint) => T) =>
 export const microUsdField = amountOf<MicroUsd>(microUsd);
 export const picoUsdField = amountOf<PicoUsd>(picoUsd);
 export const rateField = amountOf<Rate>(rate);
+/** A sum of counts, to which there is no bound. */
+export const countField = amountOf<bigint>((count) => count);
 
 export const BALANCE_PATTERN = new RegExp(`^(0|-?${WHOLE})$`);
 /** Micro-USD that may be negative: a balance can be, where an upstream has not respected max_tokens. */
@@ -30,6 +32,13 @@ export const balanceField = z.codec(
   z.string().regex(BALANCE_PATTERN),
   z.bigint() as unknown as z.ZodType<MicroUsd, MicroUsd>,
   { decode: (text) => microUsd(amountOfText(text)), encode: (value) => value.toString() },
+);
+
+/** What somebody else has charged, which may be less than nothing: a discount, a refund. */
+export const signedPicoUsdField = z.codec(
+  z.string().regex(BALANCE_PATTERN),
+  z.bigint() as unknown as z.ZodType<PicoUsd, PicoUsd>,
+  { decode: (text) => picoUsd(amountOfText(text)), encode: (value) => value.toString() },
 );
 
 /** A brand is a type only, so the text itself is the value: no conversion, in either direction. */

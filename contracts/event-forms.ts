@@ -24,9 +24,19 @@ export const BASE_FORMS: Forms = Object.freeze({
   LossAccepted: 2,
 });
 
+/**
+ * Types of a stream that programs of before pass by unread, as they do all streams that are not of a category of theirs:
+ * nobody has to read them before they are written, so nobody is asked.
+ */
+const PASSED_BY: ReadonlySet<string> = new Set<EventType>(['ProviderReconciled']);
+
 /** What this program reads, and writes once the ledger has adopted it. */
 export const OWN_FORMS: Forms = Object.freeze(
-  Object.fromEntries(Object.keys(EVENT_SCHEMAS).map((type) => [type, versionOf(type as EventType)])),
+  Object.fromEntries(
+    Object.keys(EVENT_SCHEMAS)
+      .filter((type) => !PASSED_BY.has(type))
+      .map((type) => [type, versionOf(type as EventType)]),
+  ),
 );
 
 /** Those of `forms` that `than` does not have. */

@@ -12,6 +12,7 @@ import {
   proxyIdField,
   requestIdField,
 } from './event-fields.ts';
+import { reconciliationEvents } from './reconciliation-events.ts';
 import { usageEvents } from './usage-events.ts';
 
 /** Every event of the ledger. Amounts are positive, the direction is in the name. */
@@ -194,6 +195,7 @@ export const EVENT_SCHEMAS = {
   ...relayEvents,
   ...proxyEvents,
   ...ledgerEvents,
+  ...reconciliationEvents,
 } as const;
 
 type EventsOf<Schemas extends Record<string, z.ZodType>> = {
@@ -210,7 +212,9 @@ export type RelayEvent = EventsOf<typeof relayEvents>;
 type ProxyEvent = EventsOf<typeof proxyEvents>;
 /** Events of the stream `ledger`. */
 export type LedgerEvent = EventsOf<typeof ledgerEvents>;
-export type DomainEvent = AccountEvent | CatalogEvent | RelayEvent | ProxyEvent | LedgerEvent;
+/** Events of a stream `reconciliation-<provider>`. */
+type ReconciliationEvent = EventsOf<typeof reconciliationEvents>;
+export type DomainEvent = AccountEvent | CatalogEvent | RelayEvent | ProxyEvent | LedgerEvent | ReconciliationEvent;
 export type EventType = DomainEvent['type'];
 export type EventData<T extends EventType> = Extract<DomainEvent, { type: T }>['data'];
 

@@ -43,6 +43,8 @@ export const LEDGER_STREAM = 'ledger' as StreamName;
 export const relayStream = (feed: string): StreamName => `relay-${feed}` as StreamName;
 /** Where a proxy claims its name. */
 export const proxyStream = (id: ProxyId): StreamName => `proxy-${id}` as StreamName;
+/** What comparisons with a provider's usage reports have shown. */
+export const reconciliationStream = (provider: string): StreamName => `reconciliation-${provider}` as StreamName;
 /** Where a proxy has the log's server stamp an event, to compare clocks by; nothing of the ledger. */
 export const clockStream = (id: ProxyId): StreamName => `clock-${id}` as StreamName;
 export const accountStream = (id: AccountId): StreamName => `account-${id}` as StreamName;
@@ -50,7 +52,7 @@ export const accountStream = (id: AccountId): StreamName => `account-${id}` as S
 const ACCOUNT_STREAM_PREFIX = 'account-';
 
 /** The categories of the ledger's own streams: what is not of one of them is somebody else's. */
-export const LEDGER_CATEGORIES = ['account', 'catalog', 'relay', 'proxy', 'ledger'] as const;
+export const LEDGER_CATEGORIES = ['account', 'catalog', 'relay', 'proxy', 'ledger', 'reconciliation'] as const;
 export type LedgerCategory = (typeof LEDGER_CATEGORIES)[number];
 
 /** The account that a stream belongs to; null when it is not an account's stream. */

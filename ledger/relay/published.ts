@@ -12,6 +12,8 @@ const PUBLISHED = {
   proxy: false,
   /** Whoever keeps the feed must hear that a generation has ended. */
   ledger: true,
+  /** The books' own business. */
+  reconciliation: false,
 } as const satisfies Record<Category, boolean>;
 
 /** Whether the feed has an event. */

@@ -112,6 +112,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `events may have newer forms from here on (${Object.entries(forms)
       .map(([type, form]) => `${type} ${form}`)
       .join(', ')}): ${reason}`,
+  ProviderReconciled: ({ provider, from, to, counts: { matched, mismatched, oursOnly, theirsOnly } }) =>
+    `compared with ${provider}'s report from ${toTheSecond(from)} to ${toTheSecond(to)}: ${groupedCount(matched)} matched, ` +
+    `${groupedCount(mismatched)} differ, ${groupedCount(oursOnly)} ours only, ${groupedCount(theirsOnly)} theirs only`,
 };
 
 /** With what is known of its usage beside. */

@@ -178,6 +178,7 @@ describe('without a running gateway', () => {
     [['ledger', 'replay']],
     [['ledger', 'report']],
     [['ledger', 'explain']],
+    [['ledger', 'reconcile']],
     [['serve']],
   ])('has help, with examples on what can be run: %j', async (command) => {
     const { exitCode, stdout } = await runHere(...command, '--help');

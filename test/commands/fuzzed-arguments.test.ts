@@ -34,6 +34,7 @@ const COMMANDS = [
   'ledger replay {acct_ada} --at {2099-01-31}',
   'ledger report --month {2027-01}',
   'ledger explain {req_019a5b3c000070008000000000000001} --account {acct_ada}',
+  'ledger reconcile {usage.csv} --provider {example} --from {2027-01-01}',
   'ledger forms --adopt --gone {prx_0123}',
   'ledger accept-loss --reason {why}',
 ];

@@ -106,6 +106,7 @@ describe('an event', () => {
       'LedgerIdentified',
       'LossAccepted',
       'FormsAdopted',
+      'ProviderReconciled',
     ]);
   });
 });

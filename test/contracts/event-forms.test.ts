@@ -14,7 +14,7 @@ import { EVENT_SCHEMAS, type EventType } from '../../contracts/events.ts';
 describe('the forms that every program reads', () => {
   // What programs read whose claims say nothing of forms. A line that turns red tells that such programs would be stopped.
   it('are those of before claims named theirs, and no more', () => {
-    const after = new Set(['FormsAdopted']);
+    const after = new Set(['FormsAdopted', 'ProviderReconciled']);
     expect(new Set(Object.keys(BASE_FORMS))).toEqual(
       new Set(Object.keys(EVENT_SCHEMAS).filter((type) => !after.has(type))),
     );
@@ -31,6 +31,10 @@ describe('the forms that every program reads', () => {
   it('are read by this program, which may read more', () => {
     expect(formsBeyond(BASE_FORMS, OWN_FORMS)).toEqual({});
     expect(formsBeyond(OWN_FORMS, BASE_FORMS)).toHaveProperty('FormsAdopted', 1);
+  });
+
+  it('are not asked for of a stream that programs of before pass by: a reconciliation waits for no adoption', () => {
+    expect(OWN_FORMS).not.toHaveProperty('ProviderReconciled');
   });
 });
 

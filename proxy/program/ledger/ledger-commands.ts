@@ -7,6 +7,7 @@ import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { accountArgument, wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
 import { addExplainCommand } from './explain-command.ts';
+import { addReconcileCommand } from './reconcile-command.ts';
 import { addReplayCommand } from './replay-command.ts';
 import { addReportCommand } from './report-command.ts';
 import { storedEventLine } from './stored-event-line.ts';
@@ -38,6 +39,7 @@ export function addLedgerCommands(ledger: Command, context: CommandContext): voi
       });
     });
   addReplayCommand(ledger, context);
+  addReconcileCommand(ledger, context);
   addReportCommand(ledger, context);
   addExplainCommand(ledger, context);
 }

@@ -49,6 +49,7 @@ describe('the batches of a relay', () => {
     ['catalog', true],
     ['relay-ledger', false],
     ['ledger', true],
+    ['reconciliation-example', false],
     ['$ce-account', false],
     ['toString', false],
     ['accounts', false],

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import type { EventData } from '../../contracts/events.ts';
+import type { TokenCounts } from '../../contracts/usage.ts';
+import { ComparedLines } from './compared-lines.ts';
+import { Largest } from './largest.ts';
+import type { OurUsage } from './our-usage.ts';
+import { REPORT_CLASSES, type ReportClass } from './report-columns.ts';
+import type { ReportRow } from './report-rows.ts';
+
+type Reconciled = EventData<'ProviderReconciled'>;
+type Difference = Reconciled['differences'][number];
+type Kind = Difference['kind'];
+
+export interface ComparisonTerms {
+  /** By the provider's request ids; else by day. */
+  readonly by: 'request' | 'day';
+  readonly fromMs: number;
+  /** Exclusive. */
+  readonly toMs: number;
+  /** What the report says tokens of: these are compared. */
+  readonly classes: ReadonlySet<ReportClass>;
+  /** What it says tokens or amounts of. */
+  readonly shown: ReadonlySet<ReportClass>;
+  /** Whether it tells tiers and models apart; otherwise all of ours are one. */
+  readonly hasTier: boolean;
+  readonly hasModel: boolean;
+}
+
+/** Where a report does not tell models, or tiers, apart. */
+const ALL = 'all';
+/** What an event has room for, with names of any writing. */
+const DIFFERENCES_MAX = 100;
+
+/** A request, or a day of a model and tier. Tokens in the order of REPORT_CLASSES; null where it does not stand. */
+interface Entry {
+  readonly requestId: string | null;
+  readonly day: string | null;
+  model: string;
+  tier: string;
+  theirs: number[] | null;
+  ours: number[] | null;
+}
+
+/**
+ * A provider's report against ours: first all of theirs, then all of ours. Keeps what the report has, and of ours what the
+ * report has no line for only as sums by model and tier, and the largest differences.
+ */
+export class Comparison {
+  readonly #terms: ComparisonTerms;
+  readonly #entries = new Map<string, Entry>();
+  readonly #lines: ComparedLines;
+  readonly #largest = new Largest<Difference>(DIFFERENCES_MAX, weightOf);
+  readonly #counts = { matched: 0, mismatched: 0, oursOnly: 0, theirsOnly: 0 };
+
+  constructor(terms: ComparisonTerms) {
+    this.#terms = terms;
+    this.#lines = new ComparedLines(terms.classes, terms.shown);
+  }
+
+  addTheirs(row: ReportRow): void {
+    const { by } = this.#terms;
+    const model = row.model ?? ALL;
+    const tier = this.#terms.hasTier ? (row.tier ?? 'standard') : ALL;
+    const day = by === 'day' && row.atMs !== null ? dayOf(row.atMs) : null;
+    const entry = this.#entryOf(by === 'request' ? row.requestId : null, { day, model, tier });
+    entry.theirs = sumOf(entry.theirs, (name) => row.tokens.get(name) ?? 0);
+    // Of a request the model and tier are known with ours; what it cost goes where it stands then.
+    if (row.cost !== null) this.#lines.addTheirCost(entry, row.tokenClass, row.cost);
+  }
+
+  addOurs({ usage, lines }: OurUsage): void {
+    const { by, hasTier, hasModel, fromMs, toMs, shown } = this.#terms;
+    const startedMs = Date.parse(usage.startedAt);
+    const isInside = startedMs >= fromMs && startedMs < toMs;
+    const requestId = by === 'request' ? usage.upstream.requestId : null;
+    const named = requestId === null ? undefined : this.#entries.get(requestId);
+    if (named === undefined && !isInside) return;
+    const model = hasModel || by === 'request' ? usage.upstream.model.slice(0, 128) : ALL;
+    const tier = hasTier || by === 'request' ? usage.lane : ALL;
+    const tokens = (name: ReportClass): number => (shown.has(name) ? oursOf(usage.tokens, name) : 0);
+    const day = by === 'day' ? dayOf(startedMs) : null;
+    const entry =
+      named ??
+      (by === 'day' ? this.#entryOf(null, { day, model, tier }) : unnamed(usage.upstream.requestId, model, tier));
+    entry.model = model;
+    entry.tier = tier;
+    entry.ours = sumOf(entry.ours, tokens);
+    this.#lines.addOurCosts(entry, lines);
+    if (by === 'request' && named === undefined) this.#end(entry);
+  }
+
+  result(): Pick<Reconciled, 'counts' | 'lines' | 'linesLeftOut' | 'differences' | 'differencesLeftOut'> {
+    for (const entry of this.#entries.values()) this.#end(entry);
+    this.#entries.clear();
+    return {
+      counts: { ...this.#counts },
+      ...this.#lines.result(),
+      differences: this.#largest.all,
+      differencesLeftOut: this.#largest.leftOut,
+    };
+  }
+
+  #entryOf(requestId: string | null, { day, model, tier }: Pick<Entry, 'day' | 'model' | 'tier'>): Entry {
+    const key = requestId ?? JSON.stringify([day, model, tier]);
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = { requestId, day, model, tier, theirs: null, ours: null };
+      this.#entries.set(key, entry);
+    }
+    return entry;
+  }
+
+  /** Nothing more comes to it. */
+  #end(entry: Entry): void {
+    const { ours, theirs } = entry;
+    const cells = REPORT_CLASSES.flatMap((tokenClass, at) => {
+      const cell = { tokenClass, ours: BigInt(ours?.[at] ?? 0), theirs: BigInt(theirs?.[at] ?? 0) };
+      return cell.ours === 0n && cell.theirs === 0n ? [] : [cell];
+    });
+    this.#lines.addTokens(entry, cells);
+    const compared = cells.filter(({ tokenClass }) => this.#terms.classes.has(tokenClass));
+    const { requestId, day, model, tier } = entry;
+    const tell = (kind: Kind | 'matched', tokens: Difference['tokens']): void => {
+      this.#counts[COUNT_OF[kind]] += 1;
+      if (kind !== 'matched') this.#largest.add({ kind, requestId, day, model, tier, tokens });
+    };
+    if (this.#terms.by === 'day')
+      for (const cell of compared) tell(kindOf(cell.ours > 0n, cell.theirs > 0n, [cell]), [cell]);
+    // A request that used nothing, as one that was refused, is in no report.
+    else if (theirs !== null || compared.length > 0)
+      tell(kindOf(ours !== null, theirs !== null, compared), compared.filter(differs));
+  }
+}
+
+const COUNT_OF = {
+  matched: 'matched',
+  mismatch: 'mismatched',
+  'ours only': 'oursOnly',
+  'theirs only': 'theirsOnly',
+} as const;
+
+function kindOf(hasOurs: boolean, hasTheirs: boolean, cells: Difference['tokens']): Kind | 'matched' {
+  if (!hasTheirs) return 'ours only';
+  if (!hasOurs) return 'theirs only';
+  return cells.some(differs) ? 'mismatch' : 'matched';
+}
+
+const differs = ({ ours, theirs }: Difference['tokens'][number]): boolean => ours !== theirs;
+
+const weightOf = ({ tokens }: Difference): number =>
+  tokens.reduce((sum, { ours, theirs }) => sum + Math.abs(Number(ours - theirs)), 0);
+
+const unnamed = (requestId: string | null, model: string, tier: string): Entry => ({
+  ...{ requestId, day: null, model, tier, theirs: null, ours: null },
+});
+
+function sumOf(before: number[] | null, added: (name: ReportClass) => number): number[] {
+  return REPORT_CLASSES.map((name, at) => {
+    const sum = (before?.[at] ?? 0) + added(name);
+    assert(Number.isSafeInteger(sum), 'a day has fewer tokens of a model than a number holds');
+    return sum;
+  });
+}
+
+const oursOf = (tokens: TokenCounts, name: ReportClass): number =>
+  name === 'cacheWrite' ? tokens.cacheWrite5m + tokens.cacheWrite1h : tokens[name];
+
+const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10);

@@ -1,0 +1,167 @@
+import { pipeline, Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { parse } from 'csv-parse';
+import { isObject, type JsonObject } from '../../contracts/json-object.ts';
+import { ReportError } from './report-error.ts';
+
+/** A row of a report: what stands in which column, by names in lower case. What is empty, or null, is not there. */
+export interface RawRow {
+  /** Where it is, for people. */
+  readonly at: string;
+  readonly cells: ReadonlyMap<string, string>;
+}
+
+/** A JSON report that is one value is read whole; lines of any number are not. */
+const DOCUMENT_CHARS_MAX = 256 * 1024 * 1024;
+/** A row of a usage report has some thirty short cells. */
+const RECORD_CHARS_MAX = 128 * 1024;
+
+/**
+ * The rows of a report, as it is read: CSV (with commas, semicolons or tabs), JSON, or JSON by lines. Answers of usage and cost
+ * APIs are rows in buckets of time in pages: they are taken apart, and a row has its bucket's cells. @throws ReportError
+ */
+export async function* readReport(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow> {
+  const { start, text } = await firstOf(textOf(bytes));
+  if (/^[[{]/.test(start.trimStart())) yield* readJson(text);
+  else yield* readCsv(text, start);
+}
+
+async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new StringDecoder('utf8');
+  let isFirst = true;
+  for await (const chunk of bytes) {
+    const text = decoder.write(chunk);
+    yield isFirst ? text.replace(/^\ufeff/, '') : text;
+    isFirst = false;
+  }
+  yield decoder.end();
+}
+
+/** The text up to its first line's end, and all of it. */
+async function firstOf(text: AsyncGenerator<string>): Promise<{ start: string; text: AsyncGenerator<string> }> {
+  let start = '';
+  while (!/\S[^\n]*\n/.test(start) && start.length < RECORD_CHARS_MAX) {
+    const { done, value } = await text.next();
+    if (done === true) break;
+    start += value;
+  }
+  if (start.trim() === '') throw new ReportError('there is nothing in it');
+  return { start, text: joined(start, text) };
+}
+
+async function* joined(start: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield start;
+  yield* rest;
+}
+
+async function* readCsv(text: AsyncGenerator<string>, start: string): AsyncGenerator<RawRow> {
+  const parser = parse({
+    delimiter: delimiterOf(start),
+    info: true,
+    skip_empty_lines: true,
+    trim: true,
+    max_record_size: RECORD_CHARS_MAX,
+  });
+  // Whoever reads the parser is told, too.
+  pipeline(Readable.from(text), parser, () => undefined);
+  let columns: string[] | null = null;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
+      if (columns === null) columns = record.map(nameOf);
+      else yield { at: `line ${info.lines}`, cells: cellsOf(columns.map((name, at) => [name, record[at] ?? ''])) };
+    }
+  } catch (error) {
+    if (error instanceof ReportError) throw error;
+    throw new ReportError(`it cannot be read as CSV: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Whichever the first line has most of. */
+function delimiterOf(start: string): string {
+  const [line = ''] = start.trimStart().split('\n', 1);
+  const [most = ','] = [',', ';', '\t'].sort((one, other) => line.split(other).length - line.split(one).length);
+  return most;
+}
+
+const nameOf = (column: string): string =>
+  column
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_');
+
+const cellsOf = (cells: readonly (readonly [string, string])[]): Map<string, string> =>
+  new Map(cells.filter(([, cell]) => cell !== ''));
+
+async function* readJson(text: AsyncGenerator<string>): AsyncGenerator<RawRow> {
+  const rows = new JsonRows();
+  let rest = '';
+  let line = 0;
+  let isDocument = false;
+  for await (const chunk of text) {
+    rest += chunk;
+    if (rest.length > DOCUMENT_CHARS_MAX)
+      throw new ReportError('it is one JSON value of more than 256 MiB: give one row a line');
+    while (!isDocument) {
+      const end = rest.indexOf('\n');
+      if (end === -1) break;
+      const value = jsonOf(rest.slice(0, end));
+      // A value that goes on behind its first line is not one of several.
+      isDocument = value === undefined && line === 0;
+      if (isDocument) break;
+      line += 1;
+      if (rest.slice(0, end).trim() !== '') yield* rows.of(value, `line ${line}`);
+      rest = rest.slice(end + 1);
+    }
+  }
+  if (rest.trim() !== '') yield* rows.of(jsonOf(rest), isDocument ? 'the JSON' : `line ${line + 1}`);
+  if (rows.hasMore)
+    throw new ReportError('its last page says has_more: fetch the pages that follow, and give them all');
+}
+
+type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
+/** TypeScript's own library does not have the third argument yet; Node has. */
+const parseJson = JSON.parse as (text: string, reviver: Reviver) => unknown;
+
+/** Numbers are their digits: an amount is never a float. Undefined is no JSON. */
+function jsonOf(text: string): unknown {
+  if (text.trim() === '') return null;
+  try {
+    return parseJson(text, (_key, value, { source }) => (typeof value === 'number' ? source : value));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Takes apart what usage APIs answer: pages (`data`) of buckets (`results`) of rows. */
+class JsonRows {
+  hasMore = false;
+
+  *of(value: unknown, at: string): Generator<RawRow> {
+    if (value === undefined) throw new ReportError(`${at} is no JSON`);
+    if (Array.isArray(value)) {
+      for (const [index, one] of value.entries()) yield* this.of(one, `${at}, item ${index + 1}`);
+      return;
+    }
+    if (!isObject(value)) throw new ReportError(`${at} is no object`);
+    const { data, results, has_more: hasMore, ...own } = value;
+    if (Array.isArray(data)) {
+      this.hasMore = hasMore === true;
+      yield* this.of(data, at);
+    } else if (Array.isArray(results)) {
+      for (const [index, row] of results.entries()) {
+        if (!isObject(row)) throw new ReportError(`${at}, result ${index + 1} is no object`);
+        yield { at: `${at}, result ${index + 1}`, cells: cellsOf(flat({ ...own, ...row })) };
+      }
+    } else yield { at, cells: cellsOf(flat(value)) };
+  }
+}
+
+/** `{ "amount": { "value": 1 } }` is the cell `amount.value`. */
+function flat(row: JsonObject, above = ''): [string, string][] {
+  return Object.entries(row).flatMap(([name, value]): [string, string][] => {
+    const column = above + nameOf(name);
+    if (value === null || value === undefined) return [];
+    if (isObject(value)) return flat(value, `${column}.`);
+    return [[column, typeof value === 'string' ? value.trim() : JSON.stringify(value)]];
+  });
+}

@@ -1,0 +1,160 @@
+import { createReadStream } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { EventData } from '../../../contracts/events.ts';
+import { groupedCount, groupedUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
+import { instantArgument, listArgument, pathArgument } from '../command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
+import { facts, plainTable, show } from '../show.ts';
+
+type Reconciled = EventData<'ProviderReconciled'>;
+
+interface ReconcileCommandOptions {
+  readonly provider: string;
+  readonly from?: number;
+  readonly to?: number;
+  readonly ignore?: readonly string[];
+  readonly record: boolean;
+}
+
+/** `gateway ledger reconcile`: a provider's usage report against what the ledger has of it. */
+export function addReconcileCommand(ledger: Command, context: CommandContext): void {
+  ledger
+    .command('reconcile')
+    .description(
+      "compare a provider's usage or cost report (CSV or JSON, as its console or API gives it) with the ledger's usage of it: by" +
+        ' request where the report names requests, else by day (UTC), model, tier and class of tokens. What that shows is' +
+        ' recorded in the ledger, once',
+    )
+    .argument('<file>', 'the report', pathArgument)
+    .requiredOption('--provider <name>', "the provider's name in the configuration", providerArgument)
+    .option('--from <time>', "what is compared; else the report's days", instantArgument)
+    .option('--to <time>', 'exclusive', instantArgument)
+    .option('--ignore <columns>', 'columns of the report that do not matter', listArgument)
+    .option('--no-record', 'only show it')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway ledger reconcile usage.csv --provider example\n' +
+        '  gateway ledger reconcile usage.ndjson --provider example --from 2027-01-01 --to 2027-02-01 --json',
+    )
+    .action(async (file: string, options: ReconcileCommandOptions, command: Command) => {
+      const withLog = options.record ? withEventLog : withReadLog;
+      await withLog(context, command, async (log) => {
+        const result = await compare(log, file, options);
+        const isNew = options.record && (await record(log, result, context));
+        const recorded = options.record ? (isNew ? 'now' : 'before') : 'no';
+        show(context, command, { json: { ...result, recorded }, text: () => textOf(result, recorded) });
+      });
+    });
+}
+
+function providerArgument(text: string): string {
+  if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(text))
+    throw new InvalidArgumentError('expected a provider as the configuration names it, such as example');
+  return text;
+}
+
+/** What reads reports is loaded where one is read, and by no other command. */
+async function compare(
+  log: EventLog,
+  file: string,
+  { provider, from, to, ignore }: ReconcileCommandOptions,
+): Promise<Reconciled> {
+  const { reconcile } = await import('../../../ledger/reconcile/reconcile.ts');
+  const { ReportError } = await import('../../../ledger/reconcile/report-error.ts');
+  const report = createReadStream(file);
+  try {
+    return await reconcile(report, log.readAll(), {
+      provider,
+      fromMs: from ?? null,
+      toMs: to ?? null,
+      ignored: ignore ?? [],
+    });
+  } catch (error) {
+    if (error instanceof ReportError) throw new CommandError(`${file}: ${error.message}`, EXIT.usage);
+    if (error instanceof Error && 'syscall' in error && 'path' in error)
+      throw new CommandError(`${file} cannot be read: ${error.message}`, EXIT.unavailable);
+    throw error;
+  } finally {
+    report.destroy();
+  }
+}
+
+async function record(log: EventLog, result: Reconciled, context: CommandContext): Promise<boolean> {
+  const { recordReconciliation } = await import('../../../ledger/reconcile/record-reconciliation.ts');
+  return recordReconciliation(log, result, recordingOf(context));
+}
+
+const RECORDED = { now: 'in the ledger, now', before: 'in the ledger already', no: 'no' } as const;
+const DIFFERENCES_SHOWN = 20;
+
+function textOf(result: Reconciled, recorded: keyof typeof RECORDED): string {
+  const { provider, report, by, from, to, classes, counts, lines, linesLeftOut, differences, differencesLeftOut } =
+    result;
+  const shown = differences.slice(0, DIFFERENCES_SHOWN);
+  const unshown = differences.length - shown.length + differencesLeftOut;
+  return [
+    facts([
+      ['provider', provider],
+      ['report', `${groupedCount(report.rows)} rows, SHA-256 ${report.sha256}`],
+      [
+        'left out',
+        `${groupedCount(report.outside)} outside the time, ${groupedCount(report.withoutTokens)} not about tokens`,
+      ],
+      ['compared', `from ${from} to ${to}, by ${by === 'request' ? 'request' : 'day, model, tier and class'}`],
+      ['tokens of', classes.length === 0 ? 'none: the report has amounts alone' : classes.join(', ')],
+      ['matched', groupedCount(counts.matched)],
+      ['mismatch', groupedCount(counts.mismatched)],
+      ['ours only', groupedCount(counts.oursOnly)],
+      ['theirs only', groupedCount(counts.theirsOnly)],
+      ['recorded', RECORDED[recorded]],
+    ]),
+    '',
+    linesTable(lines),
+    ...(linesLeftOut === 0 ? [] : [`${groupedCount(linesLeftOut)} more lines`]),
+    ...(shown.length === 0 ? [] : ['', differencesTable(shown)]),
+    ...(unshown === 0 ? [] : [`${groupedCount(unshown)} more differences, of fewer tokens`]),
+  ].join('\n');
+}
+
+const right = (head: string) => ({ head, align: 'right' }) as const;
+const left = (head: string) => ({ head, align: 'left' }) as const;
+
+/** Amounts are side by side and not one number: theirs is what they charge, ours what is charged for it. */
+const linesTable = (lines: Reconciled['lines']): string =>
+  plainTable(
+    [
+      ...[left('model'), left('tier'), left('class'), right('our tokens'), right('their tokens'), right('difference')],
+      ...[right('percent'), right('our USD'), right('their USD'), right('percent')],
+    ],
+    lines.map(({ model, tier, tokenClass, ours, theirs, oursAmount, theirsAmount }) => [
+      ...[model, tier, tokenClass, groupedCount(ours)],
+      ...(theirs === null ? ['', '', ''] : [groupedCount(theirs), signed(theirs - ours), percent(ours, theirs)]),
+      groupedUsd(oursAmount / PICO_PER_MICRO),
+      ...(theirsAmount === null
+        ? ['', '']
+        : [groupedUsd(theirsAmount / PICO_PER_MICRO), percent(oursAmount, theirsAmount)]),
+    ]),
+  );
+
+const differencesTable = (differences: Reconciled['differences']): string =>
+  plainTable(
+    [left('difference'), left('of'), left('model'), left('tier'), left('class: ours / theirs')],
+    differences.map(({ kind, requestId, day, model, tier, tokens }) => [
+      ...[kind, requestId ?? day ?? '', model, tier],
+      tokens
+        .map(({ tokenClass, ours, theirs }) => `${tokenClass}: ${groupedCount(ours)} / ${groupedCount(theirs)}`)
+        .join(', '),
+    ]),
+  );
+
+const signed = (value: bigint): string => (value > 0n ? `+${groupedCount(value)}` : groupedCount(value));
+
+/** What theirs is more than ours, in percent of ours, to four decimals; nothing where there are none of ours. */
+function percent(ours: bigint, theirs: bigint): string {
+  if (ours === 0n) return '';
+  const tenThousandths = ((theirs - ours) * 1_000_000n) / ours;
+  const absolute = tenThousandths < 0n ? -tenThousandths : tenThousandths;
+  const sign = tenThousandths > 0n ? '+' : tenThousandths < 0n ? '-' : '';
+  return `${sign}${absolute / 10_000n}.${String(absolute % 10_000n).padStart(4, '0')}%`;
+}
