@@ -1,3 +1,4 @@
+import type { EventData } from '../../contracts/events.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import type { AccountBooks, TimeBooks } from './account-books.ts';
 import { deferred, type GrantSource } from './grant-book.ts';
@@ -27,9 +28,19 @@ export interface Books {
   readonly accounts: readonly AccountOfMonth[];
   readonly accountsInAll: number;
   readonly notes: Notes;
+  /** Comparisons with providers' reports that were recorded in the month, as they came. */
+  readonly reconciled: readonly Reconciliation[];
   /** Exceptions about money that are open at the month's end; the amount is in pico-USD. */
   readonly open: { readonly count: number; readonly amountPicoUsd: bigint };
   readonly checks: readonly Check[];
+}
+
+export interface Reconciliation
+  extends Pick<EventData<'ProviderReconciled'>, 'provider' | 'by' | 'from' | 'to' | 'counts'> {
+  readonly at: string;
+  /** Tokens of what was compared. */
+  readonly ours: bigint;
+  readonly theirs: bigint;
 }
 
 /** What is outstanding of one source at one age. */
@@ -71,7 +82,7 @@ export interface Check {
 
 export const agree = ({ checks }: Pick<Books, 'checks'>): boolean => checks.every(({ one, other }) => one === other);
 
-type BookParts = Pick<Books, 'month' | 'identity' | 'events' | 'eventsOfMonth' | 'moved'> &
+type BookParts = Pick<Books, 'month' | 'identity' | 'events' | 'eventsOfMonth' | 'moved' | 'reconciled'> &
   Omit<NonNullable<TimeBooks['month']>, 'models'> & {
     readonly models: { readonly all: readonly ModelBook[] };
     readonly before: Movements;
@@ -92,7 +103,13 @@ export function booksOf(parts: BookParts): Books {
   };
   const spent = moved.debited + moved.approved;
   return {
-    ...{ month, identity: parts.identity, events: parts.events, eventsOfMonth: parts.eventsOfMonth },
+    ...{
+      month,
+      identity: parts.identity,
+      events: parts.events,
+      eventsOfMonth: parts.eventsOfMonth,
+      reconciled: parts.reconciled,
+    },
     ...{ ...sums, moved, liability, owed, models: models.all, days, notes },
     accounts: accounts.map(({ id, email, granted, spent, expired, balance }) => ({
       ...{ id, email, granted, spent, expired, balance },

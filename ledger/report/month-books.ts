@@ -1,11 +1,11 @@
 import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
-import { isAccountEvent } from '../../contracts/events.ts';
+import { type EventData, isAccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountOfStream, LEDGER_STREAM } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { monthOfInstant } from '../account/month.ts';
 import { AccountBooks, type TimeBooks } from './account-books.ts';
-import { type Books, booksOf } from './books.ts';
+import { type Books, booksOf, type Reconciliation, sumOf } from './books.ts';
 import { ModelBooks } from './model-books.ts';
 import { noMovements } from './movements.ts';
 import { Notes } from './notes.ts';
@@ -35,6 +35,7 @@ export class MonthBooks {
   readonly #in: Required<TimeBooks>;
   readonly #accounts = new Map<AccountId, AccountBooks>();
   #identity: LedgerIdentity | null = null;
+  readonly #reconciled: Reconciliation[] = [];
   #events = 0;
   #eventsOfMonth = 0;
 
@@ -58,13 +59,15 @@ export class MonthBooks {
   take(recorded: RecordedEvent): void {
     this.#events += 1;
     const id = accountOfStream(recorded.stream);
-    if (id === null && recorded.stream !== LEDGER_STREAM) return;
+    if (id === null && recorded.stream !== LEDGER_STREAM && recorded.type !== 'ProviderReconciled') return;
     if (IDLE.has(recorded.type)) return;
     const { event, metadata } = decodeRecorded(recorded);
     const books = this.#booksAt(metadata.recordedAt);
     if (books === this.#in) this.#eventsOfMonth += 1;
     if (id !== null && isAccountEvent(event)) this.#accountOf(id).take(event, books, metadata);
     if (event.type === 'LedgerIdentified' || event.type === 'LossAccepted') this.#identity = event.data;
+    if (event.type === 'ProviderReconciled' && books === this.#in)
+      this.#reconciled.push(reconciliation(event.data, metadata.recordedAt));
     if (event.type === 'LossAccepted' && books === this.#in) {
       const { generation, reason, actor } = event.data;
       const what = `a loss of the ledger was accepted: generation ${generation} began`;
@@ -79,6 +82,7 @@ export class MonthBooks {
       identity: this.#identity,
       events: this.#events,
       eventsOfMonth: this.#eventsOfMonth,
+      reconciled: this.#reconciled,
       before: this.#before.movements,
       moved: this.#in.movements,
       accounts: [...this.#accounts.values()],
@@ -100,4 +104,13 @@ export class MonthBooks {
     }
     return account;
   }
+}
+
+function reconciliation(
+  { provider, by, from, to, counts, lines }: EventData<'ProviderReconciled'>,
+  at: string,
+): Reconciliation {
+  const compared = lines.filter(({ tokenClass }) => tokenClass === 'all');
+  const tokens = { ours: sumOf(compared, ({ ours }) => ours), theirs: sumOf(compared, ({ theirs }) => theirs ?? 0n) };
+  return { provider, by, from, to, counts, at, ...tokens };
 }

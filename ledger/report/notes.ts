@@ -16,14 +16,19 @@ const NOTES_MAX = 5_000;
 const UNPRICED_MAX = 200;
 
 export class Notes {
-  readonly all: Note[] = [];
+  readonly #all: Note[] = [];
   leftOut = 0;
   /** Requests by model and what of their usage has no price: each is an exception without an amount. */
   readonly unpriced = new Map<string, { readonly model: string; readonly what: string; requests: number }>();
   unpricedLeftOut = 0;
 
+  /** By their time; those of one time as they came. */
+  get all(): readonly Note[] {
+    return this.#all.toSorted((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
+  }
+
   add(note: Note): void {
-    if (this.all.length < NOTES_MAX) this.all.push(note);
+    if (this.#all.length < NOTES_MAX) this.#all.push(note);
     else this.leftOut += 1;
   }
 

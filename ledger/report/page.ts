@@ -28,7 +28,7 @@ export function bookPage(books: Books, madeAt: string): string {
 the month’s end, by when each event was written down. Made at ${madeAt} from ${groupedCount(books.events)} events, of which
 ${groupedCount(books.eventsOfMonth)} are of this month’s books. All amounts in USD.</p>
 ${monthOfInstant(madeAt) > books.month ? html`` : html`<p class="bad">The month is not over: these are its books until now.</p>`}
-${[tiles(books), credits(books), price(books), checks(books), liability(books), models(books), accounts(books), exceptions(books)]}
+${[tiles(books), credits(books), price(books), checks(books), liability(books), models(books), accounts(books), exceptions(books), reconciliations(books)]}
 </body>
 </html>`.text
   }\n`;
@@ -258,4 +258,30 @@ ${table(
 )}`
 }
 ${notes.unpricedLeftOut === 0 ? html`` : html`<p class="bad">${groupedCount(notes.unpricedLeftOut)} more requests, of kinds that are not listed.</p>`}`;
+}
+
+function reconciliations({ reconciled }: Books): Html {
+  return html`<h2>Providers’ reports</h2>
+${
+  reconciled.length === 0
+    ? html`<p>None was compared with the ledger in this month.</p>`
+    : table(
+        [
+          'recorded (UTC)',
+          'provider',
+          'from',
+          'to',
+          '#matched',
+          '#mismatch',
+          '#ours only',
+          '#theirs only',
+          '#our tokens',
+          '#their tokens',
+        ],
+        reconciled.map(
+          ({ at, provider, from, to, counts, ours, theirs }) =>
+            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${textCell(provider)}${wordCell(from.slice(0, 10))}${wordCell(to.slice(0, 10))}${[counts.matched, counts.mismatched, counts.oursOnly, counts.theirsOnly, ours, theirs].map(countCell)}</tr>`,
+        ),
+      )
+}`;
 }

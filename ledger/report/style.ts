@@ -17,7 +17,7 @@ table { border-collapse: collapse; width: 100%; font-size: .85rem }
 th, td { text-align: left; vertical-align: top; padding: .22rem .4rem; border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
 th { font-weight: 600; color: var(--dim); border-bottom: 1px solid var(--ink) }
 .n, .w { white-space: nowrap; overflow-wrap: normal; font-variant-numeric: tabular-nums }
-th { white-space: normal; vertical-align: bottom }
+th, th.n { white-space: normal; vertical-align: bottom }
 .n { text-align: right }
 td:first-child { min-width: 7rem }
 tr.sum td { font-weight: 600; border-top: 1px solid var(--ink); border-bottom: 1px solid var(--ink) }

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
@@ -62,12 +62,32 @@ it('answers with the page where no file is named, and with its numbers for machi
   });
 });
 
+it('has what providers’ reports have shown, and notes by their time', async () => {
+  const program = await bookedLog();
+  const reported = join(temporaryFolder(), 'usage.csv');
+  writeFileSync(reported, 'date,model,output_tokens\n2026-11-05,opal,12345678\n');
+  program.clock = () => Date.parse('2026-11-30T23:00:00.000Z');
+  await program.run('ledger', 'reconcile', reported, '--provider', 'example');
+  for (const [usd, day] of [
+    ['2', '30'],
+    ['1', '29'],
+  ] as const) {
+    program.clock = () => Date.parse(`2026-11-${day}T23:00:00.000Z`);
+    await program.run('credits', 'grant', 'acme', '--usd', usd, '--source', 'adjustment', '--trust-clock');
+  }
+  const { notes, reconciled } = await program.json('ledger', 'report', '--month', '2026-11');
+  expect(reconciled).toMatchObject([{ provider: 'example', counts: { theirsOnly: 1 }, ours: '0', theirs: '12345678' }]);
+  expect(notes).toMatchObject([{ amount: '1000000' }, { amount: '2000000' }]);
+  const page = await program.run('ledger', 'report', '--month', '2026-11');
+  expect(page).toContain('<td class="n">12,345,678</td>');
+});
+
 it('says which totals do not agree, and refuses', async () => {
   const program = await bookedLog((event) =>
     event.type === 'CreditsDebited' ? { ...event, data: { ...event.data, balanceAfter: 1n as never } } : event,
   );
   await expect(program.run('ledger', 'report', '--month', '2026-11')).rejects.toMatchObject({
-    exitCode: EXIT.refused,
+    exitCode: EXIT.faults,
     message: expect.stringContaining('debits whose balance'),
   });
 });

@@ -33,7 +33,7 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
       if (differing.length > 0)
         throw new CommandError(
           `totals of the month do not agree: ${differing.map(({ what }) => what).join('; ')}`,
-          EXIT.refused,
+          EXIT.faults,
         );
     });
 }
