@@ -8,9 +8,11 @@ import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { reconcile } from '../../../ledger/reconcile/reconcile.ts';
+import { COLUMNS } from '../../../ledger/reconcile/report-columns.ts';
 import { ReportError } from '../../../ledger/reconcile/report-error.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { CARD, granted, opened, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { READMES } from '../../source-files.ts';
 
 type Tokens = Partial<UsageRecorded['tokens']>;
 interface Used extends Partial<Omit<UsageRecorded, 'tokens'>> {
@@ -311,4 +313,13 @@ describe('what is no report that can be compared is refused in words that say wh
     const report = `${HEAD},Colour\n2026-11-05,opal,1,red\n`;
     expect(await compared(report, [], { ignored: ['colour'] })).toMatchObject({ counts: { theirsOnly: 1 } });
   });
+});
+
+it('the folder’s README has every column that is known, under what it means', () => {
+  const text = READMES.get('ledger/reconcile/README.md') ?? '';
+  const told = [...text.matchAll(/^\| `(\w+)` \| ((?:`[\w.]+`(?:, )?)+) \|$/gm)].map(([, meaning, names = '']) => [
+    meaning,
+    names.replaceAll('`', '').split(', '),
+  ]);
+  expect(Object.fromEntries(told)).toEqual(COLUMNS);
 });
