@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent, DomainEvent, UsageRecorded } from '../../contracts/events.ts';
-import { accountStream, CATALOG_STREAM, commandId, leaseId, revision } from '../../contracts/ids.ts';
+import { accountStream, CATALOG_STREAM, commandId, LEDGER_STREAM, leaseId, revision } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { rateCard } from '../../contracts/rate-card.ts';
 import { NO_TOKENS } from '../../contracts/usage.ts';
@@ -165,7 +165,7 @@ function lifeOfExceptions(): AccountEvent[] {
     usageOf(2, 3, {
       outcome: 'client_disconnected',
       source: 'estimated',
-      unpriced: ['service_tier: batch'],
+      unpriced: ['service_tier: ba\ntch'],
       uses: { tool_calls: 2 },
     }),
   );
@@ -182,7 +182,7 @@ function lifeOfExceptions(): AccountEvent[] {
 }
 
 /** The catalog that has their rate cards. */
-async function publish(log: MemoryEventLog): Promise<void> {
+async function publish(log: MemoryEventLog, spoil = (data: string): string => data): Promise<void> {
   const catalog: DomainEvent = {
     type: 'CatalogPublished',
     data: {
@@ -198,7 +198,8 @@ async function publish(log: MemoryEventLog): Promise<void> {
     actor: 'operator',
     recordedAt: '2026-11-05T09:00:00.000Z',
   };
-  await log.append(CATALOG_STREAM, revision(-1), encodeEvents([catalog], recording));
+  const proposed = encodeEvents([catalog], recording).map((event) => ({ ...event, data: spoil(event.data) }));
+  await log.append(CATALOG_STREAM, revision(-1), proposed);
 }
 
 describe('what became of a request', () => {
@@ -221,7 +222,7 @@ describe('what became of a request', () => {
     expect(said).toMatch(/^balance: 0\.000060 USD before, 0\.000058 USD after$/m);
     expect(said).toMatch(/^gift +promotional credits +0\.000002$/m);
     expect(said).toMatch(
-      /UTC, revision \d+: operator approved what was left out or came late: the provider confirms it, req_\w+\ndebited 0\.000005 USD then; balance after it 0\.000053 USD$/m,
+      /UTC, revision \d+: operator approved what was left out or came late: the provider confirms it, req_\w+\ncost 0\.000005000000 USD, carry 0\.000000000000 before and 0\.000000000000 after; debited 0\.000005 USD; balance 0\.000053 USD$/m,
     );
     expect(said).not.toContain('an exception, open');
   });
@@ -230,7 +231,7 @@ describe('what became of a request', () => {
     const said = await explain(2);
     expect(said).toMatch(/^outcome +the client left before its end$/m);
     expect(said).toMatch(/^usage +estimated by the gateway, for the provider's count at the end did not come$/m);
-    expect(said).toMatch(/^no price for service_tier: batch: billed as standard, or not at all$/m);
+    expect(said).toMatch(/^no price for service_tier: ba\\u000atch: billed as standard, or not at all$/m);
     expect(said).toMatch(
       /revision \d+: operator dropped 0\.000000 USD for good, never to be debited: a tier of theirs, req_/,
     );
@@ -243,6 +244,7 @@ describe('what became of a request', () => {
     expect(said).toMatch(
       /revision \d+: opal-medium: 9 output, reported late: 0\.000009 USD wait for an operator's decision, req_/,
     );
+    expect(said).toMatch(/^output tokens +9 +1\.000000 a million +0\.000009000000\ncost +0\.000009000000$/m);
     expect(said).toMatch(/^an exception, open until an operator approves or drops it: gateway exception list$/m);
   });
 
@@ -269,10 +271,14 @@ describe('a stream that is not as it should be', () => {
   /** How the command ends on a log in which some of the life's stored events are others. */
   async function ended(
     spoil: (event: { type: string; data: string }) => { type: string; data: string } | null,
-    { id = requestOf(1), isPublished = true }: { readonly id?: string; readonly isPublished?: boolean } = {},
+    {
+      id = requestOf(1),
+      spoilCatalog,
+    }: { readonly id?: string; readonly spoilCatalog?: (data: string) => string | null } = {},
   ) {
     const log = new MemoryEventLog();
-    if (isPublished) await publish(log);
+    const catalog = spoilCatalog === undefined ? (data: string): string => data : spoilCatalog;
+    if (catalog('') !== null) await publish(log, (data) => catalog(data) ?? '');
     log.write(
       accountStream(ACCOUNT),
       proposedLife(lifeOfExceptions()).flatMap((event) => {
@@ -321,12 +327,21 @@ describe('a stream that is not as it should be', () => {
     expect(stderr.match(/^ {2}req_\w+ --account acme$/gm)).toHaveLength(5);
   });
 
-  it('ends with 3 where its rate card is nowhere, after it was explained', async () => {
-    const { exitCode, stdout, stderr } = await ended((event) => event, { isPublished: false });
-    expect([exitCode, stderr]).toEqual([
-      3,
-      `gateway: ${requestOf(1)}: not as it should be: the catalog has no such rate card\n`,
-    ]);
+  it.each<[string, (data: string) => string | null, RegExp]>([
+    ['is nowhere', () => null, /: not as it should be: the catalog has no such rate card\n$/],
+    [
+      'stands in an event that cannot be read',
+      () => '{}',
+      /has no such rate card; catalog revision 0 \(CatalogPublished\): /,
+    ],
+    [
+      'is not what its hash says',
+      (data) => data.replace('"output":"1000000"', '"output":"900000"'),
+      /has no such rate card; the one of catalog version 3 does not match its hash\n$/,
+    ],
+  ])('ends with 3 where its rate card %s, after it was explained', async (_what, spoilCatalog, said) => {
+    const { exitCode, stdout, stderr } = await ended((event) => event, { spoilCatalog });
+    expect([exitCode, stderr]).toEqual([3, expect.stringMatching(said)]);
     expect(stdout).toMatch(/^debited +0\.000002000000$/m);
   });
 
@@ -366,6 +381,34 @@ describe('a stream that is not as it should be', () => {
     const { exitCode, stderr } = await ended(spoil);
     expect(exitCode).toBe(3);
     expect(stderr).toMatch(said);
+  });
+
+  it('that was given up with a loss is told with its cause', async () => {
+    const { log, program } = await ended((event) => event);
+    const loss = exampleOf('LossAccepted');
+    const requests = [{ requestId: requestOf(99), accountId: ACCOUNT, cause: 'the ledger has no such account' }];
+    const recording = {
+      commandId: commandId('019a5b3c-2222-7000-8000-00000000000b'),
+      actor: 'operator',
+      recordedAt: '2026-11-05T09:00:00.000Z',
+    };
+    log.write(LEDGER_STREAM, encodeEvents([{ ...loss, data: { ...loss.data, requests } }], recording));
+    await expect(program.run('ledger', 'explain', requestOf(99))).rejects.toThrow(
+      /: the ledger has no such request; it was given up when the loss of generation 2 was accepted: the ledger has no such account$/,
+    );
+  });
+
+  it('costs the account’s own events and the catalog where the account is said', async () => {
+    const { log, program } = await ended((event) => event);
+    const others = log.readAll;
+    log.readAll = () => {
+      throw new Error('the log is looked through');
+    };
+    await program.run('ledger', 'explain', requestOf(1), '--account', ACCOUNT);
+    await program.run('ledger', 'replay', ACCOUNT);
+    await program.run('ledger', 'replay', ACCOUNT, '--at', '3');
+    await expect(program.run('ledger', 'explain', requestOf(1))).rejects.toThrow('the log is looked through');
+    log.readAll = others;
   });
 
   it('is told where the log hides it', async () => {

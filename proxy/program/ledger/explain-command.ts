@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
+import { decodeEvent } from '../../../contracts/event-codec.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
-import { type AccountId, accountStream, type RequestId } from '../../../contracts/ids.ts';
+import { type AccountId, accountStream, LEDGER_STREAM, type RequestId } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
@@ -71,7 +72,7 @@ async function onlyRequest(id: string, account: AccountId | null, { log, configu
     progressEvents: 100_000,
     onProgress: (events) => context.warn(`looked for ${id} in ${groupedCount(events)} events\n`),
   });
-  if (found === undefined) throw unknownRequest(id, account, configuration);
+  if (found === undefined) throw await unknownRequest(id, account, { log, configuration });
   if (others.length > 0)
     throw new CommandError(
       `${id} is the provider's id of several requests; explain one of them:\n` +
@@ -81,14 +82,31 @@ async function onlyRequest(id: string, account: AccountId | null, { log, configu
   return found;
 }
 
-function unknownRequest(id: string, account: AccountId | null, { data }: Configuration): CommandError {
-  const journal = journalFolder(data);
+async function unknownRequest(
+  id: string,
+  account: AccountId | null,
+  { log, configuration }: Pick<Lookup, 'log' | 'configuration'>,
+): Promise<CommandError> {
+  const journal = journalFolder(configuration.data);
   const isWaiting = existsSync(journal) && readBesideGateway(journal).some(({ requestId }) => requestId === id);
-  const where = account === null ? 'the ledger' : account;
   const why = isWaiting
     ? 'it is under way, or waits in the journal of this data folder to be settled'
-    : 'what was refused before it went to a provider is not recorded, and what is under way not yet';
-  return new CommandError(`${id}: ${where} has no such request; ${why}`, EXIT.refused);
+    : ((await whyGivenUp(log, id)) ??
+      'what was refused before it went to a provider is not recorded, and what is under way not yet');
+  return new CommandError(`${id}: ${account ?? 'the ledger'} has no such request; ${why}`, EXIT.refused);
+}
+
+/** Of a request that the journal held and a ledger that was lost could not take; null of others. */
+async function whyGivenUp(log: EventLog, id: string): Promise<string | null> {
+  for await (const recorded of log.readStream(LEDGER_STREAM)) {
+    const event = decodeEvent(recorded);
+    if (event.type !== 'LossAccepted') continue;
+    const { generation, requests } = event.data;
+    const given = requests.find(({ requestId }) => requestId === id);
+    if (given !== undefined)
+      return `it was given up when the loss of generation ${generation} was accepted: ${given.cause}`;
+  }
+  return null;
 }
 
 async function explain(log: EventLog, accountId: AccountId, requestId: RequestId): Promise<Explanation | null> {

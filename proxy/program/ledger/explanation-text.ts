@@ -1,6 +1,7 @@
-import type { CreditsDebited, UsageRecorded } from '../../../contracts/events.ts';
+import type { CreditsDebited, EventData, UsageRecorded } from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount, groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
+import { onOneLine } from '../../../contracts/printable.ts';
 import { sortedUses } from '../../../contracts/rate-card.ts';
 import { TOKEN_CLASSES } from '../../../contracts/usage.ts';
 import type { Explanation } from '../../../ledger/statement/explanation.ts';
@@ -86,32 +87,39 @@ type Row = readonly [what: string, count: string, rate: string, product: string]
 function whatItCost(explained: Explanation, named: NamedRateCard | string): string {
   const { debit, usage } = explained;
   if (debit === null) return undebited(explained, named);
-  const { lines, uses, cost, carryBefore, carryAfter, amount, leftOut } = debit.data;
-  const exact = (value: bigint): string => groupedExactUsd(picoUsd(value));
-  const rows: Row[] = [
-    ...lines.map(
-      ({ tokenClass, tokens, rate, cost }): Row => [
-        `${TOKEN_CLASS_WORDS[tokenClass]} tokens`,
-        ...([groupedCount(tokens), `${groupedUsd(rate)} a million`, exact(cost)] as const),
-      ],
-    ),
-    ...uses.map(({ use, count, rate, cost }): Row => [use, groupedCount(count), `${exact(rate)} each`, exact(cost)]),
-    ['cost', '', '', exact(cost)],
+  const { carryBefore, carryAfter, amount, leftOut } = debit.data;
+  const table = productsTable(debit.data, [
     ['carried from the debit before', '', '', `+${exact(carryBefore)}`],
     ['carried to the next debit', '', '', exact(-carryAfter)],
     ...(leftOut === 0n ? [] : [['beyond its hold, left out', '', '', exact(-leftOut * PICO_PER_MICRO)] as const]),
     ['debited', '', '', exact(amount * PICO_PER_MICRO)],
+  ]);
+  return `${table}${unpricedLine(usage.data)}`;
+}
+
+const exact = (value: bigint): string => groupedExactUsd(picoUsd(value));
+
+/** Count times rate of all that was used, their sum, and what follows from it. */
+function productsTable(
+  { lines, uses, cost }: Pick<CreditsDebited, 'lines' | 'uses' | 'cost'>,
+  rest: readonly Row[] = [],
+): string {
+  const products = [
+    ...lines.map(({ tokenClass, tokens, rate, cost }): Row => {
+      const name = `${TOKEN_CLASS_WORDS[tokenClass]} tokens`;
+      return [name, groupedCount(tokens), `${groupedUsd(rate)} a million`, exact(cost)];
+    }),
+    ...uses.map(({ use, count, rate, cost }): Row => [use, groupedCount(count), `${exact(rate)} each`, exact(cost)]),
   ];
-  const table = plainTable(
+  return plainTable(
     [
       { head: 'what was used', align: 'left' },
       { head: 'count', align: 'right' },
       { head: 'rate (USD)', align: 'right' },
       { head: 'product (USD)', align: 'right' },
     ],
-    rows,
+    [...products, ['cost', '', '', exact(cost)], ...rest],
   );
-  return `${table}${unpricedLine(usage.data)}`;
 }
 
 function undebited(explained: Explanation, named: NamedRateCard | string): string {
@@ -130,7 +138,7 @@ function undebited(explained: Explanation, named: NamedRateCard | string): strin
 }
 
 const unpricedLine = ({ unpriced }: UsageRecorded): string =>
-  unpriced.length === 0 ? '' : `\nno price for ${unpriced.join(', ')}: billed as standard, or not at all`;
+  unpriced.length === 0 ? '' : `\nno price for ${onOneLine(unpriced.join(', '))}: billed as standard, or not at all`;
 
 function paidFrom({ debit, grants, balanceBefore, balanceAfter }: Explanation): string {
   const balance =
@@ -174,25 +182,34 @@ function whatCameAfter(explained: Explanation): string {
   const keyName = (keyId: string): string => (key?.keyId === keyId ? `"${key.name}"` : keyId);
   const isException = (debit?.data.leftOut ?? 0n) > 0n || late.length > 0 || usage.data.unpriced.length > 0;
   return [
-    ...thresholds.map((data) => sentenceOf({ type: 'SpendThresholdCrossed', data }, keyName)),
-    ...late.map(
-      ({ data, recordedAt, revision }) =>
-        `${toTheMs(recordedAt)}, revision ${revision}: ${sentenceOf({ type: 'LateUsageReported', data })}`,
-    ),
+    ...thresholds.map((data) => onOneLine(sentenceOf({ type: 'SpendThresholdCrossed', data }, keyName))),
+    ...late.flatMap((report) => [
+      told(report, sentenceOf({ type: 'LateUsageReported', data: report.data })),
+      productsTable(report.data),
+    ]),
     ...(approved === null
       ? []
       : [
-          `${toTheMs(approved.recordedAt)}, revision ${approved.revision}: ${sentenceOf({ type: 'ExceptionApproved', data: approved.data })}`,
-          `debited ${usd(approved.data.amount)} then; balance after it ${usd(approved.data.balanceAfter)}`,
+          told(approved, sentenceOf({ type: 'ExceptionApproved', data: approved.data })),
+          approvedSums(approved.data),
           sharesTable(approved.data, grants),
         ]),
-    ...(dropped === null
-      ? []
-      : [
-          `${toTheMs(dropped.recordedAt)}, revision ${dropped.revision}: ${sentenceOf({ type: 'ExceptionDropped', data: dropped.data })}`,
-        ]),
+    ...(dropped === null ? [] : [told(dropped, sentenceOf({ type: 'ExceptionDropped', data: dropped.data }))]),
     ...(isException && approved === null && dropped === null
       ? ['an exception, open until an operator approves or drops it: gateway exception list']
       : []),
   ].join('\n');
 }
+
+const told = ({ recordedAt, revision }: { readonly recordedAt: string; readonly revision: number }, sentence: string) =>
+  onOneLine(`${toTheMs(recordedAt)}, revision ${revision}: ${sentence}`);
+
+const approvedSums = ({
+  cost,
+  carryBefore,
+  carryAfter,
+  amount,
+  balanceAfter,
+}: EventData<'ExceptionApproved'>): string =>
+  `cost ${exact(cost)} USD, carry ${exact(carryBefore)} before and ${exact(carryAfter)} after; ` +
+  `debited ${usd(amount)}; balance ${usd(balanceAfter)}`;
