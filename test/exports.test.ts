@@ -3,7 +3,7 @@ import { EVENT_SCHEMAS } from '../contracts/events.ts';
 import { exportedNames, importedNames, isTest, namedFiles, SOURCES } from './source-files.ts';
 
 /** What is started by hand: the program, and the example of a reader of the feed. */
-const PROGRAMS = ['proxy/main.ts', 'ledger/feed/example.ts'];
+const PROGRAMS = ['proxy/main.mjs', 'proxy/main.ts', 'ledger/feed/example.ts'];
 /** Vitest calls it, in the files that `globalSetup` names. */
 const CALLED_BY_VITEST = 'setup';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..');
 /** All of ours, by their paths from the top; the tests' own among them. */
-export const SOURCES = read('{contracts,ledger,projections,proxy,test}/**/*.ts');
+export const SOURCES = read('{contracts,ledger,projections,proxy,test}/**/*.{ts,mjs}');
 export const READMES = read('{,{contracts,ledger,projections,proxy,test}/**/}README.md');
 
 function read(pattern: string): ReadonlyMap<string, string> {
@@ -16,7 +16,7 @@ export const isTest = (file: string): boolean => file.startsWith('test/');
 
 /** Every file that one names in a string: what it imports, and the threads and processes that it starts. */
 export function namedFiles(file: string, text: string): string[] {
-  return [...text.matchAll(/'(\.{1,2}\/[^'\n]+\.ts)'/g)].map(([, path = '']) => join(file, '..', path));
+  return [...text.matchAll(/'(\.{1,2}\/[^'\n]+\.m?[jt]s)'/g)].map(([, path = '']) => join(file, '..', path));
 }
 
 /** What a file takes from others of ours by name; `*` is all that there is. */

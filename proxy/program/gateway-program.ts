@@ -55,7 +55,7 @@ export function gatewayProgram(context: CommandContext): Command {
   return program;
 }
 
-/** Sub-commands must throw, too, so that `main.ts` alone decides how the process ends. */
+/** Sub-commands must throw, too, so that `main.mjs` alone decides how the process ends. */
 function overrideExits(command: Command): void {
   for (const inner of command.commands) {
     inner.exitOverride();

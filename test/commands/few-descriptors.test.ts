@@ -15,7 +15,7 @@ import { runForJson, runProgram, stop } from '../fixtures/processes/run-program.
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { message } from '../upstream/message.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../proxy/main.mjs', import.meta.url));
 /** A gateway that nobody calls has some 50 of them. */
 const DESCRIPTORS = 72;
 const WAIT = { timeout: 120_000, interval: 50 };

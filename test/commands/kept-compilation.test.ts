@@ -16,6 +16,18 @@ test('what was compiled at one start is taken up at the next, by the threads, to
     expect(stderr).toMatch(new RegExp(`V8 code cache for ESM file://.*/${module} was accepted`));
 });
 
+test('where all of it is kept, nothing that takes types out is loaded', async () => {
+  process.env.NODE_COMPILE_CACHE = '';
+  await runProgram('--help');
+  const told = 'process.on("exit", () => console.error(process.moduleLoadList.join(" ")))';
+  process.env.NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(told)}`;
+  const help = runProgram('--help');
+  delete process.env.NODE_OPTIONS;
+  const { stderr } = await help;
+  expect(stderr).toContain('NativeModule internal/modules/typescript');
+  expect(stderr).not.toContain('amaro');
+});
+
 const NOBODY = 65_534;
 
 test.runIf(process.getuid?.() === 0)('whoever does not own the installation leaves nothing in it', () => {

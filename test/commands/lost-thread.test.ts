@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { call } from '../fixtures/gateway/call.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../proxy/main.mjs', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('lost-thread-preload.ts', import.meta.url));
 const EXIT_UNAVAILABLE = 4;
 

@@ -27,7 +27,7 @@ it('no page, message or comment tells anybody to run a package of the name `gate
   expect({ isPrivate, isOther: name !== 'gateway', run: scripts.gateway }).toEqual({
     isPrivate: true,
     isOther: true,
-    run: 'exec node proxy/main.ts',
+    run: 'exec node proxy/main.mjs',
   });
 });
 

@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../fixtures/processes/processes.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../proxy/main.mjs', import.meta.url));
 
 /** A short answer, as any other: how the program ends that cannot give it. */
 async function ended(stdout: number | 'pipe') {

@@ -13,7 +13,7 @@ import type { ModelPrices } from '../crash/crash-catalog.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { type Keep, LedgerSite } from './lost-ledgers.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../proxy/main.mjs', import.meta.url));
 const ACCOUNTS = ['acct_ada', 'acct_team', 'acct_debt'].map(accountId);
 const NOW = '2026-11-05T10:20:31.001Z';
 

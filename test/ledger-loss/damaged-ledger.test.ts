@@ -8,7 +8,7 @@ import { readKept } from '../written-before/kept-state.ts';
 import { LedgerSite } from './lost-ledgers.ts';
 
 const PAGE = 4_096;
-const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../proxy/main.mjs', import.meta.url));
 
 /** A folder with views and a journal, its ledger in one file. */
 async function siteWithOneFile(): Promise<LedgerSite> {

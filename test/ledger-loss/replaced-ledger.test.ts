@@ -11,7 +11,7 @@ import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../proxy/main.mjs', import.meta.url));
 const ENDS = ['', '-wal', '-shm'];
 const SOON = { timeout: 60_000 };
 

@@ -21,7 +21,7 @@ export function oldTree(folder: string): ProgramTree | null {
 }
 
 /** The program of today. */
-export const todaysTree = (): ProgramTree => ({ name: 'today', main: join(ROOT, 'proxy/main.ts') });
+export const todaysTree = (): ProgramTree => ({ name: 'today', main: join(ROOT, 'proxy/main.mjs') });
 
 /** The program of today, and one form more: a field of CreditsDebited. */
 export function newTree(folder: string): ProgramTree {

@@ -10,7 +10,7 @@ import { MODELS } from '../fast-upstream/answers.ts';
 import { READY_MS_MAX, readyLine } from '../ready-line.ts';
 import type { Contender } from './contender.ts';
 
-const MAIN = fileURLToPath(new URL('../../../proxy/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../proxy/main.mjs', import.meta.url));
 const PROBE = fileURLToPath(new URL('../event-loop-probe.ts', import.meta.url));
 /** Callers that pay, so that not every request is a line of one account's stream. */
 const ACCOUNTS = 4;

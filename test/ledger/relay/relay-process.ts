@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 import { eventually } from '../../kafka/eventually.ts';
 import { TOPIC_PARTITIONS } from '../../kafka/start-broker.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../proxy/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../proxy/main.mjs', import.meta.url));
 
 export interface RelaySite {
   /** Where the ledger's file is. */

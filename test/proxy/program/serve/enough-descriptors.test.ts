@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { DESCRIPTORS_MIN, fewDescriptors } from '../../../../proxy/program/serve/enough-descriptors.ts';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../../proxy/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../../proxy/main.mjs', import.meta.url));
 const EXIT_USAGE = 2;
 const limits = (soft: string) =>
   `Limit  Soft Limit  Hard Limit  Units\nMax open files            ${soft}    4096    files\n`;
