@@ -7,6 +7,7 @@ import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { accountArgument, wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
 import { addExplainCommand } from './explain-command.ts';
+import { addExportCommand } from './export-command.ts';
 import { addReconcileCommand } from './reconcile-command.ts';
 import { addReplayCommand } from './replay-command.ts';
 import { addReportCommand } from './report-command.ts';
@@ -42,6 +43,7 @@ export function addLedgerCommands(ledger: Command, context: CommandContext): voi
   addReconcileCommand(ledger, context);
   addReportCommand(ledger, context);
   addExplainCommand(ledger, context);
+  addExportCommand(ledger, context);
 }
 
 /** An event whose metadata cannot be read says so in its line: nothing else tells an operator what stands there. */

@@ -1,0 +1,75 @@
+import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { Bookkeeper, type Entry } from '../postings/bookkeeper.ts';
+import { isCarriedOver } from '../postings/chart-of-accounts.ts';
+
+/** Which events are in the books that are written: by the time at which they were written down. */
+export interface Period {
+  /** Inclusive, RFC 3339 with milliseconds in UTC; null is the beginning. */
+  readonly from: string | null;
+  /** Exclusive; null is all that there is. */
+  readonly to: string | null;
+}
+
+export interface Balances {
+  /** What each account had before the period, and at its end: those that are carried over, in micro-USD. */
+  readonly opening: ReadonlyMap<string, bigint>;
+  readonly closing: ReadonlyMap<string, bigint>;
+  /** The last day on which anything was booked: YYYY-MM-DD; null where nothing was. */
+  readonly lastDay: string | null;
+}
+
+type Chunk = string | Uint8Array;
+
+/** A form of the books, written piece by piece, so that what is in memory does not grow with the events. */
+export interface BooksForm {
+  readonly begin: () => Chunk;
+  /** Of an event that books nothing, as far as the form wants to know of it. */
+  readonly see?: (recorded: RecordedEvent) => void;
+  readonly entry: (entry: Entry) => Chunk;
+  readonly end: (balances: Balances) => Iterable<Chunk>;
+}
+
+/**
+ * Books all events in log order, also those before the period: what a grant has left says what a debit takes of it.
+ * @throws UnreadableEventError, UnbookableError; whatever reading the log throws
+ */
+export async function* bookEntries(
+  events: AsyncIterable<RecordedEvent>,
+  { from, to }: Period,
+  form: BooksForm,
+): AsyncGenerator<Chunk, { readonly entries: number }, undefined> {
+  const bookkeeper = new Bookkeeper();
+  const opening = new Map<string, bigint>();
+  const within = new Map<string, bigint>();
+  let lastDay: string | null = null;
+  let entries = 0;
+  yield form.begin();
+  for await (const recorded of events) {
+    const entry = bookkeeper.book(recorded);
+    if (entry === null) {
+      form.see?.(recorded);
+      continue;
+    }
+    if (to !== null && entry.recordedAt >= to) continue;
+    const isBefore = from !== null && entry.recordedAt < from;
+    add(isBefore ? opening : within, entry);
+    if (isBefore) continue;
+    const day = entry.recordedAt.slice(0, 10);
+    if (lastDay === null || day > lastDay) lastDay = day;
+    entries++;
+    yield form.entry(entry);
+  }
+  yield* form.end({ opening, closing: sum(opening, within), lastDay });
+  return { entries };
+}
+
+function add(balances: Map<string, bigint>, { postings }: Entry): void {
+  for (const { account, microUsd } of postings)
+    if (isCarriedOver(account)) balances.set(account, (balances.get(account) ?? 0n) + microUsd);
+}
+
+function sum(one: ReadonlyMap<string, bigint>, other: ReadonlyMap<string, bigint>): Map<string, bigint> {
+  const both = new Map(one);
+  for (const [account, amount] of other) both.set(account, (both.get(account) ?? 0n) + amount);
+  return both;
+}

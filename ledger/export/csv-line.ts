@@ -1,0 +1,15 @@
+import { onOneLine } from '../../contracts/printable.ts';
+
+/** What a spreadsheet takes for a formula at the beginning of a field, in either width. */
+const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
+const NUMBER = /^-?\d+(\.\d+)?$/;
+
+/** A line of RFC 4180. No field is a formula, whoever has chosen its text: what looks like one begins with an apostrophe. */
+export const csvLine = (fields: Iterable<string>): string => `${Array.from(fields, field).join(',')}\r\n`;
+
+function field(text: string): string {
+  if (NUMBER.test(text)) return text;
+  const line = onOneLine(text);
+  const plain = FORMULA.test(line) ? `'${line}` : line;
+  return /[",]|^\s|\s$/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+}

@@ -1,0 +1,25 @@
+import type { Entry } from '../postings/bookkeeper.ts';
+
+/** What an entry is about, beside its money: for whoever looks for one. Empty where it has none. */
+interface EntryFacts {
+  readonly request: string;
+  readonly key: string;
+  readonly model: string;
+  readonly grant: string;
+}
+
+const NONE: EntryFacts = { request: '', key: '', model: '', grant: '' };
+
+export function factsOf({ event }: Entry): EntryFacts {
+  switch (event.type) {
+    case 'CreditsDebited':
+    case 'ExceptionApproved':
+      return { ...NONE, request: event.data.requestId, key: event.data.keyId, model: event.data.model };
+    case 'CreditsGranted':
+    case 'CreditsExpired':
+    case 'CreditsReinstated':
+      return { ...NONE, grant: event.data.grantId };
+    default:
+      return NONE;
+  }
+}

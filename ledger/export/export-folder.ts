@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { exactEventLine } from './exact-event-line.ts';
+import { OutFile } from './out-file.ts';
+
+/** The stream of the seals, which are about all others. */
+const SEALS = 'seals';
+
+/**
+ * The whole ledger as files that a verifier reads without this program: the events in log order, the seals beside them, and
+ * the public keys that the ledger itself names.
+ * @returns how many events there are, without those of the seals
+ */
+export async function exportFolder(folder: string, events: AsyncIterable<RecordedEvent>): Promise<number> {
+  const files = [
+    await OutFile.begin(join(folder, 'events.ndjson')),
+    await OutFile.begin(join(folder, 'seals.ndjson')),
+    await OutFile.begin(join(folder, 'keys.json')),
+  ] as const;
+  const [eventFile, sealFile, keyFile] = files;
+  const keys: string[] = [];
+  let count = 0;
+  try {
+    for await (const recorded of events) {
+      const isOfSeals = recorded.stream === SEALS;
+      if (isOfSeals && recorded.type === 'SealKeyIntroduced') keys.push(recorded.data);
+      if (!isOfSeals) count++;
+      await (isOfSeals ? sealFile : eventFile).write(exactEventLine(recorded));
+    }
+    await keyFile.write(`{"keys":[${keys.join(',')}]}\n`);
+    for (const file of files) await file.end();
+    return count;
+  } catch (error) {
+    for (const file of files) await file.drop();
+    throw error;
+  }
+}

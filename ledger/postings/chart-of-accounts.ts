@@ -1,0 +1,44 @@
+import type { EventData } from '../../contracts/events.ts';
+import type { AccountId } from '../../contracts/ids.ts';
+
+/**
+ * The accounts of the books, as `Root:Part:…`. The roots are the five that hledger and beancount know; what belongs to one
+ * customer has the account's id as its third part.
+ */
+type Source = EventData<'CreditsGranted'>['source'];
+
+/** Credit that can still be spent, and was paid for. */
+export const paidCredits = (customer: AccountId): string => `Liabilities:Credits:${customer}:Paid`;
+/** Credit that can still be spent, and was given away. */
+export const freeCredits = (customer: AccountId): string => `Liabilities:Credits:${customer}:Free`;
+/** Debited beyond what grants covered; the next grant fills it first. */
+export const receivable = (customer: AccountId): string => `Assets:Receivable:${customer}`;
+
+export const USAGE_PAID = 'Income:Usage:Paid';
+export const USAGE_FREE = 'Income:Usage:Free';
+export const USAGE_OWED = 'Income:Usage:Owed';
+/** Paid credit that expired unspent. */
+export const BREAKAGE = 'Income:Breakage';
+/** What was paid for a grant beyond the credit that it gave. */
+export const PREMIUM = 'Income:Premium';
+/** What stood before the period that is exported. */
+export const OPENING = 'Equity:Opening';
+
+const NAMES: { readonly [S in Source]: string } = {
+  trial: 'Trials',
+  purchase: 'Purchases',
+  plan: 'Plans',
+  promotion: 'Promotions',
+  adjustment: 'Adjustments',
+};
+
+/** What payments outside of this ledger have to settle. */
+export const clearing = (source: Source): string => `Assets:Clearing:${NAMES[source]}`;
+
+/** What credit that nobody paid for costs; that of an adjustment mends something. */
+export const givenAway = (source: Source): string =>
+  source === 'adjustment' ? 'Expenses:Corrections' : `Expenses:Promotions:${NAMES[source]}`;
+
+/** Of assets, liabilities and equity a period begins with what there was before; income and expenses begin at nothing. */
+export const isCarriedOver = (account: string): boolean =>
+  account.startsWith('Assets:') || account.startsWith('Liabilities:');

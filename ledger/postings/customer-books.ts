@@ -1,0 +1,99 @@
+import type { EventData } from '../../contracts/events.ts';
+import { ACCOUNT_ID_PATTERN, type AccountId, type GrantId } from '../../contracts/ids.ts';
+
+/** An event that cannot follow those before it: what it would book is not known. */
+export class UnbookableError extends Error {
+  override readonly name = 'UnbookableError';
+}
+
+interface BookedGrant {
+  readonly source: EventData<'CreditsGranted'>['source'];
+  readonly amount: bigint;
+  /** Of the amount what was paid for. */
+  readonly paid: bigint;
+  remaining: bigint;
+}
+
+/** An amount by what was paid for, what was given away, and what no credit covers. */
+export interface Parts {
+  paid: bigint;
+  free: bigint;
+}
+
+/**
+ * What of one customer's credit is there, grant by grant, and what is owed: as much as postings need, folded for itself.
+ *
+ * Of a grant that was paid in part (its cost basis is less than its amount) each piece that is spent or expires is paid in
+ * that proportion. Of what remains `paid × remaining ÷ amount` is paid, rounded down to the whole micro-USD; what an event
+ * takes is the difference of that before and after. So it does not matter in how many pieces a grant goes, nothing is lost
+ * by rounding, and what is given back is what was taken.
+ */
+export class CustomerBooks {
+  readonly customer: AccountId;
+  readonly #grants = new Map<GrantId, BookedGrant>();
+  #owed = 0n;
+  #spendable = 0n;
+
+  constructor(customer: AccountId) {
+    if (!ACCOUNT_ID_PATTERN.test(customer)) throw new UnbookableError('its stream is not one of an account');
+    this.customer = customer;
+  }
+
+  /** What grants have left less what is owed. */
+  get balance(): bigint {
+    return this.#spendable - this.#owed;
+  }
+
+  /** How much of a new grant's amount is paid for; the rest is given away. */
+  add({ grantId, source, amount, costBasis }: EventData<'CreditsGranted'>): Parts {
+    if (this.#grants.has(grantId)) throw new UnbookableError(`grant ${grantId} was given before`);
+    const paid = costBasis < amount ? costBasis : amount;
+    this.#grants.set(grantId, { source, amount, paid, remaining: 0n });
+    return this.putBack(grantId, amount);
+  }
+
+  sourceOf(grantId: GrantId): BookedGrant['source'] {
+    return this.#grant(grantId).source;
+  }
+
+  putBack(grantId: GrantId, amount: bigint): Parts {
+    return this.#move(grantId, amount);
+  }
+
+  take(grantId: GrantId, amount: bigint): Parts {
+    const { paid, free } = this.#move(grantId, -amount);
+    return { paid: -paid, free: -free };
+  }
+
+  owe(amount: bigint): void {
+    this.#owed += amount;
+  }
+
+  /** What is owed takes first of what a grant brings. */
+  fillOwed(grantId: GrantId, amount: bigint): { readonly filled: bigint; readonly parts: Parts } {
+    const filled = amount < this.#owed ? amount : this.#owed;
+    this.#owed -= filled;
+    return { filled, parts: this.take(grantId, filled) };
+  }
+
+  #move(grantId: GrantId, change: bigint): Parts {
+    const grant = this.#grant(grantId);
+    const before = grant.remaining;
+    const after = before + change;
+    if (after < 0n || after > grant.amount)
+      throw new UnbookableError(`grant ${grantId} of ${grant.amount} would hold ${after} micro-USD`);
+    grant.remaining = after;
+    this.#spendable += change;
+    const paid = paidOf(grant, after) - paidOf(grant, before);
+    return { paid, free: change - paid };
+  }
+
+  #grant(grantId: GrantId): BookedGrant {
+    const grant = this.#grants.get(grantId);
+    if (grant === undefined) throw new UnbookableError(`there is no grant ${grantId}`);
+    return grant;
+  }
+}
+
+const paidOf = ({ paid, amount }: BookedGrant, remaining: bigint): bigint =>
+  paid === amount ? remaining : (paid * remaining) / amount;

@@ -1,0 +1,140 @@
+import type { EventData, EventType } from '../../contracts/events.ts';
+import {
+  BREAKAGE,
+  clearing,
+  freeCredits,
+  givenAway,
+  PREMIUM,
+  paidCredits,
+  receivable,
+  USAGE_FREE,
+  USAGE_OWED,
+  USAGE_PAID,
+} from './chart-of-accounts.ts';
+import { type CustomerBooks, type Parts, UnbookableError } from './customer-books.ts';
+
+/** One line of an entry: a debit is positive, a credit negative. */
+export interface Posting {
+  readonly account: string;
+  readonly microUsd: bigint;
+}
+
+interface MovesMoney<T extends EventType> {
+  readonly post: (books: CustomerBooks, data: EventData<T>) => Posting[];
+}
+/** Nothing is booked, and why not. */
+interface MovesNone {
+  readonly none: string;
+}
+type PostingRule<T extends EventType> = MovesMoney<T> | MovesNone;
+
+const HELD = 'what is held or leased is still the customer’s: the debit books what became of it';
+const WHO = 'it says who may spend or how much, and moves nothing';
+const LEDGER = 'it is about the ledger itself, not about what is in it';
+
+/** What each event books. Whoever adds a type of event says here what it moves, or why it moves nothing. */
+export const POSTING_RULES: { readonly [T in EventType]: PostingRule<T> } = {
+  AccountOpened: { none: WHO },
+  ApiKeyIssued: { none: WHO },
+  ApiKeyRevoked: { none: WHO },
+  PlanChanged: { none: 'the credits of a plan are a grant of their own' },
+  CreditsGranted: { post: grant },
+  CreditsExpired: { post: expire },
+  CreditsReinstated: { post: reinstate },
+  UsageRecorded: { none: 'the debit that follows it in its append books what it costs' },
+  CreditsDebited: { post: debit },
+  LateUsageReported: { none: 'a request is billed once: nothing is debited until an operator approves it' },
+  ExceptionApproved: { post: debit },
+  ExceptionDropped: { none: 'what is dropped was never debited' },
+  CreditsLeased: { none: HELD },
+  LeaseReleased: { none: HELD },
+  LeaseNarrowed: { none: HELD },
+  SpendLimitSet: { none: WHO },
+  SpendThresholdCrossed: { none: WHO },
+  AccountSuspended: { none: 'also in a dispute: credit is the customer’s until an event takes it' },
+  AccountReinstated: { none: WHO },
+  CatalogPublished: { none: 'prices say what later requests cost' },
+  RelayClaimed: { none: LEDGER },
+  RelayCheckpointed: { none: LEDGER },
+  RelayReleased: { none: LEDGER },
+  ProxyClaimed: { none: LEDGER },
+  LedgerIdentified: { none: LEDGER },
+  LossAccepted: { none: 'what was lost is in no event; what is made good for it is granted anew' },
+  FormsAdopted: { none: LEDGER },
+  ProviderReconciled: { none: 'what a provider charges us is in its own books; an account’s debits stay as they are' },
+};
+
+function grant(books: CustomerBooks, data: EventData<'CreditsGranted'>): Posting[] {
+  const { amount, costBasis, grantId, source } = data;
+  const { paid, free } = books.add(data);
+  return booked(
+    { account: clearing(source), microUsd: costBasis },
+    { account: PREMIUM, microUsd: paid - costBasis },
+    { account: givenAway(source), microUsd: free },
+    ...brought(books, { grantId, amount }, { paid, free }),
+  );
+}
+
+function expire(books: CustomerBooks, { grantId, amount }: EventData<'CreditsExpired'>): Posting[] {
+  const { paid, free } = books.take(grantId, amount);
+  return booked(
+    { account: paidCredits(books.customer), microUsd: paid },
+    { account: freeCredits(books.customer), microUsd: free },
+    { account: BREAKAGE, microUsd: -paid },
+    { account: givenAway(books.sourceOf(grantId)), microUsd: -free },
+  );
+}
+
+/** The expiry turned back. */
+function reinstate(books: CustomerBooks, { grantId, amount }: EventData<'CreditsReinstated'>): Posting[] {
+  const parts = books.putBack(grantId, amount);
+  return booked(
+    { account: BREAKAGE, microUsd: parts.paid },
+    { account: givenAway(books.sourceOf(grantId)), microUsd: parts.free },
+    ...brought(books, { grantId, amount }, parts),
+  );
+}
+
+/** What a grant brings: first to what is owed, the rest as credit. */
+function brought(
+  books: CustomerBooks,
+  { grantId, amount }: Pick<EventData<'CreditsReinstated'>, 'grantId' | 'amount'>,
+  { paid, free }: Parts,
+): Posting[] {
+  const { filled, parts } = books.fillOwed(grantId, amount);
+  return [
+    { account: receivable(books.customer), microUsd: -filled },
+    { account: paidCredits(books.customer), microUsd: parts.paid - paid },
+    { account: freeCredits(books.customer), microUsd: parts.free - free },
+  ];
+}
+
+function debit(
+  books: CustomerBooks,
+  { grants, uncovered, amount, balanceAfter }: EventData<'CreditsDebited' | 'ExceptionApproved'>,
+): Posting[] {
+  const taken: Parts = { paid: 0n, free: 0n };
+  for (const share of grants) {
+    const { paid, free } = books.take(share.grantId, share.amount);
+    taken.paid += paid;
+    taken.free += free;
+  }
+  books.owe(uncovered);
+  if (taken.paid + taken.free + uncovered !== amount)
+    throw new UnbookableError(
+      `of ${amount} micro-USD debited ${taken.paid + taken.free + uncovered} are accounted for`,
+    );
+  if (books.balance !== balanceAfter)
+    throw new UnbookableError(`it says a balance of ${balanceAfter} micro-USD, its account has ${books.balance}`);
+  return booked(
+    { account: paidCredits(books.customer), microUsd: taken.paid },
+    { account: freeCredits(books.customer), microUsd: taken.free },
+    { account: receivable(books.customer), microUsd: uncovered },
+    { account: USAGE_PAID, microUsd: -taken.paid },
+    { account: USAGE_FREE, microUsd: -taken.free },
+    { account: USAGE_OWED, microUsd: -uncovered },
+  );
+}
+
+/** Without lines of nothing. */
+const booked = (...postings: readonly Posting[]): Posting[] => postings.filter(({ microUsd }) => microUsd !== 0n);

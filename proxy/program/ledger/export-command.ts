@@ -1,0 +1,159 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { UnreadableEventError } from '../../../contracts/event-codec.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { type AccountId, accountStream } from '../../../contracts/ids.ts';
+import { groupedCount } from '../../../contracts/money.ts';
+import { beancountForm } from '../../../ledger/export/beancount-form.ts';
+import { type BooksForm, bookEntries, type Period } from '../../../ledger/export/book-entries.ts';
+import { csvForm } from '../../../ledger/export/csv-form.ts';
+import { eventLines } from '../../../ledger/export/event-lines.ts';
+import { exportFolder } from '../../../ledger/export/export-folder.ts';
+import { focusForm } from '../../../ledger/export/focus-form.ts';
+import { hledgerForm } from '../../../ledger/export/hledger-form.ts';
+import { OutFile } from '../../../ledger/export/out-file.ts';
+import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
+import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
+import { accountArgument, instantArgument, pathArgument } from '../command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { show } from '../show.ts';
+
+const FORMATS = ['ndjson', 'csv', 'hledger', 'beancount', 'focus', 'parquet'] as const;
+type Format = (typeof FORMATS)[number];
+
+interface ExportOptions {
+  readonly format: Format;
+  readonly from?: string;
+  readonly to?: string;
+  readonly account?: AccountId;
+  readonly out?: string;
+}
+
+/** `gateway ledger export`: the ledger for other programs, as its events or as books in double entry. */
+export function addExportCommand(ledger: Command, context: CommandContext): void {
+  ledger
+    .command('export')
+    .description(
+      'the ledger for other programs: its stored events (ndjson), or books in double entry in which every event balances' +
+        ' (hledger, beancount, csv, parquet), or cost and usage by FOCUS 1.2 (focus). What counts is when an event was written' +
+        ' down (UTC); hledger and beancount begin a period with opening balances and assert the closing ones',
+    )
+    .addOption(new Option('--format <format>', 'which form').choices(FORMATS).makeOptionMandatory())
+    .option('--from <time>', 'from that instant or month on (inclusive)', fromArgument)
+    .option('--to <time>', 'up to before that instant (exclusive), or to the end of that month', toArgument)
+    .option('--account <account>', 'of this account alone', accountArgument)
+    .option('--out <path>', 'a new file; for ndjson a new folder, of the whole ledger with its seals', pathArgument)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway ledger export --format hledger --out ledger.journal && hledger -f ledger.journal check -s' +
+        '\n  gateway ledger export --format csv --from 2027-05 --to 2027-05 > may.csv' +
+        '\n  gateway ledger export --format ndjson --out proof',
+    )
+    .action(async (options: ExportOptions, command: Command) => {
+      assertFitting(options);
+      await withReadLog(context, command, async (log) => {
+        const { account, out, format } = options;
+        if (account !== undefined && !(await hasEvents(log, account)))
+          throw new CommandError(`${account}: there is no such account`, EXIT.refused);
+        try {
+          if (out === undefined) return await writeTo(context.write, await chunksOf(options, log));
+          const written =
+            format === 'ndjson' ? await toFolder(out, log) : await toFile(out, await chunksOf(options, log));
+          const what = `${groupedCount(written)} ${format === 'ndjson' ? 'events' : 'entries'}`;
+          show(context, command, { json: { out, format, written }, text: `${out}: ${what}` });
+        } catch (error) {
+          throw told(error, out);
+        }
+      });
+    });
+}
+
+/** @throws CommandError */
+function assertFitting({ format, from, to, account, out }: ExportOptions): void {
+  if (from !== undefined && to !== undefined && from >= to)
+    throw new CommandError('--from: must be before --to', EXIT.usage);
+  if (format === 'parquet' && out === undefined)
+    throw new CommandError('--out: a Parquet file has to be named', EXIT.usage);
+  if (format === 'ndjson' && out !== undefined && (from ?? to ?? account) !== undefined)
+    throw new CommandError(
+      '--out: a folder of events is the whole ledger, or its seals prove nothing; without --out, --from, --to and --account' +
+        ' print a part',
+      EXIT.usage,
+    );
+  if (out !== undefined && existsSync(out)) throw new CommandError(`${out}: is there already`, EXIT.usage);
+}
+
+type Chunks = AsyncGenerator<string | Uint8Array, { readonly entries: number }, undefined>;
+
+async function chunksOf({ format, from, to, account }: ExportOptions, log: EventLog): Promise<Chunks> {
+  const events = account === undefined ? log.readAll() : log.readStream(accountStream(account));
+  const period: Period = { from: from ?? null, to: to ?? null };
+  if (format === 'ndjson') return eventLines(events, period);
+  return bookEntries(events, period, await formOf(format, period));
+}
+
+async function formOf(format: Exclude<Format, 'ndjson'>, period: Period): Promise<BooksForm> {
+  switch (format) {
+    case 'csv':
+      return csvForm();
+    case 'hledger':
+      return hledgerForm(period);
+    case 'beancount':
+      return beancountForm(period);
+    case 'focus':
+      return focusForm();
+    case 'parquet':
+      // Loaded where it is asked for: no other command needs it.
+      return (await import('../../../ledger/export/parquet-form.ts')).parquetForm();
+    default:
+      return format satisfies never;
+  }
+}
+
+async function writeTo(write: (text: string) => void, chunks: Chunks): Promise<void> {
+  for await (const chunk of chunks) if (typeof chunk === 'string' && chunk !== '') write(chunk);
+}
+
+async function toFile(path: string, chunks: Chunks): Promise<number> {
+  const file = await OutFile.begin(path);
+  try {
+    let step = await chunks.next();
+    for (; step.done !== true; step = await chunks.next()) await file.write(step.value);
+    await file.end();
+    return step.value.entries;
+  } catch (error) {
+    await file.drop();
+    throw error;
+  }
+}
+
+async function toFolder(path: string, log: EventLog): Promise<number> {
+  mkdirSync(path, { mode: 0o700 });
+  return exportFolder(path, log.readAll());
+}
+
+/** What is amiss with an event or with the file, in words; anything else as it is. */
+function told(error: unknown, out: string | undefined): unknown {
+  if (error instanceof UnbookableError || error instanceof UnreadableEventError)
+    return new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.refused);
+  if (out === undefined || !(error instanceof Error) || !('syscall' in error)) return error;
+  return new CommandError(`${out}: cannot be written: ${error.message}`, EXIT.unavailable);
+}
+
+const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
+
+const fromArgument = (text: string): string => instantOrMonth(text, 0);
+/** A month is included whole: it ends where the next begins. */
+const toArgument = (text: string): string => instantOrMonth(text, 1);
+
+function instantOrMonth(text: string, monthsLater: number): string {
+  const month = MONTH.exec(text);
+  if (month !== null) return new Date(Date.UTC(Number(month[1]), Number(month[2]) - 1 + monthsLater)).toISOString();
+  try {
+    return new Date(instantArgument(text)).toISOString();
+  } catch {
+    throw new InvalidArgumentError(
+      'expected a month such as 2027-01, or an instant such as 2027-01-31T12:00:00Z (UTC)',
+    );
+  }
+}

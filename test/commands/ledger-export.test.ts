@@ -1,0 +1,170 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, it } from 'vitest';
+import type { MeAnswer } from '../../contracts/answers.ts';
+import { EXIT } from '../../proxy/program/command-context.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type Kind, putBack } from '../written-before/kept-state.ts';
+
+const COMMIT = '76ed563';
+const run = promisify(execFile);
+
+/** A ledger of before, with events of earlier forms: the program on a copy of it, and what it computed then. */
+async function ofBefore(kind: Kind) {
+  const { log, computed } = await putBack(COMMIT, kind, 'ledger');
+  const program = endedLater(await programInProcess(log));
+  const folder = temporaryFolder();
+  const exported = async (format: string, ...more: readonly string[]): Promise<string> => {
+    const out = join(folder, `ledger-${format}${more.join('')}`);
+    await program.run('ledger', 'export', '--format', format, '--out', out, ...more);
+    return out;
+  };
+  return { program, computed, log, exported };
+}
+
+/** The program of Debian's package, and whether it is installed; CI installs it. */
+function isInstalled(program: string): boolean {
+  try {
+    execFileSync(program, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    process.stderr.write(`${program} is not installed (apt-get install hledger beancount): its tests are skipped\n`);
+    return false;
+  }
+}
+const [HAS_HLEDGER, HAS_BEANCOUNT] = [isInstalled('hledger'), isInstalled('bean-check')];
+
+/** Micro-USD of "-1.234567 USD". */
+const microOf = (usd: string): bigint => BigInt(usd.replaceAll(/[^-\d]/g, ''));
+
+describe.each<Kind>(['sqlite', 'eventstoredb'])('a ledger of before, in %s', (kind) => {
+  it.skipIf(!HAS_HLEDGER)(
+    'passes hledger’s strict checks, and its balances are those of then, as GET /me said them',
+    async () => {
+      const { computed, program, exported } = await ofBefore(kind);
+      const journal = await exported('hledger');
+      await run('hledger', ['-f', journal, 'check', '-s']);
+      const balances = await hledgerBalances(journal);
+      for (const id of Object.keys(computed.accounts)) {
+        const net = sumOf(balances, `Liabilities:Credits:${id}:`) + sumOf(balances, `Assets:Receivable:${id}`);
+        expect(-net).toBe(BigInt(String((await program.json('account', 'show', id)).balance)));
+        const { me } = computed.keys.find(({ accountId, status }) => accountId === id && status === 200) ?? {};
+        expect(Number(-net)).toBe((me as MeAnswer).available_credits);
+      }
+      expect(sumOf(balances, '')).toBe(0n);
+    },
+  );
+
+  it.skipIf(!HAS_BEANCOUNT)('passes bean-check with the pedantic plugin, and has the same balances', async () => {
+    const { program, computed, exported } = await ofBefore(kind);
+    const file = await exported('beancount');
+    const strict = `${file}.strict`;
+    writeFileSync(strict, `plugin "beancount.plugins.pedantic"\n${readFileSync(file, 'utf8')}`);
+    expect((await run('bean-check', [strict])).stderr).toBe('');
+    const query = "SELECT account, sum(position) WHERE account ~ 'Credits|Receivable' GROUP BY account";
+    const { stdout } = await run('bean-query', ['-f', 'csv', strict, query]);
+    const rows = stdout.trim().split('\n').slice(1);
+    for (const id of Object.keys(computed.accounts)) {
+      const name = `A-${id.replaceAll('-', 'H').replaceAll('_', '-')}`;
+      const own = rows.filter((row) => new RegExp(`:${name}(:\\w+)? *,`).test(row));
+      const net = own.reduce((sum, row) => sum + (row.includes('USD') ? microOf(row.split(',')[1] ?? '') : 0n), 0n);
+      expect(-net).toBe(BigInt(String((await program.json('account', 'show', id)).balance)));
+    }
+  });
+
+  it('gives events whose stored bytes can be taken out again, the keys of its seals beside them', async () => {
+    const { log, exported, program } = await ofBefore(kind);
+    const folder = await exported('ndjson');
+    const lines = readFileSync(join(folder, 'events.ndjson'), 'utf8').trimEnd().split('\n');
+    let at = 0;
+    for await (const { data, metadata, stampedAtMs: _stamped, ...place } of log.readAll()) {
+      const line = lines[at++] ?? '';
+      expect(JSON.parse(line)).toMatchObject({ ...place, data: JSON.parse(data), metadata: JSON.parse(metadata) });
+      expect(line).toContain(`"data":${data},"metadata":${metadata}}`);
+    }
+    expect(lines).toHaveLength(at);
+    expect(readFileSync(join(folder, 'seals.ndjson'), 'utf8')).toBe('');
+    expect(JSON.parse(readFileSync(join(folder, 'keys.json'), 'utf8'))).toEqual({ keys: [] });
+    expect(await program.run('ledger', 'export', '--format', 'ndjson')).toBe(`${lines.join('\n')}\n`);
+  });
+});
+
+async function hledgerBalances(journal: string): Promise<ReadonlyMap<string, bigint>> {
+  const { stdout } = await run('hledger', ['-f', journal, 'balance', '-N', '--flat', '-E', '-O', 'csv']);
+  const rows = stdout.trim().split('\n').slice(1);
+  return new Map(
+    rows.map((row) => {
+      const [account = '', amount = ''] = row.slice(1, -1).split('","');
+      return [account, amount === '0' ? 0n : microOf(amount)];
+    }),
+  );
+}
+
+const sumOf = (balances: ReadonlyMap<string, bigint>, beginning: string): bigint =>
+  [...balances].reduce((sum, [account, amount]) => (account.startsWith(beginning) ? sum + amount : sum), 0n);
+
+it('a Parquet file is read by DuckDB: it sums to nothing, and has the rows of the CSV file', async () => {
+  const { exported } = await ofBefore('sqlite');
+  const [parquet, csv] = [await exported('parquet'), await exported('csv')];
+  const database = await (await DuckDBInstance.create()).connect();
+  const read = async (sql: string) => (await database.runAndReadAll(sql)).getRowsJson();
+  expect(
+    await read(`SELECT sum(amount_usd)::VARCHAR, sum(amount_micro_usd)::VARCHAR FROM read_parquet('${parquet}')`),
+  ).toEqual([['0.000000', '0']]);
+  const columns =
+    'event_id, revision::BIGINT AS r, book_account, amount_micro_usd::BIGINT, amount_usd::DECIMAL(18,6), model';
+  const rows = `read_csv('${csv}', header = true, all_varchar = true)`;
+  const ofParquet = await read(`SELECT ${columns} FROM read_parquet('${parquet}') ORDER BY ALL`);
+  expect(ofParquet.length).toBeGreaterThan(20);
+  expect(ofParquet).toEqual(
+    await read(`SELECT ${columns.replace('model', "coalesce(model, '')")} FROM ${rows} ORDER BY ALL`),
+  );
+  expect(await read(`SELECT DISTINCT typeof(recorded_at) FROM read_parquet('${parquet}')`)).toEqual([
+    [expect.stringMatching(/^TIMESTAMP/)],
+  ]);
+});
+
+it.skipIf(!HAS_HLEDGER)('a later period begins with opening balances and ends with those of the whole', async () => {
+  const { exported, program } = await ofBefore('sqlite');
+  const lines = (await program.run('ledger', 'export', '--format', 'csv')).trimEnd().split('\r\n').slice(1);
+  const times = lines.map((line) => line.split(',')[0] ?? '').toSorted();
+  const middle = times[Math.floor(times.length / 2)] ?? '';
+  const [whole, first, second] = [
+    await hledgerBalances(await exported('hledger')),
+    await exported('hledger', '--to', middle),
+    await exported('hledger', '--from', middle),
+  ];
+  for (const journal of [first, second]) await run('hledger', ['-f', journal, 'check', '-s']);
+  const later = await hledgerBalances(second);
+  for (const root of ['Assets:', 'Liabilities:'])
+    for (const [account, amount] of whole)
+      if (account.startsWith(root)) expect([account, later.get(account) ?? 0n]).toEqual([account, amount]);
+  const earlier = await hledgerBalances(first);
+  for (const [account, amount] of whole)
+    if (account.startsWith('Income:')) expect((earlier.get(account) ?? 0n) + (later.get(account) ?? 0n)).toBe(amount);
+});
+
+it('refuses what cannot be meant, and leaves nothing behind', async () => {
+  const { program } = await ofBefore('sqlite');
+  const folder = temporaryFolder();
+  const refused = (message: RegExp, exitCode: number, ...args: readonly string[]) =>
+    expect(program.run('ledger', 'export', ...args)).rejects.toMatchObject({
+      ...{ exitCode, message: expect.stringMatching(message) },
+    });
+  await refused(/must be before/, EXIT.usage, '--format', 'csv', '--from', '2027-02', '--to', '2027-01');
+  await refused(/has to be named/, EXIT.usage, '--format', 'parquet');
+  await refused(/whole ledger/, EXIT.usage, '--format', 'ndjson', '--out', join(folder, 'x'), '--from', '2027-01');
+  await refused(/is there already/, EXIT.usage, '--format', 'csv', '--out', folder);
+  await refused(/no such account/, EXIT.refused, '--format', 'csv', '--account', 'acct_none');
+  await refused(/cannot be written/, EXIT.unavailable, '--format', 'csv', '--out', join(folder, 'none', 'x.csv'));
+  expect(existsSync(join(folder, 'x'))).toBe(false);
+  const out = join(folder, 'may.csv');
+  await program.run('ledger', 'export', '--format', 'csv', '--from', '2020-05', '--to', '2020-05', '--out', out);
+  expect(readFileSync(out, 'utf8').split('\r\n')).toHaveLength(2);
+  expect(statSync(out).mode & 0o777).toBe(0o600);
+});

@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import { EVENT_SCHEMAS } from '../../../contracts/events.ts';
+import { microUsd } from '../../../contracts/money.ts';
+import { Bookkeeper } from '../../../ledger/postings/bookkeeper.ts';
+import { freeCredits, paidCredits, receivable } from '../../../ledger/postings/chart-of-accounts.ts';
+import { POSTING_RULES } from '../../../ledger/postings/posting-rules.ts';
+import { fold } from '../../fixtures/ledger/decider-specification.ts';
+import { ACCOUNT, granted, opened } from '../../fixtures/ledger/example-account.ts';
+import { live, lives } from '../../fixtures/ledger/random-life.ts';
+import { storedLife } from '../statement/stored-life.ts';
+
+it('every type of event has its postings, or says why it has none', () => {
+  expect(Object.keys(POSTING_RULES).toSorted()).toEqual(Object.keys(EVENT_SCHEMAS).toSorted());
+  for (const rule of Object.values(POSTING_RULES)) if ('none' in rule) expect(rule.none).toMatch(/\w+ \w+/);
+});
+
+/** A life in which purchases are paid in part, or cost more than they give. */
+const paidInPart = (events: readonly AccountEvent[]): AccountEvent[] =>
+  events.map((event, at) =>
+    event.type === 'CreditsGranted' && event.data.costBasis > 0n
+      ? { ...event, data: { ...event.data, costBasis: microUsd((event.data.amount * BigInt(1 + (at % 7))) / 5n + 1n) } }
+      : event,
+  );
+
+it('the postings of each event sum to zero, and those of an account are what its fold says', () => {
+  fc.assert(
+    fc.property(lives, (steps) => {
+      const events = paidInPart(live(steps));
+      const { bookkeeper, totals } = { bookkeeper: new Bookkeeper(), totals: new Map<string, bigint>() };
+      const of = (account: string): bigint => totals.get(account) ?? 0n;
+      for (const [at, recorded] of storedLife(events).entries()) {
+        const { postings } = bookkeeper.book(recorded) ?? { postings: [] };
+        expect(postings.reduce((sum, posting) => sum + posting.microUsd, 0n)).toBe(0n);
+        expect(postings.every((posting) => posting.microUsd !== 0n)).toBe(true);
+        for (const { account, microUsd } of postings) totals.set(account, of(account) + microUsd);
+        const state = fold(events.slice(0, at + 1));
+        if (state.type === 'unopened') continue;
+        const credits = -of(paidCredits(ACCOUNT)) - of(freeCredits(ACCOUNT));
+        expect(credits).toBe(state.grants.reduce((sum, { remaining }) => sum + remaining, 0n));
+        expect(of(receivable(ACCOUNT))).toBe(state.uncovered);
+        expect(credits - of(receivable(ACCOUNT))).toBe(state.balance);
+        expect(-of(paidCredits(ACCOUNT))).toBe(
+          state.grants.reduce((sum, { amount, costBasis, remaining }) => {
+            const paid = costBasis < amount ? costBasis : amount;
+            return sum + (amount === 0n ? 0n : (paid * remaining) / amount);
+          }, 0n),
+        );
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+const post = (...events: readonly AccountEvent[]): Record<string, bigint>[] => {
+  const bookkeeper = new Bookkeeper();
+  return storedLife([opened, ...events]).flatMap((recorded) => {
+    const entry = bookkeeper.book(recorded);
+    return entry === null
+      ? []
+      : [Object.fromEntries(entry.postings.map(({ account, microUsd }) => [account, microUsd]))];
+  });
+};
+
+it('a purchase at a discount is paid in part, and expires in the same proportion', () => {
+  const expired: AccountEvent = {
+    type: 'CreditsExpired',
+    data: { grantId: 'g' as never, amount: microUsd(30n), expiredAt: '2026-12-01T00:00:00.000Z' },
+  };
+  const [grant, expiry] = post(granted('g', 100, { costBasis: microUsd(90n) }), expired);
+  expect(grant).toEqual({
+    'Assets:Clearing:Purchases': 90n,
+    'Expenses:Promotions:Purchases': 10n,
+    'Liabilities:Credits:acme:Paid': -90n,
+    'Liabilities:Credits:acme:Free': -10n,
+  });
+  expect(expiry).toEqual({
+    'Liabilities:Credits:acme:Paid': 27n,
+    'Liabilities:Credits:acme:Free': 3n,
+    'Income:Breakage': -27n,
+    'Expenses:Promotions:Purchases': -3n,
+  });
+});
+
+it('trials and promotions are promotions, adjustments corrections, and what was paid too much a premium', () => {
+  const free = { costBasis: microUsd(0n) };
+  const [trial, adjustment, dear] = post(
+    granted('t', 5, { source: 'trial', ...free }),
+    granted('a', 7, { source: 'adjustment', ...free }),
+    granted('d', 10, { costBasis: microUsd(12n) }),
+  );
+  expect(trial).toEqual({ 'Expenses:Promotions:Trials': 5n, 'Liabilities:Credits:acme:Free': -5n });
+  expect(adjustment).toEqual({ 'Expenses:Corrections': 7n, 'Liabilities:Credits:acme:Free': -7n });
+  expect(dear).toEqual({
+    'Assets:Clearing:Purchases': 12n,
+    'Income:Premium': -2n,
+    'Liabilities:Credits:acme:Paid': -10n,
+  });
+});
+
+it.each([
+  ['an expiry of more than there is', { type: 'CreditsExpired', amount: 101n }, /of 100 would hold -1/],
+  [
+    'an expiry of a grant that there is not',
+    { type: 'CreditsExpired', grantId: 'other', amount: 1n },
+    /no grant other/,
+  ],
+])('%s is not booked, in words that name stream and revision', (_name, { type, ...data }, message) => {
+  const event = { type, data: { grantId: 'g', expiredAt: '2026-12-01T00:00:00.000Z', ...data } } as never;
+  expect(() => post(granted('g', 100), event)).toThrow(message);
+  expect(() => post(granted('g', 100), event)).toThrow(/account-acme revision 2 \(CreditsExpired\) cannot be booked/);
+});
