@@ -6,7 +6,7 @@ import { REPORT_CLASSES, type ReportClass } from './report-columns.ts';
 type Line = EventData<'ProviderReconciled'>['lines'][number];
 type LineClass = Line['tokenClass'];
 
-/** Whose model and tier a line is of; they may become known only later. */
+/** Whose model and tier a line is of. */
 interface Place {
   readonly model: string;
   readonly tier: string;
@@ -28,8 +28,6 @@ export class ComparedLines {
   readonly #classes: ReadonlySet<ReportClass>;
   readonly #shown: ReadonlySet<ReportClass>;
   readonly #lines = new Map<string, Sums & Place & { readonly tokenClass: LineClass }>();
-  /** What the report says of places of which ours are not known yet. */
-  readonly #costs: { place: Place; tokenClass: ReportClass | null; cost: bigint }[] = [];
 
   constructor(classes: ReadonlySet<ReportClass>, shown: ReadonlySet<ReportClass>) {
     this.#classes = classes;
@@ -53,17 +51,15 @@ export class ComparedLines {
     }
   }
 
+  /** @param tokenClass null where it is of all of them */
   addTheirCost(place: Place, tokenClass: ReportClass | null, cost: bigint): void {
-    this.#costs.push({ place, tokenClass, cost });
+    for (const name of tokenClass === null ? (['all'] as const) : ([tokenClass, 'all'] as const)) {
+      const sums = this.#of(place, name);
+      sums.theirsAmount = (sums.theirsAmount ?? 0n) + cost;
+    }
   }
 
   result(): { readonly lines: Line[]; readonly linesLeftOut: number } {
-    for (const { place, tokenClass, cost } of this.#costs)
-      for (const name of tokenClass === null ? (['all'] as const) : ([tokenClass, 'all'] as const)) {
-        const sums = this.#of(place, name);
-        sums.theirsAmount = (sums.theirsAmount ?? 0n) + cost;
-      }
-    this.#costs.length = 0;
     const all = [...this.#lines.values()].sort(
       (one, other) =>
         compare(one.model, other.model) ||

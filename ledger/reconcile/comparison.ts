@@ -36,40 +36,53 @@ interface Entry {
   readonly requestId: string | null;
   readonly day: string | null;
   model: string;
+  /** Empty where a row has said none, and it is not known whether others do. */
   tier: string;
   theirs: number[] | null;
+  /** What of a row was not said by class. */
+  cost: bigint | null;
   ours: number[] | null;
 }
 
 /**
- * A provider's report against ours: first all of theirs, then all of ours. Keeps what the report has, and of ours what the
- * report has no line for only as sums by model and tier, and the largest differences.
+ * A provider's report against ours: first all of theirs, then what was seen of them, then all of ours. Keeps what the report
+ * has, and of ours what the report has no line for only as sums by model and tier, and the largest differences.
  */
 export class Comparison {
-  readonly #terms: ComparisonTerms;
   readonly #entries = new Map<string, Entry>();
-  readonly #lines: ComparedLines;
+  /** By class. Of a request the model and tier are known with ours: it goes where the request stands then. */
+  readonly #costs: { place: Entry; tokenClass: ReportClass; cost: bigint }[] = [];
   readonly #largest = new Largest<Difference>(DIFFERENCES_MAX, weightOf);
   readonly #counts = { matched: 0, mismatched: 0, oursOnly: 0, theirsOnly: 0 };
+  #begun: { readonly terms: ComparisonTerms; readonly lines: ComparedLines } | null = null;
 
-  constructor(terms: ComparisonTerms) {
-    this.#terms = terms;
-    this.#lines = new ComparedLines(terms.classes, terms.shown);
+  addTheirs({ requestId, atMs, model, tier, tokens, tokenClass, cost }: ReportRow): void {
+    const day = requestId === null && atMs !== null ? dayOf(atMs) : null;
+    const entry = this.#entryOf(requestId, { day, model: model ?? ALL, tier: tier ?? '' });
+    entry.theirs = sumOf(entry.theirs, (name) => tokens.get(name) ?? 0);
+    if (cost === null) return;
+    if (tokenClass === null) entry.cost = (entry.cost ?? 0n) + cost;
+    else this.#costs.push({ place: entry, tokenClass, cost });
   }
 
-  addTheirs(row: ReportRow): void {
-    const { by } = this.#terms;
-    const model = row.model ?? ALL;
-    const tier = this.#terms.hasTier ? (row.tier ?? 'standard') : ALL;
-    const day = by === 'day' && row.atMs !== null ? dayOf(row.atMs) : null;
-    const entry = this.#entryOf(by === 'request' ? row.requestId : null, { day, model, tier });
-    entry.theirs = sumOf(entry.theirs, (name) => row.tokens.get(name) ?? 0);
-    // Of a request the model and tier are known with ours; what it cost goes where it stands then.
-    if (row.cost !== null) this.#lines.addTheirCost(entry, row.tokenClass, row.cost);
+  /** All of theirs are there. */
+  begin(terms: ComparisonTerms): void {
+    this.#begun = { terms, lines: new ComparedLines(terms.classes, terms.shown) };
+    for (const [key, entry] of [...this.#entries]) {
+      if (entry.tier !== '') continue;
+      entry.tier = terms.hasTier ? 'standard' : ALL;
+      if (terms.by === 'request') continue;
+      this.#entries.delete(key);
+      const { theirs, cost } = entry;
+      const same = this.#entryOf(null, entry);
+      same.theirs = sumOf(same.theirs, (_name, at) => theirs?.[at] ?? 0);
+      if (cost !== null) same.cost = (same.cost ?? 0n) + cost;
+    }
   }
 
   addOurs({ usage, lines }: OurUsage): void {
-    const { by, hasTier, hasModel, fromMs, toMs, shown } = this.#terms;
+    const { terms, lines: compared } = this.#sides();
+    const { by, hasTier, hasModel, fromMs, toMs, shown } = terms;
     const startedMs = Date.parse(usage.startedAt);
     const isInside = startedMs >= fromMs && startedMs < toMs;
     const requestId = by === 'request' ? usage.upstream.requestId : null;
@@ -85,16 +98,18 @@ export class Comparison {
     entry.model = model;
     entry.tier = tier;
     entry.ours = sumOf(entry.ours, tokens);
-    this.#lines.addOurCosts(entry, lines);
+    compared.addOurCosts(entry, lines);
     if (by === 'request' && named === undefined) this.#end(entry);
   }
 
   result(): Pick<Reconciled, 'counts' | 'lines' | 'linesLeftOut' | 'differences' | 'differencesLeftOut'> {
     for (const entry of this.#entries.values()) this.#end(entry);
     this.#entries.clear();
+    const { lines } = this.#sides();
+    for (const { place, tokenClass, cost } of this.#costs) lines.addTheirCost(place, tokenClass, cost);
     return {
       counts: { ...this.#counts },
-      ...this.#lines.result(),
+      ...lines.result(),
       differences: this.#largest.all,
       differencesLeftOut: this.#largest.leftOut,
     };
@@ -104,28 +119,34 @@ export class Comparison {
     const key = requestId ?? JSON.stringify([day, model, tier]);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      entry = { requestId, day, model, tier, theirs: null, ours: null };
+      entry = { requestId, day, model, tier, theirs: null, cost: null, ours: null };
       this.#entries.set(key, entry);
     }
     return entry;
   }
 
+  #sides() {
+    assert(this.#begun !== null, 'ours come when all of theirs are there');
+    return this.#begun;
+  }
+
   /** Nothing more comes to it. */
   #end(entry: Entry): void {
-    const { ours, theirs } = entry;
+    const { terms, lines } = this.#sides();
+    const { ours, theirs, cost } = entry;
     const cells = REPORT_CLASSES.flatMap((tokenClass, at) => {
       const cell = { tokenClass, ours: BigInt(ours?.[at] ?? 0), theirs: BigInt(theirs?.[at] ?? 0) };
       return cell.ours === 0n && cell.theirs === 0n ? [] : [cell];
     });
-    this.#lines.addTokens(entry, cells);
-    const compared = cells.filter(({ tokenClass }) => this.#terms.classes.has(tokenClass));
+    lines.addTokens(entry, cells);
+    if (cost !== null) lines.addTheirCost(entry, null, cost);
+    const compared = cells.filter(({ tokenClass }) => terms.classes.has(tokenClass));
     const { requestId, day, model, tier } = entry;
     const tell = (kind: Kind | 'matched', tokens: Difference['tokens']): void => {
       this.#counts[COUNT_OF[kind]] += 1;
       if (kind !== 'matched') this.#largest.add({ kind, requestId, day, model, tier, tokens });
     };
-    if (this.#terms.by === 'day')
-      for (const cell of compared) tell(kindOf(cell.ours > 0n, cell.theirs > 0n, [cell]), [cell]);
+    if (terms.by === 'day') for (const cell of compared) tell(kindOf(cell.ours > 0n, cell.theirs > 0n, [cell]), [cell]);
     // A request that used nothing, as one that was refused, is in no report.
     else if (theirs !== null || compared.length > 0)
       tell(kindOf(ours !== null, theirs !== null, compared), compared.filter(differs));
@@ -151,12 +172,12 @@ const weightOf = ({ tokens }: Difference): number =>
   tokens.reduce((sum, { ours, theirs }) => sum + Math.abs(Number(ours - theirs)), 0);
 
 const unnamed = (requestId: string | null, model: string, tier: string): Entry => ({
-  ...{ requestId, day: null, model, tier, theirs: null, ours: null },
+  ...{ requestId, day: null, model, tier, theirs: null, cost: null, ours: null },
 });
 
-function sumOf(before: number[] | null, added: (name: ReportClass) => number): number[] {
+function sumOf(before: number[] | null, added: (name: ReportClass, at: number) => number): number[] {
   return REPORT_CLASSES.map((name, at) => {
-    const sum = (before?.[at] ?? 0) + added(name);
+    const sum = (before?.[at] ?? 0) + added(name, at);
     assert(Number.isSafeInteger(sum), 'a day has fewer tokens of a model than a number holds');
     return sum;
   });

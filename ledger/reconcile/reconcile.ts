@@ -28,28 +28,26 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const hash = createHash('sha256');
   const columns = new ReportRows(ignored);
-  const all: ReportRow[] = [];
-  for await (const raw of readReport(hashed(report, hash))) all.push(columns.read(raw));
+  const seen = new SeenRows();
+  const comparison = new Comparison();
+  for await (const raw of readReport(hashed(report, hash))) {
+    const row = columns.read(raw);
+    seen.add(row);
+    const isInside = row.atMs === null || (row.atMs >= (fromMs ?? row.atMs) && (toMs === null || row.atMs < toMs));
+    if (!row.isOfTokens) continue;
+    if (isInside) comparison.addTheirs(row);
+    else seen.outside += 1;
+  }
   columns.assertKnown();
-  const rows = all.filter(
-    ({ tokens, cost, tokenClass }) =>
-      tokens.size > 0 || (cost !== null && (tokenClass !== null || !columns.has('tokenClass'))),
-  );
-  const terms = termsOf(rows, columns, { fromMs, toMs });
-  const comparison = new Comparison(terms);
-  const inside = rows.filter(({ atMs }) => atMs === null || (atMs >= terms.fromMs && atMs < terms.toMs));
-  for (const row of inside) comparison.addTheirs(row);
+  const terms = seen.terms(columns, { fromMs, toMs });
+  comparison.begin(terms);
   const ours = new OurUsages(provider, (used) => comparison.addOurs(used));
   for await (const recorded of events) ours.add(recorded);
   ours.end();
+  const { rows, outside, withoutTokens } = seen;
   return {
     provider,
-    report: {
-      sha256: hash.digest('hex'),
-      rows: all.length,
-      outside: rows.length - inside.length,
-      withoutTokens: all.length - rows.length,
-    },
+    report: { sha256: hash.digest('hex'), rows, outside, withoutTokens },
     by: terms.by,
     from: new Date(terms.fromMs).toISOString(),
     to: new Date(terms.toMs).toISOString(),
@@ -65,50 +63,68 @@ async function* hashed(bytes: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator
   }
 }
 
-function termsOf(
-  rows: readonly ReportRow[],
-  columns: ReportRows,
-  asked: Pick<ReconcileOptions, 'fromMs' | 'toMs'>,
-): ComparisonTerms {
-  const isByRequest = columns.has('requestId');
-  if (rows.length === 0) throw new ReportError('no row of it is about tokens or what they cost');
-  if (isByRequest && rows.some(({ requestId }) => requestId === null))
-    throw new ReportError('some of its rows name a request, and some do not');
-  if (!isByRequest && rows.some(({ atMs }) => atMs === null))
-    throw new ReportError('its rows name neither a request nor a day (columns request_id, date)');
-  if (rows.some(({ atMs, endMs }) => atMs !== null && endMs !== null && endMs - atMs > DAY_MS))
-    throw new ReportError('some of its rows are of more than a day: ask for buckets of a day at most');
-  if (!isByRequest && rows.some(({ model }) => model === null) && columns.has('model'))
-    throw new ReportError('some of its rows name a model, and some do not');
-  const classes = REPORT_CLASSES.filter((name) => rows.some(({ tokens }) => tokens.has(name)));
-  const costed = rows.flatMap(({ tokenClass, cost }) => (tokenClass !== null && cost !== null ? [tokenClass] : []));
-  return {
-    by: isByRequest ? 'request' : 'day',
-    ...timeOf(rows, asked),
-    classes: new Set(classes),
-    shown: new Set<ReportClass>([...classes, ...costed]),
-    hasTier: columns.has('tier') || columns.has('batch'),
-    hasModel: columns.has('model'),
-  };
+/** What the rows of a report have in common, and whether they can be compared together. */
+class SeenRows {
+  rows = 0;
+  outside = 0;
+  withoutTokens = 0;
+  readonly #told = new Set<ReportClass>();
+  readonly #costed = new Set<ReportClass>();
+  /** Of those about tokens. */
+  readonly #lacking = { requestId: 0, atMs: 0, model: 0 };
+  #firstMs = Number.POSITIVE_INFINITY;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #hasLong = false;
+
+  add(row: ReportRow): void {
+    this.rows += 1;
+    if (!row.isOfTokens) {
+      this.withoutTokens += 1;
+      return;
+    }
+    const { atMs, endMs, tokenClass, cost } = row;
+    for (const field of ['requestId', 'atMs', 'model'] as const) if (row[field] === null) this.#lacking[field] += 1;
+    for (const name of row.tokens.keys()) this.#told.add(name);
+    if (tokenClass !== null && cost !== null) this.#costed.add(tokenClass);
+    if (atMs === null) return;
+    this.#firstMs = Math.min(this.#firstMs, atMs);
+    this.#lastMs = Math.max(this.#lastMs, atMs);
+    this.#hasLong ||= endMs !== null && endMs - atMs > DAY_MS;
+  }
+
+  /** @throws ReportError */
+  terms(columns: ReportRows, asked: Pick<ReconcileOptions, 'fromMs' | 'toMs'>): ComparisonTerms {
+    const count = this.rows - this.withoutTokens;
+    const { requestId, atMs, model } = this.#lacking;
+    const isByRequest = requestId < count;
+    if (count === 0) throw new ReportError('no row of it is about tokens or what they cost');
+    if (isByRequest && requestId > 0) throw new ReportError('some of its rows name a request, and some do not');
+    if (!isByRequest && atMs > 0)
+      throw new ReportError('its rows name neither a request nor a day (columns request_id, date)');
+    if (this.#hasLong)
+      throw new ReportError('some of its rows are of more than a day: ask for buckets of a day at most');
+    if (!isByRequest && model > 0 && model < count)
+      throw new ReportError('some of its rows name a model, and some do not');
+    return {
+      by: isByRequest ? 'request' : 'day',
+      ...this.#timeOf(asked),
+      classes: inOrder(this.#told),
+      shown: inOrder(this.#told.union(this.#costed)),
+      hasTier: columns.has('tier') || columns.has('batch'),
+      hasModel: model < count,
+    };
+  }
+
+  /** Whole days (UTC) of the report, unless somebody said otherwise. */
+  #timeOf(asked: Pick<ReconcileOptions, 'fromMs' | 'toMs'>): Pick<ComparisonTerms, 'fromMs' | 'toMs'> {
+    const fromMs = asked.fromMs ?? Math.floor(this.#firstMs / DAY_MS) * DAY_MS;
+    const toMs = asked.toMs ?? (Math.floor(this.#lastMs / DAY_MS) + 1) * DAY_MS;
+    if (!Number.isFinite(fromMs) || !Number.isFinite(toMs))
+      throw new ReportError('its rows have no times: say what it covers with --from and --to');
+    if (fromMs >= toMs) throw new ReportError('the time that is compared ends before it begins');
+    return { fromMs, toMs };
+  }
 }
 
-/** Whole days (UTC) of the report, unless somebody said otherwise. */
-function timeOf(
-  rows: readonly ReportRow[],
-  { fromMs, toMs }: Pick<ReconcileOptions, 'fromMs' | 'toMs'>,
-): Pick<ComparisonTerms, 'fromMs' | 'toMs'> {
-  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { atMs } of rows) {
-    if (atMs === null) continue;
-    first = Math.min(first, atMs);
-    last = Math.max(last, atMs);
-  }
-  const time = {
-    fromMs: fromMs ?? Math.floor(first / DAY_MS) * DAY_MS,
-    toMs: toMs ?? (Math.floor(last / DAY_MS) + 1) * DAY_MS,
-  };
-  if (!Number.isFinite(time.fromMs) || !Number.isFinite(time.toMs))
-    throw new ReportError('its rows have no times: say what it covers with --from and --to');
-  if (time.fromMs >= time.toMs) throw new ReportError('the time that is compared ends before it begins');
-  return time;
-}
+const inOrder = (classes: ReadonlySet<ReportClass>): ReadonlySet<ReportClass> =>
+  new Set(REPORT_CLASSES.filter((name) => classes.has(name)));

@@ -47,6 +47,8 @@ export const COLUMNS = {
   costUsd: ['cost_usd', 'amount_usd', 'cost', 'total_cost', 'cost_total', 'amount.value', 'amount_value'],
   /** Hundredths of a dollar, as a cost API has it. */
   costCents: ['amount'],
+  /** What a row of costs is of; other than `tokens` is not compared. */
+  costType: ['cost_type'],
   currency: ['currency', 'amount.currency', 'amount_currency'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 export type Meaning = keyof typeof COLUMNS;
@@ -55,7 +57,7 @@ export type Meaning = keyof typeof COLUMNS;
 export const IDLE_COLUMNS: ReadonlySet<string> = new Set(
   (
     'object workspace workspace_id workspace_name api_key api_key_id api_key_name project_id project_name user_id user_email ' +
-    'organization_id organization_name app_name provider_name context_window inference_geo description cost_type line_item ' +
+    'organization_id organization_name app_name provider_name context_window inference_geo description line_item ' +
     'list_price_usd num_model_requests requests request_count total_tokens reasoning_tokens tokens_reasoning finish_reason ' +
     'streamed cancelled generation_time_ms time_to_first_token_ms server_tool_use.web_search_requests web_search_count ' +
     'input_text_tokens output_text_tokens input_cached_text_tokens input_audio_tokens output_audio_tokens ' +

@@ -20,6 +20,8 @@ export interface ReportRow {
   readonly tier: string | null;
   readonly tokens: ReadonlyMap<ReportClass, number>;
   readonly cost: bigint | null;
+  /** Whether it says how many tokens there were, or what they cost. */
+  readonly isOfTokens: boolean;
   /** The one class that the row is of, where there is a row for each. */
   readonly tokenClass: ReportClass | null;
 }
@@ -73,6 +75,8 @@ export class ReportRows {
 
 function rowOf(cells: ReadonlyMap<Meaning, string>, at: string): ReportRow {
   const tokenClass = classOf(cells.get('tokenClass'), at);
+  const tokens = tokensOf(cells, tokenClass, at);
+  const cost = costOf(cells, at);
   const text = (meaning: Meaning): string | null => textOf(cells.get(meaning), `${at}: ${COLUMNS[meaning][0]}`);
   return {
     requestId: text('requestId'),
@@ -80,9 +84,8 @@ function rowOf(cells: ReadonlyMap<Meaning, string>, at: string): ReportRow {
     endMs: instantOf(cells.get('end'), at),
     model: text('model'),
     tier: cells.get('batch') === 'true' ? 'batch' : tierOf(text('tier')),
-    tokens: tokensOf(cells, tokenClass, at),
-    cost: costOf(cells, at),
-    tokenClass,
+    ...{ tokens, cost, tokenClass },
+    isOfTokens: (tokens.size > 0 || cost !== null) && (cells.get('costType') ?? 'tokens') === 'tokens',
   };
 }
 

@@ -203,6 +203,18 @@ describe('a report by day', () => {
   });
 });
 
+it('a row that names no tier is of the standard one where others name theirs, and is added to it', async () => {
+  const rows = ['2026-11-05,opal,,60,1', '2026-11-05,opal,standard,40,2', '2026-11-05,opal,priority,11,4'];
+  const result = await compared(
+    `date,model,tier,input,cost\n${rows.join('\n')}`.replace('input,', 'uncached_input_tokens,'),
+    logOf(DAYS),
+  );
+  expect(result).toMatchObject({ counts: { matched: 2, mismatched: 0, oursOnly: 0, theirsOnly: 0 } });
+  expect(result.lines.find(({ tier, tokenClass }) => tier === 'standard' && tokenClass === 'all')?.theirsAmount).toBe(
+    3_000_000_000_000n,
+  );
+});
+
 it('an amount of any size is read to its last digit, and never as a float', async () => {
   const row = '{"date":"2026-11-05","model":"o","output_tokens":1,"cost":12345678901234.123456789012}';
   expect((await compared(row, [])).lines).toMatchObject([{}, { theirsAmount: 12_345_678_901_234_123_456_789_012n }]);
@@ -295,6 +307,12 @@ describe('what is no report that can be compared is refused in words that say wh
     ['a hidden letter', `${HEAD}\n2026-11-05,op\u202eal,1\n`, /line 2: model: expected/],
     ['neither day nor request', 'model,output_tokens\nopal,1\n', /neither a request nor a day/],
     ['a week in a row', 'start_time,end_time,model,output_tokens\n1762300800,1762905600,o,1\n', /more than a day/],
+    [
+      'models now and then',
+      'date,model,output_tokens\n2026-11-05,o,1\n2026-11-05,,1\n',
+      /name a model, and some do not/,
+    ],
+    ['ids now and then', 'date,id,output_tokens\n2026-11-05,o,1\n2026-11-05,,1\n', /name a request, and some do not/],
     ['no JSON', '{"date":"2026-11-05",\n', /no JSON/],
     ['JSON of no rows', '[[1]]', /no object/],
     ['nothing about tokens', 'date,model\n2026-11-05,opal\n', /no row of it is about tokens/],
