@@ -9,7 +9,7 @@ import { csvLine } from './csv-line.ts';
 import { usdOfMicro, usdOfPico } from './decimal-text.ts';
 
 /**
- * The columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification): all that are mandatory, of the conditional ones those
+ * The columns of FOCUS 1.2 (FinOps, cost and usage): all that are mandatory, of the conditional ones those
  * whose condition is met, and two of our own (`x_`).
  */
 const COLUMNS = [
