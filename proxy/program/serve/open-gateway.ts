@@ -20,6 +20,7 @@ import type { LedgerWatch } from '../../ledger-watch/ledger-watch.ts';
 import { startLedgerWatch } from '../../ledger-watch/start-ledger-watch.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { tellSetAside } from '../../tell-set-aside.ts';
+import { giveBackMemory } from './give-back-memory.ts';
 
 /** What a gateway has of its data folder and its ledger before it is put together. */
 export interface OpenedGateway {
@@ -81,6 +82,8 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
     onWrittenAgain: () => logger.info('the views are written again, with what their file lacked'),
     onLedgerEvent: (event) => ledgerWatch.heard(event),
   });
+  // The look at all restored accounts has made most of what the start needs, and listens to nobody yet.
+  if (projections.checkpoint !== null) giveBackMemory();
   noteProviders(configuration);
   if (readsLog) projections.follow(readsOf(breaker));
   tellSetAside(projections.accounts.setAside, logger);
