@@ -148,6 +148,20 @@ const sections = z.strictObject({
   }),
   /** Forms that older programs cannot read are written once all read them for so long; then no proxy goes back. */
   eventForms: section({ adoptAfterMs: z.int().min(0).max(31_536_000_000).default(LIMITS.formsAdoptAfterMs) }),
+  /** Seals over the ledger's events: signed, chained, written behind what is served (ledger/seals/). */
+  seals: section({
+    /** A seal is due when so many events have none, or one has had none for so long. */
+    events: z.int().min(1).max(LIMITS.sealEventsMax).default(LIMITS.sealEvents),
+    afterMs: milliseconds(LIMITS.sealAfterMsMax).default(LIMITS.sealAfterMs),
+    /**
+     * An Ed25519 private key in PEM, in a file or in a variable. Without either the embedded ledger has one in its data
+     * folder (`seal-key`), and any other ledger no seals.
+     */
+    keyFile: systemText.optional(),
+    keyEnv: environmentVariable.optional(),
+    /** A file, or a folder, to which each seal is written, too: somewhere that whoever can change the ledger cannot. */
+    copyTo: systemText.optional(),
+  }),
   /** How long after their instant expired credits are written down; they are unusable from the instant on. */
   expiry: section({
     lateMs: z.int().min(LIMITS.expiryLateMsMin).max(31_536_000_000).default(LIMITS.expiryLateMs),
@@ -216,13 +230,26 @@ export type ProviderConfiguration = z.infer<typeof providerSchema> & { readonly 
 type EventLogConfiguration =
   | { readonly kind: 'sqlite' }
   | { readonly kind: 'eventstoredb'; readonly connectionString: string; readonly streamPrefix: string };
-export interface Configuration extends Omit<Parsed, 'providers' | 'eventLog' | 'kafka' | 'proxies'> {
+/** Where the key of seals is: in a file, in a variable's text, or in the data folder, which gets one where it has none. */
+type SealKeyPlace =
+  | { readonly type: 'file'; readonly file: string }
+  | { readonly type: 'text'; readonly pem: string }
+  | { readonly type: 'data folder' };
+export interface SealsConfiguration {
+  readonly events: number;
+  readonly afterMs: number;
+  /** Null where nothing is sealed. */
+  readonly key: SealKeyPlace | null;
+  readonly copyTo: string | null;
+}
+export interface Configuration extends Omit<Parsed, 'providers' | 'eventLog' | 'kafka' | 'proxies' | 'seals'> {
   /** The file that was read; null where there is none and everything has its default. */
   readonly file: string | null;
   readonly providers: Readonly<Record<string, ProviderConfiguration>>;
   readonly eventLog: EventLogConfiguration;
   readonly proxies: 'one' | 'many';
   readonly kafka: KafkaConfiguration | null;
+  readonly seals: SealsConfiguration;
 }
 
 /** What is wrong with a configuration: all faults together, each with its path. */

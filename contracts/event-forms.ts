@@ -28,7 +28,7 @@ export const BASE_FORMS: Forms = Object.freeze({
  * Types of a stream that programs of before pass by unread, as they do all streams that are not of a category of theirs:
  * nobody has to read them before they are written, so nobody is asked.
  */
-const PASSED_BY: ReadonlySet<string> = new Set<EventType>(['ProviderReconciled']);
+const PASSED_BY: ReadonlySet<string> = new Set<EventType>(['ProviderReconciled', 'LedgerSealed', 'SealKeyIntroduced']);
 
 /** What this program reads, and writes once the ledger has adopted it. */
 export const OWN_FORMS: Forms = Object.freeze(

@@ -13,6 +13,7 @@ import {
   requestIdField,
 } from './event-fields.ts';
 import { reconciliationEvents } from './reconciliation-events.ts';
+import { sealEvents } from './seal-events.ts';
 import { usageEvents } from './usage-events.ts';
 
 /** Every event of the ledger. Amounts are positive, the direction is in the name. */
@@ -196,6 +197,7 @@ export const EVENT_SCHEMAS = {
   ...proxyEvents,
   ...ledgerEvents,
   ...reconciliationEvents,
+  ...sealEvents,
 } as const;
 
 type EventsOf<Schemas extends Record<string, z.ZodType>> = {
@@ -214,7 +216,16 @@ type ProxyEvent = EventsOf<typeof proxyEvents>;
 export type LedgerEvent = EventsOf<typeof ledgerEvents>;
 /** Events of a stream `reconciliation-<provider>`. */
 type ReconciliationEvent = EventsOf<typeof reconciliationEvents>;
-export type DomainEvent = AccountEvent | CatalogEvent | RelayEvent | ProxyEvent | LedgerEvent | ReconciliationEvent;
+/** Events of the stream `seals`. */
+type SealEvent = EventsOf<typeof sealEvents>;
+export type DomainEvent =
+  | AccountEvent
+  | CatalogEvent
+  | RelayEvent
+  | ProxyEvent
+  | LedgerEvent
+  | ReconciliationEvent
+  | SealEvent;
 export type EventType = DomainEvent['type'];
 export type EventData<T extends EventType> = Extract<DomainEvent, { type: T }>['data'];
 

@@ -39,6 +39,8 @@ export const ACCOUNT_ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 export const CATALOG_STREAM = 'catalog' as StreamName;
 /** Which ledger this is, its generation, and the losses that were accepted. */
 export const LEDGER_STREAM = 'ledger' as StreamName;
+/** What fixes the events of all other streams (seal-events.ts). */
+export const SEALS_STREAM = 'seals' as StreamName;
 /** Where the relay of a feed keeps its claim and its checkpoint. */
 export const relayStream = (feed: string): StreamName => `relay-${feed}` as StreamName;
 /** Where a proxy claims its name. */
@@ -52,7 +54,7 @@ export const accountStream = (id: AccountId): StreamName => `account-${id}` as S
 const ACCOUNT_STREAM_PREFIX = 'account-';
 
 /** The categories of the ledger's own streams: what is not of one of them is somebody else's. */
-export const LEDGER_CATEGORIES = ['account', 'catalog', 'relay', 'proxy', 'ledger', 'reconciliation'] as const;
+export const LEDGER_CATEGORIES = ['account', 'catalog', 'relay', 'proxy', 'ledger', 'reconciliation', 'seals'] as const;
 export type LedgerCategory = (typeof LEDGER_CATEGORIES)[number];
 
 /** The account that a stream belongs to; null when it is not an account's stream. */

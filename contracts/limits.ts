@@ -111,6 +111,11 @@ export const LIMITS = Object.freeze({
   /** How often that is looked for, and for how many accounts at a time. */
   expirySweepMs: 10 * MINUTE_MS,
   expirySweepAccountsMax: 1_000,
+  /** Events that one seal covers, and how long one waits for it: by default, and at the most. */
+  sealEvents: 10_000,
+  sealEventsMax: 100_000,
+  sealAfterMs: 60 * SECOND_MS,
+  sealAfterMsMax: 24 * HOUR_MS,
   trialMs: 30 * DAY_MS,
 
   /** What wall clock and monotonic clock may drift apart by within two `clockSteadyMs`: more is a jump. */

@@ -14,6 +14,8 @@ const PUBLISHED = {
   ledger: true,
   /** The books' own business. */
   reconciliation: false,
+  /** Each seals what the relay has written of the one before: with its checkpoints there would be something to publish for ever. */
+  seals: false,
 } as const satisfies Record<Category, boolean>;
 
 /** Whether the feed has an event. */

@@ -108,6 +108,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   LedgerIdentified: ({ ledgerId, generation }) => `this is ledger ${ledgerId}, generation ${generation}`,
   LossAccepted: ({ generation, lost, lostLeftOut, reason, actor }) =>
     `${actor} gave up what was lost of ${groupedCount(lost.length + lostLeftOut)} streams; generation ${generation} begins: ${reason}`,
+  LedgerSealed: ({ seal, first, count, keyId }) =>
+    `seal ${groupedCount(seal)} over the events ${groupedCount(first)} to ${groupedCount(first + count - 1)}, signed by the key ${keyId}`,
+  SealKeyIntroduced: ({ keyId, introducedBy }) =>
+    `the key ${keyId} signs seals from here on, introduced by ${introducedBy === null ? 'itself' : `the key ${introducedBy}`}`,
   FormsAdopted: ({ forms, reason }) =>
     `events may have newer forms from here on (${Object.entries(forms)
       .map(([type, form]) => `${type} ${form}`)

@@ -12,6 +12,7 @@ import type { CommandContext } from './command-context.ts';
 import { addExceptionCommands } from './exceptions/exception-commands.ts';
 import { addAcceptLossCommand } from './ledger/accept-loss-command.ts';
 import { addFormsCommand } from './ledger/forms-command.ts';
+import { addKeysCommand } from './ledger/keys-command.ts';
 import { addLedgerCommands } from './ledger/ledger-commands.ts';
 import { addVerifyCommand } from './ledger/verify-command.ts';
 import { addRelayCommand } from './relay/relay-command.ts';
@@ -50,6 +51,7 @@ export function gatewayProgram(context: CommandContext): Command {
   addLedgerCommands(ledger, context);
   addVerifyCommand(ledger, context);
   addFormsCommand(ledger, context);
+  addKeysCommand(ledger, context);
   addAcceptLossCommand(ledger, context);
   overrideExits(program);
   return program;

@@ -8,6 +8,8 @@ interface MetricsServerOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly registry: Registry;
+  /** What else is answered with, as JSON, by its path. */
+  readonly pages?: Readonly<Record<string, () => unknown>>;
 }
 
 export interface MetricsServer {
@@ -22,7 +24,12 @@ const CONNECTIONS_MAX = 100;
 const REQUESTS_OF_CONNECTION_MAX = 1;
 
 /** GET /metrics and GET /healthz, on an address that is not for the public. @throws Error with `code`, as `listen` does */
-export async function startMetricsServer({ host, port, registry }: MetricsServerOptions): Promise<MetricsServer> {
+export async function startMetricsServer({
+  host,
+  port,
+  registry,
+  pages = {},
+}: MetricsServerOptions): Promise<MetricsServer> {
   // Made as they are when asked, once for all that ask meanwhile.
   let making: Promise<string> | null = null;
   const page = (): Promise<string> => {
@@ -32,7 +39,7 @@ export async function startMetricsServer({ host, port, registry }: MetricsServer
     return making;
   };
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    answer(request, response, { contentType: registry.contentType, page }).catch((error: unknown) =>
+    answer(request, response, { contentType: registry.contentType, page, pages }).catch((error: unknown) =>
       response.destroy(error as Error),
     );
   });
@@ -49,11 +56,15 @@ export async function startMetricsServer({ host, port, registry }: MetricsServer
 interface Metrics {
   readonly contentType: string;
   readonly page: () => Promise<string>;
+  readonly pages: Readonly<Record<string, () => unknown>>;
 }
 
 async function answer({ method, url }: IncomingMessage, response: ServerResponse, metrics: Metrics): Promise<void> {
   if (method !== 'GET' && method !== 'HEAD') return send(response, 405, 'text/plain', 'GET only\n');
-  switch (url?.split('?', 1)[0]) {
+  const path = url?.split('?', 1)[0] ?? '';
+  const made = Object.hasOwn(metrics.pages, path) ? metrics.pages[path]?.() : undefined;
+  if (made !== undefined) return send(response, 200, 'application/json', `${JSON.stringify(made)}\n`);
+  switch (path) {
     case '/metrics':
       return send(response, 200, metrics.contentType, await metrics.page());
     case '/healthz':

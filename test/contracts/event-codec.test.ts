@@ -107,6 +107,8 @@ describe('an event', () => {
       'LossAccepted',
       'FormsAdopted',
       'ProviderReconciled',
+      'SealKeyIntroduced',
+      'LedgerSealed',
     ]);
   });
 });

@@ -61,7 +61,7 @@ async function mayAppend(log: CheckedLog): Promise<boolean> {
 }
 
 function streamsOf(log: CheckedLog): string {
-  const names = ['account-', 'catalog', 'relay-', 'proxy-', 'clock-', 'reconciliation-'];
+  const names = ['account-', 'catalog', 'relay-', 'proxy-', 'clock-', 'reconciliation-', 'seals'];
   const onServer = (name: string): string => log.onServer(name as StreamName);
   return `${names.map(onServer).join(', ')} and ${onServer('ledger')}`;
 }

@@ -12,6 +12,7 @@ import { describeFault, fieldFaults } from '../../../contracts/field-faults.ts';
 import { slackFaults } from '../../../contracts/lease-slack.ts';
 import { isPipe, textOfArgument } from '../../../ledger/named-file.ts';
 import { readKafka } from './read-kafka.ts';
+import { readSeals } from './read-seals.ts';
 import { fromEnvironment } from './secret-text.ts';
 
 type Parsed = z.infer<typeof configurationSchema>;
@@ -42,6 +43,8 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
   const kafka = readKafka(result.data.kafka, { base, environment: source.environment }, faults);
   if (result.data.projections.source === 'kafka' && kafka === null)
     faults.push('projections.source: kafka needs the section kafka');
+  const isEmbedded = eventLog.kind === 'sqlite';
+  const seals = readSeals(result.data.seals, { ...source, base, isEmbedded }, faults);
   const proxies = result.data.proxies ?? (eventLog.kind === 'eventstoredb' ? 'many' : 'one');
   // Over SQLite all proxies are on one machine, and have one clock.
   if (proxies === 'many' && eventLog.kind === 'eventstoredb') faults.push(...slackFaults(result.data));
@@ -55,6 +58,7 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
     eventLog,
     proxies,
     kafka,
+    seals,
   });
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { RequestId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
+import type { Sealer } from '../../../ledger/seals/sealer.ts';
 import type { Settlement } from '../../../ledger/settlement/settlement.ts';
 import { CreditFleet } from '../../admission/credit-fleet.ts';
 import { Availability } from '../../availability.ts';
@@ -27,6 +28,7 @@ import { RequestCounts } from '../../request-counts.ts';
 import { buildServer } from '../../server.ts';
 import { UnservedModels } from '../../unserved-models.ts';
 import { UpstreamDirectory } from '../../upstream/upstream-directory.ts';
+import { gatewaySealer, whyUnsealed } from './gateway-sealer.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
 import type { OpenedGateway } from './open-gateway.ts';
 
@@ -57,6 +59,8 @@ export interface GatewayProcess extends OpenedGateway, BuiltParts {
   readonly server: FastifyInstance;
   readonly sweeper: ExpirySweeper;
   readonly formsAdoption: FormsAdoption;
+  /** Null where nothing is sealed, for want of a key. */
+  readonly sealer: Sealer | null;
 }
 
 /** Puts the parts together; nothing of them waits, listens or appends yet. */
@@ -94,10 +98,11 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const recovered = recoveredOf(opened, built);
   const metrics = metricsOf(opened, { ...built, recovered, unserved });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
-  const server = serverOf(opened, { ...built, fleet, threads });
+  const sealer = gatewaySealer(opened.options, availability);
+  const server = serverOf(opened, { ...built, fleet, threads, sealer });
   const sweeper = sweeperOf(opened, built);
   const formsAdoption = formsAdoptionOf(opened, built);
-  return { ...opened, ...built, recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption };
+  return { ...opened, ...built, recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption, sealer };
 }
 
 const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): Drains =>
@@ -191,7 +196,7 @@ function fleetOf(opened: OpenedGateway, { holds, claim }: BuiltParts): CreditFle
 
 function serverOf(
   { options, projections }: OpenedGateway,
-  built: BuiltParts & Pick<GatewayProcess, 'fleet' | 'threads'>,
+  { sealer, ...built }: BuiltParts & Pick<GatewayProcess, 'fleet' | 'threads' | 'sealer'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
   const { unknownBetas, browserOrigins, connections, chargeInterrupted, clientStallMs } = configuration;
@@ -200,6 +205,7 @@ function serverOf(
     ...built,
     ...{ clock, logger, projections, unknownBetas, browserOrigins, connections },
     claimDoubt: () => claim?.doubt() ?? null,
+    whyUnsealed: () => whyUnsealed(sealer),
     intake: new IntakeTurns(),
     trustedProxies: new TrustedProxies(configuration.trustedProxies),
     forwarding: { accounting, drains, logger, clock, monotonic, chargeInterrupted, clientStallMs },

@@ -18,6 +18,7 @@ type StartedParts = Pick<
   | 'fleet'
   | 'unserved'
   | 'formsAdoption'
+  | 'sealer'
 >;
 
 const GIVE_BACK_HEAP_BYTES_MAX = 64 * 1024 * 1024;
@@ -48,6 +49,7 @@ export async function becomeReady(parts: StartedParts): Promise<void> {
   parts.unserved.tell();
   parts.fleet?.upkeep.start();
   parts.formsAdoption.start();
+  parts.sealer?.start();
 }
 
 async function step(what: string, done: Promise<unknown> | undefined): Promise<void> {

@@ -8,6 +8,7 @@ import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { assembleGateway, type GatewayProcess } from './assemble-gateway.ts';
 import { becomeReady, CANNOT } from './become-ready.ts';
+import { ledgerKeys } from './gateway-sealer.ts';
 import { metricsPlace, servedPlace } from './listened-places.ts';
 import { type OpenedGateway, openGateway } from './open-gateway.ts';
 import { stopInOrder } from './stop-in-order.ts';
@@ -136,11 +137,12 @@ export class Gateway {
   }
 
   async #serveMetrics(): Promise<void> {
-    const { options, metrics } = this.process;
+    const { options, metrics, sealer } = this.process;
     const place = metricsPlace(options.configuration);
     if (place === null || metrics === null) return;
     const { registry } = metrics;
-    this.#metricsServer = await listenAt(place, () => startMetricsServer({ ...place, registry }));
+    const pages = { '/.well-known/ledger-keys': () => ledgerKeys(sealer) };
+    this.#metricsServer = await listenAt(place, () => startMetricsServer({ ...place, registry, pages }));
   }
 
   async #becomeReady(): Promise<void> {

@@ -50,6 +50,7 @@ describe('the batches of a relay', () => {
     ['relay-ledger', false],
     ['ledger', true],
     ['reconciliation-example', false],
+    ['seals', false],
     ['$ce-account', false],
     ['toString', false],
     ['accounts', false],

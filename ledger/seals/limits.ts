@@ -1,0 +1,12 @@
+export const SEAL_LIMITS = Object.freeze({
+  /** Events that are hashed in one turn of the event loop, beside requests: half a millisecond. */
+  hashesPerTurn: 100,
+  /** Between two tries of what is due and could not be done, at the most. */
+  retryMs: 5_000,
+  /** Seals of others that are read at once. */
+  sealsAheadMax: 100,
+  /** Tries to introduce a key, against a gateway that seals. */
+  rotateAttempts: 5,
+  /** Of a file that seals are copied to, what is read to find the last of them: far more than one line. */
+  copyTailBytes: 65_536,
+});

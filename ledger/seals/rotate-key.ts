@@ -1,0 +1,66 @@
+import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { DomainEvent } from '../../contracts/events.ts';
+import { NO_STREAM, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
+import { SEAL_LIMITS } from './limits.ts';
+import { introductionOf, type SealKey } from './seal-keys.ts';
+import { introductionText, isSignedBy, publicKeyOf, type SealKeyIntroduced } from './seal-signature.ts';
+import { readSealEvent } from './sealed-sequence.ts';
+
+/** A key, and when another took over from it; null is not yet. */
+export type KeyWithValidity = SealKeyIntroduced & { readonly validUntil: string | null };
+
+/** In the order of their introduction. */
+export const withValidity = (keys: readonly SealKeyIntroduced[]): KeyWithValidity[] =>
+  keys.map((key, index) => ({ ...key, validUntil: keys[index + 1]?.validFrom ?? null }));
+
+/** Those for which nobody before them vouches as they say. */
+export function unvouched(keys: readonly SealKeyIntroduced[]): SealKeyIntroduced[] {
+  return keys.filter((key, index) => {
+    const by = key.introducedBy === null ? key : keys.slice(0, index).find(({ keyId }) => keyId === key.introducedBy);
+    return by === undefined || !isSignedBy(publicKeyOf(by.publicKey), introductionText(key), key.signature);
+  });
+}
+
+/** @throws EventLogError, UnreadableEventError */
+export async function readSealKeys(log: EventLog): Promise<{ keys: SealKeyIntroduced[]; revision: Revision }> {
+  const keys: SealKeyIntroduced[] = [];
+  let revision: Revision = NO_STREAM;
+  for await (const recorded of log.readStream(SEALS_STREAM)) {
+    const event = readSealEvent(recorded);
+    if (event.type === 'SealKeyIntroduced') keys.push(event.data);
+    revision = recorded.revision;
+  }
+  return { keys, revision };
+}
+
+interface Rotation {
+  /** Null where it is lost: then the next one has nobody to vouch for it. */
+  readonly from: SealKey | null;
+  readonly to: SealKey;
+  readonly recording: Recording;
+}
+
+type RotationAnswer =
+  /** With what was written; none where the ledger knew the key already. */
+  | { readonly type: 'done'; readonly events: readonly DomainEvent[] }
+  /** The ledger has keys, and this one, which is to vouch for the next, is none of them. */
+  | { readonly type: 'unknown key'; readonly keyId: string };
+
+/** Introduces the next key into the ledger. @throws EventLogError; Error when others write to the stream again and again */
+export async function rotateSealKey(log: EventLog, { from, to, recording }: Rotation): Promise<RotationAnswer> {
+  for (let attempt = 1; attempt <= SEAL_LIMITS.rotateAttempts; attempt++) {
+    const { keys, revision } = await readSealKeys(log);
+    const isKnown = ({ keyId }: SealKey): boolean => keys.some((key) => key.keyId === keyId);
+    if (isKnown(to)) return { type: 'done', events: [] };
+    if (from !== null && keys.length > 0 && !isKnown(from)) return { type: 'unknown key', keyId: from.keyId };
+    const { recordedAt } = recording;
+    const first = from === null || isKnown(from) ? [] : [introductionOf(from, null, recordedAt)];
+    const events = [...first, introductionOf(to, from, recordedAt)].map(
+      (data): DomainEvent => ({ type: 'SealKeyIntroduced', data }),
+    );
+    const { type } = await log.append(SEALS_STREAM, revision, encodeEvents(events, recording));
+    if (type === 'appended') return { type: 'done', events };
+  }
+  throw new Error(`others have written to the stream ${SEALS_STREAM} ${SEAL_LIMITS.rotateAttempts} times in between`);
+}

@@ -1,0 +1,78 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { textOfFile } from '../named-file.ts';
+import { replaceFile } from '../replace-file.ts';
+import { introductionText, keyIdOf, type SealKeyIntroduced } from './seal-signature.ts';
+
+/** What seals are signed with; the private half is nowhere to be seen. */
+export interface SealKey {
+  readonly keyId: string;
+  /** The 32 raw bytes as base64. */
+  readonly publicKey: string;
+  /** Ed25519 (RFC 8032) as base64. */
+  sign(text: string): string;
+}
+
+/** @param pem a private key as `openssl genpkey -algorithm ed25519` writes it (PKCS #8) @throws Error that says what is amiss */
+export function sealKeyOf(pem: string): SealKey {
+  const key = privateKeyOf(pem);
+  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`holds a key of ${key.asymmetricKeyType}, not of Ed25519`);
+  const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
+  const publicKey = Buffer.from(x, 'base64url').toString('base64');
+  return {
+    keyId: keyIdOf(publicKey),
+    publicKey,
+    sign: (text) => sign(null, Buffer.from(text), key).toString('base64'),
+  };
+}
+
+function privateKeyOf(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch (cause) {
+    // What OpenSSL says of it may quote it.
+    throw new Error('holds no private key in PEM', { cause });
+  }
+}
+
+const newKeyText = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+const OWNERS_ALONE = 0o600;
+const FILE = 'seal-key';
+
+/** Where the embedded ledger's key is. */
+export const sealKeyFile = (dataFolder: string): string => join(dataFolder, FILE);
+/** Where the next one is until the ledger knows it: a rotation that was interrupted goes on with it. */
+const nextKeyFile = (dataFolder: string): string => `${sealKeyFile(dataFolder)}.next`;
+
+/** @throws Error that says what is amiss with the file */
+export const keyOfFile = (file: string): SealKey => sealKeyOf(textOfFile(file));
+
+/** The key of a data folder, made where it has none: its owner alone can read it. @throws Error of the file system, or as `keyOfFile` */
+export function keyOfFolder(dataFolder: string): { readonly key: SealKey; readonly isNew: boolean } {
+  const isNew = !existsSync(sealKeyFile(dataFolder));
+  if (isNew) replaceFile(sealKeyFile(dataFolder), newKeyText(), OWNERS_ALONE);
+  return { key: keyOfFile(sealKeyFile(dataFolder)), isNew };
+}
+
+/** The key that is to follow the folder's, kept until `takeNextKey`. @throws as `keyOfFolder` */
+export function nextKeyOfFolder(dataFolder: string): SealKey {
+  const file = nextKeyFile(dataFolder);
+  if (!existsSync(file)) replaceFile(file, newKeyText(), OWNERS_ALONE);
+  return keyOfFile(file);
+}
+
+/** The next key is the folder's from here on, and the one before is gone. @throws Error of the file system */
+export function takeNextKey(dataFolder: string): void {
+  replaceFile(sealKeyFile(dataFolder), textOfFile(nextKeyFile(dataFolder)), OWNERS_ALONE);
+  rmSync(nextKeyFile(dataFolder));
+}
+
+/** @param by who vouches for it; null is nobody but itself */
+export function introductionOf(key: SealKey, by: SealKey | null, validFrom: string): SealKeyIntroduced {
+  const { keyId, publicKey } = key;
+  const data = { keyId, publicKey, validFrom, introducedBy: by?.keyId ?? null };
+  return { ...data, signature: (by ?? key).sign(introductionText(data)) };
+}

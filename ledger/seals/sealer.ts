@@ -1,0 +1,288 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { type EventLog, isLogAway, type RecordedEvent, type Subscription } from '../../contracts/event-log.ts';
+import type { DomainEvent } from '../../contracts/events.ts';
+import { type LedgerId, NO_STREAM, type Position, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
+import { readLedgerState } from '../identity/ledger-state.ts';
+import { pause } from '../pause.ts';
+import { recordingBy } from '../recording-by.ts';
+import { untilLogAnswers } from '../until-log-answers.ts';
+import { readFrontier, writeFrontier } from './frontier-file.ts';
+import { SEAL_LIMITS } from './limits.ts';
+import { hexOf, sha256 } from './merkle.ts';
+import { SealCopies } from './seal-copies.ts';
+import { introductionOf, type SealKey } from './seal-keys.ts';
+import { type LedgerSealed, type SealKeyIntroduced, sealText } from './seal-signature.ts';
+import { readSealEvent, SealedSequence } from './sealed-sequence.ts';
+
+interface SealerOptions {
+  readonly log: EventLog;
+  /** Where the frontier is kept for the next start. */
+  readonly dataFolder: string;
+  /** The key as it is now: after a rotation it is another one. @throws Error that says what is amiss with it */
+  readonly key: () => SealKey;
+  /** A seal is due when so many events are unsealed, or one for so long. */
+  readonly events: number;
+  readonly afterMs: number;
+  /** A file or folder outside of the ledger where seals are written, too. */
+  readonly copyTo: string | null;
+  readonly clock: () => number;
+  /** Whether the clock, the ledger and this process's claim are such that anything may be written for good. */
+  readonly mayWrite: () => boolean;
+  readonly logger: Logger;
+}
+
+export interface SealStanding {
+  /** Why nothing more is sealed; null where it is. */
+  readonly stopped: string | null;
+  readonly newest: LedgerSealed | null;
+  readonly unsealed: number;
+  readonly keys: readonly SealKeyIntroduced[];
+}
+
+/**
+ * Seals the log behind its head: reads it in order, as any follower does, and appends to the stream `seals` at the revision
+ * up to which it knows it. Whatever it does not know of that stream makes the append a conflict, and is read and followed
+ * before anything else is sealed: so of two proxies, or of a process and the one before it that was killed, none seals a range twice, leaves one out, or
+ * forks the chain. Nothing waits for it; where it cannot seal, it reads no further than what one seal takes.
+ */
+export class Sealer {
+  readonly #options: SealerOptions;
+  readonly #sequence = new SealedSequence();
+  readonly #closing = new AbortController();
+  #key: SealKey | null = null;
+  #ledgerId: LedgerId | null = null;
+  #copies: SealCopies | null = null;
+  /** The stream `seals` is known to go so far: nothing is sealed before that has been followed. */
+  #known: Revision = NO_STREAM;
+  /** The next of that stream, read ahead of the log's order: who waits for one there would have to keep all that is before it. */
+  #ahead: readonly SealAhead[] = [];
+  #starting: Promise<void> | null = null;
+  #subscription: Subscription | null = null;
+  #sealing: Promise<void> | null = null;
+  #keeping: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #stopped: string | null = null;
+
+  constructor(options: SealerOptions) {
+    this.#options = options;
+  }
+
+  /** Idempotent; what fails is told, and ends nothing but the sealing. */
+  start(): void {
+    this.#starting ??= this.#start().catch((error: unknown) => this.#stop(error));
+  }
+
+  standing(): SealStanding {
+    const { newest, unsealed, keys } = this.#sequence;
+    return { stopped: this.#stopped, newest, unsealed, keys: [...keys.values()] };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#disarm();
+    await this.#starting;
+    await this.#subscription?.close();
+    await this.#sealing;
+    await this.#keeping;
+  }
+
+  async #start(): Promise<void> {
+    const { log, copyTo, key } = this.#options;
+    const { signal } = this.#closing;
+    this.#key = key();
+    const after = await untilLogAnswers(() => this.#readKnown(), { signal });
+    if (signal.aborted) return;
+    if (copyTo !== null && this.#ledgerId !== null) this.#copies = new SealCopies(log, copyTo, this.#ledgerId);
+    this.#subscription = log.subscribeAll({
+      after,
+      onEvents: (events) => this.#take(events),
+      onStopped: (error) => this.#stop(error),
+    });
+    this.#keep();
+  }
+
+  /** From where on the log is to be read. */
+  async #readKnown(): Promise<Position | null> {
+    const { log, dataFolder } = this.#options;
+    this.#ledgerId = (await readLedgerState(log)).identity?.ledgerId ?? null;
+    for await (const newest of log.readStream(SEALS_STREAM, { direction: 'backwards', limit: 1 }))
+      this.#known = newest.revision;
+    const frontier = readFrontier(dataFolder);
+    if (frontier === null) return null;
+    for await (const recorded of log.readStream(SEALS_STREAM, { from: frontier.revision, limit: 1 })) {
+      if (recorded.position !== frontier.sealPosition || hexOf(sha256(recorded.data)) !== frontier.hash) break;
+      const seal = readSealEvent(recorded);
+      if (seal.type !== 'LedgerSealed') break;
+      return this.#sequence.goOnFrom(frontier, seal.data) ? frontier.position : null;
+    }
+    return null;
+  }
+
+  async #take(events: readonly RecordedEvent[]): Promise<void> {
+    const { signal } = this.#closing;
+    for (const [index, event] of events.entries()) {
+      if (index > 0 && index % SEAL_LIMITS.hashesPerTurn === 0) await nextTurn();
+      if (signal.aborted) return;
+      this.#sequence.take(event);
+      if (event.stream === SEALS_STREAM) this.#keep();
+      if (this.#sequence.revision < this.#known) await this.#followKnown();
+      while (this.#isFull() && !signal.aborted) {
+        await this.#seal();
+        // A log that is away, or a clock in doubt: what is behind this is read when it is sealed.
+        if (this.#isFull()) await pause(SEAL_LIMITS.retryMs, signal);
+      }
+    }
+    this.#arm();
+  }
+
+  /** Follows what is known of the stream `seals`, as far as the events have come. @throws SealChainError, UnreadableEventError */
+  async #followKnown(): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#closing;
+    const sequence = this.#sequence;
+    while (sequence.revision < this.#known && !signal.aborted) {
+      const from = (sequence.revision + 1) as Revision;
+      this.#ahead = this.#ahead.filter(({ recorded }) => recorded.revision >= from);
+      if (this.#ahead.length === 0) {
+        const page = { from, limit: SEAL_LIMITS.sealsAheadMax };
+        const read = await untilLogAnswers(() => Array.fromAsync(log.readStream(SEALS_STREAM, page)), { signal });
+        this.#ahead = read.map((recorded) => ({ recorded, treeSize: treeSizeOf(recorded) }));
+      }
+      const [next] = this.#ahead;
+      if (next === undefined || next.treeSize > sequence.size) return;
+      sequence.take(next.recorded);
+      this.#keep();
+    }
+  }
+
+  /** One seal's worth is unsealed, and no seal is known that is to come. */
+  #isFull(): boolean {
+    return this.#sequence.unsealed >= this.#options.events && this.#sequence.revision >= this.#known;
+  }
+
+  /** As it is by now; where that cannot be read, the one of before goes on. */
+  #keyNow(): SealKey | null {
+    try {
+      this.#key = this.#options.key();
+    } catch (error) {
+      this.#options.logger.error({ err: error }, 'the key of seals cannot be read; the one of before goes on');
+    }
+    return this.#key;
+  }
+
+  #arm(): void {
+    if (this.#timer !== null || this.#closing.signal.aborted || this.#sequence.unsealed === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      void this.#seal().then(() => this.#arm());
+    }, this.#options.afterMs);
+    this.#timer.unref();
+  }
+
+  #disarm(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #seal(): Promise<void> {
+    this.#sealing ??= this.#sealDue()
+      .catch((error: unknown) => this.#tell(error))
+      .finally(() => {
+        this.#sealing = null;
+      });
+    return this.#sealing;
+  }
+
+  async #sealDue(): Promise<void> {
+    const { log, clock, mayWrite } = this.#options;
+    const { revision, unsealed } = this.#sequence;
+    if (unsealed === 0 || revision < this.#known || this.#stopped !== null || !mayWrite()) return;
+    const nowMs = clock();
+    const events = this.#nextEvents(new Date(nowMs).toISOString());
+    const proposed = encodeEvents(events, recordingBy('sealer', nowMs));
+    const result = await log.append(SEALS_STREAM, revision, proposed);
+    if (result.type === 'conflict') {
+      if (result.actualRevision <= revision)
+        throw new Error(`the stream ${SEALS_STREAM} ends at ${result.actualRevision}, and was at ${revision}`);
+      this.#known = result.actualRevision;
+      return;
+    }
+    const { lastRevision, position } = result;
+    this.#known = lastRevision;
+    for (const [index, event] of proposed.entries()) {
+      const at = (lastRevision - proposed.length + 1 + index) as Revision;
+      this.#sequence.take({ ...event, stream: SEALS_STREAM, revision: at, position });
+    }
+    this.#keep();
+  }
+
+  /** @throws UnusableKeyError */
+  #nextEvents(sealedAt: string): DomainEvent[] {
+    const { keys } = this.#sequence;
+    const [key, ledgerId] = [this.#keyNow(), this.#ledgerId];
+    if (key === null || ledgerId === null) throw new Error('there is no key, or the ledger has no identity');
+    if (keys.size > 0 && !keys.has(key.keyId))
+      throw new UnusableKeyError(
+        `the ledger knows the keys ${[...keys.keys()].join(', ')}, and none of them has introduced ${key.keyId}: ` +
+          '`gateway ledger keys rotate` does so; start this gateway again then',
+      );
+    const { seal, ...range } = this.#sequence.next();
+    const data = { seal, ledgerId, ...range, sealedAt, keyId: key.keyId };
+    const sealed: DomainEvent = { type: 'LedgerSealed', data: { ...data, signature: key.sign(sealText(data)) } };
+    if (keys.size > 0) return [sealed];
+    return [{ type: 'SealKeyIntroduced', data: introductionOf(key, null, sealedAt) }, sealed];
+  }
+
+  /** What is written beside the log goes by what the log has. */
+  #keep(): void {
+    this.#keeping ??= this.#keepAll().finally(() => {
+      this.#keeping = null;
+    });
+  }
+
+  async #keepAll(): Promise<void> {
+    const { dataFolder, logger } = this.#options;
+    for (let through: Revision | null = null; through !== this.#sequence.revision; ) {
+      through = this.#sequence.revision;
+      try {
+        await this.#copies?.add();
+        const { frontier } = this.#sequence;
+        if (frontier !== null) await writeFrontier(dataFolder, frontier);
+      } catch (error) {
+        logger.error({ err: error }, 'seals could not be written outside of the ledger; it is tried with the next one');
+      }
+    }
+  }
+
+  #tell(error: unknown): void {
+    if (isLogAway(error)) this.#options.logger.debug({ err: error }, 'the log was not sealed; it is tried again');
+    else this.#stop(error);
+  }
+
+  #stop(error: unknown): void {
+    if (this.#closing.signal.aborted || this.#stopped !== null) return;
+    this.#stopped = error instanceof Error ? error.message : String(error);
+    this.#disarm();
+    this.#closing.abort();
+    void this.#subscription?.close();
+    this.#options.logger.error({ err: error }, 'nothing more of the ledger is sealed by this gateway');
+  }
+}
+
+interface SealAhead {
+  readonly recorded: RecordedEvent;
+  /** As many events have to have come; 0 for a key. */
+  readonly treeSize: number;
+}
+
+function treeSizeOf(recorded: RecordedEvent): number {
+  const { type, data } = readSealEvent(recorded);
+  return type === 'LedgerSealed' ? data.treeSize : 0;
+}
+
+/** No further seal can be made with the key that there is. */
+class UnusableKeyError extends Error {
+  override readonly name = 'UnusableKeyError';
+}

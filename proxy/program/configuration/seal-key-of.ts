@@ -1,0 +1,34 @@
+import { type Configuration, ConfigurationError } from '../../../contracts/configuration.ts';
+import { keyOfFile, keyOfFolder, type SealKey, sealKeyOf } from '../../../ledger/seals/seal-keys.ts';
+
+/**
+ * The key of seals, as it is each time that it is asked for; null where none is configured, and nothing is sealed.
+ * @param onMade told of a key that was made, because the embedded ledger had none
+ */
+export function sealKeySource(
+  { seals: { key: place }, data, file }: Pick<Configuration, 'seals' | 'data' | 'file'>,
+  onMade: (key: SealKey) => void = () => undefined,
+): (() => SealKey) | null {
+  if (place === null) return null;
+  const read = (): SealKey => {
+    if (place.type === 'file') return keyOfFile(place.file);
+    if (place.type === 'text') return sealKeyOf(place.pem);
+    const { key, isNew } = keyOfFolder(data);
+    if (isNew) onMade(key);
+    return key;
+  };
+  return () => {
+    try {
+      return read();
+    } catch (cause) {
+      const where = place.type === 'text' ? 'seals.keyEnv: the variable' : `the key of seals: ${placeOf(place, data)}`;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new ConfigurationError(file ?? 'configuration', [`${where} ${why}`]);
+    }
+  };
+}
+
+const placeOf = (
+  place: { readonly type: 'file'; readonly file: string } | { readonly type: 'data folder' },
+  data: string,
+) => (place.type === 'file' ? place.file : data);

@@ -1,0 +1,47 @@
+import { withValidity } from '../../../ledger/seals/rotate-key.ts';
+import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
+import { Sealer } from '../../../ledger/seals/sealer.ts';
+import type { Availability } from '../../availability.ts';
+import type { GatewayOptions } from '../../gateway-options.ts';
+import { sealKeySource } from '../configuration/seal-key-of.ts';
+
+const NO_KEY =
+  'the ledger is not sealed: the configuration names no key for it (seals.keyFile or seals.keyEnv), so a change of what is ' +
+  'written would show by nothing but its arithmetic';
+
+/** Null where there is no key, which the log is told. */
+export function gatewaySealer(
+  { configuration, log, clock, logger }: Pick<GatewayOptions, 'configuration' | 'log' | 'clock' | 'logger'>,
+  availability: Pick<Availability, 'refuse'>,
+): Sealer | null {
+  const { data, seals } = configuration;
+  const key = sealKeySource(configuration, ({ keyId, publicKey }) =>
+    logger.info(
+      { keyId, publicKey, file: sealKeyFile(data) },
+      'a key for the seals of the ledger was made: keep its public half where nobody can change it who can change the ledger ' +
+        '(`gateway ledger keys --json`, once there is a seal)',
+    ),
+  );
+  if (key === null) {
+    logger.warn(NO_KEY);
+    return null;
+  }
+  const mayWrite = (): boolean => availability.refuse() === null;
+  return new Sealer({ log, dataFolder: data, ...seals, key, clock, mayWrite, logger });
+}
+
+/** For operators; null where it is sealed. */
+export const whyUnsealed = (sealer: Sealer | null): string | null =>
+  sealer === null ? NO_KEY : sealer.standing().stopped;
+
+/** What /.well-known/ledger-keys answers with: what `gateway ledger keys --json` prints, and how far the seals go. */
+export function ledgerKeys(sealer: Sealer | null): unknown {
+  if (sealer === null) return { keys: [], unsealed: NO_KEY };
+  const { keys, newest, stopped, unsealed } = sealer.standing();
+  return {
+    keys: withValidity(keys),
+    newestSeal: newest,
+    eventsBehind: unsealed,
+    ...(stopped === null ? {} : { unsealed: stopped }),
+  };
+}

@@ -1,0 +1,379 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { describe, expect, it } from 'vitest';
+import { decodeEvent } from '../../../contracts/event-codec.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { EventData } from '../../../contracts/events.ts';
+import { accountId, accountStream, NO_STREAM, revision, SEALS_STREAM } from '../../../contracts/ids.ts';
+import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
+import { LeafHasher } from '../../../ledger/seals/leaf.ts';
+import { hexOf, MerkleTree, sha256 } from '../../../ledger/seals/merkle.ts';
+import { rotateSealKey } from '../../../ledger/seals/rotate-key.ts';
+import { keyOfFolder } from '../../../ledger/seals/seal-keys.ts';
+import { introductionText, isSignedBy, publicKeyOf, sealText } from '../../../ledger/seals/seal-signature.ts';
+import { Sealer } from '../../../ledger/seals/sealer.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+
+const NOW_MS = Date.parse('2026-11-23T10:00:00.000Z');
+const ACCOUNT = accountStream(accountId('acct_1'));
+const NEVER_MS = 1_000_000_000;
+
+/** A ledger with its identity, so that its sealed sequence has one event. */
+async function newLog(): Promise<MemoryEventLog> {
+  const log = new MemoryEventLog();
+  await identifyLedger(log, NOW_MS, recordingBy('test', NOW_MS));
+  return log;
+}
+
+type Given = Partial<ConstructorParameters<typeof Sealer>[0]>;
+
+function sealerOn(log: EventLog, { dataFolder = temporaryFolder(), ...given }: Given = {}) {
+  const lines: string[] = [];
+  const sealer = new Sealer({
+    log,
+    dataFolder,
+    key: () => keyOfFolder(dataFolder).key,
+    events: 10,
+    afterMs: NEVER_MS,
+    copyTo: null,
+    clock: () => NOW_MS,
+    mayWrite: () => true,
+    logger: pino({ level: 'error' }, { write: (line: string) => lines.push(line) }),
+    ...given,
+  });
+  return endedLater({ sealer, dataFolder, lines, close: () => sealer.close() });
+}
+
+function started(log: EventLog, given: Given = {}) {
+  const made = sealerOn(log, given);
+  made.sealer.start();
+  return made;
+}
+
+/** Events of an account that no seal looks into. */
+async function write(log: MemoryEventLog, count: number): Promise<void> {
+  const last = log.events.findLast(({ stream }) => stream === ACCOUNT)?.revision ?? NO_STREAM;
+  for (let at = 0; at < count; at++) {
+    const { commandId } = recordingBy('test', NOW_MS);
+    const proposed = { id: commandId as never, type: 'AccountSuspended', data: `{"reason":"${at}"}`, metadata: '{}' };
+    await log.append(ACCOUNT, revision(last + at), [proposed]);
+  }
+}
+
+/** Resolves once there are so many seals. */
+function sealed(log: EventLog, count: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let seen = 0;
+    const subscription = log.subscribeAll({
+      after: null,
+      onEvents: (events) => {
+        seen += events.filter(({ type }) => type === 'LedgerSealed').length;
+        if (seen >= count) {
+          resolve();
+          void subscription.close();
+        }
+      },
+      onStopped: reject,
+    });
+  });
+}
+
+interface Chain {
+  readonly seals: readonly EventData<'LedgerSealed'>[];
+  readonly keys: readonly EventData<'SealKeyIntroduced'>[];
+}
+
+/** The stream of seals, computed anew from the log's events in the plainest way. */
+async function chainOf(log: EventLog): Promise<Chain> {
+  const leaves: ReturnType<LeafHasher['hash']>[] = [];
+  const hasher = new LeafHasher();
+  const seals: EventData<'LedgerSealed'>[] = [];
+  const keys = new Map<string, EventData<'SealKeyIntroduced'>>();
+  let previous: string | null = null;
+  for await (const recorded of log.readAll()) {
+    if (recorded.stream !== SEALS_STREAM) leaves.push(hasher.hash(recorded, leaves.length));
+    else {
+      const { type, data } = decodeEvent(recorded);
+      if (type === 'SealKeyIntroduced') {
+        const by = data.introducedBy === null ? data : keys.get(data.introducedBy);
+        expect(isSignedBy(publicKeyOf(by?.publicKey ?? ''), introductionText(data), data.signature)).toBe(true);
+        keys.set(data.keyId, data);
+      } else if (type === 'LedgerSealed') {
+        const first = seals.at(-1)?.treeSize ?? 0;
+        expect(data).toMatchObject({ seal: seals.length, first, treeSize: first + data.count, previous });
+        expect(data.root).toBe(rootOf(leaves.slice(first, data.treeSize)));
+        expect(data.treeRoot).toBe(rootOf(leaves.slice(0, data.treeSize)));
+        expect(isSignedBy(publicKeyOf(keys.get(data.keyId)?.publicKey ?? ''), sealText(data), data.signature)).toBe(
+          true,
+        );
+        previous = hexOf(sha256(recorded.data));
+        seals.push(data);
+      }
+    }
+  }
+  return { seals, keys: [...keys.values()] };
+}
+
+function rootOf(leaves: readonly ReturnType<LeafHasher['hash']>[]): string {
+  const tree = new MerkleTree();
+  for (const leaf of leaves) tree.append(leaf);
+  return hexOf(tree.root());
+}
+
+const sizesOf = ({ seals }: Chain): number[] => seals.map(({ treeSize }) => treeSize);
+
+describe('a sealer', () => {
+  it('seals each full range in order, and leaves what is behind the last for its time', async () => {
+    const log = await newLog();
+    await write(log, 34);
+    const { sealer } = started(log);
+    await sealed(log, 3);
+    const chain = await chainOf(log);
+    expect(sizesOf(chain)).toEqual([10, 20, 30]);
+    expect(chain.keys).toMatchObject([{ introducedBy: null, validFrom: '2026-11-23T10:00:00.000Z' }]);
+    await sealer.close();
+    expect(sealer.standing()).toMatchObject({ stopped: null, unsealed: 5, newest: { seal: 2 } });
+  });
+
+  it('seals what there is once it has waited, and then nothing more', async () => {
+    const log = await newLog();
+    const { sealer } = started(log, { afterMs: 1 });
+    await sealed(log, 1);
+    expect(sizesOf(await chainOf(log))).toEqual([1]);
+    await write(log, 2);
+    await sealed(log, 2);
+    await sealer.close();
+    expect((await chainOf(log)).seals.at(-1)).toMatchObject({ treeSize: 3 });
+  });
+
+  it('writes nothing while nothing may be written for good, and reads no further than one seal takes', async () => {
+    const log = await newLog();
+    await write(log, 34);
+    const asked = Promise.withResolvers<void>();
+    const { sealer } = started(log, {
+      mayWrite: () => {
+        asked.resolve();
+        return false;
+      },
+    });
+    await asked.promise;
+    await sealer.close();
+    expect(sealer.standing()).toMatchObject({ stopped: null, unsealed: 10 });
+    expect((await chainOf(log)).seals).toEqual([]);
+  });
+
+  it('is waited for by no append: those go on while its own stands still', async () => {
+    const log = await newLog();
+    const still = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    log.faults = (stream) => {
+      if (stream !== SEALS_STREAM) return { type: 'none' };
+      reached.resolve();
+      return { type: 'stall', until: still.promise };
+    };
+    await write(log, 9);
+    started(log);
+    await reached.promise;
+    await write(log, 20);
+    expect((await chainOf(log)).seals).toEqual([]);
+    still.resolve();
+    await sealed(log, 3);
+    expect(sizesOf(await chainOf(log))).toEqual([10, 20, 30]);
+  });
+
+  it('goes on where its append was lost, dropped or refused: no gap and no fork', async () => {
+    const log = await newLog();
+    const faults = ['lose', 'drop', 'refuse', 'lose'] as const;
+    let at = 0;
+    log.faults = (stream) => ({ type: stream === SEALS_STREAM ? (faults[at++] ?? 'none') : 'none' });
+    const { sealer } = started(log, { afterMs: 1, events: 1_000 });
+    for (let count = 1; count <= 4; count++) {
+      await sealed(log, count);
+      await write(log, 3);
+    }
+    await sealed(log, 5);
+    await sealer.close();
+    expect(at).toBeGreaterThan(faults.length);
+    expect((await chainOf(log)).seals.at(-1)?.treeSize).toBe(13);
+  });
+
+  it('never forks with others on the same log, whatever they count by', async () => {
+    const log = await newLog();
+    const { key } = keyOfFolder(temporaryFolder());
+    const sealers = [3, 7, 20].map((events) => started(log, { events, key: () => key }).sealer);
+    await write(log, 60);
+    await sealed(log, 5);
+    await write(log, 60);
+    await sealed(log, 15);
+    await Promise.all(sealers.map((sealer) => sealer.close()));
+    expect(sealers.map((sealer) => sealer.standing().stopped)).toEqual([null, null, null]);
+    expect((await chainOf(log)).seals.length).toBeGreaterThanOrEqual(15);
+  });
+
+  it('stops, and says so, where a seal does not follow what is there', async () => {
+    const log = await newLog();
+    await write(log, 9);
+    const first = started(log);
+    await sealed(log, 1);
+    await first.sealer.close();
+    const at = log.events.findIndex(({ revision, stream }) => stream === ACCOUNT && revision === 4);
+    const changed = log.events[at];
+    if (changed !== undefined) log.events[at] = { ...changed, data: '{"reason":"another"}' };
+    await write(log, 20);
+    const { sealer, lines } = started(log);
+    await expect.poll(() => sealer.standing().stopped).toMatch(/the events of seal 0 are not those/);
+    expect(lines.join()).toContain('nothing more of the ledger is sealed');
+    await sealer.close();
+    expect(log.events.filter(({ type }) => type === 'LedgerSealed')).toHaveLength(1);
+  });
+});
+
+describe('a restart', () => {
+  it('goes on behind the newest seal, without the events before it', async () => {
+    const log = await newLog();
+    await write(log, 24);
+    const { sealer, dataFolder } = started(log);
+    await sealed(log, 2);
+    await sealer.close();
+    const from: unknown[] = [];
+    const subscribe = log.subscribeAll.bind(log);
+    log.subscribeAll = (options) => {
+      from.push(options.after);
+      return subscribe(options);
+    };
+    started(log, { dataFolder });
+    await write(log, 10);
+    await sealed(log, 3);
+    expect(sizesOf(await chainOf(log))).toEqual([10, 20, 30]);
+    expect(from[0]).toBe(log.events[19]?.position);
+  });
+
+  it.each([
+    ['is no JSON', () => '{'],
+    [
+      'has other hashes',
+      (text: string) =>
+        text.replace(/"peaks":\["./, (start) => `${start.slice(0, -1)}${start.endsWith('0') ? '1' : '0'}`),
+    ],
+    ['is of another log', (text: string) => text.replace(/"sealPosition":\d+/, '"sealPosition":1')],
+  ])('reads the log from its beginning where what the folder has kept %s', async (_, damage) => {
+    const log = await newLog();
+    await write(log, 24);
+    const { sealer, dataFolder } = started(log);
+    await sealed(log, 2);
+    await sealer.close();
+    const file = join(dataFolder, 'seal-frontier.json');
+    const kept = readFileSync(file, 'utf8');
+    writeFileSync(file, damage(kept));
+    expect(readFileSync(file, 'utf8')).not.toBe(kept);
+    started(log, { dataFolder });
+    await write(log, 10);
+    await sealed(log, 3);
+    expect(sizesOf(await chainOf(log))).toEqual([10, 20, 30]);
+  });
+
+  it('of another folder, which knows nothing, leaves no gap', async () => {
+    const log = await newLog();
+    const { key } = keyOfFolder(temporaryFolder());
+    await write(log, 24);
+    const { sealer } = started(log, { key: () => key });
+    await sealed(log, 2);
+    await sealer.close();
+    started(log, { key: () => key, events: 4 });
+    await sealed(log, 3);
+    expect(sizesOf(await chainOf(log))).toEqual([10, 20, 24]);
+  });
+});
+
+describe('the key', () => {
+  it('of a data folder can be read by its owner alone, and stays', () => {
+    const folder = temporaryFolder();
+    const { key, isNew } = keyOfFolder(folder);
+    expect(isNew).toBe(true);
+    expect(statSync(join(folder, 'seal-key')).mode & 0o777).toBe(0o600);
+    expect(keyOfFolder(folder)).toMatchObject({ isNew: false, key: { keyId: key.keyId, publicKey: key.publicKey } });
+  });
+
+  it('that follows is vouched for by the one before, and taken up without a restart', async () => {
+    const log = await newLog();
+    const before = keyOfFolder(temporaryFolder()).key;
+    const next = keyOfFolder(temporaryFolder()).key;
+    let key = before;
+    started(log, { key: () => key });
+    await write(log, 9);
+    await sealed(log, 1);
+    const recording = recordingBy('operator', NOW_MS);
+    expect(await rotateSealKey(log, { from: before, to: next, recording })).toMatchObject({ type: 'done' });
+    key = next;
+    await write(log, 10);
+    await sealed(log, 2);
+    const { seals, keys } = await chainOf(log);
+    expect(seals.map(({ keyId }) => keyId)).toEqual([before.keyId, next.keyId]);
+    expect(keys.map(({ introducedBy }) => introducedBy)).toEqual([null, before.keyId]);
+    expect(await rotateSealKey(log, { from: before, to: next, recording })).toEqual({ type: 'done', events: [] });
+    const stranger = keyOfFolder(temporaryFolder()).key;
+    const another = keyOfFolder(temporaryFolder()).key;
+    expect(await rotateSealKey(log, { from: stranger, to: another, recording })).toEqual({
+      type: 'unknown key',
+      keyId: stranger.keyId,
+    });
+  });
+
+  it('that nobody has introduced signs nothing', async () => {
+    const log = await newLog();
+    await write(log, 9);
+    const { sealer } = started(log);
+    await sealed(log, 1);
+    await sealer.close();
+    await write(log, 10);
+    const stranger = started(log);
+    await expect.poll(() => stranger.sealer.standing().stopped).toMatch(/none of them has introduced/);
+    expect((await chainOf(log)).seals).toHaveLength(1);
+  });
+});
+
+describe('a copy outside of the log', () => {
+  const linesOf = (file: string): { revision: number; type: string; data: object }[] =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+
+  it('has each seal once, goes on where it ended, and is only added to', async () => {
+    const log = await newLog();
+    await write(log, 24);
+    const copyTo = join(temporaryFolder(), 'seals.ndjson');
+    const first = started(log, { copyTo });
+    await sealed(log, 2);
+    await first.sealer.close();
+    writeFileSync(copyTo, '{"stream":"se', { flag: 'a' });
+    const cut = readFileSync(copyTo, 'utf8');
+    await write(log, 10);
+    const second = started(log, { copyTo, dataFolder: first.dataFolder });
+    await sealed(log, 3);
+    await second.sealer.close();
+    expect(readFileSync(copyTo, 'utf8').startsWith(cut)).toBe(true);
+    writeFileSync(copyTo, readFileSync(copyTo, 'utf8').replace('{"stream":"se\n', ''));
+    const stored = log.events.filter(({ stream }) => stream === SEALS_STREAM);
+    expect(linesOf(copyTo)).toEqual(
+      stored.map(({ stream, revision: at, id, type, data, metadata }) => ({
+        ...{ stream, revision: at, id, type },
+        ...{ data: JSON.parse(data), metadata: JSON.parse(metadata) },
+      })),
+    );
+  });
+
+  it('that cannot be written is told, and ends no sealing', async () => {
+    const log = await newLog();
+    await write(log, 9);
+    const { sealer, lines } = started(log, { copyTo: join(temporaryFolder(), 'missing', 'seals.ndjson') });
+    await sealed(log, 1);
+    await sealer.close();
+    expect(lines.join()).toContain('seals could not be written outside of the ledger');
+    expect(sealer.standing().stopped).toBeNull();
+  });
+});
