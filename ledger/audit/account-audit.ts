@@ -1,17 +1,22 @@
-import { auditApproved, auditDebit } from './audit-debit.ts';
+import { auditApproved, auditDebit, compareLines } from './audit-debit.ts';
 import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from './audit-exceptions.ts';
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
+import { auditLife } from './audit-life.ts';
+import { auditCrossings, noteCrossings, takeCrossed } from './audit-thresholds.ts';
 import { type AccountBooks, balanceOf, compare, emptyBooks, tell } from './own-account.ts';
-import { takeFromLease, takeLeased } from './own-leases.ts';
+import { takeFromLease, takeLeased, takeNarrowed, takeReleased } from './own-leases.ts';
 import { ownPrice } from './own-price.ts';
 import type {
   ApprovedData,
   CardOf,
+  CrossedData,
   DebitData,
+  DroppedData,
   ExpiredData,
   GrantData,
   LateData,
   LeasedData,
+  NarrowedData,
   ReinstatedData,
   ReleasedData,
   StoredEvent,
@@ -50,6 +55,7 @@ export class AccountAudit {
   take(event: StoredEvent): void {
     // What is missing of a usage before is told of its own place.
     if (event.type !== 'CreditsDebited') this.#auditUncharged();
+    if (event.type !== 'SpendThresholdCrossed') auditCrossings(this.books);
     this.#follow(event);
     this.#takeEvent(event);
     if (this.books.faults.length > 0) this.#isRight = false;
@@ -58,6 +64,7 @@ export class AccountAudit {
   /** One of which nothing is known but where it stands; that is told already. */
   skip(event: Pick<StoredEvent, 'revision' | 'position'>): void {
     this.#usage = null;
+    this.books.due = [];
     this.#isRight = false;
     this.#follow(event);
   }
@@ -65,6 +72,7 @@ export class AccountAudit {
   /** When there are no more. */
   end(): void {
     this.#auditUncharged();
+    auditCrossings(this.books);
     if (this.#isRight && this.books.faults.length === 0) auditEnd(this.books);
   }
 
@@ -77,20 +85,25 @@ export class AccountAudit {
     this.#position = position;
   }
 
-  #takeEvent({ type, data, metadata }: StoredEvent): void {
+  #takeEvent(event: StoredEvent): void {
+    const { type, data, metadata } = event;
     const { books } = this;
     if (!KNOWN.has(type)) tell(books, `the auditor does not know ${type}`);
     const atMs = metadata === undefined ? null : Date.parse(metadata.recordedAt);
+    auditLife(books, event);
     if (type === 'UsageRecorded') this.#takeUsage(data as UsageData);
     if (type === 'CreditsDebited') this.#takeDebit(data as DebitData);
-    if (type === 'LeaseReleased' || type === 'CreditsDebited') takeFromLease(books.leases, data as ReleasedData);
+    if (type === 'CreditsDebited') takeFromLease(books, data as DebitData);
+    if (type === 'LeaseReleased') takeReleased(books, data as ReleasedData);
+    if (type === 'LeaseNarrowed') takeNarrowed(books, data as NarrowedData);
+    if (type === 'SpendThresholdCrossed') takeCrossed(books, data as CrossedData);
     if (type === 'CreditsGranted') takeGrant(books, data as GrantData);
     if (type === 'CreditsExpired') takeExpired(books, data as ExpiredData, atMs);
     if (type === 'CreditsReinstated') takeReinstated(books, data as ReinstatedData, atMs);
-    if (type === 'CreditsLeased') takeLeased(books.leases, data as LeasedData);
+    if (type === 'CreditsLeased') takeLeased(books, data as LeasedData, atMs);
     if (type === 'LateUsageReported') this.#takeLate(data as LateData);
     if (type === 'ExceptionApproved') takeApproved(books, data as ApprovedData);
-    if (type === 'ExceptionDropped') noteDropped(books, (data as ApprovedData).requestId);
+    if (type === 'ExceptionDropped') noteDropped(books, data as DroppedData);
   }
 
   #takeUsage(usage: UsageData): void {
@@ -111,16 +124,23 @@ export class AccountAudit {
     if (typeof card === 'string') tell(this.books, `${usage.requestId}: ${card}`);
     else auditDebit(this.books, usage, debit, ownPrice(usage, card));
     noteLeftOut(this.books, debit, usage);
+    noteCrossings(this.books, debit);
   }
 
-  #takeLate({ requestId, usage, cost: stated }: LateData): void {
+  #takeLate({ requestId, usage, cost: stated, lines, uses }: LateData): void {
     const { books } = this;
+    compare(books, `${requestId}: the request whose usage came late`, usage.requestId, requestId);
+    if (usage.outcome === 'recovered') tell(books, `${requestId}: late, and says that nothing was seen`);
     if (!books.recovered.has(requestId)) tell(books, `${requestId}: late, and not recorded as recovered before`);
     const card = this.#cardOf(usage);
-    const cost = typeof card === 'string' || !usage.billable ? 0n : ownPrice(usage, card).cost;
     if (typeof card === 'string') tell(books, `${requestId}: ${card}`);
-    else compare(books, `${requestId}: late cost`, stated, cost);
-    noteLate(books, usage, cost);
+    else {
+      const price = ownPrice(usage, card);
+      compare(books, `${requestId}: late cost`, stated, usage.billable ? price.cost : 0n);
+      compareLines(books, requestId, { lines, uses }, price);
+    }
+    // What is approved later is by what stands here.
+    noteLate(books, usage, BigInt(stated));
   }
 
   /** A usage that no debit follows must be one that is not charged, or costs nothing. */
@@ -136,13 +156,18 @@ export class AccountAudit {
 }
 
 function takeApproved(books: AccountBooks, approved: ApprovedData): void {
-  const exception = noteApproved(books, approved.requestId);
+  const exception = noteApproved(books, approved);
   if (exception !== null) auditApproved(books, exception, approved);
+  noteCrossings(books, approved);
 }
 
 /** It fills what was left uncovered first; the rest can be spent. */
 function takeGrant(books: AccountBooks, grant: GrantData): void {
   const amount = BigInt(grant.amount);
+  if (amount === 0n) tell(books, `${grant.grantId}: nothing is granted`);
+  if (grant.expiresAt !== null && grant.expiresAt <= grant.effectiveAt)
+    tell(books, `${grant.grantId}: ends before it begins`, grant.expiresAt, `after ${grant.effectiveAt}`);
+  if (books.grants.some(({ grantId }) => grantId === grant.grantId)) tell(books, `${grant.grantId}: granted twice`);
   const filled = amount < books.uncovered ? amount : books.uncovered;
   books.uncovered -= filled;
   books.granted += amount;

@@ -18,11 +18,20 @@ export function auditDebit(
   const hold = usage.hold === undefined || usage.hold === null ? null : BigInt(usage.hold);
   const amount = hold === null || whole < hold ? whole : hold;
   if (!usage.billable) tell(books, `${debit.requestId}: debited, and its ending is not charged`);
-  same('lines', textOf(debit.lines), textOf(lines));
-  same('uses', textOfUses(debit.uses ?? []), textOfUses(uses));
+  compareLines(books, debit.requestId, debit, { lines, uses });
   same('left out', debit.leftOut ?? '0', whole - amount);
   books.leftOut += whole - amount;
   moveBooks(books, usage, debit, { cost, amount });
+}
+
+export function compareLines(
+  books: AccountBooks,
+  requestId: string,
+  stated: Pick<DebitData, 'lines' | 'uses'>,
+  { lines, uses }: Pick<OwnPrice, 'lines' | 'uses'>,
+): void {
+  compare(books, `${requestId}: lines`, textOf(stated.lines), textOf(lines));
+  compare(books, `${requestId}: uses`, textOfUses(stated.uses ?? []), textOfUses(uses));
 }
 
 /** An approval debits all that there was, by the instants of the request itself. */
@@ -67,6 +76,8 @@ function moveBooks(
   const [ofAccount, ofKey] = [month.account + amount, (month.keys.get(usage.keyId) ?? 0n) + amount];
   same('month', debit.month, usage.startedAt.slice(0, 7));
   same('key', debit.keyId, usage.keyId);
+  same('model', debit.model, usage.model);
+  same('lane', debit.lane, usage.lane);
   same('month to date', debit.monthToDateAfter, ofAccount);
   same("key's month to date", debit.keyMonthToDateAfter, ofKey);
   month.account = BigInt(debit.monthToDateAfter);

@@ -1,5 +1,5 @@
-import { type AccountBooks, type OwnException, tell } from './own-account.ts';
-import type { DebitData, UsageData } from './stored-event.ts';
+import { type AccountBooks, compare, type OwnException, tell } from './own-account.ts';
+import type { ApprovedData, DebitData, DroppedData, UsageData } from './stored-event.ts';
 
 const PICO_PER_MICRO = 1_000_000n;
 
@@ -20,20 +20,29 @@ export function noteLeftOut(books: AccountBooks, { leftOut = '0' }: DebitData, u
 export function noteLate(books: AccountBooks, usage: UsageData, cost: bigint): void {
   const exception = exceptionOf(books, usage);
   if (exception.late !== null) tell(books, `${usage.requestId}: reported late twice`);
+  if (exception.ended !== null) tell(books, `${usage.requestId}: reported late, and was ${exception.ended} before`);
   exception.late = cost;
   exception.usage = usage;
   exception.unpriced.push(...(usage.unpriced ?? []));
 }
 
 /** Null where there was nothing to approve. */
-export const noteApproved = (books: AccountBooks, requestId: string): OwnException | null =>
-  ended(books, requestId, 'approved');
+export const noteApproved = (books: AccountBooks, approved: ApprovedData): OwnException | null =>
+  ended(books, approved, 'approved');
 
-export function noteDropped(books: AccountBooks, requestId: string): void {
-  ended(books, requestId, 'dropped');
+export function noteDropped(books: AccountBooks, dropped: DroppedData): void {
+  const exception = ended(books, dropped, 'dropped');
+  if (exception === null) return;
+  const amount = (exception.leftOut + (exception.late ?? 0n)) / PICO_PER_MICRO;
+  compare(books, `${dropped.requestId}: what is dropped`, dropped.amount, amount);
 }
 
-function ended(books: AccountBooks, requestId: string, how: 'approved' | 'dropped'): OwnException | null {
+function ended(
+  books: AccountBooks,
+  { requestId, reason }: Pick<DroppedData, 'requestId' | 'reason'>,
+  how: 'approved' | 'dropped',
+): OwnException | null {
+  if (reason?.trim() === '') tell(books, `${requestId}: ${how} without a reason`);
   const exception = books.exceptions.get(requestId);
   if (exception === undefined || exception.ended !== null) {
     tell(books, `${requestId}: ${how}, and no exception is open`);

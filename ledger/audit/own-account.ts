@@ -1,7 +1,29 @@
 import type { OwnGrant } from './burn-own.ts';
 import type { Fault } from './fault.ts';
-import type { OwnLeases } from './own-leases.ts';
-import type { UsageData } from './stored-event.ts';
+import type { CrossedData, UsageData } from './stored-event.ts';
+
+/** What a proxy has set aside and has neither given back nor debited; its end is exclusive. */
+export interface OwnLease {
+  readonly proxy: string;
+  left: bigint;
+  untilMs: number;
+  /** Of the key that it is for; null for all that have no limit. */
+  readonly keyId: string | null;
+  /** Until when its requests start; null where that is not known, or never. */
+  requestsBeforeMs: number | null;
+  /** What keys that got a limit later may still take of it. */
+  readonly beforeLimit: Map<string, bigint>;
+}
+
+export type OwnLeases = Map<string, OwnLease>;
+
+/** What an account is beside its money, as far as it says which events can follow. */
+export interface OwnLife {
+  isOpen: boolean;
+  isSuspended: boolean;
+  /** Whether each key that was issued is revoked. */
+  readonly keys: Map<string, boolean>;
+}
 
 export interface OwnMonth {
   account: bigint;
@@ -27,6 +49,12 @@ export interface AccountBooks {
   faults: Omit<Fault, 'stream'>[];
   readonly grants: OwnGrant[];
   readonly leases: OwnLeases;
+  readonly life: OwnLife;
+  /** Monthly limits by key; that of the account by null. */
+  readonly limits: Map<string | null, bigint>;
+  /** Thresholds that were told of, and those that the events that come have to tell of. */
+  readonly crossed: Set<string>;
+  due: CrossedData[];
   readonly months: Map<string, OwnMonth>;
   readonly exceptions: Map<string, OwnException>;
   /** Requests that were recorded as `recovered`: usage may still come. */
@@ -58,6 +86,10 @@ export const emptyBooks = (accountId: string): AccountBooks => ({
   faults: [],
   grants: [],
   leases: new Map(),
+  life: { isOpen: false, isSuspended: false, keys: new Map() },
+  limits: new Map(),
+  crossed: new Set(),
+  due: [],
   months: new Map(),
   exceptions: new Map(),
   recovered: new Set(),

@@ -1,19 +1,111 @@
-import type { DebitData, LeasedData, ReleasedData } from './stored-event.ts';
+import { isUsableAt, type OwnGrant } from './burn-own.ts';
+import { type AccountBooks, compare, type OwnLease, type OwnLeases, tell } from './own-account.ts';
+import type { DebitData, LeasedData, NarrowedData, ReleasedData } from './stored-event.ts';
 
-/** What a proxy has set aside and has neither given back nor debited; its end is exclusive. */
-interface OwnLease {
-  left: bigint;
-  readonly untilMs: number;
+/**
+ * A lease begins or grows by what is free: with it all that is leased is no more than what there is to spend, and than
+ * what limits leave of the month. Of what has expired only so much counts as the leases from before can still burn.
+ */
+export function takeLeased(books: AccountBooks, leased: LeasedData, recordedMs: number | null): void {
+  const { leaseId, requestsFrom = null, requestsBefore = null } = leased;
+  const atMs = requestsFrom === null ? recordedMs : Date.parse(requestsFrom);
+  const known = books.leases.get(leaseId);
+  const amount = BigInt(leased.amount);
+  const untilMs = Date.parse(leased.expiresAt);
+  if (known !== undefined) compare(books, `${leaseId}: its proxy`, leased.proxy, known.proxy);
+  if (known === undefined && amount === 0n) tell(books, `${leaseId}: is renewed, and is not there`);
+  if (atMs !== null && untilMs <= atMs) tell(books, `${leaseId}: has ended when it is leased`, leased.expiresAt);
+  if (atMs !== null && amount > 0n) auditFree(books, leased, atMs);
+  books.leases.set(leaseId, {
+    proxy: leased.proxy,
+    left: (known?.left ?? 0n) + amount,
+    untilMs,
+    keyId: leased.keyId ?? null,
+    requestsBeforeMs: requestsFrom === null || requestsBefore === null ? null : Date.parse(requestsBefore),
+    beforeLimit: known?.beforeLimit ?? new Map(),
+  });
 }
 
-export type OwnLeases = Map<string, OwnLease>;
-
-export function takeLeased(leases: OwnLeases, { leaseId, amount, expiresAt }: LeasedData): void {
-  leases.set(leaseId, { left: BigInt(amount), untilMs: Date.parse(expiresAt) });
+function auditFree(books: AccountBooks, { leaseId, amount, keyId }: LeasedData, atMs: number): void {
+  const active = [...books.leases.values()].filter(({ untilMs }) => untilMs > atMs);
+  const sum = active.reduce((all, { left }) => all + left, 0n) + BigInt(amount);
+  const there = spendable(books, active, atMs);
+  if (sum > there) tell(books, `${leaseId}: what is leased beside what is free`, sum, there);
+  const month = books.months.get(new Date(atMs).toISOString().slice(0, 7));
+  const limit = books.limits.get(null);
+  const left = limit === undefined ? null : limit - (month?.account ?? 0n);
+  if (left !== null && sum > left) tell(books, `${leaseId}: what is leased beside the account's limit`, sum, left);
+  const keyLimit = keyId === undefined ? undefined : books.limits.get(keyId);
+  if (keyId === undefined || keyLimit === undefined) return;
+  const ofKey = active.reduce(
+    (all, lease) => all + (lease.keyId === keyId ? lease.left : (lease.beforeLimit.get(keyId) ?? 0n)),
+    BigInt(amount),
+  );
+  const keyLeft = keyLimit - (month?.keys.get(keyId) ?? 0n);
+  if (ofKey > keyLeft) tell(books, `${leaseId}: what is leased beside the limit of ${keyId}`, ofKey, keyLeft);
 }
 
-/** By what is given back, and by what is debited under it. */
-export function takeFromLease(leases: OwnLeases, { leaseId, amount }: ReleasedData | DebitData): void {
-  const lease = leaseId === undefined ? undefined : leases.get(leaseId);
-  if (lease !== undefined) lease.left -= BigInt(amount);
+/** At the most. */
+function spendable({ grants, uncovered }: AccountBooks, active: readonly OwnLease[], atMs: number): bigint {
+  const sumOf = (some: readonly OwnGrant[]): bigint => some.reduce((sum, { remaining }) => sum + remaining, 0n);
+  const expired = grants.filter(
+    ({ remaining, expiresAtMs }) => remaining > 0n && expiresAtMs !== null && expiresAtMs <= atMs,
+  );
+  const newest = Math.max(...expired.map(({ expiresAtMs }) => expiresAtMs ?? 0));
+  const older = active
+    .filter(({ requestsBeforeMs }) => requestsBeforeMs !== null && requestsBeforeMs <= newest)
+    .reduce((sum, { left }) => sum + left, 0n);
+  const paid = sumOf(expired) < older ? sumOf(expired) : older;
+  return sumOf(grants.filter((grant) => isUsableAt(grant, atMs))) - uncovered + paid;
+}
+
+/** What is given back was leased, and is given back by who has it. */
+export function takeReleased(books: AccountBooks, { proxy, leaseId, amount }: ReleasedData): void {
+  const lease = books.leases.get(leaseId);
+  if (lease === undefined) return void tell(books, `${leaseId}: is given back, and is not there`, amount);
+  compare(books, `${leaseId}: its proxy`, proxy, lease.proxy);
+  if (BigInt(amount) > lease.left || amount === '0')
+    tell(books, `${leaseId}: ${amount} are given back, and it has ${lease.left}`);
+  reduce(books.leases, leaseId, BigInt(amount), null);
+}
+
+/** A debit may name a lease that has ended; it makes one that is there smaller. */
+export function takeFromLease({ leases }: AccountBooks, { leaseId, keyId, amount }: DebitData): void {
+  if (leaseId !== undefined && leases.has(leaseId)) reduce(leases, leaseId, BigInt(amount), keyId);
+}
+
+export function takeNarrowed(books: AccountBooks, { leaseId, keyId, atMost }: NarrowedData): void {
+  const beforeLimit = books.leases.get(leaseId)?.beforeLimit;
+  const before = beforeLimit?.get(keyId);
+  if (before === undefined || before <= BigInt(atMost))
+    tell(books, `${leaseId}: is narrowed for ${keyId} to ${atMost}, from ${before ?? 'nothing'}`);
+  else if (atMost === '0') beforeLimit?.delete(keyId);
+  else beforeLimit?.set(keyId, BigInt(atMost));
+}
+
+/** A key that gets a limit may still take what leases for such as have none hold; one that loses it may take them whole. */
+export function noteKeyLimit(
+  leases: OwnLeases,
+  keyId: string,
+  { before, after }: { readonly before: bigint | null; readonly after: string | null },
+): void {
+  if ((before === null) === (after === null)) return;
+  for (const lease of leases.values()) {
+    if (lease.keyId !== null) continue;
+    if (after === null) lease.beforeLimit.delete(keyId);
+    else lease.beforeLimit.set(keyId, lease.left);
+  }
+}
+
+function reduce(leases: OwnLeases, leaseId: string, amount: bigint, keyId: string | null): void {
+  const lease = leases.get(leaseId);
+  if (lease === undefined) return;
+  lease.left -= amount;
+  if (lease.left <= 0n) leases.delete(leaseId);
+  for (const [key, before] of lease.beforeLimit) {
+    const most = key === keyId ? before - amount : before;
+    const left = most < lease.left ? most : lease.left;
+    if (left > 0n) lease.beforeLimit.set(key, left);
+    else lease.beforeLimit.delete(key);
+  }
 }

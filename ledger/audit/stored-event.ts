@@ -53,6 +53,8 @@ export interface OwnUse {
 export interface DebitData {
   readonly requestId: string;
   readonly keyId: string;
+  readonly model: string;
+  readonly lane: string;
   readonly cost: string;
   readonly carryBefore: string;
   readonly carryAfter: string;
@@ -90,18 +92,47 @@ export interface LateData {
   readonly requestId: string;
   readonly usage: UsageData;
   readonly cost: string;
+  readonly lines: DebitData['lines'];
+  readonly uses: readonly OwnUse[];
 }
 
 /** What an operator debits after all, with the figures of a debit. */
-export type ApprovedData = Omit<DebitData, 'leftOut' | 'uses' | 'lines' | 'leaseId'>;
+export type ApprovedData = Omit<DebitData, 'leftOut' | 'uses' | 'lines' | 'leaseId'> & { readonly reason?: string };
 
 export interface LeasedData {
+  readonly proxy: string;
   readonly leaseId: string;
+  /** Absent for keys without a limit. */
+  readonly keyId?: string;
   readonly amount: string;
   readonly expiresAt: string;
+  /** Events of earlier versions have neither. */
+  readonly requestsFrom?: string | null;
+  readonly requestsBefore?: string | null;
 }
 
-export type ReleasedData = Pick<LeasedData, 'leaseId' | 'amount'>;
+export type ReleasedData = Pick<LeasedData, 'proxy' | 'leaseId' | 'amount'>;
+
+export interface NarrowedData {
+  readonly leaseId: string;
+  readonly keyId: string;
+  readonly atMost: string;
+}
+
+export interface CrossedData {
+  readonly scope: string;
+  readonly keyId: string | null;
+  readonly month: string;
+  readonly thresholdPercent: number;
+  readonly limit: string;
+  readonly spent: string;
+}
+
+export interface DroppedData {
+  readonly requestId: string;
+  readonly amount: string;
+  readonly reason?: string;
+}
 
 export interface ExpiredData {
   readonly grantId: string;

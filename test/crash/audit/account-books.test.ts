@@ -37,6 +37,7 @@ const first: DebitData = debitData('a', {
 const second: DebitData = {
   ...first,
   requestId: 'b',
+  lane: 'fast',
   cost: '120000428',
   carryBefore: '214',
   carryAfter: '642',
@@ -72,7 +73,7 @@ const withDebit = (change: Partial<DebitData>): StoredEvent[] =>
 it('finds an account right that is right', () => {
   const books = accountBooks('acct_x', stored(WRITTEN), prices);
   expect(books.faults).toEqual([]);
-  expect(books).toMatchObject({ granted: 1_100n, debited: 180n, exact: 180_000_642n, carry: 642n, revision: 6 });
+  expect(books).toMatchObject({ granted: 1_100n, debited: 180n, exact: 180_000_642n, carry: 642n, revision: 8 });
 });
 
 describe('tells of a debit', () => {
@@ -117,10 +118,10 @@ it('tells of a usage that stands twice', () => {
 
 it('tells of a revision that is missing, and of an event id that stands twice', () => {
   const events = stored(WRITTEN);
-  expect(faultsOf(events.map((event) => (event.revision === 6 ? { ...event, revision: 7 } : event)))).toEqual([
-    'revision 7 follows 5',
+  expect(faultsOf(events.map((event) => (event.revision === 8 ? { ...event, revision: 9 } : event)))).toEqual([
+    'revision 9 follows 7',
   ]);
-  expect(faultsOf(events.map((event) => (event.revision === 6 ? { ...event, id: 'id_0' } : event)))).toEqual([
+  expect(faultsOf(events.map((event) => (event.revision === 8 ? { ...event, id: 'id_0' } : event)))).toEqual([
     'event id id_0 stands twice',
   ]);
 });

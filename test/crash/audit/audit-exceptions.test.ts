@@ -105,7 +105,10 @@ describe('the grants that pay', () => {
 
 describe('usage that comes late', () => {
   const recovered = usage({ outcome: 'recovered', billable: false, tokens: { ...usage().tokens, output: 0 } });
-  const late = (cost: string): Written => ['LateUsageReported', { requestId: 'a', usage: usage(), cost }];
+  const late = (cost: string): Written => [
+    'LateUsageReported',
+    { requestId: 'a', usage: usage(), cost, lines: debit().lines, uses: [] },
+  ];
 
   it('is an exception of a request that was recovered, at what it would have cost', () => {
     const books = booksOf(granted, ['UsageRecorded', recovered], late('200000300'));

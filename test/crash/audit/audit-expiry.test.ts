@@ -6,7 +6,7 @@ const [BEFORE, ENDS, AFTER, LATER, LAST] = ['01', '02', '03', '04', '05'].map((d
 
 type Written = readonly [type: string, data: object, recordedAt?: string | undefined];
 const faultsOf = (...written: readonly Written[]): readonly string[] => {
-  const events = written.map(([type, data, recordedAt = BEFORE], revision): StoredEvent => {
+  const events = [OPENED, ...written].map(([type, data, recordedAt = BEFORE], revision): StoredEvent => {
     return {
       revision,
       position: revision,
@@ -19,6 +19,7 @@ const faultsOf = (...written: readonly Written[]): readonly string[] => {
   return accountBooks('acct_x', events, new Map()).faults;
 };
 
+const OPENED: Written = ['AccountOpened', { accountId: 'acct_x' }];
 const granted: Written = [
   'CreditsGranted',
   { grantId: 'g', amount: '100', costBasis: '0', priority: 1, effectiveAt: BEFORE, expiresAt: ENDS },

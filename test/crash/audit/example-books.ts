@@ -37,6 +37,8 @@ export const usageData = (requestId: string, more: Partial<UsageData> = {}): Usa
 export const debitData = (requestId: string, more: Partial<DebitData> = {}): DebitData => ({
   requestId,
   keyId: 'key_1',
+  model: 'opal-x',
+  lane: 'standard',
   cost: '200000300',
   carryBefore: '0',
   carryAfter: '300',
@@ -59,5 +61,16 @@ export const grantData = (grantId: string, amount: string, more: object = {}): o
 });
 
 export type Written = readonly [type: string, data: object];
+/** An account that is open and has a key. */
+const BEGUN: readonly Written[] = [
+  ['AccountOpened', { accountId: 'acct_x' }],
+  ['ApiKeyIssued', { keyId: 'key_1', expiresAt: null, monthlyLimit: null }],
+];
 export const stored = (written: readonly Written[]): StoredEvent[] =>
-  written.map(([type, data], revision) => ({ revision, position: revision + 1, id: `id_${revision}`, type, data }));
+  [...BEGUN, ...written].map(([type, data], revision) => ({
+    revision,
+    position: revision + 1,
+    id: `id_${revision}`,
+    type,
+    data,
+  }));
