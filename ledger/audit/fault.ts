@@ -12,3 +12,8 @@ export interface Fault {
 /** The same without its place. */
 export const describeFault = ({ what, found, expected }: Pick<Fault, 'what' | 'found' | 'expected'>): string =>
   found === null ? what : expected === null ? `${what}: ${found}` : `${what} is ${found}, should be ${expected}`;
+
+/** About the log as a whole, and no stream of it. */
+export const ofLedger = (what: string, found: string): Fault => ({
+  ...{ stream: '(the log)', revision: null, what, found, expected: null },
+});

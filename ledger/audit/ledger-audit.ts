@@ -3,8 +3,22 @@ import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { accountOfStream, CATALOG_STREAM, type CommandId, eventIdOf } from '../../contracts/ids.ts';
 import { AccountAudit } from './account-audit.ts';
 import type { Fault } from './fault.ts';
+import { Prints } from './once-only.ts';
 import { OwnCatalog } from './own-catalog.ts';
 import type { StoredEvent, UsageData } from './stored-event.ts';
+
+interface AuditOptions {
+  readonly onFault: (fault: Fault) => void;
+  /** Where several look at a part of the accounts each: whether this one looks at everything else, too. */
+  readonly isFirst?: boolean;
+}
+
+/** What was looked at, and what of it must stand in no other part, either. */
+export interface Audited {
+  readonly events: number;
+  readonly accounts: number;
+  readonly prints: BigUint64Array<ArrayBuffer>;
+}
 
 /**
  * Re-derives a ledger from its events alone, in log order: each account by its own audit, prices from the catalog's own
@@ -15,26 +29,27 @@ export class LedgerAudit {
   readonly #catalog = new OwnCatalog();
   readonly #accounts = new Map<string, AccountAudit>();
   readonly #revisions = new Map<string, number>();
-  readonly #ids = new Map<string, string>();
-  readonly #requests = new Map<string, string>();
+  readonly #prints = new Prints();
+  readonly #isFirst: boolean;
   events = 0;
 
-  constructor(onFault: (fault: Fault) => void) {
+  constructor({ onFault, isFirst = true }: AuditOptions) {
     this.#onFault = onFault;
-  }
-
-  get accounts(): number {
-    return this.#accounts.size;
+    this.#isFirst = isFirst;
   }
 
   take(event: RecordedEvent): void {
     const { stream, revision } = event;
+    const accountId = accountOfStream(stream);
+    if (accountId === null && !this.#isFirst) {
+      this.#takePrices(event);
+      return;
+    }
     this.events++;
     const tellHere = (what: string, found: unknown = null, expected: unknown = null): void =>
       this.#tell({ stream, revision, what, found: textOf(found), expected: textOf(expected) });
     const stored = readStored(event, tellHere);
-    this.#once(this.#ids, event.id, event, 'event id');
-    const accountId = accountOfStream(stream);
+    this.#prints.add(event.id);
     if (accountId === null) {
       const due = (this.#revisions.get(stream) ?? -1) + 1;
       if (revision !== due) tellHere(`revision ${revision} follows ${due - 1}`);
@@ -45,25 +60,26 @@ export class LedgerAudit {
     const known = this.#accounts.get(accountId);
     const account = known ?? new AccountAudit(accountId, this.#catalog.cardOf);
     if (known === undefined) this.#accounts.set(accountId, account);
-    if (stored?.type === 'UsageRecorded')
-      this.#once(this.#requests, (stored.data as UsageData).requestId, event, 'request');
+    if (stored?.type === 'UsageRecorded') this.#prints.add((stored.data as UsageData).requestId);
     if (stored === null) account.skip(event);
     else account.take(stored);
     this.#hand(stream, account);
   }
 
   /** When there are no more. */
-  end(): void {
+  end(): Audited {
     for (const [accountId, account] of this.#accounts) {
       account.end();
       this.#hand(`account-${accountId}`, account);
     }
+    return { events: this.events, accounts: this.#accounts.size, prints: this.#prints.all() };
   }
 
-  #once(all: Map<string, string>, id: string, { stream, revision }: RecordedEvent, what: string): void {
-    const before = all.get(id);
-    if (before === undefined) all.set(id, `${stream} ${revision}`);
-    else this.#tell({ stream, revision, what: `${what} ${id} stands twice, before at`, found: before, expected: null });
+  /** Another part tells what is wrong with them. */
+  #takePrices(event: RecordedEvent): void {
+    if (event.stream !== CATALOG_STREAM) return;
+    const stored = readStored(event, () => {});
+    if (stored !== null) this.#catalog.take(stored, () => {});
   }
 
   #hand(stream: string, { books }: AccountAudit): void {

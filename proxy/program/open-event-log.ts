@@ -4,12 +4,18 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import type { LogFollower } from './command-context.ts';
 
+const LEDGER_FILE = 'ledger.db';
+
+/** The embedded log's; null where the log is another. */
+export const ledgerFile = ({ eventLog, data }: Configuration): string | null =>
+  eventLog.kind === 'sqlite' ? join(data, LEDGER_FILE) : null;
+
 /** The only place that builds adapters. A command waits for the start check. @throws as `CommandContext` says */
 export async function openEventLog({ eventLog, data }: Configuration, follower?: LogFollower): Promise<EventLog> {
   // A command looks at little, and is soon done; what is served from has to be whole.
   if (eventLog.kind === 'sqlite')
     return openSqliteEventLog({
-      path: join(data, 'ledger.db'),
+      path: join(data, LEDGER_FILE),
       isServedFrom: follower !== undefined,
       ...(follower === undefined ? {} : { onLost: follower.onLost }),
     });

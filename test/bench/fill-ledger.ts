@@ -1,3 +1,4 @@
+import { catalogFileSchema } from '../../contracts/catalog.ts';
 import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import {
@@ -18,13 +19,17 @@ import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { decide } from '../../ledger/account/decide.ts';
 import { evolve } from '../../ledger/account/evolve.ts';
 import { newKey } from '../../ledger/account/new-key.ts';
+import { publishCatalog } from '../../ledger/catalog/publish-catalog.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
+import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { CARD, usageNumber } from './settlements/bench-usage.ts';
 
 /** Enough for the log to write in groups as large as it takes. */
 const APPENDS_AT_ONCE = 2_000;
+/** Its prices are those of `CARD`. */
+const CATALOG = catalogFileSchema.parse({ models: [catalogEntry(CARD.id)] });
 const TRIAL = microUsd(5_000_000n);
 /** More than any account spends. */
 const CREDIT = microUsd(1_000_000_000n);
@@ -53,6 +58,7 @@ export async function fillLedger(path: string, size: LedgerSize): Promise<number
   try {
     const nowMs = Date.now();
     await identifyLedger(log, nowMs, recordingBy('gateway', nowMs));
+    await publishCatalog(log, CATALOG, recordingBy('operator', nowMs));
     const writer = new Writer(log);
     const accounts: Account[] = [];
     for (let index = 0; index < size.accounts; index++) accounts.push(await bear(writer, index));
@@ -104,8 +110,8 @@ async function bear(writer: Writer, index: number): Promise<Account> {
 
 /** Appends one behind another without waiting for each: the log writes them in groups, in this order. */
 class Writer {
-  /** The first is the ledger's identity. */
-  events = 1;
+  /** The first two are the ledger's identity and its catalog. */
+  events = 2;
   readonly #log: EventLog;
   #waiting: Promise<void>[] = [];
 

@@ -1,15 +1,22 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream, CATALOG_STREAM } from '../../../contracts/ids.ts';
 import { onOneLine } from '../../../contracts/printable.ts';
 import { describeFault, type Fault } from '../../../ledger/audit/fault.ts';
 import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
+import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
-import { accountArgument } from '../command-arguments.ts';
+import { accountArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+import { ledgerFile } from '../open-event-log.ts';
+import { Progress } from '../progress.ts';
+import { type Verification, type Verified, verifyFile } from './verify-file.ts';
 
 interface VerifyOptions {
   readonly all?: boolean;
+  readonly offline?: string;
 }
 
 /** `gateway ledger verify`: an audit that recomputes everything from the events alone, one line a fault. */
@@ -18,36 +25,72 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
     .command('verify')
     .description(
       'recompute everything from the events alone: revisions, schemas, each debit from its usage and the rate card that it' +
-        ' names, carry, burn order, balances. One line a fault, with its stream and revision, what it finds and what should' +
-        ' be there; exit code 5 where there is any. With --json a JSON object a line, the last of which sums up',
+        ' names, carry, burn order, balances, leases, limits, expiries. One line a fault, with its stream and revision,' +
+        ' what it finds and what should be there; exit code 5 where there is any. With --json a JSON object a line, the' +
+        ' last of which sums up',
     )
     .argument('[accounts...]', 'account ids', (id: string, before: AccountId[] = []) => [
       ...before,
       accountArgument(id),
     ])
     .option('--all', 'every account')
-    .addHelpText('after', '\nExamples:\n  gateway ledger verify acct_demo\n  gateway ledger verify --all --json')
-    .action(async (accounts: readonly AccountId[], { all = false }: VerifyOptions, command: Command) => {
-      if (all === accounts.length > 0)
-        throw new CommandError('name the accounts to look at, or --all, and not both', EXIT.usage);
-      await withReadLog(context, command, async (log) => {
-        const isJson = globalOptions(command).json === true;
-        let faults = 0;
-        const audit = new LedgerAudit((fault) => {
+    .option(
+      '--offline <file>',
+      "all of an SQLite ledger's file, which is only read, without a configuration",
+      pathArgument,
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway ledger verify acct_demo\n  gateway ledger verify --all --json\n  gateway ledger verify --offline copy-of-ledger.db',
+    )
+    .action(async (accounts: readonly AccountId[], { all = false, offline }: VerifyOptions, command: Command) => {
+      const ways = [all, offline !== undefined, accounts.length > 0].filter((isMeant) => isMeant).length;
+      if (ways !== 1)
+        throw new CommandError('name the accounts to look at, or --all, or --offline with a file', EXIT.usage);
+      const isJson = globalOptions(command).json === true;
+      let faults = 0;
+      const progress = new Progress(context, 'events');
+      const verification: Verification = {
+        onFault: (fault) => {
           faults++;
-          context.write(isJson ? `${JSON.stringify({ fault })}\n` : `${lineOf(fault)}\n`);
-        });
-        for await (const event of all ? log.readAll() : streamsOf(log, accounts)) audit.take(event);
-        audit.end();
-        const summary = { events: audit.events, accounts: audit.accounts, faults };
-        context.write(isJson ? `${JSON.stringify({ summary })}\n` : `${summaryOf(summary)}\n`);
-        if (faults > 0) throw new CommandError(`the ledger has ${faults} faults`, EXIT.faults);
-      });
+          progress.above(() => context.write(isJson ? `${JSON.stringify({ fault })}\n` : `${lineOf(fault)}\n`));
+        },
+        onRead: (events, of) => progress.add(events, of),
+      };
+      const verified =
+        offline === undefined
+          ? await withReadLog(context, command, (log, configuration) =>
+              all ? verifyAll(log, configuration, verification) : verifySome(log, accounts, verification),
+            )
+          : await verifyFile(resolve(offline), verification);
+      progress.end();
+      const summary = { ...verified, faults };
+      context.write(isJson ? `${JSON.stringify({ summary })}\n` : `${summaryOf(summary)}\n`);
+      if (faults > 0) throw new CommandError(`faults found: ${faults}`, EXIT.faults);
     });
 }
 
+/** The embedded log's file is read by threads; of another log one reads, in its order. */
+function verifyAll(log: EventLog, configuration: Configuration, verification: Verification): Promise<Verified> {
+  const file = ledgerFile(configuration);
+  return file === null ? verifyEvents(() => log.readAll(), verification) : verifyFile(file, verification);
+}
+
+const verifySome = (log: EventLog, accounts: readonly AccountId[], verification: Verification): Promise<Verified> =>
+  verifyEvents(() => streamsOf(log, accounts), verification);
+
+async function verifyEvents(read: () => AsyncIterable<RecordedEvent>, { onFault }: Verification): Promise<Verified> {
+  const audit = new LedgerAudit({ onFault });
+  for await (const event of read()) audit.take(event);
+  const { events, accounts, prints } = audit.end();
+  const repeated = repeatedPrints([prints]);
+  const repeats = new Repeats(repeated, onFault);
+  if (repeated.size > 0) for await (const event of read()) repeats.take(event);
+  return { events, accounts };
+}
+
 /** Accounts alone can be looked at, too; prices are the catalog's in any case. @throws CommandError */
-async function* streamsOf(log: EventLog, accounts: readonly AccountId[]) {
+async function* streamsOf(log: EventLog, accounts: readonly AccountId[]): AsyncGenerator<RecordedEvent> {
   yield* log.readStream(CATALOG_STREAM);
   for (const id of new Set(accounts)) {
     if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
@@ -58,5 +101,5 @@ async function* streamsOf(log: EventLog, accounts: readonly AccountId[]) {
 const lineOf = (fault: Fault): string =>
   `${onOneLine(fault.stream)} ${fault.revision ?? '-'}: ${onOneLine(describeFault(fault))}`;
 
-const summaryOf = (found: { readonly events: number; readonly accounts: number; readonly faults: number }): string =>
+const summaryOf = (found: Verified & { readonly faults: number }): string =>
   `${found.events} events of ${found.accounts} accounts: ${found.faults === 0 ? 'no fault' : `${found.faults} faults`}`;

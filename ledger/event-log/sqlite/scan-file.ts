@@ -1,0 +1,99 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
+import { eventId, position, revision, type StreamName } from '../../../contracts/ids.ts';
+import { checkFile } from './check-file.ts';
+import { SQLITE_LIMITS } from './limits.ts';
+import { asLogError, openForReads, prepareArrays } from './open-database.ts';
+import { APPLICATION_ID } from './schema.ts';
+
+export interface ScanPart {
+  readonly path: string;
+  /** Which part of the accounts' streams, and of how many; each part has all other streams, too. */
+  readonly part: number;
+  readonly parts: number;
+  /** The last position that is read. */
+  readonly upTo: number;
+}
+
+type Row = [position: number, streamId: number, revision: number, id: string, type: string, data: string, meta: string];
+
+/**
+ * Reads a file of a ledger in log order, by a connection of its own that only reads: for whoever looks at all of it, in a
+ * thread of its own, and hands nothing over. Whether the file is whole is the caller's to find out.
+ *
+ * @throws EventLogError `invalid` for what is no file of a ledger; `unavailable` when it cannot be read
+ */
+export function* scanFile({ path, part, parts, upTo }: ScanPart): Generator<RecordedEvent> {
+  const database = openLedger(path);
+  try {
+    const names = asLogError(path, () => streamNames(database));
+    const others = [...names].filter(([, name]) => !name.startsWith('account-')).map(([id]) => id);
+    const rows = prepareArrays(
+      database,
+      `SELECT position, stream_id, revision, lower(hex(id)), type, data, metadata FROM event
+        WHERE position > ? AND position <= ? AND (stream_id % ? = ? OR stream_id IN (${others.join()}))
+        ORDER BY position LIMIT ?`,
+    );
+    const limit = SQLITE_LIMITS.pageEvents;
+    for (let after = 0; ; ) {
+      const last = after;
+      const page = asLogError(path, () => rows.all(last, upTo, parts, part, limit) as unknown as Row[]);
+      for (const row of page) yield eventOf(row, names);
+      after = page.at(-1)?.[0] ?? after;
+      if (page.length < limit) return;
+    }
+  } finally {
+    database.close();
+  }
+}
+
+/** The position of a file's last event; 0 where there is none. @throws as `scanFile` */
+export function lastPosition(path: string): number {
+  const database = openLedger(path);
+  try {
+    return asLogError(path, () => Number(database.prepare('SELECT max(position) AS last FROM event').get()?.last ?? 0));
+  } finally {
+    database.close();
+  }
+}
+
+/** Positions at which there is no event, with another behind them: some, as ranges. @throws as `scanFile` */
+export function missingPositions(path: string, limit: number): string[] {
+  const database = openLedger(path);
+  try {
+    const found = database.prepare(`SELECT before + 1 AS first, position - 1 AS last FROM
+      (SELECT position, lag(position, 1, 0) OVER (ORDER BY position) AS before FROM event)
+      WHERE position > before + 1 LIMIT ?`);
+    return asLogError(path, () => found.all(limit).map(({ first, last }) => `${first} to ${last}`));
+  } finally {
+    database.close();
+  }
+}
+
+function openLedger(path: string): DatabaseSync {
+  const { busyMs } = SQLITE_LIMITS;
+  checkFile({ path, busyMs, isServedFrom: false });
+  const database = openForReads(path, busyMs);
+  try {
+    const isLedger = asLogError(path, () => database.prepare('PRAGMA application_id').get()?.application_id);
+    if (isLedger === APPLICATION_ID) return database;
+    throw new EventLogError('invalid', `${path} is no event log of this program`);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+const streamNames = (database: DatabaseSync): ReadonlyMap<number, string> =>
+  new Map(prepareArrays(database, 'SELECT id, name FROM stream').all() as unknown as [number, string][]);
+
+const eventOf = ([at, streamId, inStream, id, type, data, metadata]: Row, names: ReadonlyMap<number, string>) => ({
+  id: eventId(`${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`),
+  type,
+  data,
+  metadata,
+  // One without a name is of no stream, which its reader tells.
+  stream: (names.get(streamId) ?? `(no stream ${streamId})`) as StreamName,
+  revision: revision(inStream),
+  position: position(at),
+});

@@ -1,0 +1,62 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { type Fault, ofLedger } from '../../../ledger/audit/fault.ts';
+import type { Audited } from '../../../ledger/audit/ledger-audit.ts';
+import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
+import { lastPosition, missingPositions, type ScanPart, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
+import type { VerifyNews } from './verify-thread.ts';
+
+export interface Verification {
+  readonly onFault: (fault: Fault) => void;
+  /** How many events more have been looked at, of how many in all. */
+  readonly onRead?: (events: number, of: number) => void;
+}
+
+export interface Verified {
+  readonly events: number;
+  readonly accounts: number;
+}
+
+/** Beyond this many more threads read the same file no sooner. */
+const THREADS_MAX = 16;
+const GAPS_TOLD = 100;
+
+/**
+ * Audits a whole file of a ledger on all cores: each thread reads it by itself and looks at its part of the accounts. What
+ * must stand once in all of it is compared at the end. @throws EventLogError as `scanFile`
+ */
+export async function verifyFile(path: string, { onFault, onRead }: Verification): Promise<Verified> {
+  const upTo = lastPosition(path);
+  const parts = Math.min(availableParallelism(), THREADS_MAX);
+  const audits = await Promise.all(
+    Array.from({ length: parts }, (_, part) =>
+      auditPart({ path, part, parts, upTo }, { onFault, onRead: (events) => onRead?.(events, upTo) }),
+    ),
+  );
+  const events = audits.reduce((sum, audited) => sum + audited.events, 0);
+  if (events !== upTo)
+    for (const range of missingPositions(path, GAPS_TOLD)) onFault(ofLedger('no event is at positions', range));
+  const repeated = repeatedPrints(audits.map(({ prints }) => prints));
+  if (repeated.size > 0) {
+    const repeats = new Repeats(repeated, onFault);
+    for (const event of scanFile({ path, part: 0, parts: 1, upTo })) repeats.take(event);
+  }
+  return { events, accounts: audits.reduce((sum, { accounts }) => sum + accounts, 0) };
+}
+
+function auditPart(
+  workerData: ScanPart,
+  { onFault, onRead }: { readonly onFault: (fault: Fault) => void; readonly onRead: (events: number) => void },
+): Promise<Audited> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('./verify-thread.ts', import.meta.url), { workerData });
+    worker.on('message', (news: VerifyNews) => {
+      if (news.type === 'faults') news.faults.forEach(onFault);
+      else if (news.type === 'read') onRead(news.events);
+      else resolve(news.audited);
+    });
+    worker.on('error', reject);
+    // Whoever has resolved before is not rejected by it.
+    worker.on('exit', (code) => reject(new Error(`a thread of the audit has ended with code ${code}`)));
+  });
+}

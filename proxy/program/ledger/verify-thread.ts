@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { Fault } from '../../../ledger/audit/fault.ts';
+import { type Audited, LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
+import { type ScanPart, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
+
+/** What a thread tells: faults as they are found, how far it is, and at its end what it has seen. */
+export type VerifyNews =
+  | { readonly type: 'faults'; readonly faults: readonly Fault[] }
+  | { readonly type: 'read'; readonly events: number }
+  | { readonly type: 'end'; readonly audited: Audited };
+
+const EVENTS_A_WORD = 4_096;
+const FAULTS_A_WORD = 256;
+
+assert(parentPort !== null, 'this file is a thread');
+auditPart(parentPort, workerData as ScanPart);
+
+function auditPart(port: MessagePort, part: ScanPart): void {
+  const tell = (news: VerifyNews): void => port.postMessage(news);
+  let faults: Fault[] = [];
+  const tellFaults = (): void => {
+    if (faults.length > 0) tell({ type: 'faults', faults });
+    faults = [];
+  };
+  const onFault = (fault: Fault): void => {
+    faults.push(fault);
+    if (faults.length === FAULTS_A_WORD) tellFaults();
+  };
+  const audit = new LedgerAudit({ isFirst: part.part === 0, onFault });
+  let told = 0;
+  for (const event of scanFile(part)) {
+    audit.take(event);
+    if (audit.events - told < EVENTS_A_WORD) continue;
+    tell({ type: 'read', events: audit.events - told });
+    told = audit.events;
+  }
+  const audited = audit.end();
+  tellFaults();
+  port.postMessage({ type: 'end', audited } satisfies VerifyNews, [audited.prints.buffer]);
+}

@@ -1,0 +1,317 @@
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { RecordedEvent } from '../../../contracts/event-log.ts';
+import { position, revision } from '../../../contracts/ids.ts';
+import { describeFault, type Fault } from '../../../ledger/audit/fault.ts';
+import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
+import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
+import { lastPosition, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
+import { readKept } from '../../written-before/kept-state.ts';
+
+/** Copies of a real ledger (written-before/), each damaged in one way: what the auditor says, and where. */
+let ledger: readonly RecordedEvent[];
+
+beforeAll(() => {
+  const path = join(readKept('76ed563', 'sqlite', 'ledger').folder, 'data', 'ledger.db');
+  ledger = [...scanFile({ path, part: 0, parts: 1, upTo: lastPosition(path) })];
+});
+
+function faultsOf(events: readonly RecordedEvent[]): string[] {
+  const faults: Fault[] = [];
+  const onFault = (fault: Fault): void => void faults.push(fault);
+  const audit = new LedgerAudit({ onFault });
+  for (const event of events) audit.take(event);
+  const repeats = new Repeats(repeatedPrints([audit.end().prints]), onFault);
+  for (const event of events) repeats.take(event);
+  return faults.map((fault) => `${fault.stream} ${fault.revision}: ${describeFault(fault)}`);
+}
+
+type Data = Record<string, unknown>;
+type At = readonly [stream: string, revision: number];
+const isAt = (event: RecordedEvent, [stream, at]: At): boolean => event.stream === stream && event.revision === at;
+
+/** The ledger with the data of one event changed. */
+const altered = (at: At, change: (data: Data) => Data): RecordedEvent[] =>
+  ledger.map((event) => (isAt(event, at) ? { ...event, data: JSON.stringify(change(JSON.parse(event.data))) } : event));
+
+/** Without an event, or with others in its place; revisions and positions are as though it had always been so. */
+function replaced(at: At, put: (event: RecordedEvent) => readonly RecordedEvent[]): RecordedEvent[] {
+  const next = new Map<string, number>();
+  const all = ledger.flatMap((event) => (isAt(event, at) ? put(event) : [event]));
+  return all.map((event, index) => {
+    const own = next.get(event.stream) ?? 0;
+    next.set(event.stream, own + 1);
+    return { ...event, revision: revision(own), position: position(index + 1) };
+  });
+}
+
+/** A debit of other lines, in itself without a fault. */
+function repriced(data: Data, rateOf: (line: Line) => bigint): Data {
+  const lines = (data.lines as Line[]).map((line) => {
+    const rate = rateOf(line);
+    return { ...line, rate: `${rate}`, cost: `${rate * BigInt(line.tokens)}` };
+  });
+  const cost = lines.reduce((sum, line) => sum + BigInt(line.cost), 0n);
+  const exact = cost + BigInt(String(data.carryBefore));
+  return { ...data, lines, cost: `${cost}`, amount: `${exact / 1_000_000n}`, carryAfter: `${exact % 1_000_000n}` };
+}
+
+interface Line {
+  readonly tokenClass: string;
+  readonly tokens: number;
+  readonly rate: string;
+}
+
+const ada = (at: number): At => ['account-acct_ada', at];
+const CATALOG: At = ['catalog', 0];
+const number = (value: unknown): number => Number(value);
+const shifted = (name: string, by: bigint) => (data: Data) => ({
+  ...data,
+  [name]: `${BigInt(String(data[name])) + by}`,
+});
+
+it('finds nothing wrong with a real ledger', () => {
+  expect(faultsOf(ledger)).toEqual([]);
+});
+
+describe('disagrees with a broken rating', () => {
+  it('that drops the carry', () => {
+    const faults = faultsOf(
+      altered(ada(22), (data) => repriced({ ...data, carryBefore: '0' }, ({ rate }) => BigInt(rate))),
+    );
+    expect(faults[0]).toMatch(/^account-acct_ada 22: req_\w+: carry before is 0, should be 49539$/);
+  });
+
+  it('that prices a 1-hour cache as one of 5 minutes', () => {
+    const cheap = (line: Line) => (line.tokenClass === 'cacheWrite1h' ? 4_375_025n : BigInt(line.rate));
+    const faults = faultsOf(altered(ada(20), (data) => repriced(data, cheap)));
+    expect(faults[0]).toMatch(
+      /^account-acct_ada 20: req_\w+: lines is .*cacheWrite1h \d+ x 4375025 .* should be .*x 7000040 /,
+    );
+  });
+
+  it('that doubles the fast lane twice', () => {
+    const faults = faultsOf(altered(ada(24), (data) => repriced(data, ({ rate }) => BigInt(rate) * 2n)));
+    expect(faults[0]).toMatch(
+      /^account-acct_ada 24: req_\w+: lines is input \d+ x 4000080 .* should be input \d+ x 2000040 /,
+    );
+  });
+
+  it('that takes the prices of another version of the card', () => {
+    const before = (line: Line) => (line.tokenClass === 'input' ? 3_000_000n : BigInt(line.rate));
+    expect(faultsOf(altered(ada(31), (data) => repriced(data, before)))[0]).toMatch(/ 31: req_\w+: lines is /);
+    const named = (data: Data) => ({ ...data, rateCard: { ...(data.rateCard as Data), version: 1 } });
+    expect(faultsOf(altered(ada(30), named))[0]).toMatch(/^account-acct_ada 31: req_\w+: names \S+ 1 by the hash /);
+  });
+
+  it('that burns another grant first', () => {
+    const grants = ledger.filter(({ stream, type }) => stream === 'account-acct_ada' && type === 'CreditsGranted');
+    const other = grants.map(({ data }) => JSON.parse(data).grantId).find((id) => id !== 'grant_trial');
+    const swapped = (data: Data) => ({ ...data, grants: [{ grantId: other, amount: data.amount }] });
+    const faults = faultsOf(altered(ada(22), swapped));
+    expect(faults[0]).toMatch(
+      /^account-acct_ada 22: req_\w+: grants is \[\{"grantId":"\w+".*should be \[\{"grantId":"grant_trial"/,
+    );
+  });
+});
+
+const LEASED = 'CreditsLeased';
+const firstOf = (type: string): At => {
+  const found = ledger.find((event) => event.stream === 'account-acct_ada' && event.type === type);
+  return ada(found?.revision ?? -1);
+};
+
+describe('tells of', () => {
+  it.each<[string, () => RecordedEvent[], RegExp]>([
+    [
+      'a debit that is gone',
+      () => replaced(ada(22), () => []),
+      /^account-acct_ada 21: req_\w+: charged for, and without a debit$/,
+    ],
+    [
+      'a usage that is gone',
+      () => replaced(ada(21), () => []),
+      / 21: req_\w+: its debit does not stand right after its usage$/,
+    ],
+    [
+      'a request twice',
+      () => replaced(ada(22), (one) => [one, ...ledger.filter((e) => isAt(e, ada(21)) || isAt(e, ada(22)))]),
+      /: request req_\w+ stands twice, first at: account-acct_ada 21$/,
+    ],
+    [
+      'an event id twice',
+      () => ledger.map((event) => (isAt(event, ada(22)) ? { ...event, id: ledger[9]?.id ?? event.id } : event)),
+      /: event id \S+ stands twice, first at: /,
+    ],
+    [
+      'an event id of another command',
+      () => ledger.map((event) => (isAt(event, ada(22)) ? { ...event, id: ledger[9]?.id ?? event.id } : event)),
+      /^account-acct_ada 22: event id is of no event of its command: /,
+    ],
+    [
+      'an event that is gone with its revision',
+      () => ledger.filter((event) => !isAt(event, ada(19))),
+      /^account-acct_ada 20: revision 20 follows 18$/,
+    ],
+    [
+      'events that have changed places',
+      () => {
+        const [one, other] = [
+          ledger.findIndex((event) => isAt(event, ada(19))),
+          ledger.findIndex((event) => isAt(event, ada(20))),
+        ];
+        return ledger.with(one, ledger[other] as RecordedEvent).with(other, ledger[one] as RecordedEvent);
+      },
+      /^account-acct_ada 20: revision 20 follows 18$/,
+    ],
+    [
+      'an event that its schema does not take',
+      () => altered(ada(22), (data) => ({ ...data, tip: '1' })),
+      /^account-acct_ada 22: cannot be read: .*tip/,
+    ],
+    [
+      'an event of a type that there is not',
+      () => ledger.map((event) => (isAt(event, ada(22)) ? { ...event, type: 'CreditsStolen' } : event)),
+      /^account-acct_ada 22: cannot be read: .*unknown type/,
+    ],
+    [
+      'metadata without their command',
+      () => ledger.map((event) => (isAt(event, ada(22)) ? { ...event, metadata: '{}' } : event)),
+      /^account-acct_ada 22: cannot be read: .*commandId/,
+    ],
+    [
+      'a grant that was edited',
+      () => altered(firstOf('CreditsGranted'), shifted('amount', 1_000_000n)),
+      /^account-acct_ada 12: req_\w+: balance after is \d+, should be \d+$/,
+    ],
+    [
+      'a grant of nothing',
+      () => altered(firstOf('CreditsGranted'), (data) => ({ ...data, amount: '0' })),
+      /^account-acct_ada 1: grant_trial: nothing is granted$/,
+    ],
+    [
+      'a grant that stands twice',
+      () => replaced(firstOf('CreditsGranted'), (one) => [one, one]),
+      /^account-acct_ada 2: grant_trial: granted twice$/,
+    ],
+    [
+      'a balance',
+      () => altered(ada(22), shifted('balanceAfter', 1n)),
+      /^account-acct_ada 22: req_\w+: balance after is /,
+    ],
+    [
+      'a month',
+      () => altered(ada(22), shifted('monthToDateAfter', 1n)),
+      /^account-acct_ada 22: req_\w+: month to date is /,
+    ],
+    [
+      "a key's month",
+      () => altered(ada(22), shifted('keyMonthToDateAfter', 1n)),
+      /^account-acct_ada 22: req_\w+: key's month to date is /,
+    ],
+    [
+      'tokens that were edited',
+      () =>
+        altered(ada(19), (data) => ({
+          ...data,
+          tokens: { ...(data.tokens as Data), output: number((data.tokens as Data).output) + 1 },
+        })),
+      /^account-acct_ada 20: req_\w+: lines is /,
+    ],
+    [
+      'a threshold that nothing tells of',
+      () => replaced(firstOf('SpendThresholdCrossed'), () => []),
+      /^account-acct_ada 53: a threshold is crossed, and nothing tells of it: \d+% of \d+ by \d+ in \d{4}-\d\d, \w+/,
+    ],
+    [
+      'a threshold that was not crossed',
+      () => replaced(firstOf('SpendThresholdCrossed'), (one) => [one, one]),
+      /^account-acct_ada 55: a threshold is told of, and nothing has crossed it: /,
+    ],
+    [
+      'a threshold of another limit',
+      () => altered(firstOf('SpendThresholdCrossed'), shifted('limit', 1n)),
+      /^account-acct_ada 54: the threshold that is crossed is /,
+    ],
+    [
+      'a lease above what is free',
+      () => altered(firstOf(LEASED), shifted('amount', 1_000_000_000n)),
+      /^account-acct_ada \d+: lease_\w+: what is leased beside what is free is \d+, should be \d+$/,
+    ],
+    [
+      'more given back than was leased',
+      () => altered(firstOf('LeaseReleased'), shifted('amount', 1n)),
+      /^account-acct_ada 15: lease_\w+: \d+ are given back, and it has \d+$/,
+    ],
+    [
+      'a lease given back twice',
+      () => replaced(firstOf('LeaseReleased'), (one) => [one, one]),
+      /^account-acct_ada 16: lease_\w+: is given back, and is not there: 674408$/,
+    ],
+    [
+      'an expiry of more than there is',
+      () => altered(firstOf('CreditsExpired'), shifted('amount', 1n)),
+      /^account-acct_ada \d+: \w+: what expires is \d+, should be \d+$/,
+    ],
+    [
+      'an expiry at another end',
+      () => altered(firstOf('CreditsExpired'), (data) => ({ ...data, expiredAt: '2026-01-01T00:00:00.000Z' })),
+      /: \w+: the end that its expiry names is 2026-01-01/,
+    ],
+    [
+      'a key that is issued twice',
+      () => replaced(firstOf('ApiKeyIssued'), (one) => [one, one]),
+      /^account-acct_ada \d+: key_\w+: issued twice$/,
+    ],
+    [
+      'a key that is revoked twice',
+      () => replaced(firstOf('ApiKeyRevoked'), (one) => [one, one]),
+      /^account-acct_ada \d+: key_\w+: revoked twice$/,
+    ],
+    [
+      'a limit that was so already',
+      () => replaced(firstOf('SpendLimitSet'), (one) => [one, one]),
+      /: its limit is set to what it is already: /,
+    ],
+    [
+      'an account that is opened twice',
+      () => replaced(ada(0), (one) => [one, one]),
+      /^account-acct_ada 1: the account is opened twice$/,
+    ],
+    [
+      'an account that never was',
+      () => replaced(ada(0), () => []),
+      /^account-acct_ada 0: CreditsGranted on an account that was never opened$/,
+    ],
+    [
+      'an account that is suspended twice',
+      () => {
+        const at = ledger.find(({ type }) => type === 'AccountSuspended');
+        return replaced([at?.stream ?? '', at?.revision ?? 0], (one) => [one, one]);
+      },
+      /^account-acct_team \d+: suspended, and it is suspended already$/,
+    ],
+    [
+      'a price that was edited',
+      () =>
+        altered(CATALOG, (data) => JSON.parse(JSON.stringify(data).replace('"input":"3000000"', '"input":"3000001"'))),
+      /^catalog 0: the hash of rate card \S+ 1 is [0-9a-f]{64}, should be [0-9a-f]{64}$/,
+    ],
+    [
+      'a catalog whose hash is of another',
+      () => altered(CATALOG, (data) => JSON.parse(JSON.stringify(data).replace('"showcase":false', '"showcase":true'))),
+      /^catalog 0: the catalog's hash is /,
+    ],
+    [
+      'a catalog that is gone',
+      () => replaced(CATALOG, () => []),
+      /^catalog 0: the catalog's version is 2, should be 1$/,
+    ],
+  ])('%s', (_what, damaged, expected) => {
+    expect(faultsOf(damaged())).toContainEqual(expect.stringMatching(expected));
+  });
+});
+
+it('tells of a figure where it was edited and where the next debit goes on from the true one, and no more', () => {
+  expect(faultsOf(altered(ada(22), shifted('balanceAfter', 1n)))).toHaveLength(2);
+});
