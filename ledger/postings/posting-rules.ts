@@ -30,6 +30,7 @@ type PostingRule<T extends EventType> = MovesMoney<T> | MovesNone;
 
 const HELD = 'what is held or leased is still the customer’s: the debit books what became of it';
 const WHO = 'it says who may spend or how much, and moves nothing';
+const SEALS = 'what proves that events are as they were written moves no money';
 const LEDGER = 'it is about the ledger itself, not about what is in it';
 
 /** What each event books. Whoever adds a type of event says here what it moves, or why it moves nothing. */
@@ -61,6 +62,8 @@ export const POSTING_RULES: { readonly [T in EventType]: PostingRule<T> } = {
   LedgerIdentified: { none: LEDGER },
   LossAccepted: { none: 'what was lost is in no event; what is made good for it is granted anew' },
   FormsAdopted: { none: LEDGER },
+  SealKeyIntroduced: { none: SEALS },
+  LedgerSealed: { none: SEALS },
   ProviderReconciled: { none: 'what a provider charges us is in its own books; an account’s debits stay as they are' },
 };
 
