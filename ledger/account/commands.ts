@@ -73,6 +73,8 @@ export type AccountCommand =
       readonly upTo: MicroUsd;
       /** Its requests start from now on and before this; null is without end. */
       readonly requestsBeforeMs: number | null;
+      /** How far other proxies may be ahead of this one (LeaseTerms). */
+      readonly othersAheadMs: number;
       readonly expiresAtMs: number;
       readonly nowMs: number;
     }

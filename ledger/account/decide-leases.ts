@@ -6,8 +6,8 @@ import { freeCredit } from './leases.ts';
 
 /** Leases what is free, at most what was asked, or nothing; writes down in passing what the clock has ended. */
 export function leaseCredits(command: CommandOf<'LeaseCredits'>, state: OpenAccount): AccountEvent[] {
-  const { proxy, leaseId, epoch, keyId, upTo, requestsBeforeMs, expiresAtMs, nowMs } = command;
-  const free = freeCredit(state, { keyId, requestsBeforeMs, proxy, epoch }, nowMs);
+  const { proxy, leaseId, epoch, keyId, upTo, requestsBeforeMs, othersAheadMs, expiresAtMs, nowMs } = command;
+  const free = freeCredit(state, { keyId, requestsBeforeMs, proxy, epoch, othersAheadMs }, nowMs);
   const amount: MicroUsd = upTo < free ? upTo : free;
   const renews = upTo === 0n && isActive(state, leaseId, nowMs);
   const ended = endedLeases(state, nowMs);

@@ -14,7 +14,10 @@ export const leaseScope = ({ spend }: OpenAccount, keyId: KeyId): KeyId | null =
   spend.keyLimits[keyId] === undefined ? null : keyId;
 
 /** What a lease is for: a key with a limit of its own, or all others; requests that start before an instant; and whose they are. */
-export type LeaseTerms = Pick<Lease, 'keyId' | 'requestsBeforeMs' | 'proxy' | 'epoch'>;
+export interface LeaseTerms extends Pick<Lease, 'keyId' | 'requestsBeforeMs' | 'proxy' | 'epoch'> {
+  /** How much of the time to come another proxy may have behind it already: by its clock, or knowing no lease since. */
+  readonly othersAheadMs: number;
+}
 
 /** When the next usable grant expires: later requests cannot burn it, and come under other leases. Null: never. */
 export function nextExpiry({ grants }: OpenAccount, nowMs: number): number | null {
@@ -55,33 +58,46 @@ export function freeCredit(account: OpenAccount, terms: LeaseTerms, nowMs: numbe
 /**
  * What requests before an instant can have beside others' leases under which requests may start after it: these pay by what
  * is usable then, so as much of that has to be left as is leased, though the earlier ones may burn it first; and so at each
- * end of a grant from that instant on, for the later may start behind any of them. Null where there is no such lease. What
- * the leasing process has itself it compares by its own clock when it admits.
+ * end of a grant from that instant on, for the later may start behind any of them. Null where there is no such lease, and
+ * for an end that nobody is behind yet: who starts a request there later knows of this lease when it admits it. What the
+ * leasing process has itself it compares by its own clock when it admits.
  */
 function leftToEarlier(
   { grants }: OpenAccount,
-  { requestsBeforeMs, proxy, epoch }: LeaseTerms,
+  { requestsBeforeMs, proxy, epoch, othersAheadMs }: LeaseTerms,
   leases: readonly Lease[],
   nowMs: number,
 ): bigint | null {
-  if (requestsBeforeMs === null) return null;
+  const mayBePassed = (endMs: number): boolean => endMs - nowMs <= othersAheadMs;
+  if (requestsBeforeMs === null || !mayBePassed(requestsBeforeMs)) return null;
   const others = leases.filter((lease) => !(lease.proxy === proxy && lease.epoch === epoch));
-  const usable = grants.filter((grant) => isUsable(grant, nowMs));
+  const usable = grants.filter((grant) => grant.remaining > 0n && isUsable(grant, nowMs));
+  const sinceMs = Math.min(...leases.map(({ requestsFromMs }) => requestsFromMs ?? Number.NEGATIVE_INFINITY));
   const ends = usable.flatMap(({ expiresAtMs }) => (expiresAtMs === null ? [] : [expiresAtMs]));
   let least: bigint | null = null;
-  for (const endMs of new Set([requestsBeforeMs, ...ends.filter((endMs) => endMs > requestsBeforeMs)])) {
+  for (const endMs of new Set([
+    requestsBeforeMs,
+    ...ends.filter((endMs) => endMs > requestsBeforeMs && mayBePassed(endMs)),
+  ])) {
     const leasedLater = sumOfLeases(
       others.filter((lease) => (lease.requestsBeforeMs ?? Number.POSITIVE_INFINITY) > endMs),
     );
     if (leasedLater === 0n) continue;
-    const left = burnedBefore(usable, endMs, leasedLater) - (sumOfLeases(leases) - leasedLater);
+    const left = burnedBefore(usable, { endMs, sinceMs }, leasedLater) - (sumOfLeases(leases) - leasedLater);
     if (least === null || left < least) least = left;
   }
   return least;
 }
 
-/** How much is burned, in burn order, before of what outlasts an instant less is left than an amount. */
-function burnedBefore(grants: readonly Grant[], endMs: number, amount: bigint): bigint {
+/**
+ * How much is burned, in burn order, before of what outlasts an instant less is left than an amount, by requests of which the
+ * first may have started at `sinceMs`: what came later that one burns only after what lasts.
+ */
+function burnedBefore(
+  grants: readonly Grant[],
+  { endMs, sinceMs }: { readonly endMs: number; readonly sinceMs: number },
+  amount: bigint,
+): bigint {
   const isLasting = ({ expiresAtMs }: Grant): boolean => expiresAtMs === null || expiresAtMs > endMs;
   let spare = grants.reduce((sum, grant) => (isLasting(grant) ? sum + grant.remaining : sum), -amount);
   let burned = 0n;
@@ -89,7 +105,7 @@ function burnedBefore(grants: readonly Grant[], endMs: number, amount: bigint): 
     if (isLasting(grant)) {
       if (grant.remaining > spare) return burned + (spare > 0n ? spare : 0n);
       spare -= grant.remaining;
-    }
+    } else if (grant.effectiveAtMs > sinceMs) continue;
     burned += grant.remaining;
   }
   return burned;

@@ -38,6 +38,8 @@ export interface CreditLeasesOptions {
   readonly longestRequestMs: number;
   /** Its length beyond that: one half to admit in, one to settle in, so that nothing is left when it expires. */
   readonly slackMs: number;
+  /** The oldest views that a proxy admits by. */
+  readonly viewsAgeMsMax: number;
   readonly timing?: Timing;
   /** After this nobody waits for a lease any more. */
   readonly waitMs: number;
@@ -48,7 +50,7 @@ export interface CreditLeasesOptions {
  * whenever a grant expires. Leases of two claims of one name are never the same, so two processes of it cannot admit
  * against the same credit.
  */
-export interface LeaseScope extends LeaseTerms {
+export interface LeaseScope extends Omit<LeaseTerms, 'othersAheadMs'> {
   readonly leaseId: LeaseId;
 }
 
@@ -98,7 +100,8 @@ export class CreditLeases {
     const { proxy, epoch } = this.#claim;
     const ofKey = keyId === null ? '' : `_${keyId}`;
     const before = requestsBeforeMs === null ? '' : `_before_${requestsBeforeMs}`;
-    return { keyId, requestsBeforeMs, proxy, epoch, leaseId: leaseId(`lease_${proxy}_${epoch}${ofKey}${before}`) };
+    const id = leaseId(`lease_${proxy}_${epoch}${ofKey}${before}`);
+    return { keyId, requestsBeforeMs, proxy, epoch, leaseId: id };
   }
 
   /** What another request may hold under a lease now; 0 where there is none, or where it would not outlast a request. */
@@ -142,9 +145,14 @@ export class CreditLeases {
     this.#lastUsedMs.delete(accountId);
   }
 
+  /** What could be leased now. */
+  free(account: OpenAccount, scope: Omit<LeaseScope, 'leaseId'>): MicroUsd {
+    return freeCredit(account, { ...scope, othersAheadMs: this.#othersAheadMs }, this.#options.clock());
+  }
+
   /** What a lease should have in hand beyond its holds: a share of what is free, which many requests then use. */
-  share(account: OpenAccount, terms: LeaseTerms): MicroUsd {
-    return microUsd(freeCredit(account, terms, this.#options.clock()) / SHARE_OF_FREE);
+  share(account: OpenAccount, scope: Omit<LeaseScope, 'leaseId'>): MicroUsd {
+    return microUsd(this.free(account, scope) / SHARE_OF_FREE);
   }
 
   /**
@@ -211,13 +219,20 @@ export class CreditLeases {
     return claim;
   }
 
+  /** By its clock, of which the slack covers what two may differ by (contracts/lease-slack.ts), and by views that lag. */
+  get #othersAheadMs(): number {
+    const { slackMs, viewsAgeMsMax } = this.#options;
+    return slackMs / 2 + viewsAgeMsMax;
+  }
+
   #leaseCommand({ leaseId, keyId, requestsBeforeMs }: LeaseScope, upTo: MicroUsd): AccountCommand {
     const { clock, mayLease, longestRequestMs, slackMs } = this.#options;
     if (!mayLease()) throw new Error('nothing is leased by a clock that is in doubt');
     const { proxy, epoch } = this.#claim;
     const nowMs = clock();
     const expiresAtMs = nowMs + longestRequestMs + slackMs;
-    return { type: 'LeaseCredits', proxy, leaseId, epoch, keyId, upTo, requestsBeforeMs, expiresAtMs, nowMs };
+    const terms = { proxy, leaseId, epoch, keyId, requestsBeforeMs, othersAheadMs: this.#othersAheadMs };
+    return { type: 'LeaseCredits', ...terms, upTo, expiresAtMs, nowMs };
   }
 
   async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<void> {

@@ -4,7 +4,7 @@ import type { AccountId, KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { ConflictsError } from '../../ledger/account/execute-command.ts';
-import { activeLeases, freeCredit, sumOfLeases } from '../../ledger/account/leases.ts';
+import { activeLeases, sumOfLeases } from '../../ledger/account/leases.ts';
 import type { LogBreaker } from '../../ledger/log-breaker.ts';
 import type { Timing } from '../../ledger/timing.ts';
 import { within } from '../../ledger/within.ts';
@@ -212,7 +212,7 @@ export class LeaseQueue {
     const { leases, accounts, clock } = this.#options;
     const account = openAccount(accounts, accountId);
     const nowMs = clock();
-    const mine = leases.room(accountId, account, scope) + freeCredit(account, scope, nowMs);
+    const mine = leases.room(accountId, account, scope) + leases.free(account, scope);
     const others = activeLeases(account, nowMs).filter(({ leaseId }) => leaseId !== scope.leaseId);
     return { mine, all: mine + sumOfLeases(others) + leases.givingBack(accountId, scope.leaseId) };
   }

@@ -137,7 +137,7 @@ describe.each(LOGS)('over %s, expired credits', (_kind, open) => {
   });
 
   it('are not written down while a proxy has a lease in the account', async () => {
-    const terms = { epoch: 1, keyId: null, upTo: microUsd(5n), requestsBeforeMs: null };
+    const terms = { epoch: 1, keyId: null, upTo: microUsd(5n), requestsBeforeMs: null, othersAheadMs: 0 };
     const lease = { proxy: proxyId('gw-2'), leaseId: leaseId('lease_gw-2'), ...terms };
     nowMs = EXPIRES_MS + LATE_MS;
     await gateway.command({ type: 'LeaseCredits', ...lease, expiresAtMs: nowMs + 1_000, nowMs });

@@ -190,6 +190,7 @@ function fleetOf(opened: OpenedGateway, { holds, claim }: BuiltParts): CreditFle
     claim: () => claim?.current ?? null,
     accounts: projections.accounts,
     longestRequestMs: longestRequestMs(configuration),
+    viewsAgeMsMax: configuration.projections.maxAgeMs,
     mayLease: () => watch.doubt() === null,
   });
 }

@@ -48,7 +48,13 @@ const lease = (amount: number, change: Partial<Lease> = {}): Lease => ({
   requestsBeforeMs: 50,
   ...change,
 });
-const ANY: LeaseTerms = { keyId: null, requestsBeforeMs: null, proxy: proxyId('proxy_0'), epoch: 1 };
+const ANY: LeaseTerms = {
+  keyId: null,
+  requestsBeforeMs: null,
+  proxy: proxyId('proxy_0'),
+  epoch: 1,
+  othersAheadMs: FAR_MS,
+};
 
 describe('what can be leased beside another lease', () => {
   const soon = grant('soon', 10, { expiresAtMs: 50 });
@@ -99,6 +105,26 @@ describe('what can be leased beside another lease', () => {
     // Its own it compares when it admits.
     expect(freeCredit(account, { ...before, proxy: open.proxy }, 20)).toBe(16n);
     expect(freeCredit(accountOf(grants, account.leases), before, 20)).toBe(16n);
+    // Nobody is behind the end yet, so whoever will start a request there knows of this lease.
+    const ahead = (othersAheadMs: number) => freeCredit(account, { ...before, othersAheadMs }, 20);
+    expect([ahead(29), ahead(30)]).toEqual([16n, 6n]);
+    // A spent grant changes nothing.
+    const spent = [grant('spent', 0, { priority: 0 }), ...grants];
+    const more = lease(14, { requestsBeforeMs: null });
+    const beside = (all: readonly Grant[]) =>
+      freeCredit(accountOf(sorted([...all]), { [more.leaseId]: more }), before, 20);
+    expect(beside(spent)).toBe(beside(grants));
+    expect(beside(grants)).toBe(6n);
+  });
+
+  it('has nothing of a grant that came after requests under way may have started: they burn what lasts first', () => {
+    const open = lease(4, { requestsBeforeMs: null });
+    const free = (effectiveAtMs: number) => {
+      const ending = grant('soon', 10, { effectiveAtMs, expiresAtMs: 50, priority: 0 });
+      const account = accountOf(sorted([ending, grant('never', 10)]), { [open.leaseId]: open });
+      return freeCredit(account, { ...ANY, requestsBeforeMs: 50 }, 20);
+    };
+    expect([free(10), free(11)]).toEqual([16n, 6n]);
   });
 
   it('is so at each later end of a grant, for another may start behind any of them', () => {
@@ -169,7 +195,14 @@ class World {
       nowMs,
     }: { id: Lease['leaseId']; requestsBeforeMs: number | null; upTo: MicroUsd; nowMs: number },
   ) {
-    const terms = { proxy: proxyId(`proxy_${proxy}`), leaseId: id, epoch: 1, keyId: null, requestsBeforeMs };
+    const terms = {
+      proxy: proxyId(`proxy_${proxy}`),
+      leaseId: id,
+      epoch: 1,
+      keyId: null,
+      requestsBeforeMs,
+      othersAheadMs: 2,
+    };
     const command = { type: 'LeaseCredits' as const, ...terms, upTo, expiresAtMs: FAR_MS, nowMs };
     for (const event of leaseCredits(command, this.account))
       if (event.type === 'CreditsLeased')

@@ -13,7 +13,7 @@ export const P2 = proxyId('proxy_2');
 export const L1 = leaseId('lease_1');
 export const L2 = leaseId('lease_2');
 /** The terms of requests of any key at any time. */
-export const ANY = { keyId: null, requestsBeforeMs: null, proxy: P1, epoch: 1 };
+export const ANY = { keyId: null, requestsBeforeMs: null, proxy: P1, epoch: 1, othersAheadMs: MINUTE_MS };
 
 export const leaseCommand = (
   upTo: number,
@@ -26,6 +26,7 @@ export const leaseCommand = (
   keyId: null,
   upTo: microUsd(BigInt(upTo)),
   requestsBeforeMs: null,
+  othersAheadMs: MINUTE_MS,
   expiresAtMs: NOW + MINUTE_MS,
   nowMs: NOW,
   ...more,

@@ -70,6 +70,7 @@ export function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epo
     logger: pino({ level: 'debug' }, { write: (line: string) => scene.lines.push(JSON.parse(line)) }),
     longestRequestMs: LONGEST_REQUEST_MS,
     slackMs: SLACK_MS,
+    viewsAgeMsMax: 0,
     reclaimMs: RECLAIM_MS,
     waitMs,
     breaker: scene.breaker,

@@ -37,7 +37,7 @@ const CREDIT = 300;
 const KEYS = [KEY, OTHER_KEY] as const;
 const PROXIES = [0, 1, 2] as const;
 /** Leases outlast every life here: what becomes of those that end is tested with the leases. */
-const TIMES = { longestRequestMs: 3_600_000, slackMs: 3_600_000, waitMs: 60_000 };
+const TIMES = { longestRequestMs: 3_600_000, slackMs: 3_600_000, viewsAgeMsMax: 0, waitMs: 60_000 };
 
 const proxy = fc.constantFrom(...PROXIES);
 const key = fc.constantFrom(...KEYS);
