@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { SEALS_STREAM } from '../../contracts/ids.ts';
 import { exactEventLine } from './exact-event-line.ts';
 import { OutFile } from './out-file.ts';
-
-/** The stream of the seals, which are about all others. */
-const SEALS = 'seals';
 
 /**
  * The whole ledger as files that a verifier reads without this program: the events in log order, the seals beside them, and
@@ -22,7 +20,7 @@ export async function exportFolder(folder: string, events: AsyncIterable<Recorde
   let count = 0;
   try {
     for await (const recorded of events) {
-      const isOfSeals = recorded.stream === SEALS;
+      const isOfSeals = recorded.stream === SEALS_STREAM;
       if (isOfSeals && recorded.type === 'SealKeyIntroduced') keys.push(recorded.data);
       if (!isOfSeals) count++;
       await (isOfSeals ? sealFile : eventFile).write(exactEventLine(recorded));

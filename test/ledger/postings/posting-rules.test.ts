@@ -3,11 +3,13 @@ import { expect, it } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { EVENT_SCHEMAS } from '../../../contracts/events.ts';
 import { microUsd } from '../../../contracts/money.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { Bookkeeper } from '../../../ledger/postings/bookkeeper.ts';
 import { freeCredits, paidCredits, receivable } from '../../../ledger/postings/chart-of-accounts.ts';
 import { POSTING_RULES } from '../../../ledger/postings/posting-rules.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
-import { ACCOUNT, granted, opened } from '../../fixtures/ledger/example-account.ts';
+import { ACCOUNT, CARD, granted, opened, usageOf } from '../../fixtures/ledger/example-account.ts';
 import { live, lives } from '../../fixtures/ledger/random-life.ts';
 import { storedLife } from '../statement/stored-life.ts';
 
@@ -111,3 +113,22 @@ it.each([
   expect(() => post(granted('g', 100), event)).toThrow(message);
   expect(() => post(granted('g', 100), event)).toThrow(/account-acme revision 2 \(CreditsExpired\) cannot be booked/);
 });
+
+it('a debit whose balance is another than its account’s is not booked', () => {
+  const [, , usage, debit] = storedLife([opened, granted('g', 100), ...recordUsage(billed(), usageOf(1, 40), CARD)]);
+  if (usage?.type !== 'UsageRecorded' || debit === undefined) throw new Error('a usage has its debit');
+  const book = (data: string) => {
+    const bookkeeper = new Bookkeeper();
+    for (const recorded of storedLife([opened, granted('g', 100)])) bookkeeper.book(recorded);
+    return bookkeeper.book({ ...debit, data });
+  };
+  expect(book(debit.data)?.postings).toHaveLength(2);
+  const other = debit.data.replace('"balanceAfter":"60"', '"balanceAfter":"61"');
+  expect(() => book(other)).toThrow(/balance of 61 micro-USD, its account has 60/);
+});
+
+function billed(): OpenAccount {
+  const state = fold([opened, granted('g', 100)]);
+  if (state.type === 'unopened') throw new Error('it is open');
+  return state;
+}
