@@ -32,7 +32,7 @@ export interface Explanation {
   readonly thresholds: readonly EventData<'SpendThresholdCrossed'>[];
   /** What is amiss with its own events. */
   readonly faults: readonly string[];
-  /** Events of the stream that cannot be read. */
+  /** Other events of the stream that cannot be read. */
   readonly unreadable: readonly string[];
 }
 
@@ -70,9 +70,14 @@ export class RequestExplainer {
       else this.#takeBeside(event, recorded);
     } catch (error) {
       if (!(error instanceof AccountUnreadableError)) throw error;
-      this.#unreadable.push(error.message);
+      (recorded.data.includes(this.#requestId) ? this.#faults : this.#unreadable).push(error.message);
       this.#balance.lose();
     }
+  }
+
+  /** What is amiss with the request's own events. */
+  get faults(): readonly string[] {
+    return this.#faults;
   }
 
   /** Null where the stream has no usage of the request. */

@@ -306,6 +306,12 @@ describe('a stream that is not as it should be', () => {
       event.type === 'ApiKeyIssued' ? { ...event, data: '{}' } : event,
     );
     expect(stderr).toMatch(/^warning: acme: account-acme revision 2 \(ApiKeyIssued\): keyId: required/);
+    const more = await ended((event) =>
+      /Lease|Approved|Dropped|Late|Crossed/.test(event.type) ? { ...event, data: '[]' } : event,
+    );
+    expect(more.stderr).toMatch(
+      /^(?:warning: acme: account-acme revision .*\n){3}warning: acme: \d more events cannot be read: gateway ledger replay acme\n$/,
+    );
     expect(stdout).toMatch(/^asked by +key key_a$/m);
     expect(stdout).toMatch(/^debited +0\.000002000000$/m);
   });
@@ -339,9 +345,9 @@ describe('a stream that is not as it should be', () => {
       (data) => data.replace('"output":"1000000"', '"output":"900000"'),
       /has no such rate card; the one of catalog version 3 does not match its hash\n$/,
     ],
-  ])('ends with 3 where its rate card %s, after it was explained', async (_what, spoilCatalog, said) => {
+  ])('ends with 5 where its rate card %s, after it was explained', async (_what, spoilCatalog, said) => {
     const { exitCode, stdout, stderr } = await ended((event) => event, { spoilCatalog });
-    expect([exitCode, stderr]).toEqual([3, expect.stringMatching(said)]);
+    expect([exitCode, stderr]).toEqual([5, expect.stringMatching(said)]);
     expect(stdout).toMatch(/^debited +0\.000002000000$/m);
   });
 
@@ -359,12 +365,7 @@ describe('a stream that is not as it should be', () => {
     [
       'it has no debit',
       (event) => (event.type === 'CreditsDebited' ? { ...event, type: 'UsageSpoilt' } : event),
-      /: it is to be charged, and has no debit$/m,
-    ],
-    [
-      'its usage cannot be read',
-      (event) => (event.type === 'UsageRecorded' ? { ...event, type: 'UsageSpoilt' } : event),
-      /the ledger has no such request/,
+      /; it is to be charged, and has no debit$/m,
     ],
     [
       'its balance does not follow',
@@ -372,15 +373,32 @@ describe('a stream that is not as it should be', () => {
       /revision 5: It says 0\.000059 USD as the balance after it; by the events before it is 0\.000058/,
     ],
     [
+      'its debit cannot be read',
+      (event) => ({ ...event, data: event.data.replace('"cost":"7000000"', '"costs":"7000000"') }),
+      /account-acme revision 5 \(CreditsDebited\): .*; it is to be charged, and has no debit/,
+    ],
+    [
       'it is debited twice',
       (event) =>
         event.type === 'ExceptionApproved' ? { ...event, type: 'CreditsDebited', data: debitOfOne() } : event,
       /revision 6 is its second CreditsDebited; the first is revision 5/,
     ],
-  ])('ends with 3 where %s', async (_what, spoil, said) => {
+  ])('ends with 5 where %s', async (_what, spoil, said) => {
     const { exitCode, stderr } = await ended(spoil);
-    expect(exitCode).toBe(3);
+    expect(exitCode).toBe(5);
     expect(stderr).toMatch(said);
+  });
+
+  it('has no request explained whose usage cannot be read', async () => {
+    const unread = await ended((event) => (event.type === 'UsageRecorded' ? { ...event, type: 'UsageSpoilt' } : event));
+    expect([unread.exitCode, unread.stderr]).toEqual([3, expect.stringMatching(/: the ledger has no such request; /)]);
+    const broken = await ended((event) =>
+      event.type === 'UsageRecorded' ? { ...event, data: event.data.replace('"lane":', '"lain":') } : event,
+    );
+    expect([broken.exitCode, broken.stderr]).toEqual([
+      3,
+      expect.stringMatching(/: acme has no usage of it that can be read: account-acme revision 4 \(UsageRecorded\): /),
+    ]);
   });
 
   it('that was given up with a loss is told with its cause', async () => {

@@ -43,17 +43,15 @@ export function addExplainCommand(ledger: Command, context: CommandContext): voi
           throw new CommandError(`${account}: there is no such account`, EXIT.refused);
         const { accountId, requestId } = await onlyRequest(id, account ?? null, { log, configuration, context });
         const explained = await explain(log, accountId, requestId);
-        if (explained === null)
-          throw new CommandError(`${requestId}: ${accountId} has no usage of it that can be read`, EXIT.refused);
         const named = await namedRateCard(log, explained.usage.data.rateCard);
-        for (const why of explained.unreadable) context.warn(`warning: ${accountId}: ${why}\n`);
+        warnOfUnreadable(accountId, explained, context);
         show(context, command, {
           json: jsonOf(accountId, explained, named),
           text: () => explanationText(accountId, explained, named),
         });
         const faults = [...explained.faults, ...ratingFaults(explained, named)];
         if (faults.length > 0)
-          throw new CommandError(`${requestId}: not as it should be: ${faults.join('; ')}`, EXIT.refused);
+          throw new CommandError(`${requestId}: not as it should be: ${faults.join('; ')}`, EXIT.faults);
       });
     });
 }
@@ -109,10 +107,22 @@ async function whyGivenUp(log: EventLog, id: string): Promise<string | null> {
   return null;
 }
 
-async function explain(log: EventLog, accountId: AccountId, requestId: RequestId): Promise<Explanation | null> {
+/** @throws CommandError where the stream has no usage of it that can be read */
+async function explain(log: EventLog, accountId: AccountId, requestId: RequestId): Promise<Explanation> {
   const explainer = new RequestExplainer(accountId, requestId);
   for await (const recorded of log.readStream(accountStream(accountId))) explainer.take(recorded);
-  return explainer.explanation();
+  const explained = explainer.explanation();
+  if (explained !== null) return explained;
+  const why = explainer.faults.join('; ');
+  throw new CommandError(`${requestId}: ${accountId} has no usage of it that can be read: ${why}`, EXIT.refused);
+}
+
+const WARNINGS_MAX = 3;
+
+function warnOfUnreadable(id: AccountId, { unreadable }: Explanation, { warn }: CommandContext): void {
+  for (const why of unreadable.slice(0, WARNINGS_MAX)) warn(`warning: ${id}: ${why}\n`);
+  const more = unreadable.length - WARNINGS_MAX;
+  if (more > 0) warn(`warning: ${id}: ${groupedCount(more)} more events cannot be read: gateway ledger replay ${id}\n`);
 }
 
 function jsonOf(accountId: AccountId, explained: Explanation, named: NamedRateCard | string): unknown {

@@ -84,7 +84,7 @@ async function showStatement(id: AccountId, options: ReplayOptions, log: EventLo
   shown.end(statement);
   if (statement.faults === 0) return;
   const lines = statement.faults === 1 ? 'one line says' : `${groupedCount(statement.faults)} lines say`;
-  throw new CommandError(`${id}: not all of its stream can be relied on: ${lines} what is amiss`, EXIT.refused);
+  throw new CommandError(`${id}: not all of its stream can be relied on: ${lines} what is amiss`, EXIT.faults);
 }
 
 /** Lines that are drawn at once: their columns are as wide as the longest amount among them. */
