@@ -3,6 +3,7 @@ import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from '
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
 import { auditLife } from './audit-life.ts';
 import { auditCrossings, noteCrossings, takeCrossed } from './audit-thresholds.ts';
+import { auditViews, type SeenFigures } from './audit-views.ts';
 import { type AccountBooks, balanceOf, compare, emptyBooks, tell } from './own-account.ts';
 import { takeFromLease, takeLeased, takeNarrowed, takeReleased } from './own-leases.ts';
 import { ownPrice } from './own-price.ts';
@@ -42,12 +43,15 @@ const KNOWN: ReadonlySet<string> = new Set([
 export class AccountAudit {
   readonly books: AccountBooks;
   readonly #cardOf: CardOf;
+  /** Compared when the books have come to its revision. */
+  #seen: SeenFigures | null;
   /** The usage that the next event may be the debit of. */
   #usage: UsageData | null = null;
   #position = Number.NEGATIVE_INFINITY;
   #isRight = true;
 
-  constructor(accountId: string, cardOf: CardOf) {
+  constructor(accountId: string, cardOf: CardOf, seen: SeenFigures | null = null) {
+    this.#seen = seen;
     this.books = emptyBooks(accountId);
     this.#cardOf = cardOf;
   }
@@ -58,6 +62,10 @@ export class AccountAudit {
     if (event.type !== 'SpendThresholdCrossed') auditCrossings(this.books);
     this.#follow(event);
     this.#takeEvent(event);
+    if (this.#seen?.revision === event.revision) {
+      auditViews(this.books, this.#seen);
+      this.#seen = null;
+    }
     if (this.books.faults.length > 0) this.#isRight = false;
   }
 

@@ -2,6 +2,7 @@ import { decodeRecorded, UnreadableEventError } from '../../contracts/event-code
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { accountOfStream, CATALOG_STREAM, type CommandId, eventIdOf } from '../../contracts/ids.ts';
 import { AccountAudit } from './account-audit.ts';
+import type { SeenFigures } from './audit-views.ts';
 import type { Fault } from './fault.ts';
 import { Prints } from './once-only.ts';
 import { OwnCatalog } from './own-catalog.ts';
@@ -11,6 +12,8 @@ interface AuditOptions {
   readonly onFault: (fault: Fault) => void;
   /** Where several look at a part of the accounts each: whether this one looks at everything else, too. */
   readonly isFirst?: boolean;
+  /** What views say of an account, to be compared at the revision that they have come to; null where they do not know it. */
+  readonly viewsOf?: (accountId: string) => SeenFigures | null;
 }
 
 /** What was looked at, and what of it must stand in no other part, either. */
@@ -31,9 +34,11 @@ export class LedgerAudit {
   readonly #revisions = new Map<string, number>();
   readonly #prints = new Prints();
   readonly #isFirst: boolean;
+  readonly #viewsOf: (accountId: string) => SeenFigures | null;
   events = 0;
 
-  constructor({ onFault, isFirst = true }: AuditOptions) {
+  constructor({ onFault, isFirst = true, viewsOf = () => null }: AuditOptions) {
+    this.#viewsOf = viewsOf;
     this.#onFault = onFault;
     this.#isFirst = isFirst;
   }
@@ -58,7 +63,7 @@ export class LedgerAudit {
       return;
     }
     const known = this.#accounts.get(accountId);
-    const account = known ?? new AccountAudit(accountId, this.#catalog.cardOf);
+    const account = known ?? new AccountAudit(accountId, this.#catalog.cardOf, this.#viewsOf(accountId));
     if (known === undefined) this.#accounts.set(accountId, account);
     if (stored?.type === 'UsageRecorded') this.#prints.add((stored.data as UsageData).requestId);
     if (stored === null) account.skip(event);

@@ -34,12 +34,14 @@ import { type StreamsFigure, streamsReport } from './streams/streams-figures.ts'
 import { measureDisk } from './weight/disk-bench.ts';
 import { measureMemory } from './weight/memory-bench.ts';
 import { measureReplay } from './weight/replay-bench.ts';
+import { measureVerify } from './weight/verify-bench.ts';
 import {
   memoryReport,
   replayFigures,
   replayReport,
   startFigures,
   startReport,
+  verifyReport,
   type WeightFigures,
 } from './weight/weight-figures.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
@@ -131,11 +133,13 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   const figures = { replays: replayFigures(replays), starts: startFigures(starts) };
   if (options.replay) say(replayReport(figures.replays));
   if (options.start) say(startReport(figures.starts, options.events));
+  const verifies = options.verify ? await measureVerify(processes, options) : [];
+  say(verifyReport(verifies));
   const memory = options.memory ? await measureMemory(processes, options) : null;
   if (memory !== null) say(memoryReport(memory));
   const diskBytesPerRequest = options.disk ? await measureDisk(processes, options) : null;
   if (diskBytesPerRequest !== null) say(`disk: ${diskBytesPerRequest.toFixed(0)} bytes a billed request\n`);
-  return { ...figures, memory, diskBytesPerRequest };
+  return { ...figures, verifies, memory, diskBytesPerRequest };
 }
 
 interface WorkloadsMeasured {

@@ -208,6 +208,21 @@ const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
     unit: 'x',
     value: ({ replays }) => perEventRatio(replays),
   },
+  {
+    title: "verify: events/s, to the bare scan's",
+    bound: 'least',
+    limit: 1 / 3,
+    unit: 'x',
+    value: ({ verifies }) => verifies.at(-1)?.rateRatio ?? null,
+  },
+  {
+    title: 'verify: CPU of an event, to that with a tenth of the events',
+    bound: 'most',
+    limit: 1.2,
+    unit: 'x',
+    value: ({ verifies: [few, many] }) =>
+      few === undefined || many === undefined ? null : many.cpuUsPerEvent / few.cpuUsPerEvent,
+  },
   started('start with views up to date', 1.5, (what) => what === START_OF_GATEWAY),
   started('gateway --help', 0.35, (what) => what === HELP),
   started('slowest command', 0.6, (what) => what !== START_OF_GATEWAY && what !== HELP),

@@ -16,11 +16,13 @@ const FLEET_COST = 'fleet-cost';
 /** Likewise, in a folder of their own (weight/): views from nothing, starts, resident memory, the ledger's file. */
 const REPLAY = 'replay';
 const START = 'start';
+/** Likewise: the audit of a whole ledger. */
+const VERIFY = 'verify';
 const MEMORY = 'memory';
 const DISK = 'disk';
 /** Likewise, but with the contenders: the most streams that each of them holds. */
 const STREAMS = 'streams';
-const APART = [SETTLEMENTS, FLEET, FLEET_COST, HOSTILE, FEED, REPLAY, START, MEMORY, DISK, STREAMS] as const;
+const APART = [SETTLEMENTS, FLEET, FLEET_COST, HOSTILE, FEED, REPLAY, START, VERIFY, MEMORY, DISK, STREAMS] as const;
 type Apart = (typeof APART)[number];
 type Choice = WorkloadName | Apart;
 const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), ...APART];
@@ -41,11 +43,12 @@ export interface Options {
   /** Whether views from nothing are measured, starts, memory, disk (weight/). */
   readonly replay: boolean;
   readonly start: boolean;
+  readonly verify: boolean;
   readonly memory: boolean;
   readonly disk: boolean;
   /** Where the most streams are searched for that a contender holds (streams/); null for nowhere. */
   readonly streams: StreamsRange | null;
-  /** Events of the ledger of replay and start. */
+  /** Events of the ledger of replay, start and verify. */
   readonly events: number;
   /** Accounts that do nothing, by which one is weighed. */
   readonly accounts: number;
@@ -69,7 +72,7 @@ export const USAGE = `npm run bench -- [options]
   --contenders LIST    ${CONTENDERS.join(',')}
   --before COMMIT      this program as that commit has it, as a contender more
   --rounds N           interleaved rounds (3)
-  --events N           of the ledger of replay and start (100000; the goals are for 1000000)
+  --events N           of the ledger of replay, start, verify (100000; the goals are for 1000000)
   --accounts N         that do nothing, for memory (60000)
   --large              requests of 20 KB instead of 1 KB
   --profile            run ours with --cpu-prof and print where its time goes
@@ -114,6 +117,7 @@ export function readOptions(args: readonly string[]): Options {
     feed: choices.includes(FEED),
     replay: choices.includes(REPLAY),
     start: choices.includes(START),
+    verify: choices.includes(VERIFY),
     memory: choices.includes(MEMORY),
     disk: choices.includes(DISK),
     streams: choices.includes(STREAMS) ? STREAMS_RANGE[values.quick ? 'quick' : 'full'] : null,

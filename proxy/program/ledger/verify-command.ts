@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
@@ -8,6 +8,8 @@ import { describeFault, type Fault } from '../../../ledger/audit/fault.ts';
 import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
 import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
+import { VIEWS_FILE } from '../../../projections/known-views.ts';
+import { ViewsToCompare } from '../../../projections/view-figures.ts';
 import { accountArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
 import { ledgerFile } from '../open-event-log.ts';
@@ -25,7 +27,7 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
     .command('verify')
     .description(
       'recompute everything from the events alone: revisions, schemas, each debit from its usage and the rate card that it' +
-        ' names, carry, burn order, balances, leases, limits, expiries. One line a fault, with its stream and revision,' +
+        ' names, carry, burn order, balances, leases, limits, expiries; and compare the views. One line a fault, with its stream and revision,' +
         ' what it finds and what should be there; exit code 5 where there is any. With --json a JSON object a line, the' +
         ' last of which sums up',
     )
@@ -51,6 +53,7 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
       let faults = 0;
       const progress = new Progress(context, 'events');
       const verification: Verification = {
+        views: null,
         onFault: (fault) => {
           faults++;
           progress.above(() => context.write(isJson ? `${JSON.stringify({ fault })}\n` : `${lineOf(fault)}\n`));
@@ -59,9 +62,13 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
       };
       const verified =
         offline === undefined
-          ? await withReadLog(context, command, (log, configuration) =>
-              all ? verifyAll(log, configuration, verification) : verifySome(log, accounts, verification),
-            )
+          ? await withReadLog(context, command, (log, configuration, { isWhole }) => {
+              // Views that know another ledger than this one are no word on it.
+              const views = isWhole ? join(configuration.data, VIEWS_FILE) : null;
+              return all
+                ? verifyAll(log, configuration, { ...verification, views })
+                : verifySome(log, accounts, { ...verification, views });
+            })
           : await verifyFile(resolve(offline), verification);
       progress.end();
       const summary = { ...verified, faults };
@@ -79,9 +86,14 @@ function verifyAll(log: EventLog, configuration: Configuration, verification: Ve
 const verifySome = (log: EventLog, accounts: readonly AccountId[], verification: Verification): Promise<Verified> =>
   verifyEvents(() => streamsOf(log, accounts), verification);
 
-async function verifyEvents(read: () => AsyncIterable<RecordedEvent>, { onFault }: Verification): Promise<Verified> {
-  const audit = new LedgerAudit({ onFault });
+async function verifyEvents(
+  read: () => AsyncIterable<RecordedEvent>,
+  { onFault, views: path }: Verification,
+): Promise<Verified> {
+  const views = path === null ? null : ViewsToCompare.open(path);
+  const audit = new LedgerAudit({ onFault, viewsOf: (accountId) => views?.figuresOf(accountId) ?? null });
   for await (const event of read()) audit.take(event);
+  views?.close();
   const { events, accounts, prints } = audit.end();
   const repeated = repeatedPrints([prints]);
   const repeats = new Repeats(repeated, onFault);

@@ -3,12 +3,14 @@ import { Worker } from 'node:worker_threads';
 import { type Fault, ofLedger } from '../../../ledger/audit/fault.ts';
 import type { Audited } from '../../../ledger/audit/ledger-audit.ts';
 import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
-import { lastPosition, missingPositions, type ScanPart, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
-import type { VerifyNews } from './verify-thread.ts';
+import { lastPosition, missingPositions, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
+import type { VerifyNews, VerifyPart } from './verify-thread.ts';
 
 export interface Verification {
   readonly onFault: (fault: Fault) => void;
   /** How many events more have been looked at, of how many in all. */
+  /** The views' file; null where there is none to compare with. */
+  readonly views: string | null;
   readonly onRead?: (events: number, of: number) => void;
 }
 
@@ -25,12 +27,12 @@ const GAPS_TOLD = 100;
  * Audits a whole file of a ledger on all cores: each thread reads it by itself and looks at its part of the accounts. What
  * must stand once in all of it is compared at the end. @throws EventLogError as `scanFile`
  */
-export async function verifyFile(path: string, { onFault, onRead }: Verification): Promise<Verified> {
+export async function verifyFile(path: string, { onFault, onRead, views }: Verification): Promise<Verified> {
   const upTo = lastPosition(path);
   const parts = Math.min(availableParallelism(), THREADS_MAX);
   const audits = await Promise.all(
     Array.from({ length: parts }, (_, part) =>
-      auditPart({ path, part, parts, upTo }, { onFault, onRead: (events) => onRead?.(events, upTo) }),
+      auditPart({ path, part, parts, upTo, views }, { onFault, onRead: (events) => onRead?.(events, upTo) }),
     ),
   );
   const events = audits.reduce((sum, audited) => sum + audited.events, 0);
@@ -45,7 +47,7 @@ export async function verifyFile(path: string, { onFault, onRead }: Verification
 }
 
 function auditPart(
-  workerData: ScanPart,
+  workerData: VerifyPart,
   { onFault, onRead }: { readonly onFault: (fault: Fault) => void; readonly onRead: (events: number) => void },
 ): Promise<Audited> {
   return new Promise((resolve, reject) => {

@@ -3,6 +3,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Fault } from '../../../ledger/audit/fault.ts';
 import { type Audited, LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
 import { type ScanPart, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
+import { ViewsToCompare } from '../../../projections/view-figures.ts';
 
 /** What a thread tells: faults as they are found, how far it is, and at its end what it has seen. */
 export type VerifyNews =
@@ -10,13 +11,18 @@ export type VerifyNews =
   | { readonly type: 'read'; readonly events: number }
   | { readonly type: 'end'; readonly audited: Audited };
 
+export interface VerifyPart extends ScanPart {
+  /** The views' file; null where there is none to compare with. */
+  readonly views: string | null;
+}
+
 const EVENTS_A_WORD = 4_096;
 const FAULTS_A_WORD = 256;
 
 assert(parentPort !== null, 'this file is a thread');
-auditPart(parentPort, workerData as ScanPart);
+auditPart(parentPort, workerData as VerifyPart);
 
-function auditPart(port: MessagePort, part: ScanPart): void {
+function auditPart(port: MessagePort, part: VerifyPart): void {
   const tell = (news: VerifyNews): void => port.postMessage(news);
   let faults: Fault[] = [];
   const tellFaults = (): void => {
@@ -27,7 +33,9 @@ function auditPart(port: MessagePort, part: ScanPart): void {
     faults.push(fault);
     if (faults.length === FAULTS_A_WORD) tellFaults();
   };
-  const audit = new LedgerAudit({ isFirst: part.part === 0, onFault });
+  const views = part.views === null ? null : ViewsToCompare.open(part.views);
+  const viewsOf = (accountId: string) => views?.figuresOf(accountId) ?? null;
+  const audit = new LedgerAudit({ isFirst: part.part === 0, onFault, viewsOf });
   let told = 0;
   for (const event of scanFile(part)) {
     audit.take(event);
@@ -35,6 +43,7 @@ function auditPart(port: MessagePort, part: ScanPart): void {
     tell({ type: 'read', events: audit.events - told });
     told = audit.events;
   }
+  views?.close();
   const audited = audit.end();
   tellFaults();
   port.postMessage({ type: 'end', audited } satisfies VerifyNews, [audited.prints.buffer]);

@@ -11,6 +11,7 @@ import {
   START_OF_GATEWAY,
   startFigures,
   startReport,
+  verifyReport,
 } from './weight-figures.ts';
 
 const sample = (events: number, scanSeconds: number, seconds: number, peakRssBytes = 1): ReplaySample => ({
@@ -79,12 +80,17 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
     run('account show', 0.5),
   ]);
   expect(cells(startReport(starts, 1_000), START_OF_GATEWAY)).toEqual(['1.50 (1.50)']);
-  const weight = { replays: REPLAYS, starts, memory: MEMORY, diskBytesPerRequest: 1_649 };
-  const judged = judge([], { weight }).slice(-11, -1);
+  const figure = { events: 10, scanPerS: 200, verifyPerS: 50, cpuUsPerEvent: 10, rateRatio: 0.5 };
+  const verifies = [figure, { ...figure, events: 100, cpuUsPerEvent: 13, rateRatio: 0.25 }];
+  expect(verifyReport(verifies)).toContain('verify of 100 events: 50/s, 0.25 of the scan');
+  const weight = { replays: REPLAYS, starts, verifies, memory: MEMORY, diskBytesPerRequest: 1_649 };
+  const judged = judge([], { weight }).slice(-13, -1);
   expect(judged.map(({ title, measured, verdict }) => `${title}: ${measured}, ${verdict}`)).toEqual([
     'views from nothing: time to that of a bare scan: 2.5x, fell short',
     'views from nothing: most that is resident: 700 MB, fell short',
     'views from nothing: CPU of an event, to that with a tenth of the events: 0.185x, reached',
+    "verify: events/s, to the bare scan's: 0.25x, fell short",
+    'verify: CPU of an event, to that with a tenth of the events: 1.3x, fell short',
     'start with views up to date: 1.5 s, reached',
     'gateway --help: 0.3 s, reached',
     'slowest command: 0.9 s, fell short',

@@ -43,16 +43,43 @@ export interface IdleAccounts {
   readonly rssBytes: number;
 }
 
+/** An audit of a whole ledger on all cores beside the bare scan of its file on one; medians. */
+export interface VerifyFigure {
+  readonly events: number;
+  readonly scanPerS: number;
+  readonly verifyPerS: number;
+  readonly cpuUsPerEvent: number;
+  /** Of the rates within each pair. */
+  readonly rateRatio: number;
+}
+
+export const verifyReport = (figures: readonly VerifyFigure[]): string =>
+  figures
+    .map(
+      ({ events, scanPerS, verifyPerS, cpuUsPerEvent, rateRatio }) =>
+        `verify of ${events} events: ${verifyPerS.toFixed(0)}/s, ${rateRatio.toFixed(2)} of the scan's ` +
+        `${scanPerS.toFixed(0)}/s, ${cpuUsPerEvent.toFixed(1)} us of CPU an event\n`,
+    )
+    .join('');
+
 /** What is null or empty was not measured. */
 export interface WeightFigures {
   /** By the number of events, ascending. */
   readonly replays: readonly ReplayFigure[];
   readonly starts: readonly StartSample[];
+  /** By the number of events, ascending. */
+  readonly verifies: readonly VerifyFigure[];
   readonly memory: MemoryFigure | null;
   readonly diskBytesPerRequest: number | null;
 }
 
-export const NOTHING_WEIGHED: WeightFigures = { replays: [], starts: [], memory: null, diskBytesPerRequest: null };
+export const NOTHING_WEIGHED: WeightFigures = {
+  replays: [],
+  starts: [],
+  verifies: [],
+  memory: null,
+  diskBytesPerRequest: null,
+};
 
 export const replayFigures = (samples: readonly ReplaySample[]): ReplayFigure[] =>
   [...Map.groupBy(samples, ({ events }) => events)]

@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { z } from 'zod';
+import { BalanceView } from './balance-view.ts';
+import { MonthlyView } from './monthly-view.ts';
+
+/** What views' rows say of an account, as they stand in the file; each as of the revision that it names. */
+export interface ViewFigures {
+  readonly revision: number;
+  readonly balance: string;
+  readonly carry: string;
+  readonly uncovered: string;
+  readonly grants: readonly { readonly grantId: string; readonly remaining: string }[];
+  /** What was spent in each month. */
+  readonly months: Readonly<Record<string, string>>;
+  /** Pico-USD of all debits; null where it is as of another revision. */
+  readonly billed: string | null;
+}
+
+const stateSchema = z.looseObject({
+  carry: z.string(),
+  uncovered: z.string(),
+  grants: z.array(z.looseObject({ grantId: z.string(), remaining: z.string() })),
+  spend: z.looseObject({ months: z.record(z.string(), z.looseObject({ account: z.string() })) }),
+});
+
+/** A views' file for whoever compares it with something else: only read, account by account, its rows as they are. */
+export class ViewsToCompare {
+  readonly #database: DatabaseSync;
+  readonly #balance: StatementSync;
+  readonly #billedAt: StatementSync;
+  readonly #billed: StatementSync;
+
+  /** Null where there is no such file, or one of another program's views. @throws Error when it is no database */
+  static open(path: string): ViewsToCompare | null {
+    if (!existsSync(path)) return null;
+    const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+    const names = [new BalanceView(), new MonthlyView()].flatMap(({ tables }) => tables.map(({ name }) => name));
+    const isThere = database.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
+    if (names.every((name) => isThere.get(name) !== undefined)) return new ViewsToCompare(database);
+    database.close();
+    return null;
+  }
+
+  private constructor(database: DatabaseSync) {
+    const [{ name: balance } = { name: '' }] = new BalanceView().tables;
+    const [{ name: lines } = { name: '' }, { name: revisions } = { name: '' }] = new MonthlyView().tables;
+    this.#database = database;
+    this.#balance = database.prepare(`SELECT revision, balance_micro_usd, state FROM ${balance} WHERE account_id = ?`);
+    this.#billedAt = database.prepare(`SELECT revision FROM ${revisions} WHERE account_id = ?`);
+    this.#billed = database.prepare(`SELECT amount_pico_usd FROM ${lines} WHERE account_id = ?`);
+  }
+
+  /** Null where they do not know it. @throws Error where a row is not of its form */
+  figuresOf(accountId: string): ViewFigures | null {
+    // Of one instant: a gateway may be writing.
+    this.#database.exec('BEGIN');
+    try {
+      const row = this.#balance.get(accountId);
+      if (row === undefined) return null;
+      const { carry, uncovered, grants, spend } = stateSchema.parse(JSON.parse(String(row.state)));
+      const months = Object.fromEntries(Object.entries(spend.months).map(([month, { account }]) => [month, account]));
+      const billed = this.#billed
+        .all(accountId)
+        .reduce((sum, { amount_pico_usd: amount }) => sum + BigInt(String(amount)), 0n);
+      const isOfSame = this.#billedAt.get(accountId)?.revision === row.revision;
+      return {
+        ...{ revision: Number(row.revision), balance: String(row.balance_micro_usd), carry, uncovered, grants, months },
+        billed: isOfSame ? String(billed) : null,
+      };
+    } finally {
+      this.#database.exec('COMMIT');
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
