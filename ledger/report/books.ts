@@ -5,6 +5,7 @@ import { deferred, type GrantSource } from './grant-book.ts';
 import type { ModelBook } from './model-books.ts';
 import { GRANT_SOURCES, type Movements, netCredits, netDeferred } from './movements.ts';
 import type { Notes } from './notes.ts';
+import type { SealCoverage } from './seal-coverage.ts';
 
 /** The finished books of a month. Amounts are micro-USD unless they say otherwise. */
 export interface Books {
@@ -13,6 +14,9 @@ export interface Books {
   /** Of the whole log, and of the month's that books are made of. */
   readonly events: number;
   readonly eventsOfMonth: number;
+  /** Of the month's, how many are sealed. */
+  readonly sealedOfMonth: number;
+  readonly seals: SealCoverage;
   /** What customers had at its beginning and its end; what debits took beyond all grants is negative in it. */
   readonly opening: bigint;
   readonly closing: bigint;
@@ -82,7 +86,10 @@ export interface Check {
 
 export const agree = ({ checks }: Pick<Books, 'checks'>): boolean => checks.every(({ one, other }) => one === other);
 
-type BookParts = Pick<Books, 'month' | 'identity' | 'events' | 'eventsOfMonth' | 'moved' | 'reconciled'> &
+type BookParts = Pick<
+  Books,
+  'month' | 'identity' | 'events' | 'eventsOfMonth' | 'moved' | 'reconciled' | 'sealedOfMonth' | 'seals'
+> &
   Omit<NonNullable<TimeBooks['month']>, 'models'> & {
     readonly models: { readonly all: readonly ModelBook[] };
     readonly before: Movements;
@@ -110,6 +117,7 @@ export function booksOf(parts: BookParts): Books {
       eventsOfMonth: parts.eventsOfMonth,
       reconciled: parts.reconciled,
     },
+    ...{ sealedOfMonth: parts.sealedOfMonth, seals: parts.seals },
     ...{ ...sums, moved, liability, owed, models: models.all, days, notes },
     accounts: accounts.map(({ id, email, granted, spent, expired, balance }) => ({
       ...{ id, email, granted, spent, expired, balance },

@@ -1,7 +1,7 @@
 import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type EventData, isAccountEvent } from '../../contracts/events.ts';
-import { type AccountId, accountOfStream, LEDGER_STREAM } from '../../contracts/ids.ts';
+import { type AccountId, accountOfStream, LEDGER_STREAM, SEALS_STREAM } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { monthOfInstant } from '../account/month.ts';
 import { AccountBooks, type TimeBooks } from './account-books.ts';
@@ -9,6 +9,7 @@ import { type Books, booksOf, type Reconciliation, sumOf } from './books.ts';
 import { ModelBooks } from './model-books.ts';
 import { noMovements } from './movements.ts';
 import { Notes } from './notes.ts';
+import type { SealCoverage } from './seal-coverage.ts';
 
 /** What moves no money, and has no note: not even decoded. */
 const IDLE: ReadonlySet<string> = new Set([
@@ -36,12 +37,17 @@ export class MonthBooks {
   readonly #accounts = new Map<AccountId, AccountBooks>();
   #identity: LedgerIdentity | null = null;
   readonly #reconciled: Reconciliation[] = [];
+  readonly #seals: SealCoverage;
+  /** In the order in which events are sealed: those of all streams but the seals' own. */
+  #ordinal = -1;
+  #sealedOfMonth = 0;
   #events = 0;
   #eventsOfMonth = 0;
 
-  /** @param month as "2026-11" */
-  constructor(month: string) {
+  /** @param month as "2026-11"; @param seals all that there are */
+  constructor(month: string, seals: SealCoverage) {
     this.month = month;
+    this.#seals = seals;
     const [year = 0, number = 0] = month.split('-').map(Number);
     const days = new Date(Date.UTC(year, number, 0)).getUTCDate();
     this.#in = {
@@ -58,12 +64,16 @@ export class MonthBooks {
   /** @throws UnreadableEventError: books that leave an event out are none */
   take(recorded: RecordedEvent): void {
     this.#events += 1;
+    if (recorded.stream !== SEALS_STREAM) this.#ordinal += 1;
     const id = accountOfStream(recorded.stream);
     if (id === null && recorded.stream !== LEDGER_STREAM && recorded.type !== 'ProviderReconciled') return;
     if (IDLE.has(recorded.type)) return;
     const { event, metadata } = decodeRecorded(recorded);
     const books = this.#booksAt(metadata.recordedAt);
-    if (books === this.#in) this.#eventsOfMonth += 1;
+    if (books === this.#in) {
+      this.#eventsOfMonth += 1;
+      if (this.#ordinal < this.#seals.sealedThrough) this.#sealedOfMonth += 1;
+    }
     if (id !== null && isAccountEvent(event)) this.#accountOf(id).take(event, books, metadata);
     if (event.type === 'LedgerIdentified' || event.type === 'LossAccepted') this.#identity = event.data;
     if (event.type === 'ProviderReconciled' && books === this.#in)
@@ -82,6 +92,8 @@ export class MonthBooks {
       identity: this.#identity,
       events: this.#events,
       eventsOfMonth: this.#eventsOfMonth,
+      sealedOfMonth: this.#sealedOfMonth,
+      seals: this.#seals,
       reconciled: this.#reconciled,
       before: this.#before.movements,
       moved: this.#in.movements,

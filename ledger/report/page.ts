@@ -28,7 +28,7 @@ export function bookPage(books: Books, madeAt: string): string {
 the month’s end, by when each event was written down. Made at ${madeAt} from ${groupedCount(books.events)} events, of which
 ${groupedCount(books.eventsOfMonth)} are of this month’s books. All amounts in USD.</p>
 ${monthOfInstant(madeAt) > books.month ? html`` : html`<p class="bad">The month is not over: these are its books until now.</p>`}
-${[tiles(books), credits(books), price(books), checks(books), liability(books), models(books), accounts(books), exceptions(books), reconciliations(books)]}
+${[tiles(books), credits(books), price(books), checks(books), liability(books), models(books), accounts(books), exceptions(books), reconciliations(books), seals(books)]}
 </body>
 </html>`.text
   }\n`;
@@ -284,4 +284,17 @@ ${
         ),
       )
 }`;
+}
+
+function seals({ eventsOfMonth, sealedOfMonth, seals: coverage }: Books): Html {
+  const { firstSeal, lastSeal, lastSealedAt, keys, hasGap } = coverage;
+  const covered =
+    coverage.sealedThrough === 0
+      ? html`<p>This ledger has no seals: nothing but its own events speaks for it.</p>`
+      : html`<p>Of the ${groupedCount(eventsOfMonth)} events of this month’s books ${groupedCount(sealedOfMonth)} are sealed. Seals made in the
+month: ${firstSeal === null ? 'none' : `${groupedCount(coverage.seals)}, numbers ${firstSeal} to ${lastSeal}, the last at ${lastSealedAt}, by the keys ${[...keys].join(', ')}`}.</p>`;
+  const gap = hasGap ? html`<p class="bad">The seals have a gap: what is behind it counts as unsealed.</p>` : html``;
+  return html`<h2>Seals</h2>
+${[covered, gap]}
+<p>That is what the seals say. Whether they hold, <code>gateway ledger verify --seals</code> tells.</p>`;
 }

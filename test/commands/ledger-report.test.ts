@@ -2,17 +2,29 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
+import type { ProposedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent, DomainEvent, UsageRecorded } from '../../contracts/events.ts';
-import { accountId, accountStream, commandId } from '../../contracts/ids.ts';
+import {
+  accountId,
+  accountStream,
+  commandId,
+  eventId,
+  NO_STREAM,
+  type Revision,
+  revision,
+  SEALS_STREAM,
+} from '../../contracts/ids.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { fold } from '../fixtures/ledger/decider-specification.ts';
 import { CARD, granted, opened, usageOf } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { newId } from '../fixtures/ledger/shared-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
+const HASH = 'a3'.repeat(32);
 const MODEL = `<img src=x onerror=alert(1)>`;
 
 /** A log in which one account bought a million micro-USD and used some. */
@@ -80,6 +92,43 @@ it('has what providers’ reports have shown, and notes by their time', async ()
   expect(notes).toMatchObject([{ amount: '1000000' }, { amount: '2000000' }]);
   const page = await program.run('ledger', 'report', '--month', '2026-11');
   expect(page).toContain('<td class="n">12,345,678</td>');
+});
+
+it('says how far the month’s events are sealed, and that a gap ends what is', async () => {
+  const program = await bookedLog();
+  const seal = (number: number, first: number, treeSize: number, day: string): ProposedEvent => ({
+    id: eventId(newId()),
+    type: 'LedgerSealed',
+    data: JSON.stringify({
+      ...{ seal: number, ledgerId: `ledger_${'0'.repeat(32)}`, first, count: treeSize - first, root: HASH, treeSize },
+      ...{ treeRoot: HASH, previous: null, sealedAt: `2026-${day}T10:00:00.000Z`, keyId: `000000000000000${number}` },
+      signature: `${'A'.repeat(86)}==`,
+    }),
+    metadata: JSON.stringify({
+      schemaVersion: 1,
+      commandId: 'c',
+      actor: 'gateway',
+      recordedAt: '2026-11-05T10:00:00.000Z',
+    }),
+  });
+  const sealed = async (at: Revision, ...seals: ProposedEvent[]): Promise<string> => {
+    await program.log.append(SEALS_STREAM, at, seals);
+    return await program.run('ledger', 'report', '--month', '2026-11');
+  };
+  expect(await program.run('ledger', 'report', '--month', '2026-11')).toContain('This ledger has no seals');
+  const page = await sealed(NO_STREAM, seal(0, 0, 1, '10-31'), seal(1, 1, 3, '11-05'));
+  expect(page).toContain('Of the 4 events of this month’s books 3 are sealed');
+  expect(page).toContain('1, numbers 1 to 1, the last at 2026-11-05T10:00:00.000Z, by the keys 0000000000000001');
+  expect(page).not.toContain('have a gap');
+  program.clock = () => Date.parse('2026-11-30T23:00:00.000Z');
+  await program.run('credits', 'grant', 'acme', '--usd', '2');
+  // Its ordinal is 4: the seals between are not counted.
+  expect(await sealed(revision(1), seal(2, 3, 5, '11-30'))).toContain(
+    'Of the 5 events of this month’s books 5 are sealed',
+  );
+  const broken = await sealed(revision(2), seal(3, 9, 12, '11-30'));
+  expect(broken).toContain('books 5 are sealed');
+  expect(broken).toContain('The seals have a gap');
 });
 
 it('says which totals do not agree, and refuses', async () => {

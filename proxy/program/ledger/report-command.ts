@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { EventLog } from '../../../contracts/event-log.ts';
+import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { groupedUsd } from '../../../contracts/money.ts';
 import type { Books } from '../../../ledger/report/books.ts';
 import { monthArgument, pathArgument } from '../command-arguments.ts';
@@ -41,8 +42,11 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
 /** What makes the page is loaded where one is made, and by no other command. */
 async function makeBooks(log: EventLog, month: string, nowMs: number): Promise<{ books: Books; page: string }> {
   const { MonthBooks } = await import('../../../ledger/report/month-books.ts');
+  const { SealCoverage } = await import('../../../ledger/report/seal-coverage.ts');
   const { bookPage } = await import('../../../ledger/report/page.ts');
-  const reading = new MonthBooks(month);
+  const seals = new SealCoverage(month);
+  for await (const recorded of log.readStream(SEALS_STREAM)) seals.add(recorded);
+  const reading = new MonthBooks(month, seals);
   for await (const recorded of log.readAll()) reading.take(recorded);
   const books = reading.result();
   return { books, page: bookPage(books, new Date(nowMs).toISOString()) };
@@ -61,8 +65,9 @@ async function write(file: string, page: string): Promise<void> {
   }
 }
 
-const jsonOf = ({ notes, ...books }: Books): unknown => ({
+const jsonOf = ({ notes, seals, ...books }: Books): unknown => ({
   ...books,
+  seals: { ...seals, keys: [...seals.keys] },
   notes: notes.all,
   notesLeftOut: notes.leftOut,
   unpriced: [...notes.unpriced.values()],

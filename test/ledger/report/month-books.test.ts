@@ -12,6 +12,7 @@ import { monthOf } from '../../../ledger/account/month.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { agree, type Books } from '../../../ledger/report/books.ts';
 import { MonthBooks } from '../../../ledger/report/month-books.ts';
+import { SealCoverage } from '../../../ledger/report/seal-coverage.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, CARD, granted, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
 import { liveInTime, lives } from '../../fixtures/ledger/random-life.ts';
@@ -27,7 +28,7 @@ const recorded = ({ event, atMs }: Timed, at: number): RecordedEvent => {
 };
 
 function booksOf(month: string, events: readonly Timed[]): Books {
-  const books = new MonthBooks(month);
+  const books = new MonthBooks(month, new SealCoverage(month));
   for (const event of events.map(recorded)) books.take(event);
   return books.result();
 }
