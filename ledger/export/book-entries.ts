@@ -2,6 +2,9 @@ import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { Bookkeeper, type Entry } from '../postings/bookkeeper.ts';
 import { isCarriedOver } from '../postings/chart-of-accounts.ts';
 
+/** Events in log order, as a log reads them or a file is scanned. */
+export type Events = AsyncIterable<RecordedEvent> | Iterable<RecordedEvent>;
+
 /** Which events are in the books that are written: by the time at which they were written down. */
 export interface Period {
   /** Inclusive, RFC 3339 with milliseconds in UTC; null is the beginning. */
@@ -26,6 +29,8 @@ export interface BooksForm {
   /** Of an event that books nothing, as far as the form wants to know of it. */
   readonly see?: (recorded: RecordedEvent) => void;
   readonly entry: (entry: Entry) => Chunk;
+  /** Whether it wants entries without postings, too: what had a price, and has moved nothing yet. */
+  readonly takesUnbooked?: boolean;
   readonly end: (balances: Balances) => Iterable<Chunk>;
 }
 
@@ -34,7 +39,7 @@ export interface BooksForm {
  * @throws UnreadableEventError, UnbookableError; whatever reading the log throws
  */
 export async function* bookEntries(
-  events: AsyncIterable<RecordedEvent>,
+  events: Events,
   { from, to }: Period,
   form: BooksForm,
 ): AsyncGenerator<Chunk, { readonly entries: number }, undefined> {
@@ -50,6 +55,7 @@ export async function* bookEntries(
       form.see?.(recorded);
       continue;
     }
+    if (entry.postings.length === 0 && form.takesUnbooked !== true) continue;
     if (to !== null && entry.recordedAt >= to) continue;
     const isBefore = from !== null && entry.recordedAt < from;
     add(isBefore ? opening : within, entry);

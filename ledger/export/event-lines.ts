@@ -1,11 +1,10 @@
 import { decodeMetadata } from '../../contracts/event-codec.ts';
-import type { RecordedEvent } from '../../contracts/event-log.ts';
-import type { Period } from './book-entries.ts';
+import type { Events, Period } from './book-entries.ts';
 import { exactEventLine } from './exact-event-line.ts';
 
 /** The events themselves, a line each. @throws UnreadableEventError where it has to be known when one was written down */
 export async function* eventLines(
-  events: AsyncIterable<RecordedEvent>,
+  events: Events,
   { from, to }: Period,
 ): AsyncGenerator<string, { readonly entries: number }, undefined> {
   const isWhole = from === null && to === null;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { SEALS_STREAM } from '../../contracts/ids.ts';
+import type { Events } from './book-entries.ts';
 import { exactEventLine } from './exact-event-line.ts';
 import { OutFile } from './out-file.ts';
 
@@ -9,7 +9,7 @@ import { OutFile } from './out-file.ts';
  * the public keys that the ledger itself names.
  * @returns how many events there are, without those of the seals
  */
-export async function exportFolder(folder: string, events: AsyncIterable<RecordedEvent>): Promise<number> {
+export async function exportFolder(folder: string, events: Events): Promise<number> {
   const files = [
     await OutFile.begin(join(folder, 'events.ndjson')),
     await OutFile.begin(join(folder, 'seals.ndjson')),

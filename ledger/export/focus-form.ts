@@ -35,6 +35,7 @@ export function focusForm(): BooksForm {
   /** Of each stream the newest usage: its debit follows it. */
   const usages = new Map<string, RecordedEvent>();
   return {
+    takesUnbooked: true,
     begin: () => csvLine(COLUMNS),
     see: (recorded) => {
       if (recorded.type === 'UsageRecorded') usages.set(recorded.stream, recorded);

@@ -6,7 +6,10 @@ import { brief } from '../../contracts/printable.ts';
 import { CustomerBooks, UnbookableError } from './customer-books.ts';
 import { POSTING_RULES, type Posting } from './posting-rules.ts';
 
-/** An event that moves money, with what it books: the sum is nothing. */
+/**
+ * An event of a type that moves money, with what it books: the sum is nothing. A debit of less than a micro-USD, or of which
+ * the hold has left out all, has no postings.
+ */
 export interface Entry {
   readonly recorded: RecordedEvent;
   readonly event: DomainEvent;
@@ -20,7 +23,7 @@ export interface Entry {
 export class Bookkeeper {
   readonly #customers = new Map<AccountId, CustomerBooks>();
 
-  /** Null for an event that moves no money. @throws UnreadableEventError; UnbookableError with stream and revision */
+  /** Null for a type of event that moves no money. @throws UnreadableEventError; UnbookableError with stream and revision */
   book(recorded: RecordedEvent): Entry | null {
     if (movesNothing(recorded.type)) return null;
     const event = decodeEvent(recorded);
@@ -29,7 +32,7 @@ export class Bookkeeper {
       if (customer === null) throw new UnbookableError('its stream is not one of an account');
       const postings = postingsOf(this.#booksOf(customer), event);
       const { recordedAt } = decodeMetadata(recorded);
-      return postings.length === 0 ? null : { recorded, event, recordedAt, customer, postings };
+      return { recorded, event, recordedAt, customer, postings };
     } catch (error) {
       if (!(error instanceof UnbookableError)) throw error;
       throw new UnbookableError(

@@ -9,7 +9,7 @@ import { EXIT } from '../../proxy/program/command-context.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import { type Kind, putBack } from '../written-before/kept-state.ts';
+import { type Kind, putBack, readKept } from '../written-before/kept-state.ts';
 
 const COMMIT = '76ed563';
 const run = promisify(execFile);
@@ -147,6 +147,20 @@ it.skipIf(!HAS_HLEDGER)('a later period begins with opening balances and ends wi
   const earlier = await hledgerBalances(first);
   for (const [account, amount] of whole)
     if (account.startsWith('Income:')) expect((earlier.get(account) ?? 0n) + (later.get(account) ?? 0n)).toBe(amount);
+});
+
+it('a ledger’s file is exported by itself, as the log of it is', async () => {
+  const { folder } = readKept(COMMIT, 'sqlite', 'ledger');
+  const { program } = await ofBefore('sqlite');
+  const offline = ['--offline', join(folder, 'data', 'ledger.db')];
+  for (const format of ['ndjson', 'hledger', 'focus']) {
+    const of = ['ledger', 'export', '--format', format];
+    expect(await program.run(...of, ...offline)).toBe(await program.run(...of));
+    const ofOne = [...of, '--account', 'acct_ada'];
+    expect(await program.run(...ofOne, ...offline)).toBe(await program.run(...ofOne));
+  }
+  const ofNone = ['ledger', 'export', '--format', 'csv', '--account', 'acct_none', ...offline];
+  await expect(program.run(...ofNone)).rejects.toMatchObject({ exitCode: EXIT.refused });
 });
 
 it('refuses what cannot be meant, and leaves nothing behind', async () => {

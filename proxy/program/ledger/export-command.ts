@@ -1,11 +1,13 @@
 import { existsSync, mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UnreadableEventError } from '../../../contracts/event-codec.ts';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
+import { lastPosition, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
 import { beancountForm } from '../../../ledger/export/beancount-form.ts';
-import { type BooksForm, bookEntries, type Period } from '../../../ledger/export/book-entries.ts';
+import { type BooksForm, bookEntries, type Events, type Period } from '../../../ledger/export/book-entries.ts';
 import { csvForm } from '../../../ledger/export/csv-form.ts';
 import { eventLines } from '../../../ledger/export/event-lines.ts';
 import { exportFolder } from '../../../ledger/export/export-folder.ts';
@@ -15,7 +17,8 @@ import { OutFile } from '../../../ledger/export/out-file.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import { accountArgument, instantArgument, pathArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 
 const FORMATS = ['ndjson', 'csv', 'hledger', 'beancount', 'focus', 'parquet'] as const;
@@ -27,6 +30,7 @@ interface ExportOptions {
   readonly to?: string;
   readonly account?: AccountId;
   readonly out?: string;
+  readonly offline?: string;
 }
 
 /** `gateway ledger export`: the ledger for other programs, as its events or as books in double entry. */
@@ -43,6 +47,7 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
     .option('--to <time>', 'up to before that instant (exclusive), or to the end of that month', toArgument)
     .option('--account <account>', 'of this account alone', accountArgument)
     .option('--out <path>', 'a new file; for ndjson a new folder, of the whole ledger with its seals', pathArgument)
+    .option('--offline <file>', "of an SQLite ledger's file, which is only read, without a configuration", pathArgument)
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger export --format hledger --out ledger.journal && hledger -f ledger.journal check -s' +
@@ -51,21 +56,76 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
     )
     .action(async (options: ExportOptions, command: Command) => {
       assertFitting(options);
+      const { offline } = options;
+      if (offline !== undefined) return writeExport(ofFile(resolve(offline), options), options, { context, command });
       await withReadLog(context, command, async (log) => {
-        const { account, out, format } = options;
-        if (account !== undefined && !(await hasEvents(log, account)))
-          throw new CommandError(`${account}: there is no such account`, EXIT.refused);
-        try {
-          if (out === undefined) return await writeTo(context.write, await chunksOf(options, log));
-          const written =
-            format === 'ndjson' ? await toFolder(out, log) : await toFile(out, await chunksOf(options, log));
-          const what = `${groupedCount(written)} ${format === 'ndjson' ? 'events' : 'entries'}`;
-          show(context, command, { json: { out, format, written }, text: `${out}: ${what}` });
-        } catch (error) {
-          throw told(error, out);
-        }
+        await writeExport(await ofLog(log, options), options, { context, command });
       });
     });
+}
+
+/** What is exported, and the place of its last event, by which it is known how far it is. */
+interface Source {
+  readonly events: Events;
+  readonly last: number;
+}
+
+/** @throws CommandError where there is no such account */
+async function ofLog(log: EventLog, { account }: ExportOptions): Promise<Source> {
+  if (account === undefined) return { events: log.readAll(), last: (await log.headPosition()) ?? 0 };
+  if (!(await hasEvents(log, account))) throw noAccount(account);
+  return { events: log.readStream(accountStream(account)), last: 0 };
+}
+
+/** @throws EventLogError for what is no file of a ledger; CommandError where it has no such account */
+function ofFile(path: string, { account }: ExportOptions): Source {
+  const last = lastPosition(path);
+  const events = scanFile({ path, part: 0, parts: 1, upTo: last });
+  return { events: account === undefined ? events : ofAccount(events, account), last };
+}
+
+function* ofAccount(events: Iterable<RecordedEvent>, account: AccountId): Generator<RecordedEvent> {
+  const stream = accountStream(account);
+  let isThere = false;
+  for (const event of events) {
+    if (event.stream !== stream) continue;
+    isThere = true;
+    yield event;
+  }
+  if (!isThere) throw noAccount(account);
+}
+
+const noAccount = (account: AccountId): CommandError =>
+  new CommandError(`${account}: there is no such account`, EXIT.refused);
+
+const EVENTS_A_WORD = 4_096;
+
+/** The same events, told of on stderr as they come. */
+async function* told({ events, last }: Source, progress: Progress): AsyncGenerator<RecordedEvent> {
+  let untold = 0;
+  for await (const event of events) {
+    yield event;
+    if (++untold < EVENTS_A_WORD) continue;
+    progress.add(untold, last);
+    untold = 0;
+  }
+}
+
+async function writeExport(source: Source, options: ExportOptions, { context, command }: CommandCall): Promise<void> {
+  const { out, format, account } = options;
+  const progress = new Progress(context, 'events');
+  const events = account === undefined && out !== undefined ? told(source, progress) : source.events;
+  try {
+    if (out === undefined) return await writeTo(context.write, await chunksOf(options, events));
+    const written =
+      format === 'ndjson' ? await toFolder(out, events) : await toFile(out, await chunksOf(options, events));
+    progress.end();
+    const what = `${groupedCount(written)} ${format === 'ndjson' ? 'events' : 'entries'}`;
+    show(context, command, { json: { out, format, written }, text: `${out}: ${what}` });
+  } catch (error) {
+    progress.end();
+    throw inWords(error, out);
+  }
 }
 
 /** @throws CommandError */
@@ -85,8 +145,7 @@ function assertFitting({ format, from, to, account, out }: ExportOptions): void 
 
 type Chunks = AsyncGenerator<string | Uint8Array, { readonly entries: number }, undefined>;
 
-async function chunksOf({ format, from, to, account }: ExportOptions, log: EventLog): Promise<Chunks> {
-  const events = account === undefined ? log.readAll() : log.readStream(accountStream(account));
+async function chunksOf({ format, from, to }: ExportOptions, events: Events): Promise<Chunks> {
   const period: Period = { from: from ?? null, to: to ?? null };
   if (format === 'ndjson') return eventLines(events, period);
   return bookEntries(events, period, await formOf(format, period));
@@ -127,13 +186,13 @@ async function toFile(path: string, chunks: Chunks): Promise<number> {
   }
 }
 
-async function toFolder(path: string, log: EventLog): Promise<number> {
+async function toFolder(path: string, events: Events): Promise<number> {
   mkdirSync(path, { mode: 0o700 });
-  return exportFolder(path, log.readAll());
+  return exportFolder(path, events);
 }
 
 /** What is amiss with an event or with the file, in words; anything else as it is. */
-function told(error: unknown, out: string | undefined): unknown {
+function inWords(error: unknown, out: string | undefined): unknown {
   if (error instanceof UnbookableError || error instanceof UnreadableEventError)
     return new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.refused);
   if (out === undefined || !(error instanceof Error) || !('syscall' in error)) return error;

@@ -76,6 +76,6 @@ it('has every mandatory column, and what was billed is what was used of it, what
       for (const row of usage)
         expect(picoOf(row.ListUnitPrice) * BigInt(row.PricingQuantity ?? '')).toBe(picoOf(row.ListCost));
     }),
-    { numRuns: 40 },
+    { numRuns: 60 },
   );
 });

@@ -59,7 +59,7 @@ const post = (...events: readonly AccountEvent[]): Record<string, bigint>[] => {
   const bookkeeper = new Bookkeeper();
   return storedLife([opened, ...events]).flatMap((recorded) => {
     const entry = bookkeeper.book(recorded);
-    return entry === null
+    return entry === null || entry.postings.length === 0
       ? []
       : [Object.fromEntries(entry.postings.map(({ account, microUsd }) => [account, microUsd]))];
   });
