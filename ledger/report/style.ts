@@ -20,6 +20,7 @@ th { font-weight: 600; color: var(--dim); border-bottom: 1px solid var(--ink) }
 th, th.n { white-space: normal; vertical-align: bottom }
 .n { text-align: right }
 td:first-child { min-width: 7rem }
+td:nth-child(2):not(.n, .w) { min-width: 5.5rem }
 tr.sum td { font-weight: 600; border-top: 1px solid var(--ink); border-bottom: 1px solid var(--ink) }
 .bad { color: var(--bad); font-weight: 600 }
 .good { color: var(--good); font-weight: 600 }

@@ -6,11 +6,13 @@ import { accountId, accountStream, commandId, reconciliationStream } from '../..
 import { NO_TOKENS } from '../../contracts/usage.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
+import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { fold } from '../fixtures/ledger/decider-specification.ts';
 import { CARD, granted, opened, usageOf } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const DAY = '2026-11-05';
@@ -84,4 +86,25 @@ it('says of a report that cannot be compared what is amiss, and of a file that i
   });
   await expect(run(join(temporaryFolder(), 'none.csv'))).rejects.toMatchObject({ exitCode: EXIT.unavailable });
   expect(await stored(log)).toEqual([]);
+});
+
+it('on an event store records in a stream of the ledger’s own, which the books of the month then have', async () => {
+  const store = endedLater(await startFakeEventStore());
+  const folder = temporaryFolder();
+  const file = join(folder, 'gateway.json');
+  const eventLog = { kind: 'eventstoredb', connectionString: store.connectionString, streamPrefix: 'a-' };
+  writeFileSync(file, JSON.stringify({ data: join(folder, 'data'), logLevel: 'silent', eventLog }));
+  const run = (...args: string[]) => runHere('--config', file, '--json', ...args);
+  await run('account', 'open', '--email', 'ada@example.com');
+  const reconciled = await run('ledger', 'reconcile', reportOf(REPORT), '--provider', 'example');
+  expect(JSON.parse(reconciled.stdout)).toMatchObject({ recorded: 'now', counts: { theirsOnly: 2 } });
+  const recorded = store.events().find(({ stream }) => stream === 'a-reconciliation-example');
+  const month = JSON.parse(String(recorded?.metadata)).recordedAt.slice(0, 7);
+  const { exitCode, stdout } = await run('ledger', 'report', '--month', month);
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    accountsInAll: 1,
+    closing: '5000000',
+    reconciled: [{ provider: 'example' }],
+  });
 });
