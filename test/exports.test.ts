@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { EVENT_SCHEMAS } from '../contracts/events.ts';
 import { exportedNames, importedNames, isTest, namedFiles, SOURCES } from './source-files.ts';
 
-/** What is started by hand: the program, and the example of a reader of the feed. */
-const PROGRAMS = ['proxy/main.mjs', 'proxy/main.ts', 'ledger/feed/example.ts'];
+/** What is started by hand: the program, the example of a reader of the feed, and the auditor's verifier. */
+const PROGRAMS = ['proxy/main.mjs', 'proxy/main.ts', 'ledger/feed/example.ts', 'ledger/seals/verify-export.mjs'];
 /** Vitest calls it, in the files that `globalSetup` names. */
 const CALLED_BY_VITEST = 'setup';
 

@@ -41,18 +41,18 @@ export class MerkleTree {
   readonly #peaks: Digest[];
   #size: number;
 
-  /** @param peaks of a tree of `size` leaves, from which this one goes on */
+  /** Goes on from the peaks of so many leaves. */
   constructor(peaks: readonly Digest[] = [], size = 0) {
     this.#peaks = [...peaks];
     this.#size = size;
   }
 
-  get peaks(): readonly Digest[] {
-    return this.#peaks;
-  }
-
   get size(): number {
     return this.#size;
+  }
+
+  get peaks(): readonly Digest[] {
+    return this.#peaks;
   }
 
   /** @param leaf its leaf hash */
@@ -71,3 +71,132 @@ export class MerkleTree {
     return this.#peaks.slice(0, -1).reduceRight((right, left) => this.#nodes.join(left, right), last);
   }
 }
+
+/** Leaves from the first to before the end. */
+export interface LeafRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** Whose hashes are the audit path of a leaf in a tree of `size` leaves (RFC 6962, section 2.1.1), from the leaf up. */
+export function inclusionRanges(index: number, size: number): LeafRange[] {
+  const ranges: LeafRange[] = [];
+  for (let first = 0, end = size; end - first > 1; ) {
+    const middle = first + largerHalf(end - first);
+    if (index < middle) {
+      ranges.push({ first: middle, end });
+      end = middle;
+    } else {
+      ranges.push({ first, end: middle });
+      first = middle;
+    }
+  }
+  return ranges.reverse();
+}
+
+/** Whose hashes prove that the tree of `older` leaves is the beginning of the one of `newer` (RFC 6962, section 2.1.2). */
+export function consistencyRanges(older: number, newer: number): LeafRange[] {
+  if (older === 0) return [];
+  const ranges: LeafRange[] = [];
+  let first = 0;
+  let end = newer;
+  while (older !== end) {
+    const middle = first + largerHalf(end - first);
+    if (older <= middle) {
+      ranges.push({ first: middle, end });
+      end = middle;
+    } else {
+      ranges.push({ first, end: middle });
+      first = middle;
+    }
+  }
+  // Where it is the left edge, its root is the older tree's, which whoever checks has.
+  if (first > 0) ranges.push({ first, end });
+  return ranges.reverse();
+}
+
+/** The largest power of two below the size. */
+function largerHalf(size: number): number {
+  let half = 1;
+  while (half * 2 < size) half *= 2;
+  return half;
+}
+
+/** The roots of ranges that do not overlap, of leaves that come one by one. */
+export class RangeRoots {
+  readonly #trees: readonly (LeafRange & { readonly tree: MerkleTree })[];
+  #next = 0;
+
+  constructor(ranges: readonly LeafRange[]) {
+    this.#trees = ranges.map((range) => ({ ...range, tree: new MerkleTree() }));
+  }
+
+  append(leaf: Digest): void {
+    const ordinal = this.#next++;
+    this.#trees.find(({ first, end }) => first <= ordinal && ordinal < end)?.tree.append(leaf);
+  }
+
+  /** In the order of the ranges. */
+  roots(): Digest[] {
+    return this.#trees.map(({ tree }) => tree.root());
+  }
+}
+
+export interface Inclusion {
+  readonly index: number;
+  readonly size: number;
+  readonly leaf: Digest;
+  readonly path: readonly Digest[];
+}
+
+/** The root of the tree in which the path puts the leaf; null where it can be no path of it (RFC 9162, section 2.1.3.2). */
+export function rootByInclusion({ index, size, leaf, path }: Inclusion): Digest | null {
+  if (!(index >= 0 && index < size)) return null;
+  const nodes = new NodeHasher();
+  let at = index;
+  let last = size - 1;
+  let root = leaf;
+  for (const other of path) {
+    if (last === 0) return null;
+    if (at % 2 === 1 || at === last) {
+      root = nodes.join(other, root);
+      while (at % 2 === 0 && at !== 0) [at, last] = [half(at), half(last)];
+    } else root = nodes.join(root, other);
+    [at, last] = [half(at), half(last)];
+  }
+  return last === 0 ? root : null;
+}
+
+export interface Consistency {
+  readonly older: { readonly size: number; readonly root: Digest };
+  readonly newer: { readonly size: number; readonly root: Digest };
+  readonly path: readonly Digest[];
+}
+
+/** Whether the path proves that the older tree is the beginning of the newer one (RFC 9162, section 2.1.4.2). */
+export function isConsistent({ older, newer, path }: Consistency): boolean {
+  if (older.size > newer.size || older.size < 1) return false;
+  if (older.size === newer.size) return path.length === 0 && older.root === newer.root;
+  const [start, ...rest] = isPowerOfTwo(older.size) ? [older.root, ...path] : path;
+  if (start === undefined) return false;
+  const nodes = new NodeHasher();
+  let at = older.size - 1;
+  let last = newer.size - 1;
+  while (at % 2 === 1) [at, last] = [half(at), half(last)];
+  let [olderRoot, newerRoot] = [start, start];
+  for (const node of rest) {
+    if (last === 0) return false;
+    if (at % 2 === 1 || at === last) {
+      olderRoot = nodes.join(node, olderRoot);
+      newerRoot = nodes.join(node, newerRoot);
+      while (at % 2 === 0 && at !== 0) [at, last] = [half(at), half(last)];
+    } else newerRoot = nodes.join(newerRoot, node);
+    [at, last] = [half(at), half(last)];
+  }
+  return last === 0 && olderRoot === older.root && newerRoot === newer.root;
+}
+
+/** No shift: sizes may pass 2^31. */
+const half = (value: number): number => Math.floor(value / 2);
+
+const isPowerOfTwo = (value: number): boolean => largerHalf(value) * 2 === value || value === 1;

@@ -14,6 +14,7 @@ import { addAcceptLossCommand } from './ledger/accept-loss-command.ts';
 import { addFormsCommand } from './ledger/forms-command.ts';
 import { addKeysCommand } from './ledger/keys-command.ts';
 import { addLedgerCommands } from './ledger/ledger-commands.ts';
+import { addProveCommands } from './ledger/prove-command.ts';
 import { addVerifyCommand } from './ledger/verify-command.ts';
 import { addRelayCommand } from './relay/relay-command.ts';
 import { addServeCommand } from './serve/serve-command.ts';
@@ -50,6 +51,7 @@ export function gatewayProgram(context: CommandContext): Command {
   const ledger = program.command('ledger').description('the ledger, for auditors, and after a loss');
   addLedgerCommands(ledger, context);
   addVerifyCommand(ledger, context);
+  addProveCommands(ledger, context);
   addFormsCommand(ledger, context);
   addKeysCommand(ledger, context);
   addAcceptLossCommand(ledger, context);

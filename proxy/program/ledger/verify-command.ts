@@ -15,16 +15,17 @@ import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } f
 import { ledgerFile } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { type Verification, type Verified, verifyFile } from './verify-file.ts';
+import { addSealOptions, asksForSeals, type VerifySealsOptions, verifySealsOf } from './verify-seals-command.ts';
 
-interface VerifyOptions {
+interface VerifyOptions extends VerifySealsOptions {
   readonly all?: boolean;
   readonly offline?: string;
 }
 
 /** `gateway ledger verify`: an audit that recomputes everything from the events alone, one line a fault. */
 export function addVerifyCommand(ledger: Command, context: CommandContext): void {
-  ledger
-    .command('verify')
+  const verify = ledger.command('verify');
+  addSealOptions(verify)
     .description(
       'recompute everything from the events alone: revisions, schemas, each debit from its usage and the rate card that it' +
         ' names, carry, burn order, balances, leases, limits, expiries; and compare the views. One line a fault, with its stream and revision,' +
@@ -43,9 +44,13 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
     )
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway ledger verify acct_demo\n  gateway ledger verify --all --json\n  gateway ledger verify --offline copy-of-ledger.db',
+      '\nExamples:\n  gateway ledger verify acct_demo\n  gateway ledger verify --all --json\n  gateway ledger verify --offline copy-of-ledger.db' +
+        '\n  gateway ledger verify --seals --anchor seals.ndjson',
     )
-    .action(async (accounts: readonly AccountId[], { all = false, offline }: VerifyOptions, command: Command) => {
+    .action(async (accounts: readonly AccountId[], options: VerifyOptions, command: Command) => {
+      const { all = false, offline } = options;
+      if (asksForSeals(options, all || offline !== undefined || accounts.length > 0))
+        return withReadLog(context, command, (log) => verifySealsOf(log, options, context, command));
       const ways = [all, offline !== undefined, accounts.length > 0].filter((isMeant) => isMeant).length;
       if (ways !== 1)
         throw new CommandError('name the accounts to look at, or --all, or --offline with a file', EXIT.usage);

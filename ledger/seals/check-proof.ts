@@ -1,0 +1,53 @@
+import { type Proof, problemOfProof } from './prove.ts';
+import type { TrustedKey } from './seal-chain.ts';
+import { isSignedBy, type LedgerSealed, publicKeyOf, sealText } from './seal-signature.ts';
+
+export interface ProofVerdict {
+  /** What does not hold; then nothing is proved. */
+  readonly problems: readonly string[];
+  /** What it shows, a line each. */
+  readonly proved: readonly string[];
+  /** Whether a seal of the proof is one that was kept outside. */
+  readonly isAnchored: boolean;
+}
+
+interface Outside {
+  readonly keys: readonly TrustedKey[];
+  readonly anchors: readonly LedgerSealed[];
+}
+
+/** Whether a proof holds, by keys from outside and without the ledger. */
+export function checkProof(proof: Proof, { keys, anchors }: Outside): ProofVerdict {
+  const { seal, inclusion, consistency } = proof;
+  const seals = consistency === null ? [seal] : [seal, consistency.since];
+  const hashes = problemOfProof(proof);
+  const problems = [...seals.flatMap((one) => problemOfSeal(one, keys) ?? []), ...(hashes === null ? [] : [hashes])];
+  const isAnchored = seals.some((one) =>
+    anchors.some((anchor) => anchor.signature === one.signature && sealText(anchor) === sealText(one)),
+  );
+  if (problems.length > 0) return { problems, proved: [], isAnchored: false };
+  const by = `seal ${seal.seal} of ${seal.ledgerId}, of ${seal.sealedAt} by key ${seal.keyId}, covers`;
+  const event = inclusion?.event;
+  return {
+    problems,
+    proved: [
+      ...(event === undefined
+        ? []
+        : [`${by} event ${event.ordinal}: ${event.stream} revision ${event.revision}, ${event.type} ${event.id}`]),
+      ...(consistency === null
+        ? []
+        : [`${by} all that seal ${consistency.since.seal} covers, of ${consistency.since.sealedAt}, in its order`]),
+    ],
+    isAnchored,
+  };
+}
+
+function problemOfSeal(seal: LedgerSealed, keys: readonly TrustedKey[]): string | null {
+  const key = keys.find(({ keyId }) => keyId === seal.keyId);
+  if (key === undefined) return `seal ${seal.seal} is signed by ${seal.keyId}, which is none of the keys`;
+  if (seal.sealedAt < key.validFrom)
+    return `seal ${seal.seal} is of ${seal.sealedAt}, and its key valid from ${key.validFrom}`;
+  if (!isSignedBy(publicKeyOf(key.publicKey), sealText(seal), seal.signature))
+    return `seal ${seal.seal} has a signature that is not of its key ${seal.keyId}`;
+  return null;
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { EVENT_SCHEMAS } from '../../contracts/events.ts';
+import { type Proof, proofSchema } from './prove.ts';
+import type { TrustedKey } from './seal-chain.ts';
+import type { LedgerSealed } from './seal-signature.ts';
+
+/** A seal's data, or its event as `gateway ledger events --json` prints one. */
+const sealLine = z.union([
+  EVENT_SCHEMAS.LedgerSealed,
+  z.looseObject({ type: z.literal('LedgerSealed'), data: EVENT_SCHEMAS.LedgerSealed }).transform(({ data }) => data),
+]);
+
+const keysSchema = z.looseObject({
+  keys: z.array(EVENT_SCHEMAS.SealKeyIntroduced.pick({ keyId: true, publicKey: true, validFrom: true }).loose()).min(1),
+});
+
+/**
+ * Seals that were kept outside of the ledger: one as JSON, or any number a line each; other lines are passed by, as those of
+ * keys, or what a full disk has cut. @throws Error where there is no seal
+ */
+export function sealsOfFile(text: string): LedgerSealed[] {
+  const byLine = text.split('\n').flatMap(sealIn);
+  const seals = byLine.length > 0 ? byLine : sealIn(text);
+  if (seals.length === 0) throw new Error('there is no seal in it');
+  return seals;
+}
+
+function sealIn(text: string): LedgerSealed[] {
+  const seal = sealLine.safeParse(jsonOrNull(text));
+  return seal.success ? [seal.data] : [];
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Keys as `gateway ledger keys` and /.well-known/ledger-keys give them. @throws Error that says what is wrong */
+export function keysOfFile(text: string): TrustedKey[] {
+  const keys = keysSchema.safeParse(jsonOrNull(text));
+  if (!keys.success) throw new Error('expected keys as gateway ledger keys --json prints them');
+  return keys.data.keys;
+}
+
+/** What `gateway ledger prove` has printed. @throws Error that says what is wrong */
+export function proofOfFile(text: string): Proof {
+  const proof = proofSchema.safeParse(jsonOrNull(text));
+  if (!proof.success) throw new Error('expected a proof as gateway ledger prove prints it');
+  return proof.data;
+}

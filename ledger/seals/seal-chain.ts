@@ -1,0 +1,135 @@
+import type { KeyObject } from 'node:crypto';
+import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
+import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { hexOf, sha256 } from './merkle.ts';
+import {
+  introductionText,
+  isSignedBy,
+  keyIdOf,
+  type LedgerSealed,
+  publicKeyOf,
+  type SealKeyIntroduced,
+  sealText,
+} from './seal-signature.ts';
+
+/** What does not hold, in words; of which seal, where it is one's, and whether its chain, its events or its tail. */
+export interface SealFault {
+  readonly kind: 'chain' | 'key' | 'range' | 'order' | 'tail' | 'fork';
+  readonly seal: number | null;
+  /** Ordinals of the sealed range, from the first to the last. */
+  readonly range: { readonly first: number; readonly last: number } | null;
+  readonly problem: string;
+}
+
+/** A key that is known from outside the log. */
+export type TrustedKey = Pick<SealKeyIntroduced, 'keyId' | 'publicKey' | 'validFrom'>;
+
+interface KnownKey {
+  readonly key: KeyObject;
+  readonly validFrom: string;
+}
+
+export const rangeOf = ({ first, count }: LedgerSealed): { readonly first: number; readonly last: number } => ({
+  first,
+  last: first + count - 1,
+});
+
+/** The stream of seals, taken event by event: each follows the one before, and is signed by a key that was introduced. */
+export class SealChain {
+  readonly faults: SealFault[] = [];
+  /** How many seals there were. */
+  seals = 0;
+  newest: LedgerSealed | null = null;
+  readonly #isTrusted: ((keyId: string) => boolean) | null;
+  readonly #keys = new Map<string, KnownKey>();
+  #previous: string | null = null;
+  #revision = 0;
+
+  /** @param trusted keys from outside, besides which only those count that one of them has introduced; null trusts the log's first */
+  constructor(trusted: readonly TrustedKey[] | null) {
+    const ids = new Set(trusted?.map(({ keyId }) => keyId));
+    this.#isTrusted = trusted === null ? null : (keyId) => ids.has(keyId);
+    for (const key of trusted ?? []) this.#know(key);
+  }
+
+  /** The seal, also one that has faults; null where the event is none. */
+  take(event: RecordedEvent): LedgerSealed | null {
+    if (event.revision !== this.#revision)
+      this.#fault('chain', null, `the stream of seals goes from revision ${this.#revision - 1} to ${event.revision}`);
+    this.#revision = event.revision + 1;
+    try {
+      const { type, data } = decodeEvent(event);
+      if (type === 'SealKeyIntroduced') this.#introduce(data);
+      else if (type === 'LedgerSealed') return this.#follow(data, event.data);
+      else this.#fault('chain', null, `revision ${event.revision} is ${type}, which is no seal`);
+    } catch (error) {
+      if (!(error instanceof UnreadableEventError)) throw error;
+      this.#fault('chain', null, error.message);
+    }
+    return null;
+  }
+
+  #introduce(introduced: SealKeyIntroduced): void {
+    const problem = this.#whyUnknown(introduced);
+    if (problem === null) this.#know(introduced);
+    else this.#fault('key', null, `key ${introduced.keyId} ${problem}`);
+  }
+
+  #whyUnknown(introduced: SealKeyIntroduced): string | null {
+    const { keyId, publicKey, introducedBy, signature } = introduced;
+    if (keyIdOf(publicKey) !== keyId) return 'is introduced with the public key of another';
+    if (introducedBy === null && this.#isTrusted === null && this.#keys.size > 0)
+      return 'introduces itself, though there is a key already, which does not vouch for it';
+    if (introducedBy === null && this.#isTrusted?.(keyId) === false)
+      return 'introduces itself, and is none of the keys that are given';
+    const introducer = introducedBy === null ? keyOrNull(publicKey) : this.#keys.get(introducedBy)?.key;
+    if (introducer === undefined || introducer === null)
+      return `is introduced by ${introducedBy ?? 'itself'}, which is no known key`;
+    if (!isSignedBy(introducer, introductionText(introduced), signature))
+      return `is introduced with a signature that is not of ${introducedBy ?? 'its own'}`;
+    return null;
+  }
+
+  #know({ keyId, publicKey, validFrom }: TrustedKey): void {
+    const key = keyOrNull(publicKey);
+    if (key !== null && keyIdOf(publicKey) === keyId) this.#keys.set(keyId, { key, validFrom });
+  }
+
+  #follow(seal: LedgerSealed, stored: string): LedgerSealed {
+    const before = this.newest;
+    const expected = before === null ? 0 : before.seal + 1;
+    const sealed = before?.treeSize ?? 0;
+    if (seal.seal !== expected) this.#fault('chain', seal, `stands where seal ${expected} is expected`);
+    else if (seal.previous !== this.#previous) this.#fault('chain', seal, 'does not name the seal before it as it is');
+    if (seal.first !== sealed)
+      this.#fault('chain', seal, `begins at event ${seal.first}, and what is sealed before ends before ${sealed}`);
+    if (seal.treeSize !== seal.first + seal.count) this.#fault('chain', seal, 'says two ends of its range');
+    if (before !== null && seal.ledgerId !== before.ledgerId) this.#fault('chain', seal, `is of ${seal.ledgerId}`);
+    this.#checkSignature(seal);
+    this.newest = seal;
+    this.#previous = hexOf(sha256(stored));
+    this.seals += 1;
+    return seal;
+  }
+
+  #checkSignature(seal: LedgerSealed): void {
+    const known = this.#keys.get(seal.keyId);
+    if (known === undefined) this.#fault('key', seal, `is signed by ${seal.keyId}, which is no known key`);
+    else if (seal.sealedAt < known.validFrom)
+      this.#fault('key', seal, `is of ${seal.sealedAt}, and its key ${seal.keyId} valid from ${known.validFrom}`);
+    else if (!isSignedBy(known.key, sealText(seal), seal.signature))
+      this.#fault('key', seal, `has a signature that is not of its key ${seal.keyId}`);
+  }
+
+  #fault(kind: SealFault['kind'], seal: LedgerSealed | null, problem: string): void {
+    this.faults.push({ kind, seal: seal?.seal ?? null, range: seal === null ? null : rangeOf(seal), problem });
+  }
+}
+
+function keyOrNull(publicKey: string): KeyObject | null {
+  try {
+    return publicKeyOf(publicKey);
+  } catch {
+    return null;
+  }
+}

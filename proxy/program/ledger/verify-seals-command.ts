@@ -1,0 +1,123 @@
+import type { Command } from 'commander';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { textOfArgument } from '../../../ledger/named-file.ts';
+import { LeafFile, LeafFileWriter } from '../../../ledger/seals/leaf-file.ts';
+import { keysOfFile, sealsOfFile } from '../../../ledger/seals/outside-files.ts';
+import type { SealFault } from '../../../ledger/seals/seal-chain.ts';
+import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
+import { pathArgument } from '../command-arguments.ts';
+import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
+import { facts, show } from '../show.ts';
+
+export interface VerifySealsOptions {
+  readonly seals?: true;
+  readonly anchor?: string;
+  readonly keys?: string;
+  readonly leaves?: string;
+  readonly keepLeaves?: string;
+}
+
+/** The options of `gateway ledger verify --seals`. */
+export const addSealOptions = (verify: Command): Command =>
+  verify
+    .option('--seals', 'whether the ledger is as its seals say: nothing changed, taken out, put in, moved or cut')
+    .option('--anchor <file>', 'seals that were kept outside the ledger: it has to have them', pathArgument)
+    .option('--keys <file>', 'public keys from outside, as gateway ledger keys --json prints them', pathArgument)
+    .option('--leaves <file>', 'leaf hashes that --keep-leaves has kept: by them the event is named', pathArgument)
+    .option('--keep-leaves <file>', 'write the leaf hashes of what is sealed into a new file', pathArgument);
+
+/** Whether seals are to be looked at, and them alone. @throws CommandError where the options do not go together */
+export function asksForSeals(options: VerifySealsOptions, asksForMore: boolean): boolean {
+  const { seals, ...others } = options;
+  if (seals !== true && Object.keys(others).some((name) => SEAL_OPTIONS.has(name)))
+    throw new CommandError('--anchor, --keys, --leaves and --keep-leaves go with --seals', EXIT.usage);
+  if (seals === true && asksForMore)
+    throw new CommandError(
+      '--seals looks at the whole ledger: name no accounts, and leave --all and --offline out',
+      EXIT.usage,
+    );
+  return seals === true;
+}
+
+const SEAL_OPTIONS: ReadonlySet<string> = new Set(['anchor', 'keys', 'leaves', 'keepLeaves']);
+
+/** `gateway ledger verify --seals`: whether the ledger is as it was sealed. @throws CommandError where it is not */
+export async function verifySealsOf(
+  log: EventLog,
+  options: VerifySealsOptions,
+  context: CommandContext,
+  command: Command,
+): Promise<void> {
+  const verdict = await verify(log, options);
+  show(context, command, { json: verdict, text: () => textOf(verdict) });
+  const [first] = verdict.faults;
+  if (first === undefined) return;
+  const more = verdict.faults.length - 1 + verdict.furtherRanges;
+  throw new CommandError(
+    `the ledger is not as it was sealed: ${lineOf(first)}${more > 0 ? `; ${more} more` : ''}`,
+    EXIT.faults,
+  );
+}
+
+async function verify(log: EventLog, options: VerifySealsOptions): Promise<SealVerdict> {
+  const keys = options.keys === undefined ? null : parsed(options.keys, keysOfFile);
+  const anchors = options.anchor === undefined ? [] : parsed(options.anchor, sealsOfFile);
+  const leaves = options.leaves === undefined ? null : opened(options.leaves, (path) => new LeafFile(path));
+  const kept = options.keepLeaves === undefined ? null : opened(options.keepLeaves, (path) => new LeafFileWriter(path));
+  try {
+    const onLeaves = kept === null ? {} : { onLeaves: kept.append.bind(kept) };
+    return await verifySeals(log, { keys, anchors, leaves, ...onLeaves });
+  } finally {
+    leaves?.close();
+    kept?.close();
+  }
+}
+
+/** @throws CommandError that names the file */
+export const parsed = <T>(file: string, parse: (text: string) => T): T =>
+  opened(file, () => parse(textOfArgument(file)));
+
+function opened<T>(file: string, open: (path: string) => T): T {
+  try {
+    return open(file);
+  } catch (error) {
+    throw new CommandError(`${file}: ${error instanceof Error ? error.message : String(error)}`, EXIT.usage);
+  }
+}
+
+function textOf({
+  verdict,
+  faults,
+  furtherRanges,
+  event,
+  events,
+  seals,
+  newest,
+  sealed,
+  anchored,
+}: SealVerdict): string {
+  const further = furtherRanges === 0 ? [] : [`${count(furtherRanges)} further sealed ranges do not hold`];
+  const found = event?.found ?? null;
+  const place = found === null ? 'nothing' : `${found.stream} revision ${found.revision}, ${found.type} ${found.id}`;
+  const named = event === null ? [] : [`event ${count(event.ordinal)} (there is ${place}): ${event.problem}`];
+  const rows = [
+    ...(newest === null
+      ? []
+      : [['seals', `${count(seals)}, the newest of ${newest.sealedAt} by key ${newest.keyId}`] as const]),
+    ...[['events', count(events)] as const, ['sealed', count(sealed)] as const],
+    ...(anchored === 0 ? [] : [['anchored', count(anchored)] as const]),
+    [
+      'unsealed',
+      `${count(events - sealed)}${anchored === 0 ? '' : `; ${count(sealed - anchored)} sealed after the anchor`}`,
+    ] as const,
+    ['verdict', verdict] as const,
+  ];
+  return [...faults.map(lineOf), ...further, ...named, facts(rows)].join('\n');
+}
+
+function lineOf({ seal, range, problem }: SealFault): string {
+  if (seal === null || range === null) return problem;
+  return `seal ${seal} (events ${count(range.first)} to ${count(range.last)}): ${problem}`;
+}
+
+const count = (value: number): string => value.toLocaleString('en-US');
