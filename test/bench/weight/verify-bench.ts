@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GATEWAY_PROGRAM } from '../../fixtures/processes/gateway-command.ts';
@@ -19,7 +19,9 @@ const SMALLER = 10;
 export async function measureVerify(processes: Processes, { events, rounds }: Options): Promise<VerifyFigure[]> {
   const figures: VerifyFigure[] = [];
   for (const size of [Math.floor(events / SMALLER), events]) {
-    const ledger = join(processes.folder, `verify-${size}`, 'ledger.db');
+    const folder = join(processes.folder, `verify-${size}`);
+    mkdirSync(folder);
+    const ledger = join(folder, 'ledger.db');
     const filled = await fillLedger(ledger, { events: size, accounts: Math.ceil(size / EVENTS_PER_ACCOUNT) });
     const pairs: { readonly scan: WholeRun; readonly verify: WholeRun }[] = [];
     for (let round = 0; round < rounds; round++) {
@@ -38,7 +40,7 @@ export async function measureVerify(processes: Processes, { events, rounds }: Op
       cpuUsPerEvent: over(({ verify }) => (verify.cpuSeconds * 1_000_000) / filled),
       rateRatio: over(({ scan, verify }) => scan.seconds / verify.seconds),
     });
-    rmSync(join(processes.folder, `verify-${size}`), { recursive: true });
+    rmSync(folder, { recursive: true });
   }
   return figures;
 }
