@@ -27,7 +27,8 @@ import { LoadGenerator } from './load-generator.ts';
 import { type Bench, measure, type Sample, warmUp } from './measure.ts';
 import type { Options } from './options.ts';
 import { goalsReport, workloadReport } from './report.ts';
-import { measureSettlements } from './settlements/settlement-bench.ts';
+import { sealingFigure, sealingReport } from './settlements/sealing-figure.ts';
+import { measureSealing, measureSettlements } from './settlements/settlement-bench.ts';
 import { type SettlementSample, settlementFigures, settlementReport } from './settlements/settlement-figures.ts';
 import { measureStreams } from './streams/streams-bench.ts';
 import { type StreamsFigure, streamsReport } from './streams/streams-figures.ts';
@@ -60,6 +61,8 @@ export async function runBench(options: Options, processes: Processes): Promise<
   say(`${options.rounds} rounds of ${options.windowMs} ms, ${options.warmUpMs} ms of warm-up for Node contenders\n`);
   // First, while none of the contenders takes memory or time.
   const settlements = options.settlements ? await runSettlements(options, processes) : [];
+  const sealing = options.sealing ? sealingFigure(await measureSealing(processes, options)) : null;
+  if (sealing !== null) say(sealingReport(sealing));
   const fleet = options.fleet ? await runFleet(processes) : [];
   const fleetCost = options.fleetCost ? await runFleetCost(options, processes) : [];
   const hostile = options.hostile ? await runHostile(options, processes) : [];
@@ -71,6 +74,7 @@ export async function runBench(options: Options, processes: Processes): Promise<
   const fleetCostFigured = fleetCostFigures(fleetCost);
   const apart = {
     settlements: settlementFigured,
+    sealing,
     fleet,
     fleetCost: fleetCostFigured,
     hostile,

@@ -7,6 +7,7 @@ test('without options everything is measured in three rounds', () => {
     contenders: ['direct', 'nginx', 'floor', 'portkey', 'ours'],
     before: null,
     settlements: true,
+    sealing: true,
     fleet: true,
     fleetCost: true,
     hostile: true,

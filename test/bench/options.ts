@@ -5,6 +5,8 @@ import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
 /** Measured beside the workloads, without HTTP and without the contenders. */
 const SETTLEMENTS = 'settlements';
+/** Likewise: settled requests/s with the log sealed and without. */
+const SEALING = 'sealing';
 /** Likewise: how soon proxies act on what is in the log. */
 const FLEET = 'fleet';
 /** Likewise: what a paying client has of the bodies that others send. */
@@ -22,7 +24,20 @@ const MEMORY = 'memory';
 const DISK = 'disk';
 /** Likewise, but with the contenders: the most streams that each of them holds. */
 const STREAMS = 'streams';
-const APART = [SETTLEMENTS, FLEET, FLEET_COST, HOSTILE, FEED, REPLAY, START, VERIFY, MEMORY, DISK, STREAMS] as const;
+const APART = [
+  SETTLEMENTS,
+  SEALING,
+  FLEET,
+  FLEET_COST,
+  HOSTILE,
+  FEED,
+  REPLAY,
+  START,
+  VERIFY,
+  MEMORY,
+  DISK,
+  STREAMS,
+] as const;
 type Apart = (typeof APART)[number];
 type Choice = WorkloadName | Apart;
 const CHOICES: readonly Choice[] = [...(Object.keys(WORKLOADS) as WorkloadName[]), ...APART];
@@ -32,6 +47,8 @@ export interface Options {
   readonly workloads: readonly WorkloadName[];
   /** Whether settled requests/s are measured (settlements/). */
   readonly settlements: boolean;
+  /** Whether those are measured with the log sealed and without. */
+  readonly sealing: boolean;
   /** Whether it is measured how soon proxies act on what is in the log (fleet/). */
   readonly fleet: boolean;
   /** Whether it is measured what a request costs a fleet (fleet-cost/). */
@@ -111,6 +128,7 @@ export function readOptions(args: readonly string[]): Options {
     accounts: count('--accounts', values.accounts, { usual: times.accounts, ...ACCOUNTS }),
     workloads: choices.filter((choice) => !isApart(choice)),
     settlements: choices.includes(SETTLEMENTS),
+    sealing: choices.includes(SEALING),
     fleet: choices.includes(FLEET),
     fleetCost: choices.includes(FLEET_COST),
     hostile: choices.includes(HOSTILE),

@@ -1,7 +1,14 @@
+import { dirname } from 'node:path';
+import pino from 'pino';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
 import { openEventStoreDbEventLog } from '../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
+import { keyOfFolder } from '../../../ledger/seals/seal-keys.ts';
+import { Sealer } from '../../../ledger/seals/sealer.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { openBenchAccounts } from './bench-accounts.ts';
 import { SettlementLoad } from './settlement-load.ts';
@@ -58,6 +65,7 @@ type Opening = Extract<SettlementCommand, { type: 'open' }>;
 
 async function open(opening: Opening): Promise<Settler> {
   const log = await openLog(opening);
+  if (opening.log === 'sqlite-sealed') await seal(log, dirname(opening.at));
   const repository = new AccountViews();
   const accounts = new Map<SettlementSpread, AccountId[]>();
   for (const [index, [spread, count]] of Object.entries(SETTLEMENT_SPREADS).entries())
@@ -71,8 +79,19 @@ async function open(opening: Opening): Promise<Settler> {
   return { load, accounts };
 }
 
+/** As a gateway does by default. */
+async function seal(log: EventLog, dataFolder: string): Promise<void> {
+  await identifyLedger(log, Date.now(), recordingBy('bench', Date.now()));
+  const { key } = keyOfFolder(dataFolder);
+  const { sealEvents: events, sealAfterMs: afterMs } = LIMITS;
+  const logger = pino({ level: 'error' }, pino.destination(2));
+  const mayWrite = (): boolean => true;
+  const always = { key: () => key, copyTo: null, clock: Date.now, mayWrite, logger };
+  new Sealer({ log, dataFolder, events, afterMs, ...always }).start();
+}
+
 const openLog = ({ log, at, streamPrefix }: Opening): Promise<EventLog> =>
-  log === 'sqlite'
+  log.startsWith('sqlite')
     ? openSqliteEventLog({ path: at })
     : openEventStoreDbEventLog({ connectionString: at, streamPrefix, batchAppend: log === 'eventstoredb' });
 

@@ -3,7 +3,13 @@ import type { Processes } from '../../fixtures/processes/processes.ts';
 import type { Options } from '../options.ts';
 import { machineCpuUs, usageOf } from '../process-usage.ts';
 import type { SettlementSample } from './settlement-figures.ts';
-import { SETTLEMENT_LOGS, SETTLEMENT_SPREADS, type SettlementSpread } from './settlement-protocol.ts';
+import {
+  SEALING_LOGS,
+  SETTLEMENT_LOGS,
+  SETTLEMENT_SPREADS,
+  type SettlementLog,
+  type SettlementSpread,
+} from './settlement-protocol.ts';
 import { Settler } from './settler.ts';
 
 type SettlementTimes = Pick<Options, 'rounds' | 'settleMs' | 'windowMs' | 'profile'>;
@@ -17,15 +23,36 @@ const WINDOW_MS_MAX = 2_000;
  * Every log in turn, round after round, so that what changes on the machine meanwhile meets all of them. Only one
  * settles at a time; the processes of the others are idle.
  */
-export async function measureSettlements(
+export const measureSettlements = (
   processes: Processes,
   times: SettlementTimes,
   profileFolder: string | null,
+): Promise<SettlementSample[]> =>
+  measureLogs(processes, times, {
+    profileFolder,
+    logs: SETTLEMENT_LOGS,
+    spreads: Object.keys(SETTLEMENT_SPREADS) as SettlementSpread[],
+  });
+
+/** Sealing off and on, a pair a round. */
+export const measureSealing = (processes: Processes, times: SettlementTimes): Promise<SettlementSample[]> =>
+  measureLogs(processes, times, { profileFolder: null, logs: SEALING_LOGS, spreads: ['1,000 accounts'] });
+
+interface MeasuredLogs {
+  readonly profileFolder: string | null;
+  readonly logs: readonly SettlementLog[];
+  readonly spreads: readonly SettlementSpread[];
+}
+
+async function measureLogs(
+  processes: Processes,
+  times: SettlementTimes,
+  { profileFolder, logs, spreads }: MeasuredLogs,
 ): Promise<SettlementSample[]> {
   const settlers: Settler[] = [];
-  for (const log of SETTLEMENT_LOGS) settlers.push(await Settler.start(processes, log, profileFolder));
+  for (const log of logs) settlers.push(await Settler.start(processes, log, profileFolder));
   const samples: SettlementSample[] = [];
-  for (const spread of Object.keys(SETTLEMENT_SPREADS) as SettlementSpread[]) {
+  for (const spread of spreads) {
     for (const settler of settlers) await warmUp(settler, spread);
     for (let round = 0; round < times.rounds; round++)
       for (const settler of round % 2 === 0 ? settlers : settlers.toReversed())

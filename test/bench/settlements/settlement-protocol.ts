@@ -1,7 +1,9 @@
 /** What the benchmark tells a settler's process over IPC, and hears from it. */
 /** `eventstoredb-plain` appends by a call each, where `eventstoredb` does by one call for all. */
 export const SETTLEMENT_LOGS = ['sqlite', 'eventstoredb', 'eventstoredb-plain'] as const;
-export type SettlementLog = (typeof SETTLEMENT_LOGS)[number];
+/** The same log without a sealer and with one, as a gateway has it. */
+export const SEALING_LOGS = ['sqlite', 'sqlite-sealed'] as const;
+export type SettlementLog = (typeof SETTLEMENT_LOGS)[number] | (typeof SEALING_LOGS)[number];
 
 /** How the finished requests are spread: all on one account, or at random over a thousand. */
 export const SETTLEMENT_SPREADS = { 'one hot account': 1, '1,000 accounts': 1_000 } as const;

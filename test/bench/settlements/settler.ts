@@ -35,14 +35,14 @@ export class Settler {
 
   /** Starts the process, and the event store that it needs, and opens the accounts. */
   static async start(processes: Processes, log: SettlementLog, profileFolder: string | null): Promise<Settler> {
-    const store = log === 'sqlite' ? null : await eventStore(processes, `store-of-${log}`);
+    const store = log.startsWith('sqlite') ? null : await eventStore(processes, `store-of-${log}`);
     const name = `settler-${log}`;
     const child = processes.fork(name, new URL('main.ts', import.meta.url), [
       ...nodeFlagsOf(GATEWAY_PROGRAM),
       ...(profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]),
     ]);
     const settler = new Settler(log, name, child, store?.pid ?? null);
-    const at = store?.connectionString ?? join(processes.folder, 'settlements.db');
+    const at = store?.connectionString ?? join(processes.folder, `settlements-of-${log}.db`);
     await settler.#ask({ type: 'open', log, at, streamPrefix: `bench-${randomUUID()}-` });
     return settler;
   }
