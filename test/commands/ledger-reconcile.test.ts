@@ -99,7 +99,7 @@ it('on an event store records in a stream of the ledger’s own, which the books
   const reconciled = await run('ledger', 'reconcile', reportOf(REPORT), '--provider', 'example');
   expect(JSON.parse(reconciled.stdout)).toMatchObject({ recorded: 'now', counts: { theirsOnly: 2 } });
   const recorded = store.events().find(({ stream }) => stream === 'a-reconciliation-example');
-  const month = JSON.parse(String(recorded?.metadata)).recordedAt.slice(0, 7);
+  const month = JSON.parse(Buffer.from(recorded?.metadata ?? []).toString()).recordedAt.slice(0, 7);
   const { exitCode, stdout } = await run('ledger', 'report', '--month', month);
   expect(exitCode).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({
