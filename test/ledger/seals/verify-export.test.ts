@@ -68,7 +68,12 @@ test('an exported ledger holds, and is anchored by seals from elsewhere', async 
 });
 
 test.each<[string, string, (lines: string[]) => string[], string]>([
-  ['a byte of data', 'events.ndjson', (lines) => lines.with(0, (lines[0] ?? '').replace('Zoë', 'Zoe')), 'seal 0 '],
+  [
+    'a byte of data',
+    'events.ndjson',
+    (lines) => lines.with(0, (lines[0] ?? '').replace('Zoë', 'Zoe')),
+    'seal 0 (events 0 to 4): its events are',
+  ],
   [
     'white space',
     'events.ndjson',

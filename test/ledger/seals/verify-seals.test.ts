@@ -241,11 +241,23 @@ describe('what only a seal from outside shows', () => {
     ['the tail is cut after a seal', good.slice(0, at(48)), { kind: 'tail', seal: 6 }],
     ['the tail is cut in a range', good.slice(0, at(52)), { kind: 'tail', seal: 6 }],
     ['the newest seal is cut, its events are there', good.toSpliced(at(55) + 1, 1), { kind: 'tail', seal: 6 }],
-    ['the whole ledger is written anew with the real key', rebuilt, { kind: 'fork', seal: 6 }],
+    [
+      'the whole ledger is written anew with the real key',
+      rebuilt,
+      { kind: 'fork', seal: 6, problem: expect.stringContaining('written anew') },
+    ],
   ])('%s', async (_, rows, fault) => {
     expect(await verdictOf(rows)).toMatchObject({ verdict: 'consistent, not anchored', faults: [] });
     const verdict = await verdictOf(rows, { anchors });
     expect(verdict).toMatchObject({ verdict: 'damaged', faults: [fault] });
+  });
+
+  test('a seal by the real key that names another before it does not follow', async () => {
+    const { signature: _, ...data } = sealOf(sealRow(6));
+    const other = signedSealRow(SEALS, { ...data, previous: data.root }, key);
+    expect((await verdictOf(good.with(at(55) + 1, other))).faults).toMatchObject([
+      { kind: 'chain', seal: 6, problem: 'does not name the seal before it as it is' },
+    ]);
   });
 
   test('another seal of the same events: a fork', async () => {
