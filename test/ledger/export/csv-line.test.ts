@@ -8,6 +8,9 @@ it.each([
   ['say "x"', '"say ""x"""'],
   ['two\r\nlines', 'two\\u000d\\u000alines'],
   [' edge', '" edge"'],
+  ['edge ', '"edge "'],
+  ['A (b) c/d:e_f-g.h', 'A (b) c/d:e_f-g.h'],
+  ['caf\u00e9\u200b', 'caf\u00e9\\u200b'],
   ['-1.500000', '-1.500000'],
   ['1234567', '1234567'],
 ])('a field %j stands as %j', (text, expected) => {

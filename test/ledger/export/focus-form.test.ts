@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { AccountEvent } from '../../../contracts/events.ts';
+import type { RecordedEvent } from '../../../contracts/event-log.ts';
+import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { bookEntries } from '../../../ledger/export/book-entries.ts';
 import { focusForm } from '../../../ledger/export/focus-form.ts';
@@ -21,9 +22,9 @@ const NEVER_EMPTY = MANDATORY.filter(
     !['ChargeClass', 'PricingQuantity', 'PricingUnit', 'BillingAccountName', 'ChargeDescription'].includes(name),
 );
 
-async function rowsOf(events: readonly AccountEvent[]): Promise<Record<string, string>[]> {
+async function rowsOf(events: readonly RecordedEvent[]): Promise<Record<string, string>[]> {
   const recorded = (async function* () {
-    yield* storedLife(events);
+    yield* events;
   })();
   let text = '';
   for await (const chunk of bookEntries(recorded, { from: null, to: null }, focusForm())) text += chunk;
@@ -53,7 +54,7 @@ it('has every mandatory column, and what was billed is what was used of it, what
             }
           : event,
       );
-      const rows = await rowsOf(events);
+      const rows = await rowsOf(storedLife(events));
       const state = fold(events);
       if (state.type === 'unopened') throw new Error('a life begins with its account');
       const paidLeft = state.grants.reduce((sum, { amount, costBasis, remaining }) => {
@@ -78,4 +79,29 @@ it('has every mandatory column, and what was billed is what was used of it, what
     }),
     { numRuns: 60 },
   );
+});
+
+it('each row is of the month in which its event was written down, and of the second', async () => {
+  const times = ['2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z', '2026-12-31T23:59:59.000Z'];
+  const grants = times.map((effectiveAt, at) => ({
+    type: 'CreditsGranted' as const,
+    data: {
+      ...{ grantId: grantId(`g${at}`), source: 'purchase' as const, amount: microUsd(5n), costBasis: microUsd(5n) },
+      ...{ priority: 1, effectiveAt, expiresAt: null },
+    },
+  }));
+  const stored = storedLife(grants).map((event, at) => ({
+    ...event,
+    metadata: JSON.stringify({ ...JSON.parse(event.metadata), recordedAt: times[at] }),
+  }));
+  const ofMonth = ['2026-12-01T00:00:00Z', '2027-01-01T00:00:00Z'];
+  expect(
+    (await rowsOf(stored)).map((row) => [
+      ...[row.BillingPeriodStart, row.BillingPeriodEnd, row.ChargePeriodStart, row.ChargePeriodEnd],
+    ]),
+  ).toEqual([
+    [...ofMonth, '2026-12-31T23:59:59Z', '2027-01-01T00:00:00Z'],
+    ['2027-01-01T00:00:00Z', '2027-02-01T00:00:00Z', '2027-01-01T00:00:00Z', '2027-01-01T00:00:01Z'],
+    [...ofMonth, '2026-12-31T23:59:59Z', '2027-01-01T00:00:00Z'],
+  ]);
 });
