@@ -16,8 +16,6 @@ export interface GatewayParts extends AdmissionParts {
   readonly trustedProxies: TrustedProxies;
   readonly loopDelay: LoopDelay;
   readonly bodies: BodyBudget;
-  /** Why the ledger is not sealed, for operators; null where it is. */
-  readonly whyUnsealed: () => string | null;
   /** When the next chunk of a long one may come. */
   readonly intake: IntakeTurns;
 }

@@ -12,10 +12,7 @@ const INTERFACE_VERSION = '1.0.0';
  * GET /status (public), /healthz (the process is alive, and can take down usage or soon may; 503 where it cannot) and /readyz (it can take requests; with what is amiss where it
  * takes them all the same).
  */
-export function routeHealth(
-  app: FastifyInstance,
-  { projections, clock, availability, whyUnsealed }: GatewayParts,
-): void {
+export function routeHealth(app: FastifyInstance, { projections, clock, availability }: GatewayParts): void {
   app.get('/status', (_request, reply) => {
     const status: StatusAnswer = {
       name: SERVICE_NAME,
@@ -40,16 +37,8 @@ export function routeHealth(
   app.get('/readyz', (_request, reply) => {
     const refused = availability.refuse();
     if (refused !== null) void reply.code(503);
-    return answer(
-      reply,
-      refused === null ? { ok: true, ...whatIsAmiss(), ...unsealed() } : { ok: false, reason: refused.message },
-    );
+    return answer(reply, refused === null ? { ok: true, ...whatIsAmiss() } : { ok: false, reason: refused.message });
   });
-
-  const unsealed = (): { unsealed?: string } => {
-    const why = whyUnsealed();
-    return why === null ? {} : { unsealed: why };
-  };
 
   const whatIsAmiss = (): { degraded?: string } => {
     const degraded = availability.degraded();

@@ -6,6 +6,7 @@ import { endedLater } from '../fixtures/ended-later.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 /** What each command does with a ledger that has lost events that the data folder knows of. */
+const REPORT = new URL('./provider-usage.csv', import.meta.url).pathname;
 const CATALOG = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
 const REASON = ['--reason', 'test'];
 const WRITING: readonly (readonly [string, readonly string[]])[] = [
@@ -21,6 +22,8 @@ const WRITING: readonly (readonly [string, readonly string[]])[] = [
   ['catalog publish', [CATALOG]],
   ['exception approve', ['req_0123', '--account', 'acct_ada', ...REASON]],
   ['exception drop', ['req_0123', '--account', 'acct_ada', ...REASON]],
+  ['ledger reconcile', [REPORT, '--provider', 'acme']],
+  ['ledger keys rotate', []],
   ['relay', []],
   ['relay fill', ['ledger-2']],
 ];
@@ -33,9 +36,21 @@ const READING: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['exception list', [], /account/],
   ['ledger events', ['acct_ada'], /AccountOpened/],
   ['ledger forms', [], /to be adopted: nothing/],
+  ['ledger replay', ['acct_ada'], /opened as a personal account/],
+  ['ledger verify', ['--all'], /no fault/],
+  ['ledger verify', ['--seals'], /nothing is sealed/],
+  ['ledger export', ['--format', 'ndjson'], /AccountOpened/],
+  ['ledger report', ['--month', '2026-11'], /Books of 2026-11/],
+  ['ledger keys', [], /no key has been introduced/],
 ];
-/** They look themselves at which ledger it is. */
-const OTHERS = ['serve', 'ledger accept-loss'];
+/** What they are asked for is not there, or no more. */
+const IN_VAIN: readonly (readonly [string, readonly string[], RegExp])[] = [
+  ['ledger explain', ['req_0123'], /no such request/],
+  ['ledger prove', ['0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee'], /nothing is sealed/],
+  ['ledger seal-digest', [], /no seal/],
+];
+/** They look themselves at which ledger it is; the last reads none. */
+const OTHERS = ['serve', 'ledger accept-loss', 'ledger check-proof'];
 
 const lost = ledgerLost('ledger.db', {
   lost: [
@@ -58,7 +73,7 @@ beforeEach(async () => {
 const run = (name: string, args: readonly string[]) => program.run(...name.split(' '), ...args);
 
 /** Of those that have commands of their own, too. */
-const RUN_BY_THEMSELVES = ['relay'];
+const RUN_BY_THEMSELVES = ['relay', 'ledger keys'];
 
 const namesOf = (command: Command): string[] =>
   command.commands.flatMap((inner) =>
@@ -78,8 +93,18 @@ describe('with a ledger that is lost', () => {
     expect(program.warned.slice(before.length)).toBe(`warning: ${lost.message}\n`);
   });
 
+  it.each(IN_VAIN)('`gateway %s` warns and says what is not there', async (name, args, told) => {
+    await expect(run(name, args)).rejects.toThrow(told);
+    expect(program.warned).toContain(`warning: ${lost.message}\n`);
+  });
+
   it('every command of the program is one of these', () => {
-    const known = new Set([...WRITING.map(([name]) => name), ...READING.map(([name]) => name), ...OTHERS]);
+    const known = new Set([
+      ...WRITING.map(([name]) => name),
+      ...READING.map(([name]) => name),
+      ...IN_VAIN.map(([name]) => name),
+      ...OTHERS,
+    ]);
     expect([...RUN_BY_THEMSELVES, ...namesOf(gatewayProgram(program.context))].sort()).toEqual([...known].sort());
   });
 });

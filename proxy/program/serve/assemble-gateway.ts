@@ -28,7 +28,7 @@ import { RequestCounts } from '../../request-counts.ts';
 import { buildServer } from '../../server.ts';
 import { UnservedModels } from '../../unserved-models.ts';
 import { UpstreamDirectory } from '../../upstream/upstream-directory.ts';
-import { gatewaySealer, whyUnsealed } from './gateway-sealer.ts';
+import { gatewaySealer } from './gateway-sealer.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
 import type { OpenedGateway } from './open-gateway.ts';
 
@@ -99,7 +99,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const metrics = metricsOf(opened, { ...built, recovered, unserved });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
   const sealer = gatewaySealer(opened.options, availability);
-  const server = serverOf(opened, { ...built, fleet, threads, sealer });
+  const server = serverOf(opened, { ...built, fleet, threads });
   const sweeper = sweeperOf(opened, built);
   const formsAdoption = formsAdoptionOf(opened, built);
   return { ...opened, ...built, recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption, sealer };
@@ -197,7 +197,7 @@ function fleetOf(opened: OpenedGateway, { holds, claim }: BuiltParts): CreditFle
 
 function serverOf(
   { options, projections }: OpenedGateway,
-  { sealer, ...built }: BuiltParts & Pick<GatewayProcess, 'fleet' | 'threads' | 'sealer'>,
+  built: BuiltParts & Pick<GatewayProcess, 'fleet' | 'threads'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
   const { unknownBetas, browserOrigins, connections, chargeInterrupted, clientStallMs } = configuration;
@@ -206,7 +206,6 @@ function serverOf(
     ...built,
     ...{ clock, logger, projections, unknownBetas, browserOrigins, connections },
     claimDoubt: () => claim?.doubt() ?? null,
-    whyUnsealed: () => whyUnsealed(sealer),
     intake: new IntakeTurns(),
     trustedProxies: new TrustedProxies(configuration.trustedProxies),
     forwarding: { accounting, drains, logger, clock, monotonic, chargeInterrupted, clientStallMs },

@@ -30,18 +30,19 @@ export function gatewaySealer(
   return new Sealer({ log, dataFolder: data, ...seals, key, clock, mayWrite, logger });
 }
 
-/** For operators; null where it is sealed. */
-export const whyUnsealed = (sealer: Sealer | null): string | null =>
-  sealer === null ? NO_KEY : sealer.standing().stopped;
+/** What /.well-known/ledger-keys answers with: what `gateway ledger keys --json` prints. */
+export const ledgerKeys = (sealer: Sealer | null): unknown => ({
+  keys: sealer === null ? [] : withValidity(sealer.standing().keys),
+});
 
-/** What /.well-known/ledger-keys answers with: what `gateway ledger keys --json` prints, and how far the seals go. */
-export function ledgerKeys(sealer: Sealer | null): unknown {
-  if (sealer === null) return { keys: [], unsealed: NO_KEY };
-  const { keys, newest, stopped, unsealed } = sealer.standing();
+/** What /status of the operators' listener says of the seals: how far they go, or why there are none. */
+export function sealStatus(sealer: Sealer | null): unknown {
+  if (sealer === null) return { ok: false, reason: NO_KEY };
+  const { newest, stopped, unsealed } = sealer.standing();
   return {
-    keys: withValidity(keys),
+    ok: stopped === null,
+    ...(stopped === null ? {} : { reason: stopped }),
     newestSeal: newest,
     eventsBehind: unsealed,
-    ...(stopped === null ? {} : { unsealed: stopped }),
   };
 }

@@ -8,7 +8,7 @@ import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { assembleGateway, type GatewayProcess } from './assemble-gateway.ts';
 import { becomeReady, CANNOT } from './become-ready.ts';
-import { ledgerKeys } from './gateway-sealer.ts';
+import { ledgerKeys, sealStatus } from './gateway-sealer.ts';
 import { metricsPlace, servedPlace } from './listened-places.ts';
 import { type OpenedGateway, openGateway } from './open-gateway.ts';
 import { stopInOrder } from './stop-in-order.ts';
@@ -141,7 +141,10 @@ export class Gateway {
     const place = metricsPlace(options.configuration);
     if (place === null || metrics === null) return;
     const { registry } = metrics;
-    const pages = { '/.well-known/ledger-keys': () => ledgerKeys(sealer) };
+    const pages = {
+      '/.well-known/ledger-keys': () => ledgerKeys(sealer),
+      '/status': () => ({ seals: sealStatus(sealer) }),
+    };
     this.#metricsServer = await listenAt(place, () => startMetricsServer({ ...place, registry, pages }));
   }
 

@@ -89,9 +89,11 @@ describe('reading a body in another thread', () => {
       await pool.facts('message', { pieces, windowMax: WINDOW }, wanted(share));
       order.push(share);
     };
+    // Both threads have started.
+    await Promise.all([ask('one'), ask('two')]);
     const hostile = Array.from({ length: 12 }, () => ask('hostile'));
     await Promise.all([...hostile, ask('paying')]);
-    expect(order.indexOf('paying')).toBeLessThan(5);
+    expect(order.slice(2).indexOf('paying')).toBeLessThan(5);
   });
 
   it('reads one body at a time of those that never paid, however many there are: a thread is left for who pays', async () => {
