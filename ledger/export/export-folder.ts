@@ -1,12 +1,15 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SEALS_STREAM } from '../../contracts/ids.ts';
 import type { Events } from './book-entries.ts';
 import { exactEventLine } from './exact-event-line.ts';
 import { OutFile } from './out-file.ts';
 
+const VERIFIER = new URL('../seals/verify-export.mjs', import.meta.url);
+
 /**
  * The whole ledger as files that a verifier reads without this program: the events in log order, the seals beside them, and
- * the public keys that the ledger itself names.
+ * the public keys that the ledger itself names, and the verifier.
  * @returns how many events there are, without those of the seals
  */
 export async function exportFolder(folder: string, events: Events): Promise<number> {
@@ -14,8 +17,9 @@ export async function exportFolder(folder: string, events: Events): Promise<numb
     await OutFile.begin(join(folder, 'events.ndjson')),
     await OutFile.begin(join(folder, 'seals.ndjson')),
     await OutFile.begin(join(folder, 'keys.json')),
+    await OutFile.begin(join(folder, 'verify-export.mjs')),
   ] as const;
-  const [eventFile, sealFile, keyFile] = files;
+  const [eventFile, sealFile, keyFile, verifierFile] = files;
   const keys: string[] = [];
   let count = 0;
   try {
@@ -26,6 +30,7 @@ export async function exportFolder(folder: string, events: Events): Promise<numb
       await (isOfSeals ? sealFile : eventFile).write(exactEventLine(recorded));
     }
     await keyFile.write(`{"keys":[${keys.join(',')}]}\n`);
+    await verifierFile.write(await readFile(VERIFIER));
     for (const file of files) await file.end();
     return count;
   } catch (error) {

@@ -23,7 +23,7 @@ export interface DamagedEvent {
  * tells where an event belongs. Null where the kept ones are not those of the seal, or all of them are as they were.
  */
 export async function locateDamage(
-  log: EventLog,
+  log: Pick<EventLog, 'readAll'>,
   { seal, after }: { readonly seal: LedgerSealed; readonly after: Position | null },
   leaves: SealedLeaves,
 ): Promise<DamagedEvent | null> {
@@ -64,7 +64,11 @@ const eventsOf = (count: number): string => (count === 1 ? 'one event' : `${coun
 const placeOf = (event: RecordedEvent | undefined): DamagedEvent['found'] =>
   event === undefined ? null : { stream: event.stream, revision: event.revision, id: event.id, type: event.type };
 
-async function eventsAfter(log: EventLog, after: Position | null, count: number): Promise<RecordedEvent[]> {
+async function eventsAfter(
+  log: Pick<EventLog, 'readAll'>,
+  after: Position | null,
+  count: number,
+): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = [];
   for await (const event of log.readAll({ after })) {
     if (event.stream !== SEALS_STREAM) events.push(event);

@@ -11,7 +11,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
@@ -78,7 +77,16 @@ function eventOfLine(line) {
   return event;
 }
 
-const linesOf = (file) => createInterface({ input: createReadStream(file), crlfDelay: 0 });
+/** Split at line feeds alone: other line ends of Unicode may stand in a stored text as they are. */
+async function* linesOf(file) {
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop();
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}
 
 const pick = (value, names) => JSON.stringify(Object.fromEntries(names.map((name) => [name, value[name]])));
 const SEAL = ['seal', 'ledgerId', 'first', 'count', 'root', 'treeSize', 'treeRoot', 'previous', 'sealedAt', 'keyId'];

@@ -34,11 +34,11 @@ it('an event whose metadata cannot be read is one clear line among the others, w
   ]);
 });
 
-it('with --json each event is one line of JSON, also where what is stored is none', async () => {
+it('with --json each event is one line of JSON, its bytes a string where they would not be on one line, or are no JSON', async () => {
   const program = await spoiltStream();
   const lines = (await program.run('--json', 'ledger', 'events', account(0))).trimEnd().split('\n');
   expect(lines.map((line) => JSON.parse(line)).slice(3)).toMatchObject([
-    { revision: 3, type: 'OrderPlaced', data: { items: 2 }, metadata: {} },
+    { revision: 3, type: 'OrderPlaced', data: '{"items":\n2}', metadata: {} },
     { revision: 4, type: 'Blob', data: '\u0000\u001b[2J', metadata: 'no JSON' },
     { revision: 5, type: 'OrderShipped', metadata: JSON.parse(RECORDED) },
   ]);

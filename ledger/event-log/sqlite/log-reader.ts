@@ -1,4 +1,9 @@
-import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
+import {
+  EventLogError,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+  type RecordedEvent,
+} from '../../../contracts/event-log.ts';
 import { eventId, type Position, position, revision, type StreamName } from '../../../contracts/ids.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import type { LogThread } from './log-thread.ts';
@@ -6,6 +11,8 @@ import type { EventRow, PageQuery, ReadAnswer, ReadMessage } from './messages.ts
 import { FileNotInPlaceError } from './while-in-place.ts';
 
 export type ReaderThread = LogThread<ReadMessage, ReadAnswer>;
+/** Who answers: a thread, or this one where a file is read by nobody else. */
+type PageSource = Pick<ReaderThread, 'listen' | 'send' | 'close'>;
 
 interface EventPage {
   readonly events: readonly RecordedEvent[];
@@ -18,19 +25,34 @@ interface WaitingRead {
   readonly reject: (error: EventLogError) => void;
 }
 
-/** The main thread's end of the reader. */
+/** The asking end of the reader. */
 export class LogReader {
-  readonly #thread: ReaderThread;
+  readonly #thread: PageSource;
   readonly #waiting = new Map<number, WaitingRead>();
   #sequence = 0;
   #end: EventLogError | null = null;
 
-  constructor(thread: ReaderThread) {
+  constructor(thread: PageSource) {
     this.#thread = thread;
     thread.listen(
       (answer) => this.#take(answer),
       (cause) => this.#fail(cause),
     );
+  }
+
+  /** As the port's. */
+  readStream(stream: StreamName, options: ReadStreamOptions = {}): AsyncIterable<RecordedEvent> {
+    const { direction = 'forwards', limit = Number.MAX_SAFE_INTEGER } = options;
+    const from = options.from ?? (direction === 'forwards' ? 0 : Number.MAX_SAFE_INTEGER);
+    return this.read({ type: direction, stream, from, limit });
+  }
+
+  /** As the port's. */
+  readAll(options: ReadAllOptions = {}): AsyncIterable<RecordedEvent> {
+    const { after, limit = Number.MAX_SAFE_INTEGER, category, placesOnly = false } = options;
+    const place = { after: after ?? 0, limit };
+    if (category !== undefined) return this.read({ type: 'category', category, ...place });
+    return this.read({ type: placesOnly ? 'places' : 'all', ...place });
   }
 
   /** Events in the query's order, at most its limit. @throws EventLogError `unavailable`, `closed`; `invalid` where the file is damaged */

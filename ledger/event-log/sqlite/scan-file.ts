@@ -70,7 +70,8 @@ export function missingPositions(path: string, limit: number): string[] {
   }
 }
 
-function openLedger(path: string): DatabaseSync {
+/** A connection that only reads, to a file that nobody need serve. @throws as `scanFile` */
+export function openLedger(path: string): DatabaseSync {
   const { busyMs } = SQLITE_LIMITS;
   checkFile({ path, busyMs, isServedFrom: false });
   const database = openForReads(path, busyMs);

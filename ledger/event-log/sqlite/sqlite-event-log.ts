@@ -84,17 +84,12 @@ class SqliteEventLog implements EventLog {
     return this.#writer.append(stream, expected, events);
   }
 
-  readStream(stream: StreamName, options: ReadStreamOptions = {}): AsyncIterable<RecordedEvent> {
-    const { direction = 'forwards', limit = Number.MAX_SAFE_INTEGER } = options;
-    const from = options.from ?? (direction === 'forwards' ? 0 : Number.MAX_SAFE_INTEGER);
-    return this.#reader.read({ type: direction, stream, from, limit });
+  readStream(stream: StreamName, options?: ReadStreamOptions): AsyncIterable<RecordedEvent> {
+    return this.#reader.readStream(stream, options);
   }
 
-  readAll(options: ReadAllOptions = {}): AsyncIterable<RecordedEvent> {
-    const { after, limit = Number.MAX_SAFE_INTEGER, category, placesOnly = false } = options;
-    const place = { after: after ?? 0, limit };
-    if (category !== undefined) return this.#reader.read({ type: 'category', category, ...place });
-    return this.#reader.read({ type: placesOnly ? 'places' : 'all', ...place });
+  readAll(options?: ReadAllOptions): AsyncIterable<RecordedEvent> {
+    return this.#reader.readAll(options);
   }
 
   subscribeAll(options: SubscribeAllOptions): Subscription {

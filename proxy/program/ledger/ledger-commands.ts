@@ -3,6 +3,7 @@ import { decodeMetadata, UnreadableEventError } from '../../../contracts/event-c
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream, revision } from '../../../contracts/ids.ts';
 import { onOneLine } from '../../../contracts/printable.ts';
+import { exactEventLine } from '../../../ledger/export/exact-event-line.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { accountArgument, wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
@@ -11,7 +12,6 @@ import { addExportCommand } from './export-command.ts';
 import { addReconcileCommand } from './reconcile-command.ts';
 import { addReplayCommand } from './replay-command.ts';
 import { addReportCommand } from './report-command.ts';
-import { storedEventLine } from './stored-event-line.ts';
 
 interface EventsOptions {
   readonly from: number;
@@ -36,7 +36,7 @@ export function addLedgerCommands(ledger: Command, context: CommandContext): voi
         if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
         const options = { from: revision(from), ...(limit === undefined ? {} : { limit }) };
         for await (const event of log.readStream(accountStream(id), options))
-          context.write(isJson ? storedEventLine(event) : textOf(event));
+          context.write(isJson ? exactEventLine(event) : textOf(event));
       });
     });
   addReplayCommand(ledger, context);

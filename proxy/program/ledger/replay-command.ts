@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream, type Revision } from '../../../contracts/ids.ts';
 import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
+import { exactEventLine } from '../../../ledger/export/exact-event-line.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { Statement, type StatementLine } from '../../../ledger/statement/statement.ts';
 import { behind, isReached, recordedAtOf, type StreamPlace } from '../../../ledger/statement/stream-range.ts';
@@ -10,7 +11,6 @@ import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } f
 import { facts, writePainted } from '../show.ts';
 import { showStateAt } from './show-state-at.ts';
 import { statementTable } from './statement-table.ts';
-import { storedEventLine } from './stored-event-line.ts';
 
 interface ReplayOptions {
   readonly from?: StreamPlace;
@@ -50,7 +50,7 @@ export function addReplayCommand(ledger: Command, context: CommandContext): void
         if (at !== undefined) return showStateAt(id, at, log, { context, command });
         if (globalOptions(command).json !== true) return showStatement(id, options, log, context);
         for await (const { recorded, isShown } of eventsOf(id, options, log))
-          if (isShown) context.write(storedEventLine(recorded));
+          if (isShown) context.write(exactEventLine(recorded));
       });
     });
 }

@@ -7,7 +7,9 @@ import { onOneLine } from '../../../contracts/printable.ts';
 import { describeFault, type Fault } from '../../../ledger/audit/fault.ts';
 import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
 import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
+import { withLogFile } from '../../../ledger/event-log/sqlite/log-file.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
+import type { SealedLog } from '../../../ledger/seals/verify-seals.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { ViewsToCompare } from '../../../projections/view-figures.ts';
 import { accountArgument, pathArgument } from '../command-arguments.ts';
@@ -49,8 +51,12 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
     )
     .action(async (accounts: readonly AccountId[], options: VerifyOptions, command: Command) => {
       const { all = false, offline } = options;
-      if (asksForSeals(options, all || offline !== undefined || accounts.length > 0))
-        return withReadLog(context, command, (log) => verifySealsOf(log, options, context, command));
+      if (asksForSeals(options, all || accounts.length > 0)) {
+        const verifyIn = (log: SealedLog) => verifySealsOf(log, options, context, command);
+        return offline === undefined
+          ? withReadLog(context, command, verifyIn)
+          : withLogFile(resolve(offline), verifyIn);
+      }
       const ways = [all, offline !== undefined, accounts.length > 0].filter((isMeant) => isMeant).length;
       if (ways !== 1)
         throw new CommandError('name the accounts to look at, or --all, or --offline with a file', EXIT.usage);

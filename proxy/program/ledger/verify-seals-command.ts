@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import { groupedCount as count } from '../../../contracts/money.ts';
 import { textOfArgument } from '../../../ledger/named-file.ts';
 import { LeafFile, LeafFileWriter } from '../../../ledger/seals/leaf-file.ts';
 import { keysOfFile, sealsOfFile } from '../../../ledger/seals/outside-files.ts';
 import type { SealFault } from '../../../ledger/seals/seal-chain.ts';
-import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
+import { type SealedLog, type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { facts, show } from '../show.ts';
@@ -32,10 +32,7 @@ export function asksForSeals(options: VerifySealsOptions, asksForMore: boolean):
   if (seals !== true && Object.keys(others).some((name) => SEAL_OPTIONS.has(name)))
     throw new CommandError('--anchor, --keys, --leaves and --keep-leaves go with --seals', EXIT.usage);
   if (seals === true && asksForMore)
-    throw new CommandError(
-      '--seals looks at the whole ledger: name no accounts, and leave --all and --offline out',
-      EXIT.usage,
-    );
+    throw new CommandError('--seals looks at the whole ledger: name no accounts, and leave --all out', EXIT.usage);
   return seals === true;
 }
 
@@ -43,7 +40,7 @@ const SEAL_OPTIONS: ReadonlySet<string> = new Set(['anchor', 'keys', 'leaves', '
 
 /** `gateway ledger verify --seals`: whether the ledger is as it was sealed. @throws CommandError where it is not */
 export async function verifySealsOf(
-  log: EventLog,
+  log: SealedLog,
   options: VerifySealsOptions,
   context: CommandContext,
   command: Command,
@@ -59,7 +56,7 @@ export async function verifySealsOf(
   );
 }
 
-async function verify(log: EventLog, options: VerifySealsOptions): Promise<SealVerdict> {
+async function verify(log: SealedLog, options: VerifySealsOptions): Promise<SealVerdict> {
   const keys = options.keys === undefined ? null : parsed(options.keys, keysOfFile);
   const anchors = options.anchor === undefined ? [] : parsed(options.anchor, sealsOfFile);
   const leaves = options.leaves === undefined ? null : opened(options.leaves, (path) => new LeafFile(path));
@@ -119,5 +116,3 @@ function lineOf({ seal, range, problem }: SealFault): string {
   if (seal === null || range === null) return problem;
   return `seal ${seal} (events ${count(range.first)} to ${count(range.last)}): ${problem}`;
 }
-
-const count = (value: number): string => value.toLocaleString('en-US');

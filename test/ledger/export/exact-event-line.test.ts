@@ -18,7 +18,7 @@ it('the stored bytes can be taken out of a line again, whatever was stored', () 
   const texts = fc.oneof(
     fc.json(),
     fc.string(),
-    fc.constantFrom('{"a":\n1}', '{ "a" : 1.0 }', '{"a":1', '[1]', '1e400'),
+    fc.constantFrom('{"a":\n1}', '{ "a" : 1.0 }', '{"a":1} ', '{"a":"\u2028"}', '{"a":1', '[1]', '1e400'),
   );
   fc.assert(
     fc.property(texts, texts, (data, metadata) => {

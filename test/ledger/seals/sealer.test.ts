@@ -12,6 +12,7 @@ import { Sealer } from '../../../ledger/seals/sealer.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { chainOf, type SealChain } from '../../fixtures/ledger/seal-chain.ts';
+import { untilSealed } from '../../fixtures/ledger/until-sealed.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const NOW_MS = Date.parse('2026-11-23T10:00:00.000Z');
@@ -60,24 +61,6 @@ async function write(log: MemoryEventLog, count: number): Promise<void> {
   }
 }
 
-/** Resolves once there are so many seals that cover so many events. */
-function sealed(log: EventLog, count: number, treeSize = 0): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let seen = 0;
-    const subscription = log.subscribeAll({
-      after: null,
-      onEvents: (events) => {
-        seen += events.filter((one) => one.type === 'LedgerSealed' && JSON.parse(one.data).treeSize >= treeSize).length;
-        if (seen >= count) {
-          resolve();
-          void subscription.close();
-        }
-      },
-      onStopped: reject,
-    });
-  });
-}
-
 const sizesOf = ({ seals }: SealChain): number[] => seals.map(({ treeSize }) => treeSize);
 
 describe('a sealer', () => {
@@ -85,7 +68,7 @@ describe('a sealer', () => {
     const log = await newLog();
     await write(log, 34);
     const { sealer } = started(log);
-    await sealed(log, 3);
+    await untilSealed(log, 3);
     const chain = await chainOf(log);
     expect(sizesOf(chain)).toEqual([10, 20, 30]);
     expect(chain.keys).toMatchObject([{ introducedBy: null, validFrom: '2026-11-23T10:00:00.000Z' }]);
@@ -96,10 +79,10 @@ describe('a sealer', () => {
   it('seals what there is once it has waited, and then nothing more', async () => {
     const log = await newLog();
     const { sealer } = started(log, { afterMs: 1 });
-    await sealed(log, 1);
+    await untilSealed(log, 1);
     expect(sizesOf(await chainOf(log))).toEqual([1]);
     await write(log, 2);
-    await sealed(log, 1, 3);
+    await untilSealed(log, 1, 3);
     await sealer.close();
     expect((await chainOf(log)).seals.at(-1)).toMatchObject({ treeSize: 3 });
   });
@@ -135,7 +118,7 @@ describe('a sealer', () => {
     await write(log, 20);
     expect((await chainOf(log)).seals).toEqual([]);
     still.resolve();
-    await sealed(log, 3);
+    await untilSealed(log, 3);
     expect(sizesOf(await chainOf(log))).toEqual([10, 20, 30]);
   });
 
@@ -146,7 +129,7 @@ describe('a sealer', () => {
     log.faults = (stream) => ({ type: stream === SEALS_STREAM ? (faults[at++] ?? 'none') : 'none' });
     const { sealer } = started(log, { afterMs: 1, events: 1_000 });
     for (let size = 1; size <= 13; size += 3) {
-      await sealed(log, 1, size);
+      await untilSealed(log, 1, size);
       if (size < 13) await write(log, 3);
     }
     await sealer.close();
@@ -159,9 +142,9 @@ describe('a sealer', () => {
     const { key } = keyOfFolder(temporaryFolder());
     const sealers = [3, 7, 20].map((events) => started(log, { events, key: () => key }).sealer);
     await write(log, 60);
-    await sealed(log, 5);
+    await untilSealed(log, 5);
     await write(log, 60);
-    await sealed(log, 15);
+    await untilSealed(log, 15);
     await Promise.all(sealers.map((sealer) => sealer.close()));
     expect(sealers.map((sealer) => sealer.standing().stopped)).toEqual([null, null, null]);
     expect((await chainOf(log)).seals.length).toBeGreaterThanOrEqual(15);
@@ -171,7 +154,7 @@ describe('a sealer', () => {
     const log = await newLog();
     await write(log, 9);
     const first = started(log);
-    await sealed(log, 1);
+    await untilSealed(log, 1);
     await first.sealer.close();
     const at = log.events.findIndex(({ revision, stream }) => stream === ACCOUNT && revision === 4);
     const changed = log.events[at];
@@ -190,7 +173,7 @@ describe('a restart', () => {
     const log = await newLog();
     await write(log, 24);
     const { sealer, dataFolder } = started(log);
-    await sealed(log, 2);
+    await untilSealed(log, 2);
     await sealer.close();
     const from: unknown[] = [];
     const subscribe = log.subscribeAll.bind(log);
@@ -200,7 +183,7 @@ describe('a restart', () => {
     };
     started(log, { dataFolder });
     await write(log, 10);
-    await sealed(log, 3);
+    await untilSealed(log, 3);
     expect(sizesOf(await chainOf(log))).toEqual([10, 20, 30]);
     expect(from[0]).toBe(log.events[19]?.position);
   });
@@ -221,7 +204,7 @@ describe('a restart', () => {
     const log = await newLog();
     await write(log, 24);
     const { sealer, dataFolder } = started(log);
-    await sealed(log, 2);
+    await untilSealed(log, 2);
     await sealer.close();
     const file = join(dataFolder, 'seal-frontier.json');
     const kept = readFileSync(file, 'utf8');
@@ -229,7 +212,7 @@ describe('a restart', () => {
     expect(readFileSync(file, 'utf8')).not.toBe(kept);
     started(log, { dataFolder });
     await write(log, 10);
-    await sealed(log, 3);
+    await untilSealed(log, 3);
     expect(sizesOf(await chainOf(log))).toEqual([10, 20, 30]);
   });
 
@@ -238,10 +221,10 @@ describe('a restart', () => {
     const { key } = keyOfFolder(temporaryFolder());
     await write(log, 24);
     const { sealer } = started(log, { key: () => key });
-    await sealed(log, 2);
+    await untilSealed(log, 2);
     await sealer.close();
     started(log, { key: () => key, events: 4 });
-    await sealed(log, 3);
+    await untilSealed(log, 3);
     expect(sizesOf(await chainOf(log))).toEqual([10, 20, 24]);
   });
 });
@@ -262,12 +245,12 @@ describe('the key', () => {
     let key = before;
     started(log, { key: () => key });
     await write(log, 9);
-    await sealed(log, 1);
+    await untilSealed(log, 1);
     const recording = recordingBy('operator', NOW_MS);
     expect(await rotateSealKey(log, { from: before, to: next, recording })).toMatchObject({ type: 'done' });
     key = next;
     await write(log, 10);
-    await sealed(log, 2);
+    await untilSealed(log, 2);
     const { seals, keys } = await chainOf(log);
     expect(seals.map(({ keyId }) => keyId)).toEqual([before.keyId, next.keyId]);
     expect(keys.map(({ introducedBy }) => introducedBy)).toEqual([null, before.keyId]);
@@ -284,7 +267,7 @@ describe('the key', () => {
     const log = await newLog();
     await write(log, 9);
     const { sealer } = started(log);
-    await sealed(log, 1);
+    await untilSealed(log, 1);
     await sealer.close();
     await write(log, 10);
     const stranger = started(log);
@@ -305,13 +288,13 @@ describe('a copy outside of the log', () => {
     await write(log, 24);
     const copyTo = join(temporaryFolder(), 'seals.ndjson');
     const first = started(log, { copyTo });
-    await sealed(log, 2);
+    await untilSealed(log, 2);
     await first.sealer.close();
     writeFileSync(copyTo, '{"stream":"se', { flag: 'a' });
     const cut = readFileSync(copyTo, 'utf8');
     await write(log, 10);
     const second = started(log, { copyTo, dataFolder: first.dataFolder });
-    await sealed(log, 3);
+    await untilSealed(log, 3);
     await second.sealer.close();
     expect(readFileSync(copyTo, 'utf8').startsWith(cut)).toBe(true);
     writeFileSync(copyTo, readFileSync(copyTo, 'utf8').replace('{"stream":"se\n', ''));
@@ -328,7 +311,7 @@ describe('a copy outside of the log', () => {
     const log = await newLog();
     await write(log, 9);
     const { sealer, lines } = started(log, { copyTo: join(temporaryFolder(), 'missing', 'seals.ndjson') });
-    await sealed(log, 1);
+    await untilSealed(log, 1);
     await sealer.close();
     expect(lines.join()).toContain('seals could not be written outside of the ledger');
     expect(sealer.standing().stopped).toBeNull();

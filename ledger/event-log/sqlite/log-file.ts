@@ -1,0 +1,35 @@
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { LogReader } from './log-reader.ts';
+import type { ReadAnswer, ReadMessage } from './messages.ts';
+import { readPages } from './read-pages.ts';
+import { openLedger } from './scan-file.ts';
+
+/**
+ * Reads a file of a ledger as a log, in this thread and by a connection that only reads, until `work` ends.
+ *
+ * @throws EventLogError `invalid` for what is no file of a ledger, or a damaged one; `unavailable` when it cannot be read
+ */
+export async function withLogFile<T>(
+  path: string,
+  work: (log: Pick<EventLog, 'readAll' | 'readStream' | 'headPosition'>) => Promise<T>,
+): Promise<T> {
+  const database = openLedger(path);
+  try {
+    const answer = readPages(database);
+    let onAnswer: (answer: ReadAnswer) => void = () => undefined;
+    const reader = new LogReader({
+      listen: (listener) => {
+        onAnswer = listener;
+      },
+      send: (message: ReadMessage) => onAnswer(answer(message)),
+      close: async () => undefined,
+    });
+    return await work({
+      readAll: (options) => reader.readAll(options),
+      readStream: (stream, options) => reader.readStream(stream, options),
+      headPosition: () => reader.head(),
+    });
+  } finally {
+    database.close();
+  }
+}
