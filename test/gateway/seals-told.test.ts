@@ -16,7 +16,13 @@ test('a ledger of a server has no seals without a key, which the start and the o
   const log = await openEventStoreDbEventLog({ connectionString });
   onTestFinished(() => log.close());
   const logLines: string[] = [];
-  const gateway = endedLater(await startTestGateway({ log, logLines, settings }));
+  const gateway = endedLater(
+    await startTestGateway({
+      log,
+      logLines,
+      settings: { ...settings, eventLog: { kind: 'eventstoredb', connectionString } },
+    }),
+  );
   const why = 'the ledger is not sealed: the configuration names no key for it';
   expect(logLines.join('')).toContain(why);
   const reason = expect.stringContaining(why);
