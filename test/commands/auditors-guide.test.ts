@@ -1,6 +1,13 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import pino from 'pino';
+import { beforeAll, expect, it } from 'vitest';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
+import { keyOfFolder } from '../../ledger/seals/seal-keys.ts';
+import { Sealer } from '../../ledger/seals/sealer.ts';
+import { untilSealed } from '../fixtures/ledger/until-sealed.ts';
 import { GATEWAY_PROGRAM } from '../fixtures/processes/gateway-command.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -35,6 +42,21 @@ async function run(block: string): Promise<void> {
   const ran = await promisify(execFile)('sh', ['-e', '-c', gateway + block], { cwd: workingFolder });
   expect(ran.stderr).toBe('');
 }
+
+/** The ledger is of before there were seals. */
+beforeAll(async () => {
+  const data = `${folder}/data`;
+  const log = await openSqliteEventLog({ path: `${data}/ledger.db` });
+  await identifyLedger(log, Date.now(), recordingBy('test', Date.now()));
+  const sealer = new Sealer({
+    ...{ log, dataFolder: data, key: () => keyOfFolder(data).key, events: 10_000, afterMs: 1, copyTo: null },
+    ...{ clock: Date.now, mayWrite: () => true, logger: pino({ level: 'silent' }) },
+  });
+  sealer.start();
+  await untilSealed(log, 1);
+  await sealer.close();
+  await log.close();
+});
 
 it('has blocks to run', () => {
   expect(BLOCKS.length).toBeGreaterThan(1);
