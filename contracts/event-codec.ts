@@ -68,20 +68,33 @@ function encodeData(event: DomainEvent): unknown {
 /** Reads a stored event. @throws UnreadableEventError with the stream, revision and fault. */
 export const decodeEvent = (recorded: RecordedEvent): DomainEvent => decodeForm(recorded, decodeVersion(recorded));
 
+/** What is stored, read whole. */
+interface DecodedRecord {
+  readonly event: DomainEvent;
+  readonly metadata: EventMetadata;
+  /** The data's JSON in the form in which it is stored, parsed and no more. */
+  readonly stored: unknown;
+}
+
 /** The same with what stands beside it. */
-export function decodeRecorded(recorded: RecordedEvent): { event: DomainEvent; metadata: EventMetadata } {
+export function decodeRecorded(recorded: RecordedEvent): DecodedRecord {
   const metadata = decodeMetadata(recorded);
-  return { event: decodeForm(recorded, metadata), metadata };
+  const stored = parseJson(recorded, 'data');
+  return { event: decodeForm(recorded, metadata, stored), metadata, stored };
 }
 
 /** @param form whose version is known to be none of a newer program, of which an event may look readable and mean something else */
-function decodeForm(recorded: RecordedEvent, { schemaVersion }: Form): DomainEvent {
+function decodeForm(
+  recorded: RecordedEvent,
+  { schemaVersion }: Form,
+  stored: unknown = parseJson(recorded, 'data'),
+): DomainEvent {
   if (!isEventType(recorded.type)) throw unreadable(recorded, `unknown type ${JSON.stringify(recorded.type)}`);
-  const stored = upcast(recorded.type, schemaVersion, parseJson(recorded, 'data'));
-  const data = readByHand(recorded.type, stored);
+  const today = upcast(recorded.type, schemaVersion, stored);
+  const data = readByHand(recorded.type, today);
   if (data !== null) return { type: recorded.type, data } as DomainEvent;
   const schema: z.ZodType = EVENT_SCHEMAS[recorded.type];
-  const result = schema.safeParse(stored);
+  const result = schema.safeParse(today);
   if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
   return { type: recorded.type, data: result.data } as DomainEvent;
 }

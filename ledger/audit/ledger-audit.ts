@@ -103,11 +103,11 @@ const textOf = (value: unknown): string | null => (value === null ? null : Strin
 /** Null for one that the schema of its version does not take: then nothing in it can be relied on. */
 function readStored(event: RecordedEvent, told: (what: string, found?: unknown, expected?: unknown) => void) {
   try {
-    const { metadata } = decodeRecorded(event);
+    const { metadata, stored: data } = decodeRecorded(event);
     auditId(event, metadata.commandId as CommandId, told);
     const stored: StoredEvent = {
       ...{ revision: event.revision, position: event.position, id: event.id, type: event.type },
-      ...{ data: JSON.parse(event.data), metadata },
+      ...{ data, metadata },
     };
     return stored;
   } catch (error) {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   decodeEvent,
   decodeMetadata,
+  decodeRecorded,
   encodeEvents,
   eventMetadataSchema,
   UnreadableEventError,
@@ -237,6 +238,13 @@ describe('the golden events', () => {
     );
     expect(all.filter((form) => !held.has(form))).toEqual([]);
   });
+
+  test.each(stored.map((event) => [`${event.type} ${decodeMetadata(event).schemaVersion}`, event] as const))(
+    '%s is handed out as it is stored, too, untouched by what was made of it',
+    (_, event) => {
+      expect(JSON.stringify(decodeRecorded(event).stored)).toBe(event.data);
+    },
+  );
 
   test('mean what they meant: amounts are the same integers', () => {
     expect(stored.map(decodeEvent)).toEqual(EXAMPLE_EVENTS);
