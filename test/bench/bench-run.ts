@@ -33,10 +33,12 @@ import { type SettlementSample, settlementFigures, settlementReport } from './se
 import { measureStreams } from './streams/streams-bench.ts';
 import { type StreamsFigure, streamsReport } from './streams/streams-figures.ts';
 import { measureDisk } from './weight/disk-bench.ts';
+import { measureExport } from './weight/export-bench.ts';
 import { measureMemory } from './weight/memory-bench.ts';
 import { measureReplay } from './weight/replay-bench.ts';
 import { measureVerify } from './weight/verify-bench.ts';
 import {
+  exportReport,
   memoryReport,
   replayFigures,
   replayReport,
@@ -139,11 +141,13 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   if (options.start) say(startReport(figures.starts, options.events));
   const verifies = options.verify ? await measureVerify(processes, options) : [];
   say(verifyReport(verifies));
+  const exports = options.export ? await measureExport(processes, options) : [];
+  say(exportReport(exports));
   const memory = options.memory ? await measureMemory(processes, options) : null;
   if (memory !== null) say(memoryReport(memory));
   const diskBytesPerRequest = options.disk ? await measureDisk(processes, options) : null;
   if (diskBytesPerRequest !== null) say(`disk: ${diskBytesPerRequest.toFixed(0)} bytes a billed request\n`);
-  return { ...figures, verifies, memory, diskBytesPerRequest };
+  return { ...figures, verifies, exports, memory, diskBytesPerRequest };
 }
 
 interface WorkloadsMeasured {

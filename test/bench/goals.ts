@@ -223,6 +223,13 @@ const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
     value: ({ verifies: [few, many] }) =>
       few === undefined || many === undefined ? null : many.cpuUsPerEvent / few.cpuUsPerEvent,
   },
+  {
+    title: "export, slowest format: events/s, to the bare scan's",
+    bound: 'least',
+    limit: 1 / 4,
+    unit: 'x',
+    value: ({ exports }) => (exports.length === 0 ? null : Math.min(...exports.map(({ rateRatio }) => rateRatio))),
+  },
   started('start with views up to date', 1.5, (what) => what === START_OF_GATEWAY),
   started('gateway --help', 0.35, (what) => what === HELP),
   started('slowest command', 0.6, (what) => what !== START_OF_GATEWAY && what !== HELP),

@@ -20,6 +20,8 @@ const REPLAY = 'replay';
 const START = 'start';
 /** Likewise: the audit of a whole ledger. */
 const VERIFY = 'verify';
+/** Likewise: the export of a whole ledger in each format. */
+const EXPORT = 'export';
 const MEMORY = 'memory';
 const DISK = 'disk';
 /** Likewise, but with the contenders: the most streams that each of them holds. */
@@ -34,6 +36,7 @@ const APART = [
   REPLAY,
   START,
   VERIFY,
+  EXPORT,
   MEMORY,
   DISK,
   STREAMS,
@@ -61,11 +64,12 @@ export interface Options {
   readonly replay: boolean;
   readonly start: boolean;
   readonly verify: boolean;
+  readonly export: boolean;
   readonly memory: boolean;
   readonly disk: boolean;
   /** Where the most streams are searched for that a contender holds (streams/); null for nowhere. */
   readonly streams: StreamsRange | null;
-  /** Events of the ledger of replay, start and verify. */
+  /** Events of the ledger of replay, start, verify and export. */
   readonly events: number;
   /** Accounts that do nothing, by which one is weighed. */
   readonly accounts: number;
@@ -89,7 +93,7 @@ export const USAGE = `npm run bench -- [options]
   --contenders LIST    ${CONTENDERS.join(',')}
   --before COMMIT      this program as that commit has it, as a contender more
   --rounds N           interleaved rounds (3)
-  --events N           of the ledger of replay, start, verify (100000; the goals are for 1000000)
+  --events N           of the ledger of replay, start, verify, export (100000; the goals are for 1000000)
   --accounts N         that do nothing, for memory (60000)
   --large              requests of 20 KB instead of 1 KB
   --profile            run ours with --cpu-prof and print where its time goes
@@ -136,6 +140,7 @@ export function readOptions(args: readonly string[]): Options {
     replay: choices.includes(REPLAY),
     start: choices.includes(START),
     verify: choices.includes(VERIFY),
+    export: choices.includes(EXPORT),
     memory: choices.includes(MEMORY),
     disk: choices.includes(DISK),
     streams: choices.includes(STREAMS) ? STREAMS_RANGE[values.quick ? 'quick' : 'full'] : null,

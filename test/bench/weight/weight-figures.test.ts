@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { judge } from '../goals.ts';
 import {
   bytesPerAccount,
+  exportFigures,
+  exportReport,
   type MemoryFigure,
   memoryReport,
   perEventRatio,
@@ -13,6 +15,7 @@ import {
   startReport,
   verifyReport,
 } from './weight-figures.ts';
+import type { WholeRun } from './whole-run.ts';
 
 const sample = (events: number, scanSeconds: number, seconds: number, peakRssBytes = 1): ReplaySample => ({
   ...{ events, accounts: events / 50 },
@@ -83,14 +86,25 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
   const figure = { events: 10, scanPerS: 200, verifyPerS: 50, cpuUsPerEvent: 10, rateRatio: 0.5 };
   const verifies = [figure, { ...figure, events: 100, cpuUsPerEvent: 13, rateRatio: 0.25 }];
   expect(verifyReport(verifies)).toContain('verify of 100 events: 50/s, 0.25 of the scan');
-  const weight = { replays: REPLAYS, starts, verifies, memory: MEMORY, diskBytesPerRequest: 1_649 };
-  const judged = judge([], { weight }).slice(-13, -1);
+  // Twice as slow in the second round, both.
+  const exported = (format: string, scanSeconds: number, seconds: number) => {
+    const [scan, run] = [scanSeconds, seconds].map((s) => ({ seconds: s, cpuSeconds: s })) as [WholeRun, WholeRun];
+    return { format, events: 100, scan, run };
+  };
+  const exports = exportFigures([
+    ...[exported('csv', 1, 2), exported('focus', 1, 5)],
+    ...[exported('csv', 2, 4), exported('focus', 2, 10)],
+  ]);
+  expect(exportReport(exports)).toContain('export of 100 events, csv: 38/s, 0.50 of the scan');
+  const weight = { replays: REPLAYS, starts, verifies, exports, memory: MEMORY, diskBytesPerRequest: 1_649 };
+  const judged = judge([], { weight }).slice(-14, -1);
   expect(judged.map(({ title, measured, verdict }) => `${title}: ${measured}, ${verdict}`)).toEqual([
     'views from nothing: time to that of a bare scan: 2.5x, fell short',
     'views from nothing: most that is resident: 700 MB, fell short',
     'views from nothing: CPU of an event, to that with a tenth of the events: 0.185x, reached',
     "verify: events/s, to the bare scan's: 0.25x, fell short",
     'verify: CPU of an event, to that with a tenth of the events: 1.3x, fell short',
+    "export, slowest format: events/s, to the bare scan's: 0.2x, fell short",
     'start with views up to date: 1.5 s, reached',
     'gateway --help: 0.3 s, reached',
     'slowest command: 0.9 s, fell short',

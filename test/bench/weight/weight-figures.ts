@@ -62,6 +62,43 @@ export const verifyReport = (figures: readonly VerifyFigure[]): string =>
     )
     .join('');
 
+/** An export in one format and the bare scan of the same file before it. */
+export interface ExportSample {
+  readonly format: string;
+  readonly events: number;
+  readonly scan: WholeRun;
+  readonly run: WholeRun;
+}
+
+export interface ExportFigure {
+  readonly format: string;
+  readonly events: number;
+  readonly perS: number;
+  readonly cpuUsPerEvent: number;
+  /** Of the rates within each pair. */
+  readonly rateRatio: number;
+}
+
+/** Medians, by format. */
+export const exportFigures = (samples: readonly ExportSample[]): ExportFigure[] =>
+  [...Map.groupBy(samples, ({ format }) => format)].map(([format, ofFormat]) => {
+    const over = (value: (sample: ExportSample) => number) => median(ofFormat.map(value));
+    return {
+      ...{ format, events: ofFormat[0]?.events ?? 0, perS: over(({ events, run }) => events / run.seconds) },
+      cpuUsPerEvent: over(({ events, run }) => (run.cpuSeconds * 1_000_000) / events),
+      rateRatio: over(({ scan, run }) => scan.seconds / run.seconds),
+    };
+  });
+
+export const exportReport = (figures: readonly ExportFigure[]): string =>
+  figures
+    .map(
+      ({ format, events, perS, cpuUsPerEvent, rateRatio }) =>
+        `export of ${events} events, ${format}: ${perS.toFixed(0)}/s, ${rateRatio.toFixed(2)} of the scan's, ` +
+        `${cpuUsPerEvent.toFixed(1)} us of CPU an event\n`,
+    )
+    .join('');
+
 /** What is null or empty was not measured. */
 export interface WeightFigures {
   /** By the number of events, ascending. */
@@ -69,6 +106,8 @@ export interface WeightFigures {
   readonly starts: readonly StartSample[];
   /** By the number of events, ascending. */
   readonly verifies: readonly VerifyFigure[];
+  /** By format. */
+  readonly exports: readonly ExportFigure[];
   readonly memory: MemoryFigure | null;
   readonly diskBytesPerRequest: number | null;
 }
@@ -77,6 +116,7 @@ export const NOTHING_WEIGHED: WeightFigures = {
   replays: [],
   starts: [],
   verifies: [],
+  exports: [],
   memory: null,
   diskBytesPerRequest: null,
 };
