@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=32
+#!/usr/bin/env -S node --max-semi-space-size=16
 // @ts-check
 // The one file that is no TypeScript: where what was compiled is kept, Node then need not load what takes types out, which is
 // 11 MB resident and 40 ms of every command.
