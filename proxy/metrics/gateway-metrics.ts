@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Journal } from '../../ledger/journal/journal.ts';
 import type { LogBreaker } from '../../ledger/log-breaker.ts';
+import type { Sealer } from '../../ledger/seals/sealer.ts';
 import type { Projections } from '../../projections/projections.ts';
 import type { Availability } from '../availability.ts';
 import type { GatewayClock } from '../clock/gateway-clock.ts';
@@ -33,6 +34,8 @@ interface MeasuredParts {
   readonly rateLimits: Pick<RateLimits, 'byRefusal' | 'underWay'>;
   readonly upstreams: Pick<UpstreamDirectory, 'waiting'>;
   readonly drains: Pick<Drains, 'count'>;
+  /** Null where nothing is sealed, for want of a key. */
+  readonly sealer: Pick<Sealer, 'standing'> | null;
 }
 
 export interface GatewayMetrics {
@@ -151,6 +154,18 @@ function gaugesOf(parts: MeasuredParts): Measures {
       'kind',
     ],
     calls_waiting: ['Calls that wait for a connection to their provider', () => parts.upstreams.waiting],
+    seals: [
+      'Seals of the ledger, as far as this process has followed them: one more than the number of the newest',
+      () => (parts.sealer?.standing().newest?.seal ?? -1) + 1,
+    ],
+    // Where nothing will seal them, any threshold tells.
+    events_unsealed: [
+      'Events that were read and no seal covers, of which no more are read than one takes; infinite where nothing is sealed',
+      () => {
+        const standing = parts.sealer?.standing();
+        return standing === undefined || standing.stopped !== null ? Number.POSITIVE_INFINITY : standing.unsealed;
+      },
+    ],
     drains: ['Answers that are read on after their client has left', () => parts.drains.count],
   };
 }

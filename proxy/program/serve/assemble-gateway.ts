@@ -96,9 +96,9 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const scarce = { rateLimits, upstreams, drains, bodies, loopDelay, inFlight };
   const built = { ...scarce, availability, holds, counts, accounting, settlement, claim };
   const recovered = recoveredOf(opened, built);
-  const metrics = metricsOf(opened, { ...built, recovered, unserved });
-  const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
   const sealer = gatewaySealer(opened.options, availability);
+  const metrics = metricsOf(opened, { ...built, recovered, unserved, sealer });
+  const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
   const server = serverOf(opened, { ...built, fleet, threads });
   const sweeper = sweeperOf(opened, built);
   const formsAdoption = formsAdoptionOf(opened, built);
@@ -174,7 +174,7 @@ function recoveredOf(
 
 function metricsOf(
   { options, clock: watch, projections, journal, breaker }: OpenedGateway,
-  { recovered, settlement, ...measured }: BuiltParts & Pick<GatewayProcess, 'recovered' | 'unserved'>,
+  { recovered, settlement, ...measured }: BuiltParts & Pick<GatewayProcess, 'recovered' | 'unserved' | 'sealer'>,
 ): GatewayMetrics | null {
   if (options.configuration.metrics.serve === undefined) return null;
   const pending = (): number => settlement.pending + recovered.count;

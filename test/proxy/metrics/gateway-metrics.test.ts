@@ -1,10 +1,13 @@
+import { writeFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
+import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
 import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
 import { postMessage } from '../../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { LogWithOutages } from '../../fixtures/ledger/log-with-outages.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { head, silence, write } from '../../upstream/answer.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
 
@@ -18,7 +21,10 @@ async function samples({ gateway: { metricsUrl } }: TestGateway): Promise<Map<st
   expect(status).toBe(200);
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
-    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' ')).replace('Inf', 'Infinity')),
+    ]),
   );
 }
 
@@ -79,6 +85,22 @@ it('tell of an outage of the log: that it is away, the age of the views, what wa
   await one.gateway.process.settlement.idle();
   await expect.poll(async () => figures(await samples(one))).toEqual([1, 1, 0, 0, 0, 0]);
   expect((await samples(one)).get('gateway_settlement_latency_seconds_sum')).toBeGreaterThan(700);
+});
+
+it('tell of the seals there are and of what none covers, which is beyond any threshold where nothing will be sealed', async () => {
+  const figures = async (one: TestGateway) => {
+    const seen = await samples(one);
+    return ['seals', 'events_unsealed'].map((name) => seen.get(`gateway_${name}`));
+  };
+  const one = endedLater(await startTestGateway({ settings: { ...METRICS, seals: { events: 1 } } }));
+  await expect.poll(async () => (await figures(one))[0]).toBeGreaterThan(0);
+  await one.gateway.process.sealer?.close();
+  const standing = one.gateway.process.sealer?.standing();
+  expect(await figures(one)).toEqual([(standing?.newest?.seal ?? Number.NaN) + 1, standing?.unsealed]);
+  const data = temporaryFolder();
+  writeFileSync(sealKeyFile(data), 'no key');
+  const other = endedLater(await startTestGateway({ data, settings: METRICS }));
+  await expect.poll(() => figures(other)).toEqual([0, Number.POSITIVE_INFINITY]);
 });
 
 it('tell of what is forwarded, what is read on for who has left, jumps of the clock, and health', async () => {
