@@ -1,21 +1,9 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { z } from 'zod';
+import type { SeenFigures } from '../ledger/audit/audit-views.ts';
 import { BalanceView } from './balance-view.ts';
 import { MonthlyView } from './monthly-view.ts';
-
-/** What views' rows say of an account, as they stand in the file; each as of the revision that it names. */
-export interface ViewFigures {
-  readonly revision: number;
-  readonly balance: string;
-  readonly carry: string;
-  readonly uncovered: string;
-  readonly grants: readonly { readonly grantId: string; readonly remaining: string }[];
-  /** What was spent in each month. */
-  readonly months: Readonly<Record<string, string>>;
-  /** Pico-USD of all debits; null where it is as of another revision. */
-  readonly billed: string | null;
-}
 
 const stateSchema = z.looseObject({
   carry: z.string(),
@@ -52,7 +40,7 @@ export class ViewsToCompare {
   }
 
   /** Null where they do not know it. @throws Error where a row is not of its form */
-  figuresOf(accountId: string): ViewFigures | null {
+  figuresOf(accountId: string): SeenFigures | null {
     // Of one instant: a gateway may be writing.
     this.#database.exec('BEGIN');
     try {

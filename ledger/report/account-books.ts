@@ -1,6 +1,7 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import type { AccountId, GrantId } from '../../contracts/ids.ts';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
+import { movementOf } from '../statement/running-balance.ts';
 import { consume, type GrantBook, grantBook } from './grant-book.ts';
 import type { ModelBooks } from './model-books.ts';
 import { addGranted, type Movements } from './movements.ts';
@@ -51,7 +52,7 @@ export class AccountBooks {
 
   /** @param books of the time in which it was written down; null is after the month */
   take(event: AccountEvent, books: TimeBooks | null, booked: Booked): void {
-    const change = changeOf(event);
+    const change = movementOf(event) ?? 0n;
     this.#running += change;
     if (books === null) return;
     this.balance += change;
@@ -168,20 +169,6 @@ export class AccountBooks {
   #openException(requestId: string, cost: bigint): void {
     this.openExceptions ??= new Map();
     this.openExceptions.set(requestId, (this.openExceptions.get(requestId) ?? 0n) + cost);
-  }
-}
-
-function changeOf(event: AccountEvent): bigint {
-  switch (event.type) {
-    case 'CreditsGranted':
-    case 'CreditsReinstated':
-      return event.data.amount;
-    case 'CreditsExpired':
-    case 'CreditsDebited':
-    case 'ExceptionApproved':
-      return -event.data.amount;
-    default:
-      return 0n;
   }
 }
 

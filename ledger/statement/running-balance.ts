@@ -33,7 +33,8 @@ export class RunningBalance {
   }
 }
 
-function movementOf(event: AccountEvent): bigint | null {
+/** What an event adds to its account's balance, in micro-USD; null where no money moves. */
+export function movementOf(event: AccountEvent): bigint | null {
   switch (event.type) {
     case 'CreditsGranted':
     case 'CreditsReinstated':
