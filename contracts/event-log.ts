@@ -55,6 +55,9 @@ export interface EventLog {
   close(): Promise<void>;
 }
 
+/** What only reads a log needs of it. */
+export type ReadableLog = Pick<EventLog, 'readAll' | 'readStream' | 'headPosition'>;
+
 export interface ProposedEvent {
   /** Deterministic, so that a retry is recognised; a UUID, sortable by time. */
   readonly id: EventId;

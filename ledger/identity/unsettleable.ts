@@ -1,4 +1,4 @@
-import { type EventLog, unlessHidden } from '../../contracts/event-log.ts';
+import { type EventLog, type ReadableLog, unlessHidden } from '../../contracts/event-log.ts';
 import { type AccountId, accountStream, type RequestId } from '../../contracts/ids.ts';
 import { loadCatalog, rateCardOf } from '../catalog/catalog-state.ts';
 import type { RecoveredRequest } from '../journal/journal.ts';
@@ -38,7 +38,7 @@ export async function findUnsettleable(
   return found;
 }
 
-export async function hasEvents(log: EventLog, accountId: AccountId): Promise<boolean> {
+export async function hasEvents(log: ReadableLog, accountId: AccountId): Promise<boolean> {
   for await (const _event of log.readStream(accountStream(accountId), { limit: 1 })) return true;
   return false;
 }

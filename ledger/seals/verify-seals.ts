@@ -1,4 +1,4 @@
-import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
+import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { type Position, SEALS_STREAM } from '../../contracts/ids.ts';
 import { AnchorCheck } from './anchors.ts';
 import { LeafHasher } from './leaf.ts';
@@ -37,13 +37,10 @@ export interface SealVerdict {
   readonly anchored: number;
 }
 
-/** What of a log is read; it may be a file that nobody serves. */
-export type SealedLog = Pick<EventLog, 'readAll' | 'readStream' | 'headPosition'>;
-
 const PROGRESS_EVENTS = 4_096;
 
 /** Reads the log once, and its seals beside it: whatever its length, it keeps one range's state. @throws EventLogError */
-export async function verifySeals(log: SealedLog, options: VerifySealsOptions): Promise<SealVerdict> {
+export async function verifySeals(log: ReadableLog, options: VerifySealsOptions): Promise<SealVerdict> {
   const head = await log.headPosition();
   const chain = new SealChain(options.keys);
   const anchors = new AnchorCheck(options.anchors);
@@ -94,7 +91,7 @@ interface SealInLog {
 }
 
 /** What is sealed after the log's head was asked for seals events that are not read here. */
-async function* sealsOf(log: SealedLog, head: Position | null, chain: SealChain): AsyncGenerator<SealInLog, void> {
+async function* sealsOf(log: ReadableLog, head: Position | null, chain: SealChain): AsyncGenerator<SealInLog, void> {
   for await (const event of log.readStream(SEALS_STREAM)) {
     if (head === null || event.position > head) return;
     const data = chain.take(event);

@@ -1,5 +1,5 @@
 import { REQUEST_ID_PATTERN } from '../../contracts/event-fields.ts';
-import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
+import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import {
   type AccountId,
   accountOfStream,
@@ -22,9 +22,6 @@ interface Search {
   readonly account: AccountId | null;
   /** Positions of the log are 1, 2, 3, …: an event of about some time is found without those before it. */
   readonly hasOrdinals: boolean;
-  /** Told how many events were looked through, each time that so many more were. */
-  readonly onProgress: (events: number) => void;
-  readonly progressEvents: number;
 }
 
 /**
@@ -35,14 +32,12 @@ interface Search {
  * what stands before it only where it was not found, because a clock was wrong. In other logs, and for a provider's id,
  * every event is looked at.
  */
-export async function findRequests(log: EventLog, id: string, search: Search): Promise<readonly FoundRequest[]> {
+export async function findRequests(log: ReadableLog, id: string, search: Search): Promise<readonly FoundRequest[]> {
   const isOwn = REQUEST_ID_PATTERN.test(id);
   const found = new Map<RequestId, FoundRequest>();
-  let looked = 0;
   const lookThrough = async (events: AsyncIterable<RecordedEvent>, upTo: Position | null = null): Promise<void> => {
     for await (const recorded of events) {
       if (upTo !== null && recorded.position > upTo) return;
-      if (++looked % search.progressEvents === 0) search.onProgress(looked);
       const named = requestNamedBy(recorded, id);
       const accountId = accountOfStream(recorded.stream);
       if (named === null || accountId === null) continue;
@@ -69,7 +64,7 @@ const CLOCKS_DIFFER_MS = 15 * 60_000;
 const startOf = (id: string): number => Number.parseInt(id.slice(4, 16), 16);
 
 /** A position before which everything was written before an instant; null is the beginning. */
-async function lastBefore(log: EventLog, atMs: number): Promise<Position | null> {
+async function lastBefore(log: ReadableLog, atMs: number): Promise<Position | null> {
   let before = 0;
   let from: number = (await log.headPosition()) ?? 0;
   while (from - before > 1) {
@@ -80,7 +75,7 @@ async function lastBefore(log: EventLog, atMs: number): Promise<Position | null>
   return before === 0 ? null : position(before);
 }
 
-async function isBefore(log: EventLog, at: number, atMs: number): Promise<boolean> {
+async function isBefore(log: ReadableLog, at: number, atMs: number): Promise<boolean> {
   for await (const recorded of log.readAll({ after: position(at - 1), limit: 1 })) {
     const recordedAt = recordedAtOf(recorded);
     return recordedAt !== null && Date.parse(recordedAt) < atMs;

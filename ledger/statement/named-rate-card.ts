@@ -1,6 +1,6 @@
 import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { RateCardRef } from '../../contracts/event-fields.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
+import type { ReadableLog } from '../../contracts/event-log.ts';
 import { CATALOG_STREAM } from '../../contracts/ids.ts';
 import { isRateCardIntact, type RateCard } from '../../contracts/rate-card.ts';
 import { cardsOf } from '../catalog/catalog-state.ts';
@@ -16,7 +16,7 @@ export interface NamedRateCard {
  * The rate card that a usage names, or why there is none: unlike for a debit, for an explanation a catalog that cannot be
  * read is no end. Reads the stream `catalog` up to there.
  */
-export async function namedRateCard(log: EventLog, ref: RateCardRef): Promise<NamedRateCard | string> {
+export async function namedRateCard(log: ReadableLog, ref: RateCardRef): Promise<NamedRateCard | string> {
   let unreadable = '';
   for await (const recorded of log.readStream(CATALOG_STREAM)) {
     try {

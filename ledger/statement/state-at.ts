@@ -1,4 +1,4 @@
-import type { EventLog } from '../../contracts/event-log.ts';
+import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountStream, type Revision } from '../../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf, evolveAt } from '../account/account-event.ts';
 import { type AccountState, INITIAL_ACCOUNT, type OpenAccount } from '../account/account-state.ts';
@@ -19,7 +19,7 @@ export interface StateAt {
  * stream. Reads that account's events and no others; null where there is none up to there.
  * @throws AccountUnreadableError for an event up to there that cannot be read or folded; EventLogError
  */
-export async function stateAt(log: EventLog, accountId: AccountId, place: StreamPlace): Promise<StateAt | null> {
+export async function stateAt(log: ReadableLog, accountId: AccountId, place: StreamPlace): Promise<StateAt | null> {
   let state: AccountState = INITIAL_ACCOUNT;
   let last: { readonly revision: Revision; readonly recordedAt: string } | null = null;
   for await (const recorded of log.readStream(accountStream(accountId))) {

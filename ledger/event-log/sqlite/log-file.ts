@@ -1,4 +1,4 @@
-import type { EventLog } from '../../../contracts/event-log.ts';
+import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { LogReader } from './log-reader.ts';
 import type { ReadAnswer, ReadMessage } from './messages.ts';
 import { readPages } from './read-pages.ts';
@@ -9,10 +9,7 @@ import { openLedger } from './scan-file.ts';
  *
  * @throws EventLogError `invalid` for what is no file of a ledger, or a damaged one; `unavailable` when it cannot be read
  */
-export async function withLogFile<T>(
-  path: string,
-  work: (log: Pick<EventLog, 'readAll' | 'readStream' | 'headPosition'>) => Promise<T>,
-): Promise<T> {
+export async function withLogFile<T>(path: string, work: (log: ReadableLog) => Promise<T>): Promise<T> {
   const database = openLedger(path);
   try {
     const answer = readPages(database);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { decodeEvent } from '../../../contracts/event-codec.ts';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream, LEDGER_STREAM, type RequestId } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
@@ -13,12 +13,15 @@ import { findRequests } from '../../../ledger/statement/find-request.ts';
 import { type NamedRateCard, namedRateCard } from '../../../ledger/statement/named-rate-card.ts';
 import { ratingFaults } from '../../../ledger/statement/rating-faults.ts';
 import { accountArgument, nameArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { show } from '../show.ts';
 import { explanationText } from './explanation-text.ts';
+import { toldLog } from './told-log.ts';
+import { offlineOption, withLedger } from './with-ledger.ts';
 
 interface ExplainOptions {
   readonly account?: AccountId;
+  readonly offline?: string;
 }
 
 /** `gateway ledger explain`: one request, from the events of its account and the rate card of its time. */
@@ -32,13 +35,14 @@ export function addExplainCommand(ledger: Command, context: CommandContext): voi
     )
     .argument('<request>', "our request id, or the provider's", nameArgument)
     .option('--account <account>', 'whose request it is: saves looking for it', accountArgument)
+    .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger explain req_019a5b3c00007000800000000000000a' +
         '\n  gateway ledger explain msg_01XFDUDYJgAACzvnptvVoYEL --account acct_demo --json',
     )
-    .action(async (id: string, { account }: ExplainOptions, command: Command) => {
-      await withReadLog(context, command, async (log, configuration) => {
+    .action(async (id: string, { account, offline }: ExplainOptions, command: Command) => {
+      await withLedger(offline, { context, command }, async (log, configuration) => {
         if (account !== undefined && !(await hasEvents(log, account)))
           throw new CommandError(`${account}: there is no such account`, EXIT.refused);
         const { accountId, requestId } = await onlyRequest(id, account ?? null, { log, configuration, context });
@@ -57,18 +61,17 @@ export function addExplainCommand(ledger: Command, context: CommandContext): voi
 }
 
 interface Lookup {
-  readonly log: EventLog;
-  readonly configuration: Configuration;
+  readonly log: ReadableLog;
+  /** Null of a file that was named. */
+  readonly configuration: Configuration | null;
   readonly context: CommandContext;
 }
 
 /** @throws CommandError where the id names no request, or several */
 async function onlyRequest(id: string, account: AccountId | null, { log, configuration, context }: Lookup) {
-  const [found, ...others] = await findRequests(log, id, {
+  const [found, ...others] = await findRequests(toldLog(log, context), id, {
     account,
-    hasOrdinals: configuration.eventLog.kind === 'sqlite',
-    progressEvents: 100_000,
-    onProgress: (events) => context.warn(`looked for ${id} in ${groupedCount(events)} events\n`),
+    hasOrdinals: configuration === null || configuration.eventLog.kind === 'sqlite',
   });
   if (found === undefined) throw await unknownRequest(id, account, { log, configuration });
   if (others.length > 0)
@@ -85,8 +88,9 @@ async function unknownRequest(
   account: AccountId | null,
   { log, configuration }: Pick<Lookup, 'log' | 'configuration'>,
 ): Promise<CommandError> {
-  const journal = journalFolder(configuration.data);
-  const isWaiting = existsSync(journal) && readBesideGateway(journal).some(({ requestId }) => requestId === id);
+  const journal = configuration === null ? null : journalFolder(configuration.data);
+  const isWaiting =
+    journal !== null && existsSync(journal) && readBesideGateway(journal).some(({ requestId }) => requestId === id);
   const why = isWaiting
     ? 'it is under way, or waits in the journal of this data folder to be settled'
     : ((await whyGivenUp(log, id)) ??
@@ -95,7 +99,7 @@ async function unknownRequest(
 }
 
 /** Of a request that the journal held and a ledger that was lost could not take; null of others. */
-async function whyGivenUp(log: EventLog, id: string): Promise<string | null> {
+async function whyGivenUp(log: ReadableLog, id: string): Promise<string | null> {
   for await (const recorded of log.readStream(LEDGER_STREAM)) {
     const event = decodeEvent(recorded);
     if (event.type !== 'LossAccepted') continue;
@@ -108,7 +112,7 @@ async function whyGivenUp(log: EventLog, id: string): Promise<string | null> {
 }
 
 /** @throws CommandError where the stream has no usage of it that can be read */
-async function explain(log: EventLog, accountId: AccountId, requestId: RequestId): Promise<Explanation> {
+async function explain(log: ReadableLog, accountId: AccountId, requestId: RequestId): Promise<Explanation> {
   const explainer = new RequestExplainer(accountId, requestId);
   for await (const recorded of log.readStream(accountStream(accountId))) explainer.take(recorded);
   const explained = explainer.explanation();

@@ -20,6 +20,8 @@ import { accountArgument, instantArgument, pathArgument } from '../command-argum
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
+import { told } from './told-log.ts';
+import { offlineOption } from './with-ledger.ts';
 
 const FORMATS = ['ndjson', 'csv', 'hledger', 'beancount', 'focus', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
@@ -47,7 +49,7 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
     .option('--to <time>', 'up to before that instant (exclusive), or to the end of that month', toArgument)
     .option('--account <account>', 'of this account alone', accountArgument)
     .option('--out <path>', 'a new file; for ndjson a new folder, of the whole ledger with its seals', pathArgument)
-    .option('--offline <file>', "of an SQLite ledger's file, which is only read, without a configuration", pathArgument)
+    .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger export --format hledger --out ledger.journal && hledger -f ledger.journal check -s' +
@@ -98,35 +100,22 @@ function* ofAccount(events: Iterable<RecordedEvent>, account: AccountId): Genera
 const noAccount = (account: AccountId): CommandError =>
   new CommandError(`${account}: there is no such account`, EXIT.refused);
 
-const EVENTS_A_WORD = 4_096;
-
-/** The same events, told of on stderr as they come. */
-async function* told({ events, last }: Source, progress: Progress): AsyncGenerator<RecordedEvent> {
-  let untold = 0;
-  for await (const event of events) {
-    yield event;
-    if (++untold < EVENTS_A_WORD) continue;
-    progress.add(untold, last);
-    untold = 0;
-  }
-}
-
 async function writeExport(source: Source, options: ExportOptions, { context, command }: CommandCall): Promise<void> {
   const { out, format, account } = options;
-  const progress = new Progress(context, 'events');
-  const events = account === undefined && out !== undefined ? told(source, progress) : source.events;
+  const events = account === undefined && out !== undefined ? toldOf(source, context) : source.events;
   try {
     if (out === undefined) return await writeTo(context.write, await chunksOf(options, events));
     const written =
       format === 'ndjson' ? await toFolder(out, events) : await toFile(out, await chunksOf(options, events));
-    progress.end();
     const what = `${groupedCount(written)} ${format === 'ndjson' ? 'events' : 'entries'}`;
     show(context, command, { json: { out, format, written }, text: `${out}: ${what}` });
   } catch (error) {
-    progress.end();
     throw inWords(error, out);
   }
 }
+
+const toldOf = ({ events, last }: Source, context: CommandContext): Events =>
+  told(events, { progress: new Progress(context, 'events'), after: 0, head: async () => last });
 
 /** @throws CommandError */
 function assertFitting({ format, from, to, account, out }: ExportOptions): void {

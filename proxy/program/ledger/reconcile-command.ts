@@ -1,11 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import type { EventLog, ReadableLog } from '../../../contracts/event-log.ts';
 import type { EventData } from '../../../contracts/events.ts';
 import { groupedCount, groupedUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
 import { instantArgument, listArgument, pathArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { facts, plainTable, show } from '../show.ts';
+import { toldLog } from './told-log.ts';
+import { offlineOption, withLedger } from './with-ledger.ts';
 
 type Reconciled = EventData<'ProviderReconciled'>;
 
@@ -15,6 +17,7 @@ interface ReconcileCommandOptions {
   readonly to?: number;
   readonly ignore?: readonly string[];
   readonly record: boolean;
+  readonly offline?: string;
 }
 
 /** `gateway ledger reconcile`: a provider's usage report against what the ledger has of it. */
@@ -32,18 +35,22 @@ export function addReconcileCommand(ledger: Command, context: CommandContext): v
     .option('--to <time>', 'exclusive', instantArgument)
     .option('--ignore <columns>', 'columns of the report that do not matter', listArgument)
     .option('--no-record', 'only show it')
+    .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger reconcile usage.csv --provider example\n' +
         '  gateway ledger reconcile usage.ndjson --provider example --from 2027-01-01 --to 2027-02-01 --json',
     )
     .action(async (file: string, options: ReconcileCommandOptions, command: Command) => {
-      const withLog = options.record ? withEventLog : withReadLog;
-      await withLog(context, command, async (log) => {
-        const result = await compare(log, file, options);
-        const isNew = options.record && (await record(log, result, context));
-        const recorded = options.record ? (isNew ? 'now' : 'before') : 'no';
+      const showResult = (result: Reconciled, recorded: keyof typeof RECORDED): void =>
         show(context, command, { json: { ...result, recorded }, text: () => textOf(result, recorded) });
+      const compareIn = (log: ReadableLog) => compare(toldLog(log, context), file, options);
+      // A file that is only read takes nothing.
+      if (!options.record || options.offline !== undefined)
+        return showResult(await withLedger(options.offline, { context, command }, compareIn), 'no');
+      await withEventLog(context, command, async (log) => {
+        const result = await compareIn(log);
+        showResult(result, (await record(log, result, context)) ? 'now' : 'before');
       });
     });
 }
@@ -56,7 +63,7 @@ function providerArgument(text: string): string {
 
 /** What reads reports is loaded where one is read, and by no other command. */
 async function compare(
-  log: EventLog,
+  log: ReadableLog,
   file: string,
   { provider, from, to, ignore }: ReconcileCommandOptions,
 ): Promise<Reconciled> {

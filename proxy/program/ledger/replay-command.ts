@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
+import type { ReadableLog, RecordedEvent } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream, type Revision } from '../../../contracts/ids.ts';
 import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
 import { exactEventLine } from '../../../ledger/export/exact-event-line.ts';
@@ -7,16 +7,18 @@ import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { Statement, type StatementLine } from '../../../ledger/statement/statement.ts';
 import { behind, isReached, recordedAtOf, type StreamPlace } from '../../../ledger/statement/stream-range.ts';
 import { accountArgument, placeArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
 import { facts, writePainted } from '../show.ts';
 import { showStateAt } from './show-state-at.ts';
 import { statementTable } from './statement-table.ts';
+import { offlineOption, withLedger } from './with-ledger.ts';
 
 interface ReplayOptions {
   readonly from?: StreamPlace;
   readonly to?: StreamPlace;
   readonly at?: StreamPlace;
   readonly all?: boolean;
+  readonly offline?: string;
 }
 
 /** `gateway ledger replay`: an account's stream as a statement, or what the account was at a place of it. */
@@ -36,6 +38,7 @@ export function addReplayCommand(ledger: Command, context: CommandContext): void
       placeArgument,
     )
     .option('--all', 'a line for every event, those of leases and usages too')
+    .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger replay acct_demo\n  gateway ledger replay acct_demo --from 2027-05-01 --to 2027-06-01' +
@@ -45,7 +48,7 @@ export function addReplayCommand(ledger: Command, context: CommandContext): void
       const { from, to, at } = options;
       if (at !== undefined && (from !== undefined || to !== undefined || options.all === true))
         throw new CommandError('--at goes without --from, --to and --all', EXIT.usage);
-      await withReadLog(context, command, async (log) => {
+      await withLedger(options.offline, { context, command }, async (log) => {
         if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
         if (at !== undefined) return showStateAt(id, at, log, { context, command });
         if (globalOptions(command).json !== true) return showStatement(id, options, log, context);
@@ -56,7 +59,7 @@ export function addReplayCommand(ledger: Command, context: CommandContext): void
 }
 
 /** The events up to where the range ends, from the first on: what stands before the range is folded, and not shown. */
-async function* eventsOf(id: AccountId, { from, to }: ReplayOptions, log: EventLog): AsyncGenerator<RangedEvent> {
+async function* eventsOf(id: AccountId, { from, to }: ReplayOptions, log: ReadableLog): AsyncGenerator<RangedEvent> {
   const end = to?.type === 'revision' ? behind(to) : to;
   let isShown = from === undefined;
   for await (const recorded of log.readStream(accountStream(id))) {
@@ -73,7 +76,7 @@ interface RangedEvent {
 }
 
 /** @throws CommandError where something in the stream is amiss, after all of it was shown */
-async function showStatement(id: AccountId, options: ReplayOptions, log: EventLog, context: CommandContext) {
+async function showStatement(id: AccountId, options: ReplayOptions, log: ReadableLog, context: CommandContext) {
   const statement = new Statement(id, { withAll: options.all === true });
   const shown = new ShownStatement(context);
   for await (const { recorded, isShown } of eventsOf(id, options, log)) {

@@ -1,15 +1,18 @@
 import type { Command } from 'commander';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { groupedUsd } from '../../../contracts/money.ts';
 import type { Books } from '../../../ledger/report/books.ts';
 import { monthArgument, pathArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
 import { facts, show } from '../show.ts';
+import { toldLog } from './told-log.ts';
+import { offlineOption, withLedger } from './with-ledger.ts';
 
 interface ReportOptions {
   readonly month: string;
   readonly out?: string;
+  readonly offline?: string;
 }
 
 /** `gateway ledger report`: the books of a month, as a page for people or as numbers. */
@@ -21,12 +24,15 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
     )
     .requiredOption('--month <YYYY-MM>', 'a calendar month (UTC), by when its events were written down', monthArgument)
     .option('--out <file>', 'where the page is written, for its owner alone; - is the answer itself', pathArgument, '-')
+    .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger report --month 2027-01 --out books.html\n  gateway ledger report --month 2027-01 --json | jq .closing',
     )
-    .action(async ({ month, out = '-' }: ReportOptions, command: Command) => {
-      const { books, page } = await withReadLog(context, command, (log) => makeBooks(log, month, context.clock()));
+    .action(async ({ month, out = '-', offline }: ReportOptions, command: Command) => {
+      const { books, page } = await withLedger(offline, { context, command }, (log) =>
+        makeBooks(toldLog(log, context), month, context.clock()),
+      );
       if (out !== '-') await write(out, page);
       if (out === '-' && globalOptions(command).json !== true) context.write(page);
       else show(context, command, { json: jsonOf(books), text: () => textOf(books, out) });
@@ -40,7 +46,7 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
 }
 
 /** What makes the page is loaded where one is made, and by no other command. */
-async function makeBooks(log: EventLog, month: string, nowMs: number): Promise<{ books: Books; page: string }> {
+async function makeBooks(log: ReadableLog, month: string, nowMs: number): Promise<{ books: Books; page: string }> {
   const { MonthBooks } = await import('../../../ledger/report/month-books.ts');
   const { SealCoverage } = await import('../../../ledger/report/seal-coverage.ts');
   const { bookPage } = await import('../../../ledger/report/page.ts');

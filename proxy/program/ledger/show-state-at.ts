@@ -1,4 +1,4 @@
-import type { EventLog } from '../../../contracts/event-log.ts';
+import type { ReadableLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedExactUsd, groupedUsd, picoUsd } from '../../../contracts/money.ts';
 import type { Grant } from '../../../ledger/account/account-state.ts';
@@ -16,7 +16,7 @@ import { facts, plainTable, show } from '../show.ts';
 export async function showStateAt(
   id: AccountId,
   place: StreamPlace,
-  log: EventLog,
+  log: ReadableLog,
   { context, command }: CommandCall,
 ): Promise<void> {
   const found = await stateAt(log, id, place);

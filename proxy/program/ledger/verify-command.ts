@@ -7,17 +7,16 @@ import { onOneLine } from '../../../contracts/printable.ts';
 import { describeFault, type Fault } from '../../../ledger/audit/fault.ts';
 import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
 import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
-import { withLogFile } from '../../../ledger/event-log/sqlite/log-file.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
-import type { SealedLog } from '../../../ledger/seals/verify-seals.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { ViewsToCompare } from '../../../projections/view-figures.ts';
-import { accountArgument, pathArgument } from '../command-arguments.ts';
+import { accountArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
 import { ledgerFile } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { type Verification, type Verified, verifyFile } from './verify-file.ts';
 import { addSealOptions, asksForSeals, type VerifySealsOptions, verifySealsOf } from './verify-seals-command.ts';
+import { offlineOption, withLedger } from './with-ledger.ts';
 
 interface VerifyOptions extends VerifySealsOptions {
   readonly all?: boolean;
@@ -39,11 +38,7 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
       accountArgument(id),
     ])
     .option('--all', 'every account')
-    .option(
-      '--offline <file>',
-      "all of an SQLite ledger's file, which is only read, without a configuration",
-      pathArgument,
-    )
+    .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger verify acct_demo\n  gateway ledger verify --all --json\n  gateway ledger verify --offline copy-of-ledger.db' +
@@ -52,10 +47,7 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
     .action(async (accounts: readonly AccountId[], options: VerifyOptions, command: Command) => {
       const { all = false, offline } = options;
       if (asksForSeals(options, all || accounts.length > 0)) {
-        const verifyIn = (log: SealedLog) => verifySealsOf(log, options, context, command);
-        return offline === undefined
-          ? withReadLog(context, command, verifyIn)
-          : withLogFile(resolve(offline), verifyIn);
+        return withLedger(offline, { context, command }, (log) => verifySealsOf(log, options, context, command));
       }
       const ways = [all, offline !== undefined, accounts.length > 0].filter((isMeant) => isMeant).length;
       if (ways !== 1)

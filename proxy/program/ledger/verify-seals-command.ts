@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
+import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { groupedCount as count } from '../../../contracts/money.ts';
 import { textOfArgument } from '../../../ledger/named-file.ts';
 import { LeafFile, LeafFileWriter } from '../../../ledger/seals/leaf-file.ts';
 import { keysOfFile, sealsOfFile } from '../../../ledger/seals/outside-files.ts';
 import type { SealFault } from '../../../ledger/seals/seal-chain.ts';
-import { type SealedLog, type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
+import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { facts, show } from '../show.ts';
@@ -40,7 +41,7 @@ const SEAL_OPTIONS: ReadonlySet<string> = new Set(['anchor', 'keys', 'leaves', '
 
 /** `gateway ledger verify --seals`: whether the ledger is as it was sealed. @throws CommandError where it is not */
 export async function verifySealsOf(
-  log: SealedLog,
+  log: ReadableLog,
   options: VerifySealsOptions,
   context: CommandContext,
   command: Command,
@@ -56,7 +57,7 @@ export async function verifySealsOf(
   );
 }
 
-async function verify(log: SealedLog, options: VerifySealsOptions): Promise<SealVerdict> {
+async function verify(log: ReadableLog, options: VerifySealsOptions): Promise<SealVerdict> {
   const keys = options.keys === undefined ? null : parsed(options.keys, keysOfFile);
   const anchors = options.anchor === undefined ? [] : parsed(options.anchor, sealsOfFile);
   const leaves = options.leaves === undefined ? null : opened(options.leaves, (path) => new LeafFile(path));
