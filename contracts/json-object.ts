@@ -3,3 +3,12 @@ export type JsonObject = { readonly [field: string]: unknown };
 
 export const isObject = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** Undefined for what is no JSON. (The parser's message would quote the text, which may hold secrets.) */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,22 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { decodeEvent, UnreadableEventError } from '../contracts/event-codec.ts';
 import { type EventLog, isLogAway, type RecordedEvent, type Subscription } from '../contracts/event-log.ts';
 import type { LedgerEvent } from '../contracts/events.ts';
-import { type AccountId, accountOfStream, CATALOG_STREAM, LEDGER_STREAM, type Position } from '../contracts/ids.ts';
+import type { AccountId, Position } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
 import { DamagedViewsError, readUndamaged, setDamagedViewsAside, whyDamaged } from './damaged-views.ts';
+import { EventFold } from './event-fold.ts';
 import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { LogViewSource } from './log-view-source.ts';
 import type { RestoredRows } from './restored-rows.ts';
-import { lacking, TakeBack } from './take-back.ts';
+import { TakeBack } from './take-back.ts';
 import type { StoredView } from './view.ts';
 import { ViewAge } from './view-age.ts';
 import type { StoredCheckpoint } from './view-file.ts';
 import { ViewFlush } from './view-flush.ts';
-import { ViewGapError } from './view-gap-error.ts';
 import { type SourceBatch, SourceBehindError, SourceMissingError, type ViewSource } from './view-source.ts';
 import { restoreViews, ViewStore } from './view-store.ts';
 
@@ -83,6 +82,7 @@ export class Projections {
   readonly #age = new ViewAge();
   readonly #firstCaughtUp = Promise.withResolvers<void>();
   readonly #takeBack: TakeBack;
+  readonly #fold: EventFold;
   readonly #followers: ViewsFollower[] = [];
   #store: ViewStore | null = null;
   /** What of the file nobody has asked for yet; null where nothing was restored. */
@@ -106,6 +106,12 @@ export class Projections {
     // A stop before the end of catch-up is told to whoever waits; nobody has to wait.
     this.#firstCaughtUp.promise.catch(() => undefined);
     this.#takeBack = new TakeBack(options.log, this.accounts);
+    this.#fold = new EventFold({
+      accounts: this.accounts,
+      catalog: this.catalog,
+      isLedger: this.#source.isLedger,
+      onLedgerEvent: options.onLedgerEvent,
+    });
     // Also by what is met elsewhere than in the source.
     this.accounts.setAside.onChanged(() => this.#flush?.request());
   }
@@ -212,7 +218,7 @@ export class Projections {
     if (persist && path !== null) this.#openStore({ path, keep: restored !== null });
     this.#reading = this.#source.open({
       from: restored?.checkpoint ?? null,
-      isFolded: (event) => this.#isFolded(event),
+      isFolded: (event) => this.#fold.isFolded(event),
       onBatch: (batch) => this.#takeBatch(batch),
       onForeign: () => this.#startOver(),
       onCaughtUp: () => this.#sourceLive(),
@@ -327,46 +333,8 @@ export class Projections {
     for (const [index, recorded] of events.entries()) {
       if (index > 0 && index % VIEW_LIMITS.foldsPerTurn === 0) await nextTurn();
       if (this.#stopped !== null) throw this.#stopped;
-      this.#foldOne(recorded);
+      this.#fold.take(recorded);
     }
-  }
-
-  #foldOne(recorded: RecordedEvent): void {
-    if (recorded.stream === LEDGER_STREAM) this.#tellLedgerEvent(recorded);
-    const { stream, revision } = recorded;
-    const accountId = accountOfStream(stream);
-    if (accountId !== null) this.#takeAccountEvent(accountId, recorded);
-    // What is folded need not be decoded.
-    else if (!this.#isFolded(recorded)) {
-      const event = decodeEvent(recorded);
-      if (event.type !== 'CatalogPublished')
-        throw new UnreadableEventError(`${stream}: ${event.type} does not belong there`);
-      this.catalog.fold(revision, event.data);
-    }
-  }
-
-  #takeAccountEvent(accountId: AccountId, recorded: RecordedEvent): void {
-    try {
-      this.accounts.take(accountId, recorded);
-    } catch (error) {
-      if (!(error instanceof ViewGapError) || !this.#source.isLedger) throw error;
-      this.accounts.putAside(accountId, lacking(accountId, error));
-      this.accounts.setAside.left(accountId, error.found);
-    }
-  }
-
-  #tellLedgerEvent(recorded: RecordedEvent): void {
-    const event = decodeEvent(recorded);
-    if (event.type !== 'LedgerIdentified' && event.type !== 'LossAccepted' && event.type !== 'FormsAdopted')
-      throw new UnreadableEventError(`${recorded.stream}: ${event.type} does not belong there`);
-    this.#options.onLedgerEvent?.(event);
-  }
-
-  #isFolded({ stream, revision }: RecordedEvent): boolean {
-    const accountId = accountOfStream(stream);
-    if (accountId !== null) return this.accounts.isTaken(accountId, revision);
-    // A relay's claims and what others may keep in the same log are no part of any view.
-    return stream !== CATALOG_STREAM || revision <= this.catalog.state.revision;
   }
 
   #sourceLive(): void {

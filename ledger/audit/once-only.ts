@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { isObject, jsonOf } from '../../contracts/json-object.ts';
 import type { Fault } from './fault.ts';
 
 const FIRST_WORDS = 1 << 12;
@@ -80,12 +81,9 @@ export class Repeats {
 /** Of the record of a request. */
 function requestOf({ type, data }: RecordedEvent): string | null {
   if (type !== 'UsageRecorded') return null;
-  try {
-    return String((JSON.parse(data) as { readonly requestId?: unknown }).requestId);
-  } catch {
-    // That it cannot be read is told already.
-    return null;
-  }
+  // That it cannot be read is told already.
+  const stored = jsonOf(data);
+  return isObject(stored) ? String(stored.requestId) : null;
 }
 
 function printOf(text: string): bigint {

@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { jsonOf } from '../../contracts/json-object.ts';
 
 /**
  * An event as a line of NDJSON from which its stored bytes can be taken out again: data and metadata stand inside as they
@@ -10,15 +11,6 @@ export const exactEventLine = ({ stream, revision, position, id, type, data, met
   `"type":${JSON.stringify(type)},"data":${exactJson(data)},"metadata":${exactJson(metadata)}}\n`;
 
 const exactJson = (stored: string): string =>
-  stored.startsWith('{') && stored.endsWith('}') && !/[\r\n]/.test(stored) && isJson(stored)
+  stored.startsWith('{') && stored.endsWith('}') && !/[\r\n]/.test(stored) && jsonOf(stored) !== undefined
     ? stored
     : JSON.stringify(stored);
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}

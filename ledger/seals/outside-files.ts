@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EVENT_SCHEMAS } from '../../contracts/events.ts';
+import { jsonOf } from '../../contracts/json-object.ts';
 import { type Proof, proofSchema } from './prove.ts';
 import type { TrustedKey } from './seal-chain.ts';
 import type { LedgerSealed } from './seal-signature.ts';
@@ -26,28 +27,20 @@ export function sealsOfFile(text: string): LedgerSealed[] {
 }
 
 function sealIn(text: string): LedgerSealed[] {
-  const seal = sealLine.safeParse(jsonOrNull(text));
+  const seal = sealLine.safeParse(jsonOf(text));
   return seal.success ? [seal.data] : [];
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Keys as `gateway ledger keys` and /.well-known/ledger-keys give them. @throws Error that says what is wrong */
 export function keysOfFile(text: string): TrustedKey[] {
-  const keys = keysSchema.safeParse(jsonOrNull(text));
+  const keys = keysSchema.safeParse(jsonOf(text));
   if (!keys.success) throw new Error('expected keys as gateway ledger keys --json prints them');
   return keys.data.keys;
 }
 
 /** What `gateway ledger prove` has printed. @throws Error that says what is wrong */
 export function proofOfFile(text: string): Proof {
-  const proof = proofSchema.safeParse(jsonOrNull(text));
+  const proof = proofSchema.safeParse(jsonOf(text));
   if (!proof.success) throw new Error('expected a proof as gateway ledger prove prints it');
   return proof.data;
 }

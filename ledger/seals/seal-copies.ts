@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { type LedgerId, NO_STREAM, type Revision, revision, SEALS_STREAM } from '../../contracts/ids.ts';
+import { jsonOf } from '../../contracts/json-object.ts';
 import { SEAL_LIMITS } from './limits.ts';
 
 /** A line of a copy: as `gateway ledger events --json` has it, without the position, which is the log's own. */
@@ -62,16 +63,8 @@ async function tailOf(file: FileHandle): Promise<string> {
 
 function lastRevisionIn(tail: string): Revision {
   for (const line of tail.split('\n').reverse()) {
-    const found = lastLine.safeParse(jsonOrNull(line));
+    const found = lastLine.safeParse(jsonOf(line));
     if (found.success) return found.data.revision;
   }
   return NO_STREAM;
-}
-
-function jsonOrNull(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }

@@ -9,7 +9,7 @@ import {
   type RequestId,
   requestId,
 } from '../../contracts/ids.ts';
-import { isObject } from '../../contracts/json-object.ts';
+import { isObject, jsonOf } from '../../contracts/json-object.ts';
 import { recordedAtOf } from './stream-range.ts';
 
 interface FoundRequest {
@@ -94,12 +94,4 @@ function requestNamedBy({ type, data }: RecordedEvent, id: string): RequestId | 
   const usage = isObject(stored.usage) ? stored.usage : stored;
   const isNamed = stored.requestId === id || (isObject(usage.upstream) && usage.upstream.requestId === id);
   return isNamed ? requestId(stored.requestId) : null;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,7 @@
 import { eventMetadataSchema } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { position } from '../../contracts/ids.ts';
+import { jsonOf } from '../../contracts/json-object.ts';
 
 interface NewestEvent {
   /** When it was written: by the stamp of the log's server, else by the word of who wrote it. Null where neither is there. */
@@ -23,10 +24,6 @@ export async function newestEvent(log: EventLog): Promise<NewestEvent | null> {
 
 /** Null where the metadata does not say: it may be another program's, and need not be JSON. */
 function recordedAtMs(metadata: string): number | null {
-  try {
-    const parsed = eventMetadataSchema.safeParse(JSON.parse(metadata));
-    return parsed.success ? Date.parse(parsed.data.recordedAt) : null;
-  } catch {
-    return null;
-  }
+  const parsed = eventMetadataSchema.safeParse(jsonOf(metadata));
+  return parsed.success ? Date.parse(parsed.data.recordedAt) : null;
 }

@@ -35,6 +35,8 @@ export interface CommandContext {
   readonly columns?: number;
   /** What is no answer, and must be seen beside it. */
   readonly warn: (text: string) => void;
+  /** Where long work is told of while it goes on. Absent: nowhere. */
+  readonly progressStream?: NodeJS.WriteStream;
   /**
    * What the program cannot go on after is known, and its work is about to be closed: from here on its end is bounded by
    * `LIMITS.fatalEndMs`, whatever does not close. The first to tell is heard; it is said once, when the program ends.

@@ -27,6 +27,7 @@ export async function runProcess(): Promise<void> {
       ? { writePainted: (text) => process.stdout.write(text) }
       : {}),
     warn: (text) => process.stderr.write(text),
+    progressStream: process.stderr,
     leave: (exitCode) => process.exit(exitCode),
   };
 

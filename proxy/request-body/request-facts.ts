@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
-import { isObject } from '../../contracts/json-object.ts';
+import { isObject, jsonOf } from '../../contracts/json-object.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensRequestSchema, FAULTS_SHOWN, messageRequestSchema } from '../../contracts/messages.ts';
 import { isPlainConversation, isPlainRequest } from '../../contracts/messages-by-hand.ts';
@@ -103,7 +103,7 @@ function readBody<T>(schema: z.ZodType<T>, isPlain: (value: unknown) => boolean,
   if (!isUtf8(body)) return invalid('the body is not UTF-8');
   const exceeded = exceededBound(body, SHAPE_BOUNDS);
   if (exceeded !== null) return invalid(EXCEEDED[exceeded]);
-  const value = parseJson(body);
+  const value = jsonOf(body.toString('utf8'));
   if (value === undefined) return invalid('the body is not JSON');
   const { error } = isPlain(value) ? PLAIN : schema.safeParse(value, { reportInput: true });
   if (error !== undefined) return invalid(firstFaults(error));
@@ -126,15 +126,6 @@ const EXCEEDED: Readonly<Record<keyof ShapeBounds, string>> = {
 };
 
 const invalid = (message: string): Refusal => refusal('invalid_request', message);
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    // The parser's message quotes the input, which may hold secrets; that it is not JSON is all there is to say.
-    return undefined;
-  }
-}
 
 /** Lists are not looked through to their end where so many were found (contracts/messages.ts). */
 function firstFaults(error: z.ZodError): string {

@@ -7,7 +7,13 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const LOADED = /^(?:import|export) (?!type )(?:[^'";]* from )?'([^']+)';/gm;
 
 test('a command loads neither the server nor a driver of what it does not use', () => {
-  expect(packagesOf('proxy/program/run-process.ts')).toEqual(['cli-table3', 'commander', 'yaml', 'zod']);
+  expect(packagesOf('proxy/program/run-process.ts')).toEqual([
+    'cli-progress',
+    'cli-table3',
+    'commander',
+    'yaml',
+    'zod',
+  ]);
 });
 
 test('a gateway loads no driver of what its configuration does not name', () => {

@@ -1,3 +1,5 @@
+import { jsonOf } from '../../../contracts/json-object.ts';
+
 /** What the server leaves behind where a stream was deleted for ever. */
 export const TOMBSTONE_TYPE = '$streamDeleted';
 /** The stream that has a stream's metadata, and the type of what is in it. */
@@ -24,10 +26,6 @@ export const whyTombstoned = (stream: string): string =>
 
 /** What is no object hides nothing, as in the server. */
 function parse(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : null;
-  } catch {
-    return null;
-  }
+  const value = jsonOf(text);
+  return typeof value === 'object' && value !== null ? { ...value } : null;
 }

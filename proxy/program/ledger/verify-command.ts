@@ -54,7 +54,7 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
         throw new CommandError('name the accounts to look at, or --all, or --offline with a file', EXIT.usage);
       const isJson = globalOptions(command).json === true;
       let faults = 0;
-      const progress = new Progress(context, 'events');
+      using progress = new Progress(context, 'events');
       const verification: Verification = {
         views: null,
         onFault: (fault) => {
