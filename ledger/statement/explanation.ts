@@ -4,6 +4,7 @@ import type { AccountEvent, CreditsDebited, EventData, UsageRecorded } from '../
 import { type AccountId, commandOfRequest, type RequestId, type Revision } from '../../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf } from '../account/account-event.ts';
 import { RunningBalance } from './running-balance.ts';
+import { gapBefore } from './stream-range.ts';
 
 /** An event of a request, with where and when it stands in the stream. */
 interface Stated<T> {
@@ -30,7 +31,7 @@ export interface Explanation {
   readonly dropped: Stated<EventData<'ExceptionDropped'>> | null;
   /** What else its settlement has written: limits of which it reached a part. */
   readonly thresholds: readonly EventData<'SpendThresholdCrossed'>[];
-  /** What is amiss with its own events. */
+  /** What is amiss with its own events, or missing, for that may have been its. */
   readonly faults: readonly string[];
   /** Other events of the stream that cannot be read. */
   readonly unreadable: readonly string[];
@@ -48,6 +49,7 @@ export class RequestExplainer {
   readonly #late: Stated<EventData<'LateUsageReported'>>[] = [];
   readonly #faults: string[] = [];
   readonly #unreadable: string[] = [];
+  #next = 0;
   #account: EventData<'AccountOpened'> | null = null;
   #usage: Stated<UsageRecorded> | null = null;
   #debit: Stated<CreditsDebited> | null = null;
@@ -61,6 +63,12 @@ export class RequestExplainer {
   }
 
   take(recorded: RecordedEvent): void {
+    const gap = gapBefore(this.#next, recorded);
+    this.#next = recorded.revision + 1;
+    if (gap !== null) {
+      this.#faults.push(gap);
+      this.#balance.lose();
+    }
     try {
       const event = accountEventOf(this.#accountId, recorded);
       const before = this.#balance.value;
@@ -75,7 +83,7 @@ export class RequestExplainer {
     }
   }
 
-  /** What is amiss with the request's own events. */
+  /** As the explanation's. */
   get faults(): readonly string[] {
     return this.#faults;
   }

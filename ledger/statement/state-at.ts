@@ -2,10 +2,10 @@ import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountStream, type Revision } from '../../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf, evolveAt } from '../account/account-event.ts';
 import { type AccountState, INITIAL_ACCOUNT, type OpenAccount } from '../account/account-state.ts';
-import { behind, isReached, recordedAtOf, type StreamPlace } from './stream-range.ts';
+import { behind, type Disorder, Division, gapBefore, recordedAtOf, type StreamPlace } from './stream-range.ts';
 
 /** What an account was after one of its events. */
-export interface StateAt {
+interface StateAt {
   readonly state: OpenAccount;
   readonly revision: Revision;
   /** Of that event. */
@@ -14,28 +14,35 @@ export interface StateAt {
   readonly atMs: number;
 }
 
+export interface AccountAt {
+  /** Null where it was not opened up to there. */
+  readonly found: StateAt | null;
+  readonly disorder: Disorder | null;
+}
+
 /**
- * An account as its events up to a place make it: at an instant all that were written down by then, in the order of the
- * stream. Reads that account's events and no others; null where there is none up to there.
+ * An account as its events up to a place make it: at an instant those before the first that was written down later. Reads
+ * that account's events and no others.
  * @throws AccountUnreadableError for an event up to there that cannot be read or folded; EventLogError
  */
-export async function stateAt(log: ReadableLog, accountId: AccountId, place: StreamPlace): Promise<StateAt | null> {
+export async function stateAt(log: ReadableLog, accountId: AccountId, place: StreamPlace): Promise<AccountAt> {
+  const division = new Division(behind(place));
   let state: AccountState = INITIAL_ACCOUNT;
   let last: { readonly revision: Revision; readonly recordedAt: string } | null = null;
   for await (const recorded of log.readStream(accountStream(accountId))) {
     const recordedAt = recordedAtOf(recorded);
-    if (isReached(behind(place), recorded, recordedAt)) break;
+    if (division.take(recorded, recordedAt)) {
+      if (division.isSettled) break;
+      continue;
+    }
     const { stream, revision } = recorded;
-    const due: number = last === null ? 0 : last.revision + 1;
-    if (revision !== due)
-      throw new AccountUnreadableError(
-        accountId,
-        revision,
-        `${stream}: revision ${revision} stands where ${due} should`,
-      );
+    const gap = gapBefore(last === null ? 0 : last.revision + 1, recorded);
+    if (gap !== null) throw new AccountUnreadableError(accountId, revision, `${stream}: ${gap}`);
     state = evolveAt(accountId, state, revision, accountEventOf(accountId, recorded));
     last = { revision, recordedAt: recordedAt ?? '' };
   }
-  if (state.type === 'unopened' || last === null) return null;
-  return { state, ...last, atMs: place.type === 'instant' ? place.atMs : Date.parse(last.recordedAt) };
+  const { disorder } = division;
+  if (state.type === 'unopened' || last === null) return { found: null, disorder };
+  const atMs = place.type === 'instant' ? place.atMs : Date.parse(last.recordedAt);
+  return { found: { state, ...last, atMs }, disorder };
 }

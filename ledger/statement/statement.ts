@@ -4,7 +4,7 @@ import type { AccountId, Revision } from '../../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf } from '../account/account-event.ts';
 import { RunningBalance } from './running-balance.ts';
 import { debitSentence, notesOn, sentenceOf } from './sentences.ts';
-import { recordedAtOf } from './stream-range.ts';
+import { gapBefore, recordedAtOf } from './stream-range.ts';
 
 /** A line of an account's statement. */
 export interface StatementLine {
@@ -75,11 +75,9 @@ export class Statement {
   }
 
   #missingBefore(recorded: RecordedEvent): StatementLine[] {
-    const first = this.#next;
+    const gap = gapBefore(this.#next, recorded);
     this.#next = recorded.revision + 1;
-    if (recorded.revision === first) return [];
-    const what = `revision ${first} should follow, and ${recorded.revision} does: events are missing, or stand twice`;
-    return [...this.end(), this.#faulty(recorded, what)];
+    return gap === null ? [] : [...this.end(), this.#faulty(recorded, gap)];
   }
 
   /** The event, or why it cannot be read. */

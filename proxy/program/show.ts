@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { styleText } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { onOneLine } from '../../contracts/printable.ts';
@@ -10,11 +10,17 @@ interface Shown {
   readonly json: unknown;
   /** For people; drawn only where it is shown. */
   readonly text: string | (() => string);
+  /** The text is for `writePainted`. */
+  readonly isPainted?: boolean;
 }
 
 export function show(context: CommandContext, command: Command, shown: Shown): void {
   if (isJson(command)) context.write(`${JSON.stringify(shown.json, bigintAsText)}\n`);
-  else context.write(`${typeof shown.text === 'string' ? shown.text : shown.text()}\n`);
+  else {
+    const text = `${typeof shown.text === 'string' ? shown.text : shown.text()}\n`;
+    if (shown.isPainted === true) writePainted(context, text);
+    else context.write(text);
+  }
 }
 
 export interface ShownRow<T> {
@@ -142,10 +148,12 @@ export function plainTable(
     .join('\n');
 }
 
+/** Of these a character may take two columns. */
+const WIDE = /[\u1100-\uffff]/g;
+
 /** A word that is wider than its column would be cut. */
 function fitting(cell: string, width = Number.POSITIVE_INFINITY): string {
-  // What lies beyond may take two columns a character.
-  const isWide = /[\u1100-\uffff]/.test(cell);
+  const isWide = cell.search(WIDE) >= 0;
   if (!isWide && cell.length <= width) return cell;
   const piece = new RegExp(`.{1,${isWide ? Math.floor(width / 2) : width}}`, 'gsu');
   return cell
@@ -153,6 +161,69 @@ function fitting(cell: string, width = Number.POSITIVE_INFINITY): string {
     .flatMap((word) => (Number.isFinite(width) ? (word.match(piece) ?? []) : [word]))
     .join(' ');
 }
+
+/** With fewer a terminal is left to wrap by itself, also one that does not say how many it has. */
+const COLUMNS_LEAST = 40;
+
+/** In how many columns an answer has to find room. */
+const columnsOf = ({ columns = 0 }: CommandContext): number =>
+  columns < COLUMNS_LEAST ? Number.POSITIVE_INFINITY : columns;
+
+/** A table as `plainTable`; where it is too wide for the terminal each row is a block, with every cell behind its head. */
+export function fittingTable(
+  columns: readonly PlainColumn[],
+  rows: readonly (readonly string[])[],
+  context: CommandContext,
+): string {
+  const width = columnsOf(context);
+  const drawn = plainTable(columns, rows, { context });
+  if (drawn.split('\n').every((line) => widthOf(line) <= width)) return drawn;
+  const namedCells = (cells: readonly string[]) =>
+    cells.flatMap((cell, at): [string, string][] => (cell === '' ? [] : [[columns[at + 1]?.head ?? '', cell]]));
+  const blocks = rows.flatMap(([first = '', ...rest]) => [
+    wrappedIn(width, first, { context }),
+    ...indented(factsIn(width - INDENT.length, namedCells(rest), context)),
+  ]);
+  return [wrapped(columns[0]?.head ?? '', context, 'bold'), ...blocks].join('\n');
+}
+
+/** Name and value, a line each; where there is too little room beside the name, the value stands below it. */
+export const paintedFacts = (rows: readonly (readonly [string, string])[], context: CommandContext): string =>
+  factsIn(columnsOf(context), rows, context);
+
+function factsIn(width: number, rows: readonly (readonly [string, string])[], context: CommandContext): string {
+  const beside = width - Math.max(0, ...rows.map(([name]) => name.length)) - GAP.length;
+  const isTooWide = rows.some(([, value]) => widthOf(value) > beside);
+  const colourOf = (_row: number, column: number): Colour | null => (column === 0 ? 'bold' : null);
+  if (beside >= VALUE_COLUMNS_LEAST || !isTooWide)
+    return plainTable([LEFT, inColumns(beside)], rows, { context, colourOf });
+  return rows
+    .flatMap(([name, value]) => [
+      ...(name === '' ? [] : [wrappedIn(width, name, { context, colourOf })]),
+      ...indented(wrappedIn(width - INDENT.length, value, { context })),
+    ])
+    .join('\n');
+}
+
+/** A line of text in as many as it needs. */
+export const wrapped = (text: string, context: CommandContext, colour: Colour | null = null): string =>
+  wrappedIn(columnsOf(context), text, { context, colourOf: () => colour });
+
+const wrappedIn = (width: number, text: string, painting: Painting): string =>
+  plainTable([inColumns(width)], [[text]], painting);
+
+const LEFT = { head: '', align: 'left' } as const;
+const inColumns = (width: number): PlainColumn => (Number.isFinite(width) ? { ...LEFT, width } : LEFT);
+const INDENT = '  ';
+const VALUE_COLUMNS_LEAST = 50;
+
+const indented = (text: string): string[] => text.split('\n').map((line) => INDENT + line);
+
+/** How many columns of a terminal a line takes. */
+const widthOf = (line: string): number => {
+  const plain = stripVTControlCharacters(line);
+  return plain.length + (plain.match(WIDE)?.length ?? 0);
+};
 
 /** Text with painted cells: as it is where there are colours. */
 export const writePainted = (context: CommandContext, text: string): void =>

@@ -1,19 +1,10 @@
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeEvents } from '../../contracts/event-codec.ts';
-import type { AccountEvent, DomainEvent, UsageRecorded } from '../../contracts/events.ts';
-import { accountStream, CATALOG_STREAM, commandId, LEDGER_STREAM, leaseId, revision } from '../../contracts/ids.ts';
-import { microUsd } from '../../contracts/money.ts';
-import { rateCard } from '../../contracts/rate-card.ts';
-import { NO_TOKENS } from '../../contracts/usage.ts';
-import { type AccountState, INITIAL_ACCOUNT } from '../../ledger/account/account-state.ts';
-import type { AccountCommand } from '../../ledger/account/commands.ts';
-import { decide } from '../../ledger/account/decide.ts';
-import { evolve } from '../../ledger/account/evolve.ts';
+import { accountStream, revision } from '../../contracts/ids.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
-import { MODEL } from '../contracts/example-parts.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
-import { ACCOUNT, CARD, granted, keyIssued, opened, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
-import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { ACCOUNT, requestOf } from '../fixtures/ledger/example-account.ts';
+import { lifeOfExceptions, publishCards } from '../fixtures/ledger/life-of-exceptions.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
@@ -130,83 +121,11 @@ describe('on the command line', () => {
   });
 });
 
-/** A life with everything that can become of a request. */
-const FREE = rateCard(
-  'opal-free',
-  1,
-  { input: 0n, output: 0n, cacheRead: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n } as never,
-  null,
-);
-const LEASED = {
-  ...exampleOf('CreditsLeased'),
-  data: { ...exampleOf('CreditsLeased').data, amount: microUsd(100n) },
-} as AccountEvent;
-const ending = { reason: 'the provider confirms it', actor: 'operator' };
-
-function lifeOfExceptions(): AccountEvent[] {
-  const events: AccountEvent[] = [
-    opened,
-    granted('gift', 60, { source: 'promotion', costBasis: microUsd(0n) }),
-    keyIssued({ monthlyLimit: microUsd(20n) }),
-    LEASED,
-  ];
-  let state = events.reduce<AccountState>(evolve, INITIAL_ACCOUNT);
-  const take = (command: AccountCommand): void => {
-    const decided = decide(command, state);
-    if ('type' in decided) throw new Error(decided.message);
-    for (const event of decided) state = evolve(state, event);
-    events.push(...decided);
-  };
-  const record = (usage: UsageRecorded, card = CARD, lease = false): void =>
-    take({ type: 'RecordUsage', usage, card, leaseId: lease ? leaseId('lease-1') : null });
-  record(usageOf(1, 7, { hold: microUsd(2n) }));
-  take({ type: 'ApproveException', requestId: requestOf(1), ...ending });
-  record(
-    usageOf(2, 3, {
-      outcome: 'client_disconnected',
-      source: 'estimated',
-      unpriced: ['service_tier: ba\ntch'],
-      uses: { tool_calls: 2 },
-    }),
-  );
-  take({ type: 'DropException', requestId: requestOf(2), ...ending, reason: 'a tier of theirs' });
-  record(usageOf(3, 0, { outcome: 'recovered', source: 'estimated', billable: false }));
-  take({ type: 'ReportLateUsage', usage: usageOf(3, 9), card: CARD });
-  const tokens = { ...NO_TOKENS, output: 30, cacheWrite5m: 1_000_000, cacheWrite1h: 3 };
-  record(usageOf(4, 0, { lane: 'fast', tokens }), CARD, true);
-  record(
-    usageOf(5, 4_000, { model: 'opal-free', rateCard: { id: FREE.id, version: FREE.version, hash: FREE.hash } }),
-    FREE,
-  );
-  return events;
-}
-
-/** The catalog that has their rate cards. */
-async function publish(log: MemoryEventLog, spoil = (data: string): string => data): Promise<void> {
-  const catalog: DomainEvent = {
-    type: 'CatalogPublished',
-    data: {
-      ...exampleOf('CatalogPublished').data,
-      models: [
-        { ...MODEL, rateCard: CARD },
-        { ...MODEL, id: 'opal-free', rateCard: FREE },
-      ],
-    },
-  };
-  const recording = {
-    commandId: commandId('019a5b3c-2222-7000-8000-00000000000a'),
-    actor: 'operator',
-    recordedAt: '2026-11-05T09:00:00.000Z',
-  };
-  const proposed = encodeEvents([catalog], recording).map((event) => ({ ...event, data: spoil(event.data) }));
-  await log.append(CATALOG_STREAM, revision(-1), proposed);
-}
-
 describe('what became of a request', () => {
   let program: ProgramInProcess;
   const log = new MemoryEventLog();
   beforeAll(async () => {
-    await publish(log);
+    await publishCards(log);
     await log.append(accountStream(ACCOUNT), revision(-1), proposedLife(lifeOfExceptions()));
     program = await programInProcess(log);
   });
@@ -265,176 +184,51 @@ describe('what became of a request', () => {
   it('is told: free by its rate card', async () => {
     expect(await explain(5)).toMatch(/^used: 4,000 output\nnothing was debited: by its rate card it costs nothing$/m);
   });
-});
 
-describe('a stream that is not as it should be', () => {
-  /** How the command ends on a log in which some of the life's stored events are others. */
-  async function ended(
-    spoil: (event: { type: string; data: string }) => { type: string; data: string } | null,
-    {
-      id = requestOf(1),
-      spoilCatalog,
-    }: { readonly id?: string; readonly spoilCatalog?: (data: string) => string | null } = {},
-  ) {
-    const log = new MemoryEventLog();
-    const catalog = spoilCatalog === undefined ? (data: string): string => data : spoilCatalog;
-    if (catalog('') !== null) await publish(log, (data) => catalog(data) ?? '');
-    log.write(
-      accountStream(ACCOUNT),
-      proposedLife(lifeOfExceptions()).flatMap((event) => {
-        const spoilt = spoil(event);
-        return spoilt === null ? [] : [{ ...event, ...spoilt }];
-      }),
-    );
-    const program = endedLater(await programInProcess(log));
-    const said = { stdout: '', stderr: '' };
-    const context = {
-      ...program.context,
-      write: (text: string) => {
-        said.stdout += text;
-      },
-      warn: (text: string) => {
-        said.stderr += text;
-      },
+  /** As a terminal of so many columns shows it. */
+  async function shown(number: number, columns: number, hasColours: boolean): Promise<string> {
+    let said = '';
+    const write = (text: string): void => {
+      said += text;
     };
-    const exitCode = await runGatewayProgram(context, ['--config', program.file, 'ledger', 'explain', id]);
-    return { exitCode, ...said, log, program };
+    const painted = hasColours ? { writePainted: write } : {};
+    const args = ['--config', program.file, 'ledger', 'explain', requestOf(number)];
+    expect(await runGatewayProgram({ ...program.context, write, columns, ...painted }, args)).toBe(0);
+    return said;
   }
+  const signs = (text: string): string => [...text.replaceAll(/\s/g, '')].toSorted().join('');
 
-  it('has the request explained, and what cannot be read in it told', async () => {
-    const { stdout, stderr } = await ended((event) =>
-      event.type === 'ApiKeyIssued' ? { ...event, data: '{}' } : event,
+  it.each([1, 2, 3, 4, 5])(
+    'finds room on a terminal of 40 columns and more: nothing of request %i is lost',
+    async (n) => {
+      const whole = await shown(n, 1_000, false);
+      expect(await shown(n, 0, false)).toBe(whole);
+      for (const columns of [40, 66, 90]) {
+        const narrow = await shown(n, columns, false);
+        expect(Math.max(...narrow.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(columns);
+        for (const word of whole.split(/\s+/)) expect(narrow.replaceAll(/\s/g, '')).toContain(word);
+        if (columns === 90) expect(signs(narrow)).toBe(signs(whole));
+      }
+    },
+  );
+
+  it('has each product in a block of its own where there is no room for columns', async () => {
+    const narrow = await shown(4, 40, false);
+    expect(narrow).toMatch(
+      /^output tokens\n {2}count +30\n {2}rate \(USD\) +2\.000000 a million\n {2}product \(USD\) +0\.000060000000$/m,
     );
-    expect(stderr).toMatch(/^warning: acme: account-acme revision 2 \(ApiKeyIssued\): keyId: required/);
-    const more = await ended((event) =>
-      /Lease|Approved|Dropped|Late|Crossed/.test(event.type) ? { ...event, data: '[]' } : event,
-    );
-    expect(more.stderr).toMatch(
-      /^(?:warning: acme: account-acme revision .*\n){3}warning: acme: \d more events cannot be read: gateway ledger replay acme\n$/,
-    );
-    expect(stdout).toMatch(/^asked by +key key_a$/m);
-    expect(stdout).toMatch(/^debited +0\.000002000000$/m);
+    expect(narrow).toMatch(/^carried to the next debit\n {2}product \(USD\) +-0\.000000000240$/m);
+    expect(narrow).toMatch(/^request\n {2}req_019a5b3c000070008000000000000004$/m);
   });
 
-  it('has no balance told behind what cannot be read, where nothing else says it', async () => {
-    const { stdout } = await ended((event) => (event.type === 'ExceptionDropped' ? { ...event, data: '{}' } : event), {
-      id: requestOf(3),
-    });
-    expect(stdout).toMatch(/^balance: not known, for events before it cannot be read$/m);
-  });
-
-  it('has each request named that a provider’s id is of, and none explained', async () => {
-    const { exitCode, stdout, stderr } = await ended(
-      (event) => ({ ...event, data: event.data.replace('"requestId":null', '"requestId":"msg_1"') }),
-      { id: 'msg_1' },
-    );
-    expect([exitCode, stdout]).toEqual([3, '']);
-    expect(stderr).toMatch(/^gateway: msg_1 is the provider's id of several requests; explain one of them:\n/);
-    expect(stderr.match(/^ {2}req_\w+ --account acme$/gm)).toHaveLength(5);
-  });
-
-  it.each<[string, (data: string) => string | null, RegExp]>([
-    ['is nowhere', () => null, /: not as it should be: the catalog has no such rate card\n$/],
-    [
-      'stands in an event that cannot be read',
-      () => '{}',
-      /has no such rate card; catalog revision 0 \(CatalogPublished\): /,
-    ],
-    [
-      'is not what its hash says',
-      (data) => data.replace('"output":"1000000"', '"output":"900000"'),
-      /has no such rate card; the one of catalog version 3 does not match its hash\n$/,
-    ],
-  ])('ends with 5 where its rate card %s, after it was explained', async (_what, spoilCatalog, said) => {
-    const { exitCode, stdout, stderr } = await ended((event) => event, { spoilCatalog });
-    expect([exitCode, stderr]).toEqual([5, expect.stringMatching(said)]);
-    expect(stdout).toMatch(/^debited +0\.000002000000$/m);
-  });
-
-  it.each<[string, Parameters<typeof ended>[0], RegExp]>([
-    [
-      'its rate is not the card’s',
-      (event) => ({ ...event, data: event.data.replace('"rate":"1000000"', '"rate":"900000"') }),
-      /output is billed at 0\.900000 USD a million; the rate card has 1\.000000 USD a million$/m,
-    ],
-    [
-      'other tokens are billed than were used',
-      (event) => ({ ...event, data: event.data.replace('"output":7', '"output":8') }),
-      /: 7 output tokens are billed; its usage has 8; the cost is another than its usage and its rate card make$/m,
-    ],
-    [
-      'it has no debit',
-      (event) => (event.type === 'CreditsDebited' ? { ...event, type: 'UsageSpoilt' } : event),
-      /; it is to be charged, and has no debit$/m,
-    ],
-    [
-      'its balance does not follow',
-      (event) => ({ ...event, data: event.data.replace('"balanceAfter":"58"', '"balanceAfter":"59"') }),
-      /revision 5: It says 0\.000059 USD as the balance after it; by the events before it is 0\.000058/,
-    ],
-    [
-      'its debit cannot be read',
-      (event) => ({ ...event, data: event.data.replace('"cost":"7000000"', '"costs":"7000000"') }),
-      /account-acme revision 5 \(CreditsDebited\): .*; it is to be charged, and has no debit/,
-    ],
-    [
-      'it is debited twice',
-      (event) =>
-        event.type === 'ExceptionApproved' ? { ...event, type: 'CreditsDebited', data: debitOfOne() } : event,
-      /revision 6 is its second CreditsDebited; the first is revision 5/,
-    ],
-  ])('ends with 5 where %s', async (_what, spoil, said) => {
-    const { exitCode, stderr } = await ended(spoil);
-    expect(exitCode).toBe(5);
-    expect(stderr).toMatch(said);
-  });
-
-  it('has no request explained whose usage cannot be read', async () => {
-    const unread = await ended((event) => (event.type === 'UsageRecorded' ? { ...event, type: 'UsageSpoilt' } : event));
-    expect([unread.exitCode, unread.stderr]).toEqual([3, expect.stringMatching(/: the ledger has no such request; /)]);
-    const broken = await ended((event) =>
-      event.type === 'UsageRecorded' ? { ...event, data: event.data.replace('"lane":', '"lain":') } : event,
-    );
-    expect([broken.exitCode, broken.stderr]).toEqual([
-      3,
-      expect.stringMatching(/: acme has no usage of it that can be read: account-acme revision 4 \(UsageRecorded\): /),
-    ]);
-  });
-
-  it('that was given up with a loss is told with its cause', async () => {
-    const { log, program } = await ended((event) => event);
-    const loss = exampleOf('LossAccepted');
-    const requests = [{ requestId: requestOf(99), accountId: ACCOUNT, cause: 'the ledger has no such account' }];
-    const recording = {
-      commandId: commandId('019a5b3c-2222-7000-8000-00000000000b'),
-      actor: 'operator',
-      recordedAt: '2026-11-05T09:00:00.000Z',
-    };
-    log.write(LEDGER_STREAM, encodeEvents([{ ...loss, data: { ...loss.data, requests } }], recording));
-    await expect(program.run('ledger', 'explain', requestOf(99))).rejects.toThrow(
-      /: the ledger has no such request; it was given up when the loss of generation 2 was accepted: the ledger has no such account$/,
-    );
-  });
-
-  it('costs the account’s own events and the catalog where the account is said', async () => {
-    const { log, program } = await ended((event) => event);
-    const others = log.readAll;
-    log.readAll = () => {
-      throw new Error('the log is looked through');
-    };
-    await program.run('ledger', 'explain', requestOf(1), '--account', ACCOUNT);
-    await program.run('ledger', 'replay', ACCOUNT);
-    await program.run('ledger', 'replay', ACCOUNT, '--at', '3');
-    await expect(program.run('ledger', 'explain', requestOf(1))).rejects.toThrow('the log is looked through');
-    log.readAll = others;
-  });
-
-  it('is told where the log hides it', async () => {
-    const { log, program } = await ended((event) => event);
-    log.hidden.add(accountStream(ACCOUNT));
-    await expect(program.run('ledger', 'explain', requestOf(1), '--account', ACCOUNT)).rejects.toThrow('is hidden');
+  it('is painted where there are colours, and says the same', async () => {
+    for (const columns of [0, 40, 120]) {
+      const [plain, painted] = [await shown(2, columns, false), await shown(2, columns, true)];
+      expect(plain).not.toContain('\u001b');
+      expect(stripVTControlCharacters(painted).replaceAll(/ +$/gm, '')).toBe(plain);
+      expect(painted).toContain('\u001b[1mrequest\u001b[22m');
+      expect(painted).toContain('service_tier: ba\\u000atch');
+    }
+    expect(await shown(2, 120, true)).toContain('\n\u001b[1mwhat was used\u001b[22m');
   });
 });
-
-const debitOfOne = (): string =>
-  proposedLife(lifeOfExceptions()).find(({ type }) => type === 'CreditsDebited')?.data ?? '';

@@ -4,10 +4,14 @@ import { encodeEvents } from '../../contracts/event-codec.ts';
 import { accountStream, commandId, eventId } from '../../contracts/ids.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { ACCOUNT } from '../fixtures/ledger/example-account.ts';
+import { lifeOfExceptions } from '../fixtures/ledger/life-of-exceptions.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { account, settlementScene } from '../fixtures/ledger/settlement-scene.ts';
 import { newId } from '../fixtures/ledger/shared-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
+import { proposedLife } from '../ledger/statement/stored-life.ts';
 import { type Kind, putBack, readKept } from '../written-before/kept-state.ts';
 
 const COMMIT = '76ed563';
@@ -218,4 +222,67 @@ it('is painted where there are colours, by us alone: what others have written st
       '\u001b[31mred\u001b[39m \u001b[2J 信用卡有争议'.padEnd(90, '的').match(/的/g)?.length ?? 0,
     );
   }
+});
+
+describe('where a clock was ahead', () => {
+  /** Of a stream whose events are a second apart, but for one that says the year 2099. */
+  async function ahead(at: number) {
+    const log = new MemoryEventLog();
+    const life = proposedLife(lifeOfExceptions()).map((event, revision) =>
+      revision === at
+        ? { ...event, metadata: event.metadata.replace(/2026-11-05T[\d:.]+Z/, '2099-01-01T00:00:00.000Z') }
+        : event,
+    );
+    log.write(accountStream(ACCOUNT), life);
+    const program = endedLater(await programInProcess(log));
+    const replay = async (...words: string[]) => {
+      const before = program.warned.length;
+      const said = await program.run('--json', 'ledger', 'replay', ACCOUNT, ...words);
+      return {
+        said: said
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+        warned: program.warned.slice(before),
+      };
+    };
+    return { program, replay };
+  }
+  const TIME = '2026-11-05T10:00:05Z';
+
+  it('the account at a time is what its first events make, and the event that ends them is told, and what is hidden', async () => {
+    const { replay } = await ahead(3);
+    const { said, warned } = await replay('--at', TIME);
+    expect(said).toMatchObject([
+      { revision: 2, disorder: { revision: 3, recordedAt: '2099-01-01T00:00:00.000Z', earlier: 2, lastEarlier: 5 } },
+    ]);
+    expect(warned).toMatch(
+      /^warning: acme: revision 3 says 2099-01-01T00:00:00\.000Z, and the stream is divided there; 2 behind it, up to revision 5, say an earlier time: .*\n$/,
+    );
+    expect(await replay('--at', '5')).toMatchObject({ said: [{ revision: 5, disorder: null }], warned: '' });
+    expect(await replay('--at', '2099-01-02')).toMatchObject({ said: [{ disorder: null }], warned: '' });
+  });
+
+  it('a range of times says on which side what stands behind it is', async () => {
+    const { replay } = await ahead(3);
+    const revisions = ({ said }: { said: { revision: number }[] }) => said.map(({ revision }) => revision);
+    const upTo = await replay('--to', TIME);
+    expect([revisions(upTo), upTo.warned]).toEqual([
+      [0, 1, 2],
+      expect.stringMatching(/^warning: acme: --to: revision 3 .* 1 behind it, up to revision 4, says an earlier/),
+    ]);
+    const from = await replay('--from', TIME, '--to', '6');
+    expect([revisions(from), from.warned]).toEqual([
+      [3, 4, 5, 6],
+      expect.stringMatching(/^warning: acme: --from: revision 3 .* 1 behind it, up to revision 4, says an earlier/),
+    ]);
+    expect((await replay('--from', '2', '--to', '4')).warned).toBe('');
+    expect((await replay('--from', '2026-11-05T10:00:01Z', '--to', '2026-11-05T10:00:02Z')).warned).toMatch(/^$/);
+  });
+
+  it('an account that was opened by it was there by no other event’s time', async () => {
+    const { program, replay } = await ahead(0);
+    await expect(replay('--at', TIME)).rejects.toThrow('there was no such account at that time');
+    expect(program.warned).toMatch(/revision 0 says 2099-.* 5 behind it, up to revision 5, say an earlier time/);
+  });
 });

@@ -10,12 +10,12 @@ import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.t
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { type Explanation, RequestExplainer } from '../../../ledger/statement/explanation.ts';
 import { findRequests } from '../../../ledger/statement/find-request.ts';
-import { type NamedRateCard, namedRateCard } from '../../../ledger/statement/named-rate-card.ts';
+import { namedRateCard } from '../../../ledger/statement/named-rate-card.ts';
 import { ratingFaults } from '../../../ledger/statement/rating-faults.ts';
 import { accountArgument, nameArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { show } from '../show.ts';
-import { explanationText } from './explanation-text.ts';
+import { type Explained, explanationText } from './explanation-text.ts';
 import { toldLog } from './told-log.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
@@ -49,11 +49,9 @@ export function addExplainCommand(ledger: Command, context: CommandContext): voi
         const explained = await explain(log, accountId, requestId);
         const named = await namedRateCard(log, explained.usage.data.rateCard);
         warnOfUnreadable(accountId, explained, context);
-        show(context, command, {
-          json: jsonOf(accountId, explained, named),
-          text: () => explanationText(accountId, explained, named),
-        });
         const faults = [...explained.faults, ...ratingFaults(explained, named)];
+        const all = { ...explained, accountId, named, faults };
+        show(context, command, { json: jsonOf(all), text: () => explanationText(all, context), isPainted: true });
         if (faults.length > 0)
           throw new CommandError(`${requestId}: not as it should be: ${faults.join('; ')}`, EXIT.faults);
       });
@@ -129,8 +127,9 @@ function warnOfUnreadable(id: AccountId, { unreadable }: Explanation, { warn }: 
   if (more > 0) warn(`warning: ${id}: ${groupedCount(more)} more events cannot be read: gateway ledger replay ${id}\n`);
 }
 
-function jsonOf(accountId: AccountId, explained: Explanation, named: NamedRateCard | string): unknown {
-  const { account, key, usage, debit, grants, lease, late, approved, dropped, thresholds } = explained;
+function jsonOf(explained: Explained): unknown {
+  const { accountId, named, account, key, usage, debit, grants, lease, late, approved, dropped, thresholds } =
+    explained;
   const keyOf = key === null ? null : { keyId: key.keyId, name: key.name, last4: key.last4 };
   const shares = (debit?.data.grants ?? []).map(({ grantId, amount }) => ({
     ...{ grantId, source: grants.get(grantId)?.source ?? null, amountMicroUsd: amount },
@@ -141,7 +140,7 @@ function jsonOf(accountId: AccountId, explained: Explanation, named: NamedRateCa
     ...{ paidFrom: shares, lease, late, approved, dropped, thresholds },
     balanceBeforeMicroUsd: explained.balanceBefore,
     balanceAfterMicroUsd: explained.balanceAfter,
-    faults: [...explained.faults, ...ratingFaults(explained, named)],
+    faults: explained.faults,
     unreadable: explained.unreadable,
   };
 }

@@ -1,7 +1,6 @@
 import type { CreditsDebited, EventData, UsageRecorded } from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount, groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
-import { onOneLine } from '../../../contracts/printable.ts';
 import { sortedUses } from '../../../contracts/rate-card.ts';
 import { TOKEN_CLASSES } from '../../../contracts/usage.ts';
 import type { Explanation } from '../../../ledger/statement/explanation.ts';
@@ -14,27 +13,37 @@ import {
   TOKEN_CLASS_WORDS,
   toTheMs,
 } from '../../../ledger/statement/sentences.ts';
-import { facts, plainTable } from '../show.ts';
+import type { CommandContext } from '../command-context.ts';
+import { fittingTable, paintedFacts, wrapped } from '../show.ts';
 
 const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
 
-/** One request, as a person would ask about it: who, when, what, at which prices, from which credits, and what came after. */
-export function explanationText(accountId: AccountId, explained: Explanation, named: NamedRateCard | string): string {
+export interface Explained extends Explanation {
+  readonly accountId: AccountId;
+  readonly named: NamedRateCard | string;
+}
+
+/**
+ * One request, as a person would ask about it: who, when, what, at which prices, from which credits, and what came after. For
+ * `writePainted`.
+ */
+export function explanationText(explained: Explained, context: CommandContext): string {
   return [
-    whoAndWhen(accountId, explained, named),
-    whatItCost(explained, named),
-    paidFrom(explained),
-    whatCameAfter(explained),
+    paintedFacts(whoAndWhen(explained), context),
+    whatItCost(explained, context),
+    paidFrom(explained, context),
+    whatCameAfter(explained, context),
+    explained.faults.map((fault) => wrapped(`not as it should be: ${fault}`, context, 'red')).join('\n'),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
 }
 
-function whoAndWhen(accountId: AccountId, explained: Explanation, named: NamedRateCard | string): string {
-  const { account, key, usage } = explained;
+function whoAndWhen(explained: Explained): [string, string][] {
+  const { accountId, account, key, usage } = explained;
   const { requestId, keyId, model, upstream, startedAt, finishedAt, outcome, lane, source, hold } = usage.data;
   const seconds = (Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000;
-  return facts([
+  return [
     ['request', requestId],
     ['asked by', `key ${key === null ? keyId : `"${key.name}" (${keyId}, ends in ${key.last4})`}`],
     ['of account', account === null ? accountId : `${accountId} (${account.kind}, ${account.email})`],
@@ -48,18 +57,18 @@ function whoAndWhen(accountId: AccountId, explained: Explanation, named: NamedRa
     ['usage', source === 'reported' ? 'as the provider reported it' : ESTIMATED],
     ['hold', hold === null ? 'not kept in records of that time' : `${usd(hold)} at the most was held for it`],
     ...leaseFact(explained),
-    ...cardFacts(explained, named),
-  ]);
+    ...cardFacts(explained),
+  ];
 }
 
-function leaseFact({ debit, lease }: Explanation): [string, string][] {
+function leaseFact({ debit, lease }: Explained): [string, string][] {
   if (debit === null) return [];
   const { leaseId } = debit.data;
   if (leaseId === undefined) return [['lease', "none: one gateway has all of the account's credit"]];
   return [['lease', lease === null ? leaseId : `${leaseId}, of gateway ${lease.proxy}`]];
 }
 
-function cardFacts({ usage }: Explanation, named: NamedRateCard | string): [string, string][] {
+function cardFacts({ usage, named }: Explained): [string, string][] {
   const { id, version, hash } = usage.data.rateCard;
   const card = `${id} version ${version}`;
   if (typeof named === 'string') return [['rate card', `${card} (${hash}): ${named}`]];
@@ -84,17 +93,17 @@ const ESTIMATED = "estimated by the gateway, for the provider's count at the end
 
 type Row = readonly [what: string, count: string, rate: string, product: string];
 
-function whatItCost(explained: Explanation, named: NamedRateCard | string): string {
+function whatItCost(explained: Explained, context: CommandContext): string {
   const { debit, usage } = explained;
-  if (debit === null) return undebited(explained, named);
+  if (debit === null) return undebited(explained, context);
   const { carryBefore, carryAfter, amount, leftOut } = debit.data;
-  const table = productsTable(debit.data, [
+  const table = productsTable(debit.data, context, [
     ['carried from the debit before', '', '', `+${exact(carryBefore)}`],
     ['carried to the next debit', '', '', exact(-carryAfter)],
     ...(leftOut === 0n ? [] : [['beyond its hold, left out', '', '', exact(-leftOut * PICO_PER_MICRO)] as const]),
     ['debited', '', '', exact(amount * PICO_PER_MICRO)],
   ]);
-  return `${table}${unpricedLine(usage.data)}`;
+  return [table, ...unpricedLine(usage.data, context)].join('\n');
 }
 
 const exact = (value: bigint): string => groupedExactUsd(picoUsd(value));
@@ -102,6 +111,7 @@ const exact = (value: bigint): string => groupedExactUsd(picoUsd(value));
 /** Count times rate of all that was used, their sum, and what follows from it. */
 function productsTable(
   { lines, uses, cost }: Pick<CreditsDebited, 'lines' | 'uses' | 'cost'>,
+  context: CommandContext,
   rest: readonly Row[] = [],
 ): string {
   const products = [
@@ -111,7 +121,7 @@ function productsTable(
     }),
     ...uses.map(({ use, count, rate, cost }): Row => [use, groupedCount(count), `${exact(rate)} each`, exact(cost)]),
   ];
-  return plainTable(
+  return fittingTable(
     [
       { head: 'what was used', align: 'left' },
       { head: 'count', align: 'right' },
@@ -119,10 +129,11 @@ function productsTable(
       { head: 'product (USD)', align: 'right' },
     ],
     [...products, ['cost', '', '', exact(cost)], ...rest],
+    context,
   );
 }
 
-function undebited(explained: Explanation, named: NamedRateCard | string): string {
+function undebited(explained: Explained, context: CommandContext): string {
   const usage = explained.usage.data;
   const counts = [
     ...TOKEN_CLASSES.filter((name) => usage.tokens[name] > 0).map(
@@ -130,33 +141,41 @@ function undebited(explained: Explanation, named: NamedRateCard | string): strin
     ),
     ...Object.entries(usage.uses).map(([name, count]) => `${groupedCount(count)} ${name}`),
   ];
-  const why = whyNoDebit(explained, named);
-  return (
-    `used: ${counts.length === 0 ? 'no tokens' : counts.join(', ')}\n` +
-    `nothing was debited${why === null ? '' : `: ${why}`}${unpricedLine(usage)}`
-  );
+  const why = whyNoDebit(explained, explained.named);
+  return [
+    wrapped(`used: ${counts.length === 0 ? 'no tokens' : counts.join(', ')}`, context),
+    wrapped(`nothing was debited${why === null ? '' : `: ${why}`}`, context),
+    ...unpricedLine(usage, context),
+  ].join('\n');
 }
 
-const unpricedLine = ({ unpriced }: UsageRecorded): string =>
-  unpriced.length === 0 ? '' : `\nno price for ${onOneLine(unpriced.join(', '))}: billed as standard, or not at all`;
+const unpricedLine = ({ unpriced }: UsageRecorded, context: CommandContext): string[] =>
+  unpriced.length === 0
+    ? []
+    : [wrapped(`no price for ${unpriced.join(', ')}: billed as standard, or not at all`, context)];
 
-function paidFrom({ debit, grants, balanceBefore, balanceAfter }: Explanation): string {
-  const balance =
+function paidFrom({ debit, grants, balanceBefore, balanceAfter }: Explained, context: CommandContext): string {
+  const said =
     balanceBefore === null || balanceAfter === null
       ? 'balance: not known, for events before it cannot be read'
       : `balance: ${usd(balanceBefore)} before, ${usd(balanceAfter)} after`;
+  const balance = wrapped(said, context);
   if (debit === null) return balance;
   const { month, monthToDateAfter, keyMonthToDateAfter } = debit.data;
   return [
-    sharesTable(debit.data, grants),
+    sharesTable(debit.data, grants, context),
     balance,
-    `spent in ${month} with it: ${usd(monthToDateAfter)} by the account, ${usd(keyMonthToDateAfter)} by the key`,
+    wrapped(
+      `spent in ${month} with it: ${usd(monthToDateAfter)} by the account, ${usd(keyMonthToDateAfter)} by the key`,
+      context,
+    ),
   ].join('\n');
 }
 
 function sharesTable(
   { grants: shares, uncovered }: Pick<CreditsDebited, 'grants' | 'uncovered'>,
   grants: Explanation['grants'],
+  context: CommandContext,
 ): string {
   const rows = shares.map(({ grantId, amount }) => {
     const grant = grants.get(grantId);
@@ -167,42 +186,44 @@ function sharesTable(
     ];
   });
   if (uncovered > 0n) rows.push(['no grant', 'owed: the next grant fills it first', groupedUsd(uncovered)]);
-  return plainTable(
+  return fittingTable(
     [
       { head: 'paid from', align: 'left' },
       { head: 'which is', align: 'left' },
       { head: 'amount (USD)', align: 'right' },
     ],
     rows,
+    context,
   );
 }
 
-function whatCameAfter(explained: Explanation): string {
+function whatCameAfter(explained: Explained, context: CommandContext): string {
   const { usage, debit, late, approved, dropped, thresholds, grants, key } = explained;
   const keyName = (keyId: string): string => (key?.keyId === keyId ? `"${key.name}"` : keyId);
   const isException = (debit?.data.leftOut ?? 0n) > 0n || late.length > 0 || usage.data.unpriced.length > 0;
+  const line = (text: string): string => wrapped(text, context);
   return [
-    ...thresholds.map((data) => onOneLine(sentenceOf({ type: 'SpendThresholdCrossed', data }, keyName))),
+    ...thresholds.map((data) => line(sentenceOf({ type: 'SpendThresholdCrossed', data }, keyName))),
     ...late.flatMap((report) => [
-      told(report, sentenceOf({ type: 'LateUsageReported', data: report.data })),
-      productsTable(report.data),
+      line(told(report, sentenceOf({ type: 'LateUsageReported', data: report.data }))),
+      productsTable(report.data, context),
     ]),
     ...(approved === null
       ? []
       : [
-          told(approved, sentenceOf({ type: 'ExceptionApproved', data: approved.data })),
-          approvedSums(approved.data),
-          sharesTable(approved.data, grants),
+          line(told(approved, sentenceOf({ type: 'ExceptionApproved', data: approved.data }))),
+          line(approvedSums(approved.data)),
+          sharesTable(approved.data, grants, context),
         ]),
-    ...(dropped === null ? [] : [told(dropped, sentenceOf({ type: 'ExceptionDropped', data: dropped.data }))]),
+    ...(dropped === null ? [] : [line(told(dropped, sentenceOf({ type: 'ExceptionDropped', data: dropped.data })))]),
     ...(isException && approved === null && dropped === null
-      ? ['an exception, open until an operator approves or drops it: gateway exception list']
+      ? [line('an exception, open until an operator approves or drops it: gateway exception list')]
       : []),
   ].join('\n');
 }
 
 const told = ({ recordedAt, revision }: { readonly recordedAt: string; readonly revision: number }, sentence: string) =>
-  onOneLine(`${toTheMs(recordedAt)}, revision ${revision}: ${sentence}`);
+  `${toTheMs(recordedAt)}, revision ${revision}: ${sentence}`;
 
 const approvedSums = ({
   cost,

@@ -5,7 +5,13 @@ import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
 import { exactEventLine } from '../../../ledger/export/exact-event-line.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { Statement, type StatementLine } from '../../../ledger/statement/statement.ts';
-import { behind, isReached, recordedAtOf, type StreamPlace } from '../../../ledger/statement/stream-range.ts';
+import {
+  behind,
+  Division,
+  describeDisorder,
+  recordedAtOf,
+  type StreamPlace,
+} from '../../../ledger/statement/stream-range.ts';
 import { accountArgument, placeArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
 import { facts, writePainted } from '../show.ts';
@@ -52,22 +58,32 @@ export function addReplayCommand(ledger: Command, context: CommandContext): void
         if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
         if (at !== undefined) return showStateAt(id, at, log, { context, command });
         if (globalOptions(command).json !== true) return showStatement(id, options, log, context);
-        for await (const { recorded, isShown } of eventsOf(id, options, log))
+        for await (const { recorded, isShown } of eventsOf(id, options, { log, context }))
           if (isShown) context.write(exactEventLine(recorded));
       });
     });
 }
 
 /** The events up to where the range ends, from the first on: what stands before the range is folded, and not shown. */
-async function* eventsOf(id: AccountId, { from, to }: ReplayOptions, log: ReadableLog): AsyncGenerator<RangedEvent> {
-  const end = to?.type === 'revision' ? behind(to) : to;
-  let isShown = from === undefined;
+async function* eventsOf(
+  id: AccountId,
+  { from, to }: ReplayOptions,
+  { log, context }: { readonly log: ReadableLog; readonly context: CommandContext },
+): AsyncGenerator<RangedEvent> {
+  const begin = from === undefined ? null : new Division(from);
+  const end = to === undefined ? null : new Division(to.type === 'revision' ? behind(to) : to);
   for await (const recorded of log.readStream(accountStream(id))) {
     const recordedAt = recordedAtOf(recorded);
-    if (end !== undefined && isReached(end, recorded, recordedAt)) return;
-    isShown ||= from !== undefined && isReached(from, recorded, recordedAt);
-    yield { recorded, isShown };
+    if (end?.take(recorded, recordedAt) !== true)
+      yield { recorded, isShown: begin === null || begin.take(recorded, recordedAt) };
+    else if (end.isSettled) break;
   }
+  for (const [option, division] of [
+    ['--from', begin],
+    ['--to', end],
+  ] as const)
+    if (division !== null && division.disorder !== null)
+      context.warn(`warning: ${id}: ${option}: ${describeDisorder(division.disorder)}\n`);
 }
 
 interface RangedEvent {
@@ -79,7 +95,7 @@ interface RangedEvent {
 async function showStatement(id: AccountId, options: ReplayOptions, log: ReadableLog, context: CommandContext) {
   const statement = new Statement(id, { withAll: options.all === true });
   const shown = new ShownStatement(context);
-  for await (const { recorded, isShown } of eventsOf(id, options, log)) {
+  for await (const { recorded, isShown } of eventsOf(id, options, { log, context })) {
     if (isShown) shown.begin(recorded.revision, statement);
     shown.add(statement.take(recorded));
   }

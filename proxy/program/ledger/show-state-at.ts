@@ -7,8 +7,8 @@ import { activeLeases, spendable } from '../../../ledger/account/leases.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { toTheSecond } from '../../../ledger/statement/sentences.ts';
-import { type StateAt, stateAt } from '../../../ledger/statement/state-at.ts';
-import type { StreamPlace } from '../../../ledger/statement/stream-range.ts';
+import { type AccountAt, stateAt } from '../../../ledger/statement/state-at.ts';
+import { type Disorder, describeDisorder, type StreamPlace } from '../../../ledger/statement/stream-range.ts';
 import { type CommandCall, CommandError, EXIT } from '../command-context.ts';
 import { facts, plainTable, show } from '../show.ts';
 
@@ -19,18 +19,25 @@ export async function showStateAt(
   log: ReadableLog,
   { context, command }: CommandCall,
 ): Promise<void> {
-  const found = await stateAt(log, id, place);
+  const { found, disorder } = await stateAt(log, id, place);
+  if (disorder !== null) context.warn(`warning: ${id}: ${describeDisorder(disorder)}\n`);
   if (found === null) throw new CommandError(`${id}: there was no such account at that time`, EXIT.refused);
   if (place.type === 'revision' && found.revision < place.revision)
     throw new CommandError(`${id}: its stream ends with revision ${found.revision}`, EXIT.refused);
-  show(context, command, { json: jsonOf(id, found), text: () => textOf(id, found) });
+  show(context, command, { json: jsonOf(id, found, disorder), text: () => textOf(id, found) });
 }
 
-function jsonOf(accountId: AccountId, { state, revision, recordedAt, atMs }: StateAt): unknown {
+type StateAt = NonNullable<AccountAt['found']>;
+
+function jsonOf(
+  accountId: AccountId,
+  { state, revision, recordedAt, atMs }: StateAt,
+  disorder: Disorder | null,
+): unknown {
   const month = monthOf(atMs);
   const spent = monthOfSpend(state.spend, month);
   return {
-    ...{ accountId, at: instant(atMs), revision, recordedAt },
+    ...{ accountId, at: instant(atMs), revision, recordedAt, disorder },
     ...{ kind: state.kind, email: state.email, plan: state.plan, suspended: state.suspended },
     balanceMicroUsd: state.balance,
     availableMicroUsd: spendable(state, atMs),
