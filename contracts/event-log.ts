@@ -51,6 +51,12 @@ export interface EventLog {
    */
   readonly followHidden?: (onHidden: OnHidden, known?: () => readonly StreamName[]) => Promise<void>;
 
+  /**
+   * Events as leaf hashes of the sealed sequence (ledger/seals), which the log makes beside this thread: up to the next event
+   * of the stream `seals`, or fewer. A log that cannot has none. @throws EventLogError as `readStream`
+   */
+  readonly readLeaves?: (from: LeavesFrom) => Promise<LeafPage>;
+
   /** Waits for appends under way, then frees what the adapter holds. Idempotent. */
   close(): Promise<void>;
 }
@@ -106,6 +112,37 @@ export interface SubscribeAllOptions {
   readonly onDropped?: (error: Error) => void;
   /** Called at most once, with what ended the subscription. Not called after `close`. */
   readonly onStopped?: (error: Error) => void;
+}
+
+export interface LeavesFrom {
+  /** Exclusive; null is the beginning of the log. */
+  readonly after: Position | null;
+  /** In the sealed sequence, of the first event behind it. */
+  readonly ordinal: number;
+  /** Of the first that no seal covers. */
+  readonly rangeFirst: number;
+  /** At least 1. */
+  readonly limit: number;
+}
+
+/** The root of a full tree over so many leaves. */
+export interface Subtree<Root extends string = string> {
+  readonly root: Root;
+  readonly leaves: number;
+}
+
+export interface LeafPage {
+  /** SHA-256 behind one another: 32 characters each, of which each is a byte. */
+  readonly leaves: string;
+  /** Of the first of them; the others follow without gaps. */
+  readonly firstPosition: Position | null;
+  /** The same leaves as the largest full trees of which they are made in the whole tree, and in that of the range. */
+  readonly inWhole: readonly Subtree[];
+  readonly inRange: readonly Subtree[];
+  /** The event of the stream `seals` behind them; null where the page ends otherwise. */
+  readonly seal: RecordedEvent | null;
+  /** There was nothing more when the page was read. */
+  readonly isEnd: boolean;
 }
 
 export type OnHidden = (stream: StreamName, why: string | null) => void;

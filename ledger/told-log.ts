@@ -33,5 +33,6 @@ export function toldLog(
     headPosition: () => log.headPosition().catch(failed),
     close: log.close.bind(log),
     ...(log.followHidden === undefined ? {} : { followHidden: log.followHidden.bind(log) }),
+    ...(log.readLeaves === undefined ? {} : { readLeaves: log.readLeaves.bind(log) }),
   };
 }

@@ -1,6 +1,8 @@
 export const SEAL_LIMITS = Object.freeze({
   /** Events that are hashed in one turn of the event loop, beside requests: half a millisecond. */
   hashesPerTurn: 100,
+  /** Between two looks for more, at a log that hashes beside this thread. */
+  lookMs: 200,
   /** Between two tries of what is due and could not be done, at the most. */
   retryMs: 5_000,
   /** Seals of others that are read at once. */

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Subtree } from '../../contracts/event-log.ts';
 
 /**
  * A SHA-256 as text of 32 characters, each of which is a byte: of the forms in which node:crypto answers the quickest by three
@@ -55,13 +56,13 @@ export class MerkleTree {
     return this.#peaks;
   }
 
-  /** @param leaf its leaf hash */
-  append(leaf: Digest): void {
-    let node = leaf;
-    for (let rest = this.#size; rest % 2 === 1; rest = (rest - 1) / 2)
+  /** @param root a leaf hash, or the root of a full tree of `leaves`, of which the size is a multiple */
+  append(root: Digest, leaves = 1): void {
+    let node = root;
+    for (let rest = this.#size / leaves; rest % 2 === 1; rest = (rest - 1) / 2)
       node = this.#nodes.join(this.#peaks.pop() as Digest, node);
     this.#peaks.push(node);
-    this.#size += 1;
+    this.#size += leaves;
   }
 
   /** Of no leaves: the hash of nothing. */
@@ -69,6 +70,33 @@ export class MerkleTree {
     const last = this.#peaks.at(-1);
     if (last === undefined) return sha256('');
     return this.#peaks.slice(0, -1).reduceRight((right, left) => this.#nodes.join(left, right), last);
+  }
+}
+
+/**
+ * The largest full trees of which leaves are made that follow one another in a larger tree, in their order: each begins at a
+ * multiple of its size there, as `append` takes it.
+ */
+export class Subtrees {
+  readonly trees: Subtree<Digest>[] = [];
+  readonly #nodes = new NodeHasher();
+  #end: number;
+
+  /** @param first where in the larger tree they begin */
+  constructor(first: number) {
+    this.#end = first;
+  }
+
+  append(leaf: Digest): void {
+    this.#end += 1;
+    let last = { root: leaf, leaves: 1 };
+    for (let left = this.trees.at(-1); left?.leaves === last.leaves; left = this.trees.at(-1)) {
+      const both = 2 * last.leaves;
+      if (this.#end % both !== 0) break;
+      last = { root: this.#nodes.join(left.root, last.root), leaves: both };
+      this.trees.pop();
+    }
+    this.trees.push(last);
   }
 }
 

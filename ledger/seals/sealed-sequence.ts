@@ -1,6 +1,7 @@
+import assert from 'node:assert/strict';
 import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
-import type { RecordedEvent } from '../../contracts/event-log.ts';
-import { NO_STREAM, type Position, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
+import type { LeafPage, LeavesFrom, RecordedEvent } from '../../contracts/event-log.ts';
+import { NO_STREAM, type Position, position, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
 import { LeafHasher } from './leaf.ts';
 import { type Digest, hexOf, MerkleTree, sha256 } from './merkle.ts';
 import type { LedgerSealed, SealKeyIntroduced } from './seal-signature.ts';
@@ -25,6 +26,18 @@ export interface SealedFrontier {
   readonly keys: readonly SealKeyIntroduced[];
 }
 
+/** Of events that stand right behind one another in the log. */
+interface Leaves {
+  readonly leaves: string;
+  readonly firstPosition: Position;
+}
+
+const LEAF_CHARS = 32;
+
+function* eachLeaf(leaves: string): Generator<Digest> {
+  for (let at = 0; at < leaves.length; at += LEAF_CHARS) yield leaves.slice(at, at + LEAF_CHARS) as Digest;
+}
+
 /** A seal as it would follow, but for who signs it and when. */
 type UnsignedRange = Pick<LedgerSealed, 'seal' | 'first' | 'count' | 'root' | 'treeSize' | 'treeRoot' | 'previous'>;
 
@@ -43,8 +56,7 @@ export class SealedSequence {
   readonly keys = new Map<string, SealKeyIntroduced>();
   readonly #hasher = new LeafHasher();
   #sealed = new MerkleTree();
-  #leaves: Digest[] = [];
-  #positions: Position[] = [];
+  #unsealed: Leaves[] = [];
   #range = new MerkleTree();
   #ahead = new MerkleTree();
   #hash: string | null = null;
@@ -56,7 +68,7 @@ export class SealedSequence {
 
   /** How many events were taken that no seal covers. */
   get unsealed(): number {
-    return this.#leaves.length;
+    return this.#ahead.size - this.#sealed.size;
   }
 
   /** Of a sequence that has taken nothing. @param seal the frontier's, whose root tells whether it is: false where not */
@@ -78,11 +90,26 @@ export class SealedSequence {
     if (event.stream === SEALS_STREAM) this.#takeSealEvent(event);
     else {
       const leaf = this.#hasher.hash(event, this.#ahead.size);
-      this.#leaves.push(leaf);
-      this.#positions.push(event.position);
+      this.#unsealed.push({ leaves: leaf, firstPosition: event.position });
       this.#range.append(leaf);
       this.#ahead.append(leaf);
     }
+  }
+
+  /** What a log that hashes is to be asked for next. */
+  get place(): Pick<LeavesFrom, 'ordinal' | 'rangeFirst'> {
+    return { ordinal: this.#ahead.size, rangeFirst: this.#sealed.size };
+  }
+
+  /** The same for what a log has hashed. @param place what it was asked for: what was sealed meanwhile has begun another range */
+  takePage({ leaves, firstPosition, inWhole, inRange, seal }: LeafPage, place: SealedSequence['place']): void {
+    assert(place.ordinal === this.#ahead.size, 'pages are taken one behind another');
+    if (firstPosition !== null && leaves !== '') this.#unsealed.push({ leaves, firstPosition });
+    for (const { root, leaves: count } of inWhole) this.#ahead.append(root as Digest, count);
+    if (place.rangeFirst === this.#sealed.size)
+      for (const { root, leaves: count } of inRange) this.#range.append(root as Digest, count);
+    else for (const leaf of eachLeaf(leaves)) this.#range.append(leaf);
+    if (seal !== null) this.take(seal);
   }
 
   /** The seal over all that is unsealed, of which there is something. */
@@ -90,7 +117,7 @@ export class SealedSequence {
     return {
       seal: this.newest === null ? 0 : this.newest.seal + 1,
       first: this.#sealed.size,
-      count: this.#leaves.length,
+      count: this.unsealed,
       root: hexOf(this.#range.root()),
       treeSize: this.#ahead.size,
       treeRoot: hexOf(this.#ahead.root()),
@@ -110,31 +137,43 @@ export class SealedSequence {
   }
 
   #follow(seal: LedgerSealed, { data, revision, position }: RecordedEvent): void {
-    if (seal.first !== this.#sealed.size || seal.count > this.#leaves.length || seal.previous !== this.#hash)
+    if (seal.first !== this.#sealed.size || seal.count > this.unsealed || seal.previous !== this.#hash)
       throw new SealChainError(`seal ${seal.seal} does not follow what is sealed before it`);
-    const last = this.#positions[seal.count - 1];
-    this.#advance(seal.count);
+    const last = this.#advance(seal.count);
     if (hexOf(this.#sealed.root()) !== seal.treeRoot)
       throw new SealChainError(`the events of seal ${seal.seal} are not those that it was made of`);
     this.newest = seal;
     this.#hash = hexOf(sha256(data));
     const [peaks, keys] = [[...this.#sealed.peaks], [...this.keys.values()]];
-    if (last !== undefined)
+    if (last !== null)
       this.frontier = { revision, sealPosition: position, hash: this.#hash, position: last, peaks, keys };
   }
 
-  #advance(count: number): void {
-    const isAll = count === this.#leaves.length;
-    const covered = this.#leaves.splice(0, count);
-    this.#positions.splice(0, count);
+  /** Answers with the position of the last event that is sealed by it. */
+  #advance(count: number): Position | null {
+    const isAll = count === this.unsealed;
+    const unsealed: Leaves[] = [];
+    let last: Position | null = null;
+    let rest = count;
+    for (const { leaves, firstPosition } of this.#unsealed) {
+      const covered = Math.min(rest, leaves.length / LEAF_CHARS);
+      rest -= covered;
+      if (covered > 0) last = position(firstPosition + covered - 1);
+      const at = covered * LEAF_CHARS;
+      if (!isAll) for (const leaf of eachLeaf(leaves.slice(0, at))) this.#sealed.append(leaf);
+      if (at < leaves.length)
+        unsealed.push({ leaves: leaves.slice(at), firstPosition: position(firstPosition + covered) });
+    }
     if (isAll) this.#sealed = this.#ahead;
-    else for (const leaf of covered) this.#sealed.append(leaf);
+    this.#unsealed = unsealed;
     this.#range = new MerkleTree();
     this.#ahead = new MerkleTree(this.#sealed.peaks, this.#sealed.size);
-    for (const leaf of this.#leaves) {
-      this.#range.append(leaf);
-      this.#ahead.append(leaf);
-    }
+    for (const { leaves } of unsealed)
+      for (const leaf of eachLeaf(leaves)) {
+        this.#range.append(leaf);
+        this.#ahead.append(leaf);
+      }
+    return last;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { type EventLog, isLogAway, type RecordedEvent, type Subscription } from '../../contracts/event-log.ts';
 import type { DomainEvent } from '../../contracts/events.ts';
-import { type LedgerId, NO_STREAM, type Position, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
+import { type LedgerId, NO_STREAM, type Position, position, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
 import { readLedgerState } from '../identity/ledger-state.ts';
 import { pause } from '../pause.ts';
 import { recordingBy } from '../recording-by.ts';
@@ -95,12 +95,38 @@ export class Sealer {
     const after = await untilLogAnswers(() => this.#readKnown(), { signal });
     if (signal.aborted) return;
     if (copyTo !== null && this.#ledgerId !== null) this.#copies = new SealCopies(log, copyTo, this.#ledgerId);
-    this.#subscription = log.subscribeAll({
-      after,
-      onEvents: (events) => this.#take(events),
-      onStopped: (error) => this.#stop(error),
-    });
+    this.#subscription =
+      log.readLeaves === undefined
+        ? log.subscribeAll({
+            after,
+            onEvents: (events) => this.#take(events),
+            onStopped: (error) => this.#stop(error),
+          })
+        : this.#readPages(log.readLeaves.bind(log), after);
     this.#keep();
+  }
+
+  #readPages(readLeaves: ReadLeaves, after: Position | null): Subscription {
+    const hasEnded = this.#followPages(readLeaves, after).catch((error: unknown) => this.#stop(error));
+    return { close: () => hasEnded };
+  }
+
+  /** Where the log hashes beside this thread: what is left for this one is some twenty hashes a page, now and then. */
+  async #followPages(readLeaves: ReadLeaves, from: Position | null): Promise<void> {
+    const { signal } = this.#closing;
+    for (let after = from; !signal.aborted; ) {
+      const { place, unsealed } = this.#sequence;
+      const asked = { after, ...place, limit: Math.max(1, this.#options.events - unsealed) };
+      const page = await untilLogAnswers(() => readLeaves(asked), { signal });
+      this.#sequence.takePage(page, place);
+      const { firstPosition, seal, isEnd } = page;
+      const count = this.#sequence.size - place.ordinal;
+      after = seal?.position ?? (count === 0 ? after : position((firstPosition ?? 0) + count - 1));
+      await this.#taken(seal !== null);
+      if (!isEnd) continue;
+      this.#arm();
+      await pause(SEAL_LIMITS.lookMs, signal);
+    }
   }
 
   /** From where on the log is to be read. */
@@ -126,15 +152,21 @@ export class Sealer {
       if (index > 0 && index % SEAL_LIMITS.hashesPerTurn === 0) await nextTurn();
       if (signal.aborted) return;
       this.#sequence.take(event);
-      if (event.stream === SEALS_STREAM) this.#keep();
-      if (this.#sequence.revision < this.#known) await this.#followKnown();
-      while (this.#isFull() && !signal.aborted) {
-        await this.#seal();
-        // A log that is away, or a clock in doubt: what is behind this is read when it is sealed.
-        if (this.#isFull()) await pause(SEAL_LIMITS.retryMs, signal);
-      }
+      await this.#taken(event.stream === SEALS_STREAM);
     }
     this.#arm();
+  }
+
+  /** Seals what is due by what was taken. */
+  async #taken(isSeal: boolean): Promise<void> {
+    const { signal } = this.#closing;
+    if (isSeal) this.#keep();
+    if (this.#sequence.revision < this.#known) await this.#followKnown();
+    while (this.#isFull() && !signal.aborted) {
+      await this.#seal();
+      // A log that is away, or a clock in doubt: what is behind this is read when it is sealed.
+      if (this.#isFull()) await pause(SEAL_LIMITS.retryMs, signal);
+    }
   }
 
   /** Follows what is known of the stream `seals`, as far as the events have come. @throws SealChainError, UnreadableEventError */
@@ -270,6 +302,8 @@ export class Sealer {
     this.#options.logger.error({ err: error }, 'nothing more of the ledger is sealed by this gateway');
   }
 }
+
+type ReadLeaves = NonNullable<EventLog['readLeaves']>;
 
 interface SealAhead {
   readonly recorded: RecordedEvent;

@@ -26,6 +26,8 @@ export const SQLITE_LIMITS = Object.freeze({
   pageEvents: 512,
   pageCharsMax: 4 * MEBI,
   pageStepEvents: 64,
+  /** Of a page that is hashed where it is read, a few milliseconds; and what is handed over is short. */
+  leafPageEvents: 2_048,
   /** Pages asked for and not answered yet. */
   pagesWaitingMax: 1_000,
 

@@ -1,13 +1,16 @@
 import {
   EventLogError,
+  type LeafPage,
+  type LeavesFrom,
   type ReadAllOptions,
   type ReadStreamOptions,
   type RecordedEvent,
 } from '../../../contracts/event-log.ts';
-import { eventId, type Position, position, revision, type StreamName } from '../../../contracts/ids.ts';
+import { type Position, position, type StreamName } from '../../../contracts/ids.ts';
+import { eventOf } from './event-of-row.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import type { LogThread } from './log-thread.ts';
-import type { EventRow, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
+import type { PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
 import { FileNotInPlaceError } from './while-in-place.ts';
 
 export type ReaderThread = LogThread<ReadMessage, ReadAnswer>;
@@ -81,6 +84,14 @@ export class LogReader {
     return answer.position === null ? null : position(answer.position);
   }
 
+  /** As the port's. */
+  async leaves({ after, limit, ...from }: LeavesFrom): Promise<LeafPage> {
+    const most = Math.min(limit, SQLITE_LIMITS.leafPageEvents);
+    const answer = await this.#ask({ type: 'leaves', after: after ?? 0, limit: most, ...from });
+    if (answer.type !== 'leaves') throw unreadable('it answered something else');
+    return answer;
+  }
+
   /** Nothing further is read. */
   refuse(): void {
     this.#end ??= new EventLogError('closed', 'the event log is closed');
@@ -133,16 +144,6 @@ function restOf(query: PageQuery, { events, isEnd }: EventPage): PageQuery | nul
   if ('after' in query) return { ...query, after: last.position, limit };
   return { ...query, from: last.revision + (query.type === 'forwards' ? 1 : -1), limit };
 }
-
-const eventOf = ([at, stream, inStream, id, type, data, metadata]: EventRow): RecordedEvent => ({
-  id: eventId(`${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`),
-  type,
-  data,
-  metadata,
-  stream: stream as StreamName,
-  revision: revision(inStream),
-  position: position(at),
-});
 
 const unreadable = (problem: string, options?: ErrorOptions): EventLogError =>
   new EventLogError('unavailable', `the log cannot be read: ${problem}`, options);

@@ -1,3 +1,5 @@
+import type { LeafPage, LeavesFrom } from '../../../contracts/event-log.ts';
+
 /** What crosses between the log's threads. Flat arrays: each text is copied once, each object around it twice. */
 export interface ThreadData {
   readonly path: string;
@@ -59,9 +61,12 @@ export type PageQuery =
       readonly limit: number;
     };
 
+/** `after` as a number. */
+export type LeavesQuery = Omit<LeavesFrom, 'after'> & { readonly type: 'leaves'; readonly after: number };
+
 export interface ReadMessage {
   readonly sequence: number;
-  readonly query: PageQuery | { readonly type: 'head' };
+  readonly query: PageQuery | LeavesQuery | { readonly type: 'head' };
 }
 
 /** position, stream, revision, id as 32 hexadecimal digits, type, data, metadata */
@@ -71,6 +76,7 @@ export type ReadAnswer =
   /** `isEnd`: there was nothing more in this direction; a page may also be short because its events are long. */
   | { readonly type: 'page'; readonly sequence: number; readonly rows: readonly EventRow[]; readonly isEnd: boolean }
   | { readonly type: 'head'; readonly sequence: number; readonly position: number | null }
+  | ({ readonly type: 'leaves'; readonly sequence: number } & LeafPage)
   /** The file is not the one that was opened (OpenedFile). */
   | { readonly type: 'not in place'; readonly sequence: number; readonly isReplaced: boolean; readonly message: string }
   /** `isDamage`: no further try can succeed. */

@@ -1,7 +1,11 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { LeafPage } from '../../../contracts/event-log.ts';
+import { LeafHasher } from '../../seals/leaf.ts';
+import { LeafPageOf } from '../../seals/leaf-page.ts';
 import { describeDamage, isDamage, messageOf } from './database-fault.ts';
+import { eventOf } from './event-of-row.ts';
 import { SQLITE_LIMITS } from './limits.ts';
-import type { EventRow, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
+import type { EventRow, LeavesQuery, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
 import { prepareArrays } from './open-database.ts';
 
 const PLACE = 'event.position, stream.name, event.revision, lower(hex(event.id)), event.type';
@@ -31,9 +35,11 @@ export function readPages(database: DatabaseSync): (message: ReadMessage) => Rea
         AND event.position > ? ORDER BY event.position LIMIT ?`,
     ),
   };
+  const hasher = new LeafHasher();
   const head = prepareArrays(database, 'SELECT max(position) FROM event');
   return ({ sequence, query }) => {
     try {
+      if (query.type === 'leaves') return { type: 'leaves', sequence, ...readLeaves(statements.all, query, hasher) };
       if (query.type !== 'head') return { type: 'page', sequence, ...readPage(statements[query.type], query) };
       const [position] = head.get() as unknown as [number | null];
       return { type: 'head', sequence, position };
@@ -59,6 +65,25 @@ function readPage(statement: StatementSync, query: PageQuery): { rows: EventRow[
     if (step.length < limit) return { rows, isEnd: true };
   }
   return { rows, isEnd: false };
+}
+
+/** The same, and what was hashed of a step is let go of before the next. */
+function readLeaves(statement: StatementSync, query: LeavesQuery, hasher: LeafHasher): LeafPage {
+  const page = new LeafPageOf(query, hasher);
+  let { after } = query;
+  let chars = 0;
+  for (let rest = query.limit; rest > 0 && chars < SQLITE_LIMITS.pageCharsMax; ) {
+    const limit = Math.min(rest, SQLITE_LIMITS.pageStepEvents);
+    const step = statement.all(after, limit) as unknown as EventRow[];
+    for (const row of step) {
+      if (!page.add(eventOf(row))) return page.page(false);
+      chars += row[5].length + row[6].length;
+    }
+    if (step.length < limit) return page.page(true);
+    after = step.at(-1)?.[0] ?? after;
+    rest -= step.length;
+  }
+  return page.page(false);
 }
 
 function placeOf(query: PageQuery, last: EventRow | undefined): SQLInputValue[] {

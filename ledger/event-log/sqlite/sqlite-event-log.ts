@@ -2,6 +2,8 @@ import {
   type AppendResult,
   type EventLog,
   EventLogError,
+  type LeafPage,
+  type LeavesFrom,
   type ProposedEvent,
   type ReadAllOptions,
   type ReadStreamOptions,
@@ -94,6 +96,10 @@ class SqliteEventLog implements EventLog {
 
   subscribeAll(options: SubscribeAllOptions): Subscription {
     return this.#subscribers.subscribe(options);
+  }
+
+  readLeaves(from: LeavesFrom): Promise<LeafPage> {
+    return this.#reader.leaves(from);
   }
 
   headPosition(): Promise<Position | null> {

@@ -1,7 +1,7 @@
 import { median } from '../load/latencies.ts';
 import type { SettlementSample } from './settlement-figures.ts';
 
-/** What sealing takes of the settled requests/s: by the ratio, without it to with it, of each round. */
+/** What sealing takes of the settled requests/s: by the ratio, without it to with it, of each round; and what CPU it takes. */
 export interface SealingFigure {
   readonly rounds: number;
   readonly plainPerS: number;
@@ -9,6 +9,9 @@ export interface SealingFigure {
   readonly medianRatio: number;
   /** Above which the true median is in one of twenty such runs, at the most; null where there are too few rounds to say. */
   readonly upper95: number | null;
+  /** All threads of the process, which on a machine of idle cores is no time of the settlement's. */
+  readonly plainCpuUs: number;
+  readonly sealedCpuUs: number;
 }
 
 /** @throws Error where a round has not both */
@@ -18,6 +21,8 @@ export function sealingFigure(samples: readonly SettlementSample[]): SealingFigu
     samples.filter((sample) => sample.log === log).toSorted((one, other) => one.round - other.round);
   const [plain, sealed] = [of('sqlite').map(rateOf), of('sqlite-sealed').map(rateOf)];
   if (plain.length === 0 || plain.length !== sealed.length) throw new Error('each round has one window of each');
+  const cpuUsOf = (log: string): number =>
+    median(of(log).map(({ settlerCpuUs, window }) => settlerCpuUs / window.settled));
   const ratios = plain.map((perS, round) => perS / (sealed[round] ?? 0));
   const place = placeOfUpperBound(ratios.length);
   return {
@@ -25,6 +30,7 @@ export function sealingFigure(samples: readonly SettlementSample[]): SealingFigu
     plainPerS: median(plain),
     sealedPerS: median(sealed),
     medianRatio: median(ratios),
+    ...{ plainCpuUs: cpuUsOf('sqlite'), sealedCpuUs: cpuUsOf('sqlite-sealed') },
     upper95: place === null ? null : (ratios.toSorted((one, other) => one - other)[place] ?? null),
   };
 }
@@ -48,6 +54,7 @@ export function placeOfUpperBound(count: number): number | null {
   return place;
 }
 
-export const sealingReport = ({ rounds, plainPerS, sealedPerS, medianRatio, upper95 }: SealingFigure): string =>
+export const sealingReport = ({ rounds, plainPerS, sealedPerS, medianRatio, upper95, ...cpu }: SealingFigure): string =>
   `sealing: ${plainPerS.toFixed(0)} settled/s without, ${sealedPerS.toFixed(0)} with; ` +
-  `ratio of ${rounds} rounds ${medianRatio.toFixed(3)}, upper 95% bound ${upper95 === null ? 'unknown' : upper95.toFixed(3)} (at most 1.05)\n`;
+  `ratio of ${rounds} rounds ${medianRatio.toFixed(3)}, upper 95% bound ${upper95 === null ? 'unknown' : upper95.toFixed(3)} (at most 1.05); ` +
+  `${cpu.plainCpuUs.toFixed(1)} and ${cpu.sealedCpuUs.toFixed(1)} us of CPU a request\n`;

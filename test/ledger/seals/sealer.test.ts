@@ -4,6 +4,7 @@ import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { accountId, accountStream, NO_STREAM, revision, SEALS_STREAM } from '../../../contracts/ids.ts';
+import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { rotateSealKey } from '../../../ledger/seals/rotate-key.ts';
@@ -165,6 +166,89 @@ describe('a sealer', () => {
     expect(lines.join()).toContain('nothing more of the ledger is sealed');
     await sealer.close();
     expect(log.events.filter(({ type }) => type === 'LedgerSealed')).toHaveLength(1);
+  });
+});
+
+describe('of an embedded ledger, which hashes where it reads, a sealer', () => {
+  async function embedded() {
+    const path = join(temporaryFolder(), 'ledger.db');
+    const open = async () => endedLater(await openSqliteEventLog({ path }));
+    const log = await open();
+    await identifyLedger(log, NOW_MS, recordingBy('test', NOW_MS));
+    let at = NO_STREAM;
+    const writeMore = async (count: number): Promise<void> => {
+      const written = Array.from({ length: count }, () => {
+        const { commandId } = recordingBy('test', NOW_MS);
+        return { id: commandId as never, type: 'AccountSuspended', data: '{"reason":"Zoë"}', metadata: '{}' };
+      });
+      await log.append(ACCOUNT, at, written);
+      at = revision(at + count);
+    };
+    return { log, open, writeMore };
+  }
+
+  it('seals ranges that are full, then what has waited, as any other does', async () => {
+    const { log, writeMore } = await embedded();
+    await writeMore(34);
+    const { sealer, dataFolder } = started(log);
+    await untilSealed(log, 3);
+    await sealer.close();
+    expect(sizesOf(await chainOf(log))).toEqual([10, 20, 30]);
+    expect(sealer.standing()).toMatchObject({ stopped: null, newest: { seal: 2 } });
+    await writeMore(1);
+    started(log, { dataFolder, afterMs: 1, events: 1_000 });
+    await untilSealed(log, 1, 36);
+    expect((await chainOf(log)).seals.at(-1)).toMatchObject({ seal: 3, first: 30, count: 6 });
+  });
+
+  it('follows seals that end inside of what it has read, and never forks with others', async () => {
+    const { log, open, writeMore } = await embedded();
+    const { key } = keyOfFolder(temporaryFolder());
+    const logs = [log, await open(), await open()];
+    const sealers = logs.map((one, index) => started(one, { events: [3, 7, 20][index] ?? 0, key: () => key }).sealer);
+    await writeMore(60);
+    await untilSealed(log, 1, 50);
+    await writeMore(60);
+    await untilSealed(log, 1, 110);
+    await Promise.all(sealers.map((sealer) => sealer.close()));
+    expect(sealers.map((sealer) => sealer.standing().stopped)).toEqual([null, null, null]);
+    await chainOf(log);
+  });
+
+  it('hashes in its own thread what was asked for before a seal of its own was made', async () => {
+    const { log, writeMore } = await embedded();
+    const asked = Promise.withResolvers<void>();
+    const sealed = Promise.withResolvers<void>();
+    let pages = 0;
+    const slow: EventLog = {
+      append: async (...call) => {
+        await asked.promise;
+        const result = await log.append(...call);
+        sealed.resolve();
+        return result;
+      },
+      readStream: log.readStream.bind(log),
+      readAll: log.readAll.bind(log),
+      subscribeAll: log.subscribeAll.bind(log),
+      headPosition: log.headPosition.bind(log),
+      close: log.close.bind(log),
+      readLeaves: async (from) => {
+        if (++pages === 2) await writeMore(12);
+        const page = await log.readLeaves?.(from);
+        if (page === undefined) throw new Error('the embedded log hashes');
+        if (pages !== 2) return page;
+        asked.resolve();
+        await sealed.promise;
+        // What answers of the append is before this.
+        await log.headPosition();
+        return page;
+      },
+    };
+    const { sealer } = started(slow, { afterMs: 1, events: 30 });
+    await untilSealed(log, 1, 13);
+    await sealer.close();
+    expect(sealer.standing().stopped).toBeNull();
+    expect((await chainOf(log)).seals.at(-1)?.treeSize).toBe(13);
   });
 });
 
