@@ -9,6 +9,8 @@ export function answer(reply: FastifyReply, body: unknown): FastifyReply {
 
 /** Sends a refusal in the protocol's envelope (interface, 4.2). */
 export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  const { observed } = reply.request;
+  if (observed) observed.code = refusal.code;
   void reply.headers(retryHeaders(refusal));
   if (refusal.deprecation !== undefined) void reply.header('x-svc-deprecation', refusal.deprecation);
   void reply.code(ERROR_TABLE[refusal.code].status);

@@ -1,11 +1,14 @@
 import type { Logger } from 'pino';
 import type { Configuration } from '../contracts/configuration.ts';
 import type { EventLog } from '../contracts/event-log.ts';
+import type { AccessLogPlace } from './observation/access-log.ts';
 
 export interface GatewayOptions {
   readonly configuration: Configuration;
   readonly log: EventLog;
   readonly logger: Logger;
+  /** Where a line of each request goes; absent is nowhere. */
+  readonly accessLog?: AccessLogPlace;
   /** Wall clock, as the machine has it. */
   readonly clock: () => number;
   /** Milliseconds by a clock that nobody sets, against which the other is watched. */

@@ -4,6 +4,7 @@ import type { ConnectionBounds } from './connections/bound-connections.ts';
 import type { TrustedProxies } from './connections/trusted-proxies.ts';
 import type { ForwardingParts } from './forwarding/forwarding-parts.ts';
 import type { LoopDelay } from './loop-delay.ts';
+import type { RequestObserver } from './observation/request-observer.ts';
 import type { BodyBudget } from './request-body/body-budget.ts';
 import type { IntakeTurns } from './request-body/intake-turns.ts';
 
@@ -18,4 +19,6 @@ export interface GatewayParts extends AdmissionParts {
   readonly bodies: BodyBudget;
   /** When the next chunk of a long one may come. */
   readonly intake: IntakeTurns;
+  /** Told of every request's end. */
+  readonly observer: RequestObserver;
 }

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { AccountId, RequestId } from '../contracts/ids.ts';
-import { type MicroUsd, microUsd } from '../contracts/money.ts';
+import { type MicroUsd, microUsd, mostDebited, type PicoUsd } from '../contracts/money.ts';
 import type { RateCard } from '../contracts/rate-card.ts';
-import { mostDebitedWithinHold } from '../ledger/account/at-most-the-hold.ts';
+import { costWithinHold } from '../ledger/account/at-most-the-hold.ts';
 import { monthOf } from '../ledger/account/month.ts';
 import type { Journal } from '../ledger/journal/journal.ts';
 import { type Ending, type StartedRequest, startText, usageOf } from '../ledger/settlement/request-record.ts';
@@ -93,25 +93,25 @@ export class RequestAccounting {
   }
 
   /**
-   * What the request cost is in the journal when this returns true; the ledger follows. False where the journal refused it,
+   * What the request cost is in the journal when this returns it; the ledger follows. Null where the journal refused it,
    * which ends the process: a complete answer must not go out then, and stays open for the next start, which records it and
    * charges nothing. Whatever ended otherwise is settled from memory, as long as this process lasts.
    */
-  finish(request: OpenRequest, ending: Ending): boolean {
+  finish(request: OpenRequest, ending: Ending): PicoUsd | null {
     const { journal, logger, counts, holds, settlement } = this.#parts;
     const { requestId, accountId, card, started, startedText } = this.#withPlacedHold(request);
     const usage = usageOf(requestId, started, ending);
-    const most = mostDebitedWithinHold(usage, card);
+    const cost = costWithinHold(usage, card);
     try {
       journal.finish(requestId, `{"started":${startedText},"ending":${JSON.stringify(ending)}}`);
     } catch (error) {
       logger.error({ err: error, requestId }, 'the journal did not take a finished request');
-      if (ending.outcome === 'completed') return false;
+      if (ending.outcome === 'completed') return null;
     }
     counts.ended(ending.outcome);
-    holds.lower(requestId, most);
+    holds.lower(requestId, mostDebited(cost));
     settlement.submit(accountId, usage, card, started.leaseId ?? null);
-    return true;
+    return cost;
   }
 
   /**

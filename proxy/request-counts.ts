@@ -5,8 +5,6 @@ import { Tally } from './tally.ts';
 type Bound = 'bodyBytes' | 'bodiesWaiting' | 'requestsOfAddress';
 
 const STATUS_MAX = 599;
-/** A client that left before its answer began, in the words of other proxies. */
-const CLIENT_LEFT = 499;
 
 /** Counts of answers and of ended requests. Counting allocates nothing; who reads the metrics pays. */
 export class RequestCounts {
@@ -20,9 +18,9 @@ export class RequestCounts {
   shed = 0;
   readonly #refusedByBounds = new Tally<Bound>();
 
-  /** An answer has ended, or its client has left: before the head the status is not sent. */
-  answered(status: number, isHeadSent: boolean): void {
-    const counted = isHeadSent ? Math.min(status, STATUS_MAX) : CLIENT_LEFT;
+  /** An answer has ended. */
+  answered(status: number): void {
+    const counted = Math.min(status, STATUS_MAX);
     this.#answers[counted] = (this.#answers[counted] ?? 0) + 1;
   }
 

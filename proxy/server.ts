@@ -9,7 +9,6 @@ import { boundWaiting } from './connections/bound-waiting.ts';
 import { readOnAfterAnswers } from './connections/rest-of-body.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { KnownRoutes } from './known-routes.ts';
-import type { RequestCounts } from './request-counts.ts';
 import { newRequestId } from './request-id.ts';
 import { requireHost } from './require-host.ts';
 import { routableUrl } from './routable-url.ts';
@@ -42,10 +41,14 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     trustProxy: (address) => parts.trustedProxies.has(address),
     return503OnClosing: false,
     clientErrorHandler(error, socket) {
-      answerClientError(error, socket, () => newRequestId(parts.clock()));
+      answerClientError(error, socket, () => {
+        const id = newRequestId(parts.clock());
+        parts.observer.unreadable(id);
+        return id;
+      });
     },
   });
-  countAnswers(app, parts.counts);
+  parts.observer.observe(app);
   boundWaiting(app);
   requireHost(app);
   boundConnections(app, parts.connections, { proxies: parts.trustedProxies, counts: parts.counts });
@@ -71,16 +74,6 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   for (const route of [routeMessages, routeCountTokens, routeModels, routeCatalogAndPricing, routeMe, routeHealth])
     route(app, parts);
   return app;
-}
-
-const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
-
-/** Every answer but those that the forwarder writes, which counts its own, and those to probes. */
-function countAnswers(app: FastifyInstance, counts: RequestCounts): void {
-  app.addHook('onSend', (request, reply, _payload, done) => {
-    if (!PROBES.has(request.routeOptions.url)) counts.answered(reply.statusCode, true);
-    done();
-  });
 }
 
 const PATH_SHOWN_MAX = 200;

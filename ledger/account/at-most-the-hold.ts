@@ -1,5 +1,13 @@
 import type { UsageRecorded } from '../../contracts/events.ts';
-import { debitWithCarry, type MicroUsd, microUsd, mostDebited, type PicoUsd } from '../../contracts/money.ts';
+import {
+  debitWithCarry,
+  type MicroUsd,
+  microUsd,
+  mostDebited,
+  PICO_PER_MICRO,
+  type PicoUsd,
+  picoUsd,
+} from '../../contracts/money.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 import { rateUsage } from '../rating.ts';
 
@@ -19,7 +27,15 @@ export function debitWithinHold(hold: MicroUsd | null, carry: PicoUsd, cost: Pic
 
 /** The most that the debit of a usage can take, whatever the carry will be: what is held for it until then. */
 export function mostDebitedWithinHold(usage: UsageRecorded, card: RateCard): MicroUsd {
-  return usage.billable ? within(usage.hold, mostDebited(rateUsage(usage, card).cost)) : microUsd(0n);
+  return mostDebited(costWithinHold(usage, card));
+}
+
+/** What a usage costs its account, exactly, but for what the carry of the account makes of it. */
+export function costWithinHold(usage: UsageRecorded, card: RateCard): PicoUsd {
+  if (!usage.billable) return picoUsd(0n);
+  const { cost } = rateUsage(usage, card);
+  const most = usage.hold === null ? cost : usage.hold * PICO_PER_MICRO;
+  return cost <= most ? cost : picoUsd(most);
 }
 
 const within = (hold: MicroUsd | null, amount: MicroUsd): MicroUsd => (hold === null || amount <= hold ? amount : hold);

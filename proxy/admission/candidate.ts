@@ -5,6 +5,7 @@ import type { RequestId } from '../../contracts/ids.ts';
 import type { Caller } from '../caller.ts';
 import type { CallingClient } from '../calling-client.ts';
 import { headerOf } from '../header.ts';
+import type { ObservedRequest } from '../observation/observed-request.ts';
 import { protocolVersionOf } from '../protocol-version.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import type { BodyOwner } from '../request-body/body-owner.ts';
@@ -29,6 +30,8 @@ export interface IncomingRequest {
   readonly client: CallingClient;
   /** What it has taken of its caller's limits: whoever ends the request ends it. */
   readonly ticket: RateTicket;
+  /** Null where nobody observes requests. */
+  readonly observed: ObservedRequest | null;
 }
 
 /** A request that only money may still stand in the way of. */
@@ -54,13 +57,13 @@ export function candidateOf(
   facts: MessageFacts,
   parts: AdmissionParts,
 ): Candidate | Refusal {
-  const { requestId, caller, headers, bytes, owner, client, ticket } = incoming;
+  const { requestId, caller, headers, bytes, owner, client, ticket, observed } = incoming;
   const nowMs = parts.clock();
   const fast = asksForFast(facts, headers);
   if (typeof fast !== 'boolean') return fast;
   const protocol = protocolVersionOf(headers);
   if ('code' in protocol) return protocol;
-  const model = findCallable(caller, facts.model, parts);
+  const model = findCallable(caller, facts.model, observed, parts);
   if ('code' in model) return model;
   const deployments = parts.upstreams.deploymentsOf(model);
   const refused = refuseByRoles(facts, model) ?? refuseByDeployments(facts, model, deployments);
@@ -78,8 +81,8 @@ export function candidateOf(
   // The last that can be in its way but money.
   const limited = parts.rateLimits.ask(ticket, { isStream: facts.isStream, inputTokens: guess });
   if (limited !== null) return refusedFor(model, nowMs, limited);
-  const found = { requestId, caller, facts, bytes, owner, client, model, deployments, terms, ticket, ...protocol };
-  return { ...found, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
+  const found = { requestId, caller, facts, bytes, owner, client, model, deployments, terms, ticket, observed };
+  return { ...found, ...protocol, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
 }
 
 /** What has no bound or no price is refused before it goes upstream. A free model has a price for everything. */
@@ -92,8 +95,14 @@ function refuseBySize(size: RequestSize, model: CatalogModel, { rateCard }: Term
 }
 
 /** The model, where this caller may call it. Shared with count_tokens, which does not pass the money gate. */
-export function findCallable(caller: Caller, id: string, parts: AdmissionParts): CatalogModel | Refusal {
+export function findCallable(
+  caller: Caller,
+  id: string,
+  observed: ObservedRequest | null,
+  parts: AdmissionParts,
+): CatalogModel | Refusal {
   const { accounts, catalog } = parts.projections;
+  if (observed !== null) observed.model = catalog.state.models.get(id)?.id ?? null;
   const nowMs = parts.clock();
   const model = findModel(catalog.state, id, nowMs);
   if ('code' in model) return model;

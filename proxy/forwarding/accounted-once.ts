@@ -61,7 +61,7 @@ export class AccountedOnce {
   };
 
   #finish(outcome: Exclude<Outcome, 'recovered'>, answer: EndedAnswer): void {
-    const { money, maxTokens, mayRunFast } = this.#request;
+    const { money, maxTokens, mayRunFast, observed } = this.#request;
     const { meter, deployment } = answer;
     const seen = meter?.usage ?? null;
     if (isPriorityUnasked(seen, mayRunFast)) this.#parts.accounting.gavePriorityUnasked();
@@ -94,7 +94,11 @@ export class AccountedOnce {
         { requestId: money.requestId, outcome },
         'usage is estimated: the upstream did not report it',
       );
-    this.#isUnbilled = !this.#parts.accounting.finish(money, ending);
+    const cost = this.#parts.accounting.finish(money, ending);
+    this.#isUnbilled = cost === null;
+    if (observed === null) return;
+    observed.ending = ending;
+    observed.cost = cost;
   }
 
   /** An ending that cannot be judged is one of which nothing is known but how it came. */

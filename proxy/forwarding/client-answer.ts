@@ -1,5 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { ERROR_TABLE, errorEnvelope, type Refusal, refusal, retryHeaders } from '../../contracts/errors.ts';
+import {
+  ERROR_TABLE,
+  type ErrorCode,
+  errorEnvelope,
+  type Refusal,
+  refusal,
+  retryHeaders,
+} from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import { EVENT_STREAM_TYPE, JSON_TYPE } from '../../contracts/media-types.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
@@ -9,7 +16,7 @@ import type { ForwardedRequest } from './forwarded-request.ts';
 const UNBUFFERED = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
 
 /** What an answer's head says of its request. */
-type AnsweredRequest = Pick<ForwardedRequest, 'deprecation' | 'rateLimitHeaders'>;
+type AnsweredRequest = Pick<ForwardedRequest, 'deprecation' | 'rateLimitHeaders' | 'observed'>;
 
 /** The client's end: writes bytes as given, tells of back-pressure; destroyed, never ended, when it broke off. */
 export class ClientAnswer {
@@ -70,6 +77,7 @@ export class ClientAnswer {
   }
 
   refuse(refused: Refusal): void {
+    this.#noteCode(refused.code);
     const body = JSON.stringify(errorEnvelope(refused.code, refused.message, this.#requestId));
     const headers = ['content-type', JSON_TYPE, ...this.#ownHeaders()];
     headers.push(...Object.entries(retryHeaders(refused)).flat());
@@ -87,6 +95,7 @@ export class ClientAnswer {
       this.refuse(refusal('upstream_failed', message));
       return;
     }
+    this.#noteCode('upstream_failed');
     if (!this.#isStream || this.#response.destroyed) {
       this.#response.destroy();
       return;
@@ -94,6 +103,11 @@ export class ClientAnswer {
     const envelope = JSON.stringify(errorEnvelope('upstream_failed', message, this.#requestId));
     const event = `${isAtEventBoundary ? '' : '\n\n'}event: error\ndata: ${envelope}\n\n`;
     this.#response.write(event, () => this.#response.destroy());
+  }
+
+  #noteCode(code: ErrorCode): void {
+    const { observed } = this.#request;
+    if (observed !== null) observed.code = code;
   }
 
   #ownHeaders(): string[] {

@@ -1,6 +1,7 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import type { Refusal } from '../../contracts/errors.ts';
 import type { Terms } from '../admission/terms.ts';
+import type { ObservedRequest } from '../observation/observed-request.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import type { OpenRequest } from '../request-accounting.ts';
 import type { BodyShare } from '../request-body/body-share.ts';
@@ -31,6 +32,8 @@ export interface ForwardedRequest {
   readonly deprecation: string | null;
   /** What it has taken of its caller's limits. It ends with the request's last upstream call. */
   readonly ticket: RateTicket;
+  /** Null where nobody observes requests. */
+  readonly observed: ObservedRequest | null;
   /** What its caller has left of the limits a minute: names and values in turn, for the answer's head. */
   readonly rateLimitHeaders: () => readonly string[];
   /** Where the model runs, in the order in which to try. At least one. */

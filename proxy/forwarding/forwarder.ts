@@ -86,6 +86,8 @@ export class Forwarder implements AttemptReceiver {
     }
     this.#hasReached = true;
     this.#attempt.isSent = true;
+    const { observed } = this.#request;
+    if (observed !== null && observed.calledMs === 0) observed.calledMs = this.#parts.monotonic();
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
@@ -97,7 +99,10 @@ export class Forwarder implements AttemptReceiver {
   /** Pieces of one turn of the event loop are passed on together: an upstream's chunks need not each cost a write. */
   onData(piece: Buffer): void {
     this.#pieces.push(piece);
-    if (this.#pieces.length === 1) queueMicrotask(() => this.#passPieces());
+    if (this.#pieces.length > 1) return;
+    queueMicrotask(() => this.#passPieces());
+    const { observed } = this.#request;
+    if (observed !== null && observed.firstByteMs === 0) observed.answeredMs = this.#parts.monotonic();
   }
 
   onEnd(): void {
@@ -247,6 +252,8 @@ export class Forwarder implements AttemptReceiver {
   }
 
   #write(bytes: Buffer): void {
+    const { observed } = this.#request;
+    if (observed !== null && observed.firstByteMs === 0) observed.firstByteMs = this.#parts.monotonic();
     // Of a call that is over nothing more is to be held back.
     if (this.#client.write(bytes) || this.#backPressure.isNow || this.#phase.type === 'ended') return;
     this.#attempt.pause();

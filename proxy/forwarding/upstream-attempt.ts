@@ -40,7 +40,8 @@ export class UpstreamAttempt implements UpstreamReceiver {
 
   send(): void {
     const { upstream, model } = this.deployment;
-    const { version, terms } = this.#request;
+    const { version, terms, observed } = this.#request;
+    if (observed !== null) observed.upstream = upstream.name;
     const body = bodyForUpstream({ ...this.#request, upstreamModel: model });
     this.#timer = setTimeout(() => this.#timeOut(), upstream.totalMs);
     const { owner } = this.#request.room;

@@ -9,6 +9,7 @@ import type { Drains } from '../forwarding/drains.ts';
 import type { Holds } from '../holds.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { LoopDelay } from '../loop-delay.ts';
+import type { AccessLogPlace } from '../observation/access-log.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import type { BodyBudget } from '../request-body/body-budget.ts';
 import type { RequestCounts } from '../request-counts.ts';
@@ -36,6 +37,8 @@ interface MeasuredParts {
   readonly drains: Pick<Drains, 'count'>;
   /** Null where nothing is sealed, for want of a key. */
   readonly sealer: Pick<Sealer, 'standing'> | null;
+  /** Undefined where none is kept. */
+  readonly accessLog: Pick<AccessLogPlace, 'lost'> | undefined;
 }
 
 export interface GatewayMetrics {
@@ -170,7 +173,11 @@ function gaugesOf(parts: MeasuredParts): Measures {
   };
 }
 
-const countersOf = ({ counts, rateLimits }: MeasuredParts): Measures => ({
+const countersOf = ({ counts, rateLimits, accessLog }: MeasuredParts): Measures => ({
+  access_log_lost_total: [
+    'Lines of the access log that were lost, because what takes them was too slow',
+    () => accessLog?.lost ?? 0,
+  ],
   priority_unasked_total: [
     'Answers by priority capacity that the request had not asked for, billed at standard prices',
     () => counts.priorityUnasked,

@@ -3,6 +3,8 @@ import { write, writeSync } from 'node:fs';
 /** Text that waits for a place that does not take it; lines beyond that are lost, and counted. */
 const WAITING_CHARS_MAX = 1024 * 1024;
 const PAUSE_MS = 1_000;
+/** Text that waits for no more lines. */
+const GATHERED_CHARS = 64 * 1024;
 /** A pipe whose reader is slow. */
 const BUSY_PAUSE_MS = 100;
 /** How often a process that is about to end waits for one. */
@@ -13,6 +15,8 @@ interface LogDestinationOptions {
   readonly fd: number;
   readonly pauseMs?: number;
   readonly waitingCharsMax?: number;
+  /** How long a first line waits for others, to be written with them; 0 where it is not said. */
+  readonly gatherMs?: number;
   /** The line that tells, once there is room again, how many lines were lost meanwhile. */
   readonly lostLines: (count: number) => string;
 }
@@ -26,23 +30,33 @@ export class LogDestination {
   #waiting: string[] = [];
   #waitingChars = 0;
   #lost = 0;
+  #lostInAll = 0;
   /** What is being written, or waits to be tried again. */
   #chunk: Buffer | null = null;
   #isWriting = false;
   #timer: NodeJS.Timeout | null = null;
 
+  #gathering: NodeJS.Timeout | null = null;
+
   constructor(options: LogDestinationOptions) {
     this.#options = options;
+  }
+
+  /** Lines since the start. */
+  get lost(): number {
+    return this.#lostInAll;
   }
 
   write(line: string): void {
     if (this.#waitingChars + line.length > (this.#options.waitingCharsMax ?? WAITING_CHARS_MAX)) {
       this.#lost++;
+      this.#lostInAll++;
       return;
     }
     this.#waiting.push(line);
     this.#waitingChars += line.length;
-    this.#writeOn();
+    if (this.#options.gatherMs === undefined || this.#waitingChars >= GATHERED_CHARS) this.#writeOn();
+    else this.#gather(this.#options.gatherMs);
   }
 
   /** What waits, where it is taken soon: the process may be about to end. What is on its way already is the kernel's. */
@@ -69,6 +83,13 @@ export class LogDestination {
       }
     }
     return null;
+  }
+
+  #gather(gatherMs: number): void {
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = null;
+      this.#writeOn();
+    }, gatherMs);
   }
 
   #writeOn(): void {

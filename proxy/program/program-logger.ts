@@ -1,18 +1,41 @@
 import pino, { type Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import { printable } from '../../contracts/printable.ts';
+import type { AccessLogPlace } from '../observation/access-log.ts';
 import { LogDestination } from './log-destination.ts';
 
+const STDOUT = 1;
 const STDERR = 2;
 const WARN = 40;
+/** Lines of requests are many, and nobody waits for one. */
+const GATHER_MS = 100;
 
 /** The log of a program that stays up: JSON lines on stderr, in which nothing that others have named hides or turns what is seen. */
 export function programLogger({ logLevel }: Pick<Configuration, 'logLevel'>): Logger {
+  return loggerTo(destinationAt(STDERR), logLevel);
+}
+
+/** The log of requests: JSON lines on stdout. */
+export function accessLogPlace(): AccessLogPlace {
+  const destination = destinationAt(STDOUT, GATHER_MS);
+  return {
+    logger: loggerTo(destination, 'info'),
+    get lost() {
+      return destination.lost;
+    },
+  };
+}
+
+function destinationAt(fd: number, gatherMs?: number): LogDestination {
   const destination = new LogDestination({
-    fd: STDERR,
+    fd,
+    ...(gatherMs === undefined ? {} : { gatherMs }),
     lostLines: (lines) =>
       `${JSON.stringify({ level: WARN, time: Date.now(), lines, msg: 'lines of this log were lost: it could not be written' })}\n`,
   });
   process.once('exit', () => destination.flushSync());
-  return pino({ level: logLevel, base: null, hooks: { streamWrite: printable } }, destination);
+  return destination;
 }
+
+const loggerTo = (destination: LogDestination, level: Configuration['logLevel']): Logger =>
+  pino({ level, base: null, hooks: { streamWrite: printable } }, destination);

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import type { Admitted } from '../admission/admit.ts';
 import { deprecationHeader } from '../admission/model-lifecycle.ts';
 import { refuseByStanding } from '../admission/standing.ts';
@@ -7,14 +8,16 @@ import type { ForwardedRequest } from '../forwarding/forwarded-request.ts';
 import { Forwarder } from '../forwarding/forwarder.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import type { BodyShare } from '../request-body/body-share.ts';
+import { bodyOf } from './read-body.ts';
 
 /** Hands an admitted request and its client's connection to a forwarder, which keeps the body until it is over. */
 export function beginForwarding(
   admitted: Admitted,
-  share: BodyShare,
+  request: FastifyRequest,
   response: ServerResponse,
   parts: GatewayParts,
 ): void {
+  const { share } = bodyOf(request);
   share.keep();
   const { requestId } = admitted;
   const forwarded = forwardedOf(admitted, share, parts);
@@ -22,7 +25,7 @@ export function beginForwarding(
   const forwarder = new Forwarder(forwarded, client, parts.forwarding, () => {
     parts.inFlight.remove(requestId);
     share.letGo();
-    parts.counts.answered(response.statusCode, response.headersSent);
+    parts.observer.ended(request, response.statusCode, response.headersSent);
   });
   parts.inFlight.add(requestId, forwarder);
   parts.inFlight.answered(requestId);
@@ -49,6 +52,7 @@ function forwardedOf(admitted: Admitted, room: BodyShare, parts: GatewayParts): 
     deprecation: deprecationHeader(model, admitted.admittedAtMs),
     deployments: admitted.deployments,
     ticket: admitted.ticket,
+    observed: admitted.observed,
     rateLimitHeaders: () => parts.rateLimits.headersOf(caller),
     refuseByStanding: () => refuseByStanding(caller, parts.projections.accounts, parts.clock()),
   };

@@ -85,7 +85,7 @@ async function askedCount(
   const refusedByKey = refuseByKeyNow(caller, parts.projections.accounts, parts.clock());
   if (refusedByKey !== null) return refusedByKey;
   if (facts.type === 'refusal') return facts;
-  const model = findCallable(caller, facts.model, parts);
+  const model = findCallable(caller, facts.model, request.observed, parts);
   if ('code' in model) return model;
   const roles = refuseByRoles(facts, model);
   if (roles !== null) return roles;
@@ -105,7 +105,7 @@ async function count(
   const counting = parts.upstreams.deploymentsOf(model).filter(({ upstream }) => upstream.countsTokens);
   const counted = await countAtFirstThatAnswers(counting, count, request, parts);
   if (count.client.hasLeft) {
-    parts.counts.answered(0, false);
+    parts.observer.ended(request, 0, false);
     return reply.hijack();
   }
   const refusedNow = refuseByStanding(callerOf(request), parts.projections.accounts, parts.clock());

@@ -8,7 +8,7 @@ import type { GatewayParts } from '../gateway-parts.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by `knowCaller`, on the routes that have it. */
+    /** Set by `findCaller`, on the routes that ask who calls. */
     caller: Caller | null;
   }
 }
@@ -28,23 +28,24 @@ export function knowCaller(parts: GatewayParts) {
       refuse(reply, shed);
       return;
     }
-    const caller = findCaller(request.headers, parts);
+    const caller = findCaller(request, parts);
     if (caller.type === 'refusal') {
       refuse(reply, caller);
       return;
     }
-    request.caller = caller;
     done();
   };
 }
 
 /** A key that is not known yet may be one of those that the ledger has: then it is told to come again. */
 export function findCaller(
-  headers: FastifyRequest['headers'],
+  request: FastifyRequest,
   { projections, availability, clock }: GatewayParts,
 ): Caller | Refusal {
-  const caller = authenticate(headers, projections.accounts, clock());
-  return caller === UNKNOWN_KEY ? (availability.refuseUnknown() ?? caller) : caller;
+  const caller = authenticate(request.headers, projections.accounts, clock());
+  if (caller === UNKNOWN_KEY) return availability.refuseUnknown() ?? caller;
+  if (caller.type === 'caller') request.caller = caller;
+  return caller;
 }
 
 /** The key may have been revoked, or have ended, while the body came: then nothing is said about the body. */

@@ -11,7 +11,7 @@ import { findCaller } from './know-caller.ts';
 
 export function routeMe(app: FastifyInstance, parts: GatewayParts): void {
   app.get('/me', (request, reply) => {
-    const caller = findCaller(request.headers, parts);
+    const caller = findCaller(request, parts);
     return caller.type === 'refusal' ? refuse(reply, caller) : answer(reply, meOf(caller, parts));
   });
 }

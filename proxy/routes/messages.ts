@@ -38,6 +38,7 @@ export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
   for (const path of PATHS)
     app.post(path, hooks, (request, reply) => {
       const { bytes, share } = bodyOf(request);
+      parts.observer.bodyRead(request);
       const incoming = {
         requestId: requestId(request.id),
         caller: callerOf(request),
@@ -46,6 +47,7 @@ export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
         owner: share.owner,
         client: new CallingClient(reply.raw),
         ticket: ticketOf(request),
+        observed: request.observed,
       };
       const admitted = admit(incoming, parts);
       if (!(admitted instanceof Promise)) return forwardOrAnswer(admitted, request, reply, parts);
@@ -66,13 +68,13 @@ function forwardOrAnswer(
       parts.accounting.abandon(admitted.money);
       admitted.ticket.end();
     }
-    parts.counts.answered(0, false);
+    parts.observer.ended(request, 0, false);
     reply.hijack();
     return reply;
   }
   if (admitted.type === 'refusal') return refuse(reply, admitted);
   keepHeadersForBrowser(request, reply);
   reply.hijack();
-  beginForwarding(admitted, bodyOf(request).share, reply.raw, parts);
+  beginForwarding(admitted, request, reply.raw, parts);
   return reply;
 }

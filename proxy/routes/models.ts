@@ -11,7 +11,7 @@ import { pageOf, pageQuery } from './page.ts';
 export function routeModels(app: FastifyInstance, parts: GatewayParts): void {
   const { projections, clock } = parts;
   app.get('/v1/models', (request, reply) => {
-    const caller = findCaller(request.headers, parts);
+    const caller = findCaller(request, parts);
     if (caller.type === 'refusal') return refuse(reply, caller);
     const query = pageQuery(request.query);
     if ('code' in query) return refuse(reply, query);
@@ -28,7 +28,7 @@ export function routeModels(app: FastifyInstance, parts: GatewayParts): void {
   });
 
   app.get<{ Params: { '*': string } }>('/v1/models/*', (request, reply) => {
-    const caller = findCaller(request.headers, parts);
+    const caller = findCaller(request, parts);
     if (caller.type === 'refusal') return refuse(reply, caller);
     const model = findModel(projections.catalog.state, request.params['*'], clock());
     return 'code' in model ? refuse(reply, model) : answer(reply, modelAnswer(model, parts));

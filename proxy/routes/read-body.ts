@@ -45,10 +45,10 @@ export function leaveBodiesUnread(app: FastifyInstance): void {
 
 const BODY_TYPE = 'application/octet-stream';
 
-type BodyParts = Pick<GatewayParts, 'bodies' | 'intake' | 'counts' | 'inFlight'>;
+type BodyParts = Pick<GatewayParts, 'bodies' | 'intake' | 'counts' | 'inFlight' | 'observer'>;
 
 /** Reads the body of a caller who is known, within the budget. */
-export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
+export function readBody({ bodies, intake, counts, inFlight, observer }: BodyParts) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const { raw } = request;
     const announced = announcedBytes(request);
@@ -102,7 +102,7 @@ export function readBody({ bodies, intake, counts, inFlight }: BodyParts) {
       // The client has left in the middle of it.
       isOver = true;
       share.over();
-      counts.answered(0, false);
+      observer.ended(request, 0, false);
       reply.hijack();
     });
     // A client that is cut off comes as an error, too: `close` follows it and tells.

@@ -25,7 +25,10 @@ const errorBodies: string[] = [];
 /** Heads, and the bodies of errors, of what an upstream answered that says our key. */
 const echoes: string[] = [];
 let revoked = '';
-const { upstream, gateway } = await startOnUpstream(afterAll, { logLines, settings: { logLevel: 'trace' } });
+const { upstream, gateway } = await startOnUpstream(afterAll, {
+  ...{ logLines, accessLines: logLines },
+  settings: { logLevel: 'trace' },
+});
 beforeAll(async () => {
   await doEverything();
   await gateway.gateway.process.settlement.idle();

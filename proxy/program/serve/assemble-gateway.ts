@@ -18,6 +18,8 @@ import { longestRequestMs, longestSettledMs } from '../../longest-request.ts';
 import { LoopDelay } from '../../loop-delay.ts';
 import { MachineShortages } from '../../machine-shortages.ts';
 import { type GatewayMetrics, gatewayMetrics } from '../../metrics/gateway-metrics.ts';
+import { AccessLog } from '../../observation/access-log.ts';
+import { RequestObserver } from '../../observation/request-observer.ts';
 import { RateLimits } from '../../rate-limits/rate-limits.ts';
 import { RecoveredRequests } from '../../recovered-requests.ts';
 import { RequestAccounting } from '../../request-accounting.ts';
@@ -46,6 +48,7 @@ interface BuiltParts {
   readonly bodies: BodyBudget;
   readonly loopDelay: LoopDelay;
   readonly rateLimits: RateLimits;
+  readonly observer: RequestObserver;
 }
 
 export interface GatewayProcess extends OpenedGateway, BuiltParts {
@@ -69,6 +72,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const { configuration } = options;
   const holds = new Holds();
   const counts = new RequestCounts();
+  const observer = observerOf(opened, counts);
   const inFlight = new InFlight(LIMITS.requestsInFlightMax);
   const rateLimits = new RateLimits({
     ...options,
@@ -94,7 +98,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const bodies = new BodyBudget(configuration.bodies);
   const drains = drainsOf(configuration);
   const scarce = { rateLimits, upstreams, drains, bodies, loopDelay, inFlight };
-  const built = { ...scarce, availability, holds, counts, accounting, settlement, claim };
+  const built = { ...scarce, availability, holds, counts, accounting, settlement, claim, observer };
   const recovered = recoveredOf(opened, built);
   const sealer = gatewaySealer(opened.options, availability);
   const metrics = metricsOf(opened, { ...built, recovered, unserved, sealer });
@@ -104,6 +108,9 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const formsAdoption = formsAdoptionOf(opened, built);
   return { ...opened, ...built, recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption, sealer };
 }
+
+const observerOf = ({ options: { accessLog, monotonic } }: OpenedGateway, counts: RequestCounts): RequestObserver =>
+  new RequestObserver({ counts, accessLog: accessLog === undefined ? null : new AccessLog(accessLog), monotonic });
 
 const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): Drains =>
   new Drains({ max: drainsMax, maxOfAccount: drainsMaxPerAccount, ms: drainMs });
@@ -178,7 +185,8 @@ function metricsOf(
 ): GatewayMetrics | null {
   if (options.configuration.metrics.serve === undefined) return null;
   const pending = (): number => settlement.pending + recovered.count;
-  return gatewayMetrics({ ...measured, clock: options.clock, watch, projections, journal, breaker, pending });
+  const { clock, accessLog } = options;
+  return gatewayMetrics({ ...measured, clock, accessLog, watch, projections, journal, breaker, pending });
 }
 
 /** Several proxies share the log: this one admits within its leases. */

@@ -10,7 +10,7 @@ import { type CommandContext, CommandError, configurationFile, EXIT, globalOptio
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { beginLedger, ledgerToBegin, makeDataFolder } from '../ledger-file.ts';
 import { proveListenable } from '../listening.ts';
-import { programLogger } from '../program-logger.ts';
+import { accessLogPlace, programLogger } from '../program-logger.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { CANNOT } from './become-ready.ts';
 import { type CatalogNotice, catalogAtStart, readConfiguredCatalog } from './catalog-at-start.ts';
@@ -69,6 +69,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       configuration,
       log,
       logger,
+      ...(configuration.accessLog === 'stdout' ? { accessLog: accessLogPlace() } : {}),
       clock: context.clock,
       monotonic,
       loopDelay: loopDelayOfProcess(),

@@ -198,6 +198,7 @@ function requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd
     version: null,
     deprecation: null,
     ticket,
+    observed: null,
     rateLimitHeaders: () => [],
     deployments: [{ upstream, model: model.id }],
     refuseByStanding: () => null,

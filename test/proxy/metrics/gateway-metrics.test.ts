@@ -58,6 +58,11 @@ it('count answers by status and requests by outcome, and leave probes out', asyn
   expect((await samples(one)).get('gateway_requests_total{status="200"}')).toBe(4);
 });
 
+it('count lines that the access log has lost', async () => {
+  const one = await start({ accessLines: [] });
+  expect((await samples(one)).get('gateway_access_log_lost_total')).toBe(7);
+});
+
 it('tell of an outage of the log: that it is away, the age of the views, what waits and what is held', async () => {
   const clock = { nowMs: Date.now() };
   const log = new LogWithOutages();

@@ -1,8 +1,10 @@
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LogDestination } from '../../../proxy/program/log-destination.ts';
 import { canMount, smallDisk } from '../../fixtures/ledger/small-disk.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const WAIT = { timeout: 60_000, interval: 5 };
 const line = (number: number): string => `${number} ${'x'.repeat(500)}\n`;
@@ -61,5 +63,47 @@ describe.runIf(canMount)('a log on a full disk', () => {
     await expect
       .poll(() => numbers().toSorted((one, other) => one - other), WAIT)
       .toEqual(Array.from(Array(31).keys()));
+  });
+});
+
+describe('a log whose reader does not read', () => {
+  /** A pipe with both of its ends, and what is in it. */
+  function pipe() {
+    const path = join(temporaryFolder(), 'pipe');
+    execFileSync('mkfifo', [path]);
+    const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(fd));
+    const piece = Buffer.alloc(1024 * 1024);
+    const read = (): string => {
+      try {
+        return piece.toString('utf8', 0, readSync(fd, piece));
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return '';
+        throw error;
+      }
+    };
+    return { fd, read };
+  }
+
+  test('keeps so much and no more, counts what is lost, and says so once there is room', async () => {
+    const { fd, read } = pipe();
+    const lostLines = (count: number): string => `lost ${count}\n`;
+    const destination = new LogDestination({ fd, waitingCharsMax: 20_000, gatherMs: 1, lostLines });
+    let text = '';
+    for (let number = 0; number < 1_000; number++) {
+      destination.write(line(number));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const { lost } = destination;
+    // A pipe has 64 KiB, and as much may be on its way.
+    expect(lost).toBeGreaterThan(500);
+    const lines = () => {
+      text += read();
+      return text.split('\n').slice(0, -1);
+    };
+    const isKept = (one: string): boolean => !one.startsWith('lost ');
+    await expect.poll(() => lines().filter(isKept).length, WAIT).toBe(1_000 - lost);
+    const told = () => lines().flatMap((one) => Number(/^lost (\d+)$/.exec(one)?.[1] ?? []));
+    await expect.poll(() => told().reduce((sum, count) => sum + count, 0), WAIT).toBe(lost);
   });
 });

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
 import type { Caller } from '../../../proxy/caller.ts';
 import { InFlight } from '../../../proxy/in-flight.ts';
+import { RequestObserver } from '../../../proxy/observation/request-observer.ts';
 import { BodyBudget } from '../../../proxy/request-body/body-budget.ts';
 import { IntakeTurns } from '../../../proxy/request-body/intake-turns.ts';
 import { RequestCounts } from '../../../proxy/request-counts.ts';
@@ -52,7 +53,9 @@ it('is how long bodies come, and what they have taken is free as soon as nobody 
     request.caller = { accountId: accountId('acct_one'), account: { grants: [] as unknown[] } } as Caller;
     done();
   });
-  const parts = { bodies, intake: new IntakeTurns(), counts: new RequestCounts(), inFlight: new InFlight(1) };
+  const counts = new RequestCounts();
+  const observer = new RequestObserver({ counts, accessLog: null, monotonic: () => 0 });
+  const parts = { bodies, intake: new IntakeTurns(), counts, inFlight: new InFlight(1), observer };
   const buffers: ArrayBufferLike[] = [];
   app.post('/', { preHandler: readBody(parts) }, async (request) => {
     const { bytes } = bodyOf(request);

@@ -37,6 +37,7 @@ describe('a configuration', () => {
       chargeInterrupted: 'none',
       unknownBetas: 'drop',
       browserOrigins: [],
+      accessLog: 'stdout',
       logLevel: 'info',
       rateLimits: {
         paid: { requestsPerMinute: 12_000, concurrentCounts: 64 },

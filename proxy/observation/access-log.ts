@@ -1,0 +1,61 @@
+import type { Logger } from 'pino';
+import { ERROR_TABLE } from '../../contracts/errors.ts';
+import type { RequestId } from '../../contracts/ids.ts';
+import { formatExactUsd } from '../../contracts/money.ts';
+import type { ObservedRequest } from './observed-request.ts';
+
+/** Where the lines go. */
+export interface AccessLogPlace {
+  readonly logger: Pick<Logger, 'info'>;
+  /** How many lines were lost since the start, because what takes them was too slow. */
+  readonly lost: number;
+}
+
+/**
+ * A line for each request that has ended: who asked for what, how it ended, what it used, cost and took. Nothing in it is
+ * the caller's own words, or a provider's but for its request id; no path but that of a route, no model but the catalog's.
+ * What is not known of a request is left out.
+ */
+export class AccessLog {
+  readonly #place: AccessLogPlace;
+
+  constructor(place: AccessLogPlace) {
+    this.#place = place;
+  }
+
+  write(observed: ObservedRequest, status: number, nowMs: number): void {
+    const { request, arrivedMs, firstByteMs, ending, cost } = observed;
+    const { caller } = request;
+    const tokens = ending?.tokens;
+    this.#place.logger.info({
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url,
+      status,
+      code: observed.code ?? undefined,
+      outcome: ending?.outcome,
+      accountId: caller?.accountId,
+      keyId: caller?.key.keyId,
+      model: observed.model ?? undefined,
+      upstream: observed.upstream ?? undefined,
+      upstreamRequestId: ending?.upstream.requestId ?? undefined,
+      inputTokens: tokens?.input,
+      outputTokens: tokens?.output,
+      cacheReadTokens: tokens?.cacheRead,
+      cacheWrite5mTokens: tokens?.cacheWrite5m,
+      cacheWrite1hTokens: tokens?.cacheWrite1h,
+      lane: ending?.lane,
+      usage: ending?.source,
+      costUsd: cost === null ? undefined : formatExactUsd(cost),
+      firstByteMs: firstByteMs === 0 ? undefined : rounded(firstByteMs - arrivedMs),
+      durationMs: rounded(nowMs - arrivedMs),
+    });
+  }
+
+  writeUnreadable(requestId: RequestId): void {
+    this.#place.logger.info({ requestId, status: ERROR_TABLE.invalid_request.status, code: 'invalid_request' });
+  }
+}
+
+/** To a microsecond. */
+const rounded = (ms: number): number => Math.round(ms * 1_000) / 1_000;

@@ -1,0 +1,43 @@
+import type { FastifyRequest } from 'fastify';
+import type { ErrorCode } from '../../contracts/errors.ts';
+import type { PicoUsd } from '../../contracts/money.ts';
+import type { Ending } from '../../ledger/settlement/request-record.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null where nobody observes requests, and for one that was refused before any hook ran. */
+    observed: ObservedRequest | null;
+  }
+}
+
+/**
+ * What is noted of one request on its way, for whoever observes requests. Whoever knows something writes it here, and the
+ * request's one end reads it (request-observer.ts). Times are by the clock that nobody sets; 0 is "not yet".
+ */
+export class ObservedRequest {
+  readonly request: FastifyRequest;
+  readonly arrivedMs: number;
+  /** Of the catalog: never a name that only the caller knows. */
+  model: string | null = null;
+  /** The provider that was called last. */
+  upstream: string | null = null;
+  /** Of the refusal that it was answered with, or of the error that its answer was cut with. */
+  code: ErrorCode | null = null;
+  /** Once it is accounted for; null where it cost nothing because no upstream saw it. */
+  ending: Ending | null = null;
+  /** What it costs its account, but for what the account's carry makes of it. */
+  cost: PicoUsd | null = null;
+  /** Its body had come, and it had its turn. */
+  readMs = 0;
+  /** An upstream had the request: the first that did. */
+  calledMs = 0;
+  /** The upstream's last bytes before the client's first ones went out. */
+  answeredMs = 0;
+  /** The first byte of the answer's body went to the client. */
+  firstByteMs = 0;
+
+  constructor(request: FastifyRequest, arrivedMs: number) {
+    this.request = request;
+    this.arrivedMs = arrivedMs;
+  }
+}

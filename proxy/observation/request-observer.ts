@@ -1,0 +1,66 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RequestId } from '../../contracts/ids.ts';
+import type { RequestCounts } from '../request-counts.ts';
+import type { AccessLog } from './access-log.ts';
+import { ObservedRequest } from './observed-request.ts';
+
+interface ObserverParts {
+  readonly counts: RequestCounts;
+  /** Null where none is kept. */
+  readonly accessLog: AccessLog | null;
+  /** Milliseconds by a clock that nobody sets. */
+  readonly monotonic: () => number;
+}
+
+/** A client that left before its answer began, in the words of other proxies. */
+const CLIENT_LEFT = 499;
+const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
+
+/** Where every request ends for those who look on, however it ended: once each, but for those of probes. */
+export class RequestObserver {
+  readonly #parts: ObserverParts;
+  /** Somebody wants more of a request than its status. */
+  readonly #observes: boolean;
+
+  constructor(parts: ObserverParts) {
+    this.#parts = parts;
+    this.#observes = parts.accessLog !== null;
+  }
+
+  /** Before all other hooks: what they refuse is observed, too. */
+  observe(app: FastifyInstance): void {
+    app.decorateRequest('observed', null);
+    if (this.#observes)
+      app.addHook('onRequest', (request, _reply, done) => {
+        request.observed = new ObservedRequest(request, this.#parts.monotonic());
+        done();
+      });
+    // Every answer but those that the forwarder writes, which tells their ends.
+    app.addHook('onSend', (request, reply: FastifyReply, _payload, done) => {
+      if (!PROBES.has(request.routeOptions.url)) this.ended(request, reply.statusCode, true);
+      done();
+    });
+  }
+
+  /** Its body has come and it is its turn: from here on the gateway is at work on it. */
+  bodyRead({ observed }: FastifyRequest): void {
+    if (observed !== null) observed.readMs = this.#parts.monotonic();
+  }
+
+  /** Its answer has ended, or its client has left: before the head the status is not sent. */
+  ended(request: FastifyRequest, status: number, isHeadSent: boolean): void {
+    const { counts, accessLog, monotonic } = this.#parts;
+    const told = isHeadSent ? status : CLIENT_LEFT;
+    counts.answered(told);
+    if (!this.#observes) return;
+    const nowMs = monotonic();
+    // What the router refuses by itself has met no hook.
+    const observed = request.observed ?? new ObservedRequest(request, nowMs);
+    accessLog?.write(observed, told, nowMs);
+  }
+
+  /** What was not even HTTP was answered by hand. */
+  unreadable(requestId: RequestId): void {
+    this.#parts.accessLog?.writeUnreadable(requestId);
+  }
+}

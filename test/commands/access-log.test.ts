@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { asking, call, post } from '../fixtures/gateway/call.ts';
+import { PROGRAM, stop } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+/** `gateway serve` on a new folder, ready, with its demo account's key, and whatever else it has written on stdout. */
+async function serve(...options: string[]) {
+  const args = [PROGRAM, '--json', 'serve', '--port', '0', '--data', join(temporaryFolder(), 'data'), ...options];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout });
+  const [first] = await once(lines, 'line');
+  const more: string[] = [];
+  lines.on('line', (line) => more.push(line));
+  const { url, key } = JSON.parse(String(first)) as { url: string; key: string };
+  return { child, lines, more, url, key };
+}
+
+it('stands on stdout, a line for each request, the last ones written when the gateway stops; without keys or content', async () => {
+  const { child, more, lines, ...one } = await serve();
+  const said = asking('svc-mock', { messages: [{ role: 'user', content: 'a private matter' }] });
+  expect((await post(one, '/v1/messages', said)).status).toBe(200);
+  expect((await post({ ...one, key: 'sk-svc-of-a-stranger' }, '/v1/messages', said)).status).toBe(401);
+  expect((await call(one.url, '/healthz')).status).toBe(200);
+  const closed = once(lines, 'close');
+  expect(await stop(child)).toBe(0);
+  await closed;
+  expect(more.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({
+      ...{ level: 30, status: 200, model: 'svc-mock', upstream: 'mock', outcome: 'completed', costUsd: '0.00' },
+      accountId: 'acct_demo',
+    }),
+    expect.objectContaining({ status: 401, code: 'invalid_credential' }),
+  ]);
+  for (const secret of [one.key, 'stranger', 'private matter']) expect(more.join('\n')).not.toContain(secret);
+});
+
+it('is written to its end however the process ends', async () => {
+  const module = fileURLToPath(new URL('../../proxy/program/program-logger.ts', import.meta.url));
+  const program = `import { accessLogPlace } from ${JSON.stringify(module)};
+    const { logger } = accessLogPlace();
+    for (let status = 200; status < 205; status++) logger.info({ status });
+    process.exit(0);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = (await text(child.stdout)).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line).status)).toEqual([200, 201, 202, 203, 204]);
+});
+
+it('is not kept where the configuration says so', async () => {
+  const file = join(temporaryFolder(), 'gateway.json');
+  writeFileSync(file, JSON.stringify({ accessLog: 'none', logLevel: 'silent' }));
+  const { child, more, lines, url } = await serve('--config', file);
+  expect((await call(url, '/me')).status).toBe(401);
+  const closed = once(lines, 'close');
+  expect(await stop(child)).toBe(0);
+  await closed;
+  expect(more).toEqual([]);
+});
+
+/** More than a pipe and its reader's buffers take, by far. */
+const REQUESTS = 3_000;
+const AT_ONCE = 50;
+
+it('holds up neither a request nor the end where nobody reads it', async () => {
+  const { child, lines, more, url } = await serve();
+  lines.pause();
+  child.stdout.pause();
+  const refused = Array.from({ length: AT_ONCE }, async () => {
+    for (let count = 0; count < REQUESTS / AT_ONCE; count++) expect((await call(url, '/me')).status).toBe(401);
+  });
+  await Promise.all(refused);
+  expect(await stop(child)).toBe(0);
+  expect(more.length).toBeLessThan(REQUESTS);
+});

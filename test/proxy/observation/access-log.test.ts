@@ -1,0 +1,110 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { formatExactUsd, microUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
+import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
+import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
+import { sendRaw } from '../../fixtures/gateway/raw-socket.ts';
+import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
+import { head, reset, wait, write } from '../../upstream/answer.ts';
+import { streamEvents } from '../../upstream/stream-events.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+/** A gateway whose clock stands still but where a test moves it, and the access log's lines that it has written. */
+async function observed() {
+  const accessLines: string[] = [];
+  const time = { nowMs: Date.parse('2026-11-22T12:00:00Z') };
+  const started = await startOnUpstream(onTestFinished, { accessLines, clock: () => time.nowMs });
+  const lines = (): Line[] => accessLines.map((line) => JSON.parse(line));
+  /** Once there are so many. */
+  const whenLines = async (count: number): Promise<Line[]> => {
+    await expect.poll(() => accessLines.length).toBe(count);
+    return lines();
+  };
+  return { ...started, time, lines, whenLines };
+}
+
+const TOKENS = { input: 10, output: 20, cacheRead: 3, cacheWrite5m: 2, cacheWrite1h: 1 };
+
+it('has a line for a request: who, what, how it ended, what it used, cost and took', async () => {
+  const { upstream, gateway, time, whenLines } = await observed();
+  const events = streamEvents({ tokens: TOKENS });
+  const [first, rest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [start = '', ...others] = events;
+  upstream.answerWith([head(), wait(first.promise), write(start), wait(rest.promise), ...others.map(write)]);
+  const answer = await postMessage(gateway, { stream: true });
+  time.nowMs += 250;
+  first.resolve();
+  await answer.next();
+  time.nowMs += 1_000;
+  rest.resolve();
+  await answer.rest();
+  const [line] = await whenLines(1);
+  const {
+    usages: [usage],
+    debits: [debit],
+  } = await recorded(gateway);
+  expect(line).toEqual({
+    ...{ level: 30, time: expect.any(Number), requestId: answer.headers['request-id'] },
+    ...{ method: 'POST', route: '/v1/messages', status: 200, outcome: 'completed' },
+    ...{ accountId: 'acct_test', keyId: usage?.keyId, model: 'opal-medium', upstream: 'test' },
+    upstreamRequestId: usage?.upstream.requestId,
+    ...{ inputTokens: 10, outputTokens: 20, cacheReadTokens: 3, cacheWrite5mTokens: 2, cacheWrite1hTokens: 1 },
+    ...{ lane: 'standard', usage: 'reported' },
+    costUsd: formatExactUsd(picoUsd((debit?.amount ?? 0n) * PICO_PER_MICRO + (debit?.carryAfter ?? 0n))),
+    ...{ firstByteMs: 250, durationMs: 1_250 },
+  });
+  expect(debit?.amount).toBeGreaterThan(microUsd(0n));
+});
+
+it('has a line for whatever is refused, with its code and what is known of it by then', async () => {
+  const { upstream, gateway, lines } = await observed();
+  upstream.answerWith([reset]);
+  const known = { accountId: 'acct_test', keyId: expect.stringMatching(/^key_/) };
+  const at = { method: 'POST', route: '/v1/messages' };
+  const model = 'opal-medium';
+  const cases: [() => Promise<unknown>, Line][] = [
+    [
+      () => post({ ...gateway, key: 'sk-svc-wrong' }, '/v1/messages', asking(model)),
+      { ...at, status: 401, code: 'invalid_credential' },
+    ],
+    [() => post(gateway, '/v1/messages', '{'), { ...at, ...known, status: 400, code: 'invalid_request' }],
+    [
+      () => post(gateway, '/v1/messages', asking('a secret')),
+      { ...at, ...known, status: 404, code: 'model_not_found' },
+    ],
+    [
+      () => post(gateway, '/v1/messages', asking('opal-gone')),
+      { ...at, ...known, status: 410, code: 'model_retired', model: 'opal-gone' },
+    ],
+    [
+      () => post(gateway, '/v1/messages', asking(model, { max_tokens: 1e9 })),
+      { ...at, ...known, status: 402, code: 'insufficient_credits', model },
+    ],
+    [
+      () => post(gateway, '/v1/messages', asking(model)),
+      { ...at, ...known, status: 502, code: 'upstream_failed', model, upstream: 'test' },
+    ],
+    [
+      () => post(gateway, '/nowhere/a%20secret?key=secret', {}),
+      { method: 'POST', status: 404, code: 'route_not_found' },
+    ],
+    [() => get(gateway, '/me'), { ...known, method: 'GET', route: '/me', status: 200 }],
+    [
+      () => post(gateway, '/v1/messages/count_tokens', asking(model)),
+      { ...known, method: 'POST', route: '/v1/messages/count_tokens', status: 200, model },
+    ],
+    [() => sendRaw(gateway.url, 'nonsense\r\n\r\n'), { status: 400, code: 'invalid_request' }],
+    [() => call(gateway.url, '/%zz'), { method: 'GET', status: 404, code: 'route_not_found' }],
+  ];
+  for (const [ask, expected] of cases) {
+    const before = lines().length;
+    await ask();
+    await expect.poll(() => lines().length).toBe(before + 1);
+    const { level, time, requestId, durationMs, ...line } = lines()[before] ?? {};
+    expect(requestId).toMatch(/^req_[0-9a-f]{32}$/);
+    expect(line).toMatchObject(expected);
+  }
+  expect(JSON.stringify(lines())).not.toContain('secret');
+  for (const path of ['/healthz', '/readyz']) await call(gateway.url, path);
+  expect(lines()).toHaveLength(cases.length);
+});
