@@ -115,6 +115,12 @@ function decodeVersion(recorded: RecordedEvent): Form {
   return ofKnownVersion(recorded, { schemaVersion: Number.parseInt(metadata.slice(VERSION_AT, VERSION_AT + 9), 10) });
 }
 
+/** When a stored event was written down. @throws UnreadableEventError as `decodeMetadata` */
+export const decodeRecordedAt = (recorded: RecordedEvent): string =>
+  AS_WRITTEN.test(recorded.metadata)
+    ? recorded.metadata.slice(-'2027-01-01T00:00:00.000Z"}'.length, -'"}'.length)
+    : decodeMetadata(recorded).recordedAt;
+
 /** Reads what stands beside a stored event. @throws UnreadableEventError also for a schema version of a newer program. */
 export function decodeMetadata(recorded: RecordedEvent): EventMetadata {
   const value = parseJson(recorded, 'metadata');

@@ -2,8 +2,8 @@ import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { Bookkeeper, type Entry } from '../postings/bookkeeper.ts';
 import { isCarriedOver } from '../postings/chart-of-accounts.ts';
 
-/** Events in log order, as a log reads them or a file is scanned. */
-export type Events = AsyncIterable<RecordedEvent> | Iterable<RecordedEvent>;
+/** Events in log order, by pages: to wait for each of millions of events takes longer than to read them. */
+export type EventPages = AsyncIterable<readonly RecordedEvent[]>;
 
 /** Which events are in the books that are written: by the time at which they were written down. */
 export interface Period {
@@ -23,6 +23,9 @@ export interface Balances {
 
 type Chunk = string | Uint8Array;
 
+/** Handed on together: an entry alone is too little to be written by itself. */
+const CHUNK_CHARS = 1 << 12;
+
 /** A form of the books, written piece by piece, so that what is in memory does not grow with the events. */
 export interface BooksForm {
   readonly begin: () => Chunk;
@@ -39,7 +42,7 @@ export interface BooksForm {
  * @throws UnreadableEventError, UnbookableError; whatever reading the log throws
  */
 export async function* bookEntries(
-  events: Events,
+  pages: EventPages,
   { from, to }: Period,
   form: BooksForm,
 ): AsyncGenerator<Chunk, { readonly entries: number }, undefined> {
@@ -49,22 +52,30 @@ export async function* bookEntries(
   let lastDay: string | null = null;
   let entries = 0;
   yield form.begin();
-  for await (const recorded of events) {
-    const entry = bookkeeper.book(recorded);
-    if (entry === null) {
-      form.see?.(recorded);
-      continue;
+  let text = '';
+  for await (const page of pages)
+    for (const recorded of page) {
+      const entry = bookkeeper.book(recorded);
+      if (entry === null) {
+        form.see?.(recorded);
+        continue;
+      }
+      if (entry.postings.length === 0 && form.takesUnbooked !== true) continue;
+      if (to !== null && entry.recordedAt >= to) continue;
+      const isBefore = from !== null && entry.recordedAt < from;
+      add(isBefore ? opening : within, entry);
+      if (isBefore) continue;
+      const day = entry.recordedAt.slice(0, 10);
+      if (lastDay === null || day > lastDay) lastDay = day;
+      entries++;
+      const chunk = form.entry(entry);
+      if (typeof chunk !== 'string') yield chunk;
+      else text += chunk;
+      if (text.length < CHUNK_CHARS) continue;
+      yield text;
+      text = '';
     }
-    if (entry.postings.length === 0 && form.takesUnbooked !== true) continue;
-    if (to !== null && entry.recordedAt >= to) continue;
-    const isBefore = from !== null && entry.recordedAt < from;
-    add(isBefore ? opening : within, entry);
-    if (isBefore) continue;
-    const day = entry.recordedAt.slice(0, 10);
-    if (lastDay === null || day > lastDay) lastDay = day;
-    entries++;
-    yield form.entry(entry);
-  }
+  yield text;
   yield* form.end({ opening, closing: sum(opening, within), lastDay });
   return { entries };
 }

@@ -4,6 +4,10 @@ export const usdOfMicro = (microUsd: bigint): string => decimalText(microUsd, 6)
 export const usdOfPico = (picoUsd: bigint): string => decimalText(picoUsd, 12);
 
 function decimalText(value: bigint, decimals: number): string {
-  const digits = (value < 0n ? -value : value).toString().padStart(decimals + 1, '0');
-  return `${value < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+  if (value < 0n) return `-${decimalText(-value, decimals)}`;
+  const digits = value.toString();
+  const whole = digits.length - decimals;
+  return whole > 0 ? `${digits.slice(0, whole)}.${digits.slice(whole)}` : `0.${ZEROS.slice(0, -whole)}${digits}`;
 }
+
+const ZEROS = '000000000000';

@@ -1,4 +1,4 @@
-import type { Entry } from '../postings/bookkeeper.ts';
+import type { DomainEvent } from '../../contracts/events.ts';
 
 /** What an entry is about, beside its money: for whoever looks for one. Empty where it has none. */
 interface EntryFacts {
@@ -10,7 +10,7 @@ interface EntryFacts {
 
 const NONE: EntryFacts = { request: '', key: '', model: '', grant: '' };
 
-export function factsOf({ event }: Entry): EntryFacts {
+export function factsOf(event: DomainEvent): EntryFacts {
   switch (event.type) {
     case 'CreditsDebited':
     case 'ExceptionApproved':

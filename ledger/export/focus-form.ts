@@ -7,6 +7,7 @@ import { BREAKAGE, PREMIUM, USAGE_OWED, USAGE_PAID } from '../postings/chart-of-
 import type { BooksForm } from './book-entries.ts';
 import { csvField, csvLine, lineOf } from './csv-line.ts';
 import { usdOfMicro, usdOfPico } from './decimal-text.ts';
+import { FocusTimes } from './focus-times.ts';
 
 /**
  * The columns of FOCUS 1.2 (FinOps, cost and usage): all that are mandatory, of the conditional ones those
@@ -31,42 +32,150 @@ const PROVIDER = 'Model gateway';
 /**
  * Cost and usage as customers' FinOps tools read it. Credit is prepaid: what was paid for it is the BilledCost of a Purchase;
  * usage is billed 0 and has as EffectiveCost what of the paid credit it took, and what is owed for it. So over an account's
- * life BilledCost is EffectiveCost and the paid credit that is left, less what is owed.
+ * life BilledCost is EffectiveCost and the paid credit that is left, less what is owed. What expires unused, and what was
+ * owed and is filled by credit that nobody paid for, are charges that come of those: an Adjustment each, of EffectiveCost alone.
  */
 export function focusForm(): BooksForm {
-  /** Of each stream the newest usage: its debit follows it. */
+  /** Of each stream the usage whose debit is still to come: it follows it in its append. */
   const usages = new Map<string, RecordedEvent>();
-  const monthOf = months();
+  const times = new FocusTimes();
+  const rows = new FocusRows(times);
   return {
     takesUnbooked: true,
     begin: () => csvLine(COLUMNS),
     see: (recorded) => {
       if (recorded.type === 'UsageRecorded') usages.set(recorded.stream, recorded);
     },
-    entry: (entry) => linesOf(entry, monthOf(entry.recordedAt), usages.get(entry.recorded.stream)),
+    entry: (entry) => {
+      const { event, recorded, recordedAt } = entry;
+      const atOnce = times.periodOf(recordedAt);
+      switch (event.type) {
+        case 'CreditsDebited': {
+          const usage = usages.get(recorded.stream);
+          usages.delete(recorded.stream);
+          return rows.usage(entry, event.data, timesOf(event.data, usage, times) ?? atOnce);
+        }
+        case 'ExceptionApproved':
+          return rows.usage(entry, event.data, atOnce);
+        default:
+          return rows.others(entry, atOnce);
+      }
+    },
     end: () => [],
   };
 }
 
-function linesOf(entry: Entry, month: FocusRow, newest: RecordedEvent | undefined): string {
-  const { event, recordedAt } = entry;
-  const common = { ...CONSTANT, ...month, ...ofEntry(entry) };
-  let lines = '';
-  if (event.type === 'CreditsDebited' || event.type === 'ExceptionApproved')
-    lines += usageLines(entry, event.data, { ...common, ...(timesOf(event.data, newest) ?? periodOf(recordedAt)) });
-  if (event.type === 'CreditsGranted' && event.data.costBasis > 0n)
-    lines += lineOfRow(purchaseRow(event.data, { ...common, ...periodOf(recordedAt) }));
-  // What is no usage and takes paid credit all the same, or turns out to be paid by nobody.
-  const earned = -sumOf(entry, BREAKAGE) - sumOf(entry, PREMIUM);
-  const unpaid = paidByNobody(entry);
-  const adjusted = (microUsd: bigint, what: string): string =>
-    microUsd === 0n ? '' : lineOfRow(adjustmentRow(microUsd, what, { ...common, ...periodOf(recordedAt) }));
-  lines += adjusted(earned, 'Paid credit that nothing was used of');
-  return lines + adjusted(-unpaid, 'Usage that was owed, paid by credit that was given away');
+type Period = readonly [start: string, end: string];
+
+/** Lines of which the fields that never differ were made once. */
+class FocusRows {
+  readonly #times: FocusTimes;
+
+  constructor(times: FocusTimes) {
+    this.#times = times;
+  }
+
+  /** A line for each that has a price. What they have in common is made once: a log has more of them than of anything else. */
+  usage(entry: Entry, data: Debit, period: Period): string {
+    const fields = this.#begun(USAGE, entry, period);
+    const { model, lane, keyId, requestId, cost: total } = data;
+    fields[PLACES.SkuId] = csvField(model);
+    fields[PLACES.SubAccountId] = fields[PLACES.SubAccountName] = csvField(keyId);
+    fields[PLACES.SkuPriceDetails] = DETAILS[lane];
+    fields[PLACES.x_RequestId] = requestId;
+    const effective = -(sumOf(entry, USAGE_PAID) + sumOf(entry, USAGE_OWED)) * PICO_PER_MICRO;
+    let [costBefore, given, lines] = [0n, 0n, ''];
+    for (const { meter, quantity, unit, rate, cost } of pricedLines(data)) {
+      costBefore += cost;
+      // Each line has its part, and all together have the whole.
+      const upToHere = total === 0n ? 0n : (effective * costBefore) / total;
+      // Figures stand in a field as they are.
+      fields[PLACES.EffectiveCost] = usdOfPico(upToHere - given);
+      fields[PLACES.ListCost] = fields[PLACES.ContractedCost] = usdOfPico(cost);
+      fields[PLACES.ListUnitPrice] = fields[PLACES.ContractedUnitPrice] = usdOfPico(rate);
+      fields[PLACES.PricingQuantity] = fields[PLACES.ConsumedQuantity] = quantity;
+      fields[PLACES.PricingUnit] = fields[PLACES.ConsumedUnit] = unit;
+      fields[PLACES.SkuMeter] = csvField(meter);
+      fields[PLACES.SkuPriceId] = csvField(`${model}/${lane}/${meter}`);
+      fields[PLACES.ChargeDescription] = csvField(`${model}: ${meter}`);
+      lines += lineOf(fields);
+      given = upToHere;
+    }
+    return lines;
+  }
+
+  /** What was paid for, and what is no usage and takes paid credit all the same, or turns out to be paid by nobody. */
+  others(entry: Entry, period: Period): string {
+    const { event } = entry;
+    const earned = -sumOf(entry, BREAKAGE) - sumOf(entry, PREMIUM);
+    const unpaid = -paidByNobody(entry);
+    return (
+      (event.type === 'CreditsGranted' && event.data.costBasis > 0n ? this.#purchase(entry, event.data, period) : '') +
+      this.#adjustment(entry, { microUsd: earned, what: 'Paid credit that nothing was used of', period }) +
+      this.#adjustment(entry, {
+        ...{ microUsd: unpaid, what: 'Usage that was owed, paid by credit that was given away', period },
+      })
+    );
+  }
+
+  #purchase(entry: Entry, { costBasis, source }: EventData<'CreditsGranted'>, period: Period): string {
+    const fields = this.#begun(PURCHASE, entry, period);
+    const cost = usdOfMicro(costBasis);
+    for (const name of ['BilledCost', 'ListCost', 'ContractedCost', 'ListUnitPrice', 'ContractedUnitPrice'] as const)
+      fields[PLACES[name]] = cost;
+    fields[PLACES.SkuPriceId] = `credits/${source}`;
+    fields[PLACES.ChargeDescription] = `Credits (${source})`;
+    return lineOf(fields);
+  }
+
+  #adjustment(
+    entry: Entry,
+    { microUsd, what, period }: { readonly microUsd: bigint; readonly what: string; readonly period: Period },
+  ): string {
+    if (microUsd === 0n) return '';
+    const fields = this.#begun(ADJUSTMENT, entry, period);
+    fields[PLACES.EffectiveCost] = usdOfMicro(microUsd);
+    fields[PLACES.ChargeDescription] = csvField(what);
+    return lineOf(fields);
+  }
+
+  #begun(ofCategory: readonly string[], { recorded, recordedAt, customer }: Entry, [start, end]: Period): string[] {
+    const fields = ofCategory.slice();
+    const month = this.#times.monthOf(recordedAt);
+    // Ids of accounts and events, and times, have nothing in them that a field must not have.
+    fields[PLACES.BillingAccountId] = fields[PLACES.BillingAccountName] = customer;
+    fields[PLACES.BillingPeriodStart] = month[0];
+    fields[PLACES.BillingPeriodEnd] = month[1];
+    fields[PLACES.ChargePeriodStart] = start;
+    fields[PLACES.ChargePeriodEnd] = end;
+    fields[PLACES.x_EventId] = recorded.id;
+    return fields;
+  }
 }
 
-const fieldsOf = (row: FocusRow): string[] => COLUMNS.map((name) => csvField(row[name] ?? ''));
-const lineOfRow = (row: FocusRow): string => lineOf(fieldsOf(row));
+const fieldsOf = (row: FocusRow): readonly string[] => COLUMNS.map((name) => csvField(row[name] ?? ''));
+
+const CONSTANT: FocusRow = {
+  ...{ BillingAccountType: 'Account', BillingCurrency: 'USD', InvoiceIssuerName: PROVIDER, ProviderName: PROVIDER },
+  ...{ PublisherName: PROVIDER, ServiceName: PROVIDER, ServiceCategory: 'AI and Machine Learning' },
+  ServiceSubcategory: 'Generative AI',
+};
+const USAGE = fieldsOf({
+  ...{ ...CONSTANT, ChargeCategory: 'Usage', ChargeFrequency: 'Usage-Based', PricingCategory: 'Standard' },
+  ...{ BilledCost: '0', SubAccountType: 'API key' },
+});
+const PURCHASE = fieldsOf({
+  ...{ ...CONSTANT, ChargeCategory: 'Purchase', ChargeFrequency: 'One-Time', PricingCategory: 'Standard' },
+  ...{ EffectiveCost: '0', PricingQuantity: '1', PricingUnit: 'Grants', SkuId: 'credits', SkuMeter: 'grant' },
+});
+const ADJUSTMENT = fieldsOf({
+  ...{ ...CONSTANT, ChargeCategory: 'Adjustment', ChargeFrequency: 'One-Time' },
+  ...{ BilledCost: '0', ListCost: '0', ContractedCost: '0' },
+});
+const DETAILS: Readonly<Record<Debit['lane'], string>> = {
+  standard: csvField('{"x_Lane":"standard"}'),
+  fast: csvField('{"x_Lane":"fast"}'),
+};
 
 /** Of what was owed the part that free credit has filled. */
 function paidByNobody(entry: Entry): bigint {
@@ -78,35 +187,6 @@ function paidByNobody(entry: Entry): bigint {
     event.type === 'CreditsGranted' ? min(event.data.costBasis, event.data.amount) : sumOf(entry, BREAKAGE);
   const paidLeft = -sumOf(entry, `Liabilities:Credits:${customer}:Paid`);
   return filled - (paidIn - paidLeft);
-}
-
-/** A line for each that has a price. What they have in common is made once: a log has more of them than of anything else. */
-function usageLines(entry: Entry, data: Debit, common: FocusRow): string {
-  const effective = -(sumOf(entry, USAGE_PAID) + sumOf(entry, USAGE_OWED)) * PICO_PER_MICRO;
-  const fields = fieldsOf({
-    ...{ ...common, ChargeCategory: 'Usage', ChargeFrequency: 'Usage-Based', PricingCategory: 'Standard' },
-    ...{ BilledCost: '0', SkuId: data.model, SubAccountId: data.keyId, SubAccountType: 'API key' },
-    ...{ SkuPriceDetails: JSON.stringify({ x_Lane: data.lane }), x_RequestId: data.requestId },
-  });
-  const total = data.cost;
-  let [costBefore, given, text] = [0n, 0n, ''];
-  for (const { meter, quantity, unit, rate, cost } of pricedLines(data)) {
-    costBefore += cost;
-    // Each line has its part, and all together have the whole.
-    const upToHere = total === 0n ? 0n : (effective * costBefore) / total;
-    // Figures stand in a field as they are.
-    fields[PLACES.EffectiveCost] = usdOfPico(upToHere - given);
-    fields[PLACES.ListCost] = fields[PLACES.ContractedCost] = usdOfPico(cost);
-    fields[PLACES.ListUnitPrice] = fields[PLACES.ContractedUnitPrice] = usdOfPico(rate);
-    fields[PLACES.PricingQuantity] = fields[PLACES.ConsumedQuantity] = quantity;
-    fields[PLACES.PricingUnit] = fields[PLACES.ConsumedUnit] = unit;
-    fields[PLACES.SkuMeter] = csvField(meter);
-    fields[PLACES.SkuPriceId] = csvField(`${data.model}/${data.lane}/${meter}`);
-    fields[PLACES.ChargeDescription] = csvField(`${data.model}: ${meter}`);
-    text += lineOf(fields);
-    given = upToHere;
-  }
-  return text;
 }
 
 interface PricedLine {
@@ -130,64 +210,25 @@ function pricedLines(data: Debit): PricedLine[] {
   ];
 }
 
-function purchaseRow({ costBasis, source, grantId }: EventData<'CreditsGranted'>, common: FocusRow): FocusRow {
-  const cost = usdOfMicro(costBasis);
-  return {
-    ...{ ...common, ...ONCE, ChargeCategory: 'Purchase', BilledCost: cost, EffectiveCost: '0', ListCost: cost },
-    ...{ ContractedCost: cost, ListUnitPrice: cost, ContractedUnitPrice: cost, PricingQuantity: '1' },
-    ...{ PricingUnit: 'Grants', SkuId: 'credits', SkuPriceId: grantId, ChargeDescription: `Credits (${source})` },
-  };
-}
-
-const adjustmentRow = (microUsd: bigint, what: string, common: FocusRow): FocusRow => ({
-  ...{ ...common, ...ONCE, ChargeCategory: 'Adjustment', BilledCost: '0', EffectiveCost: usdOfMicro(microUsd) },
-  ...{ ListCost: '0', ContractedCost: '0', ChargeDescription: what },
-});
-
-const ONCE = { ChargeFrequency: 'One-Time', PricingCategory: '' } as const;
-
-const CONSTANT: FocusRow = {
-  ...{ BillingAccountType: 'Account', BillingCurrency: 'USD', InvoiceIssuerName: PROVIDER, ProviderName: PROVIDER },
-  ...{ PublisherName: PROVIDER, ServiceName: PROVIDER, ServiceCategory: 'AI and Machine Learning' },
-  ServiceSubcategory: 'Generative AI',
-};
-
-const ofEntry = ({ recorded, customer }: Entry): FocusRow => ({
-  ...{ BillingAccountId: customer, BillingAccountName: customer, x_EventId: recorded.id },
-});
+/** As the codec writes usage: a name with its quotes and colon is never within a text of JSON. */
+const STARTED = ',"startedAt":"';
+const FINISHED = '","finishedAt":"';
+const INSTANT_CHARS = '2027-01-01T00:00:00.000Z'.length;
 
 /** When the request ran; null where its usage does not stand before its debit. */
-function timesOf({ requestId }: Debit, newest: RecordedEvent | undefined): FocusRow | null {
-  if (newest === undefined) return null;
-  const usage = decodeEvent(newest).data as UsageRecorded;
-  return usage.requestId === requestId ? periodOf(usage.startedAt, usage.finishedAt) : null;
+function timesOf({ requestId }: Debit, usage: RecordedEvent | undefined, times: FocusTimes): Period | null {
+  if (usage === undefined) return null;
+  // To read all of it for two times would take as long as to read the debit.
+  const started = usage.data.indexOf(STARTED) + STARTED.length;
+  const finished = started + INSTANT_CHARS + FINISHED.length;
+  if (usage.data.startsWith(`{"requestId":"${requestId}",`) && usage.data.startsWith(FINISHED, started + INSTANT_CHARS))
+    return times.periodOf(
+      usage.data.slice(started, started + INSTANT_CHARS),
+      usage.data.slice(finished, finished + INSTANT_CHARS),
+    );
+  const data = decodeEvent(usage).data as UsageRecorded;
+  return data.requestId === requestId ? times.periodOf(data.startedAt, data.finishedAt) : null;
 }
-
-const SECOND_MS = 1_000;
-
-/** Whole seconds, the end exclusive and after the start. */
-function periodOf(from: string, to = from): FocusRow {
-  const startMs = Math.floor(Date.parse(from) / SECOND_MS) * SECOND_MS;
-  const endMs = Math.max(startMs + SECOND_MS, Math.ceil(Date.parse(to) / SECOND_MS) * SECOND_MS);
-  return { ChargePeriodStart: toSecond(startMs), ChargePeriodEnd: toSecond(endMs) };
-}
-
-const toSecond = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
-
-/** The month of an instant. Most have that of the one before. */
-function months(): (instant: string) => FocusRow {
-  let [known, row]: [string, FocusRow] = ['', {}];
-  return (instant) => {
-    const month = instant.slice(0, 7);
-    if (month === known) return row;
-    known = month;
-    row = { BillingPeriodStart: monthAt(instant, 0), BillingPeriodEnd: monthAt(instant, 1) };
-    return row;
-  };
-}
-
-const monthAt = (instant: string, later: number): string =>
-  toSecond(Date.UTC(Number(instant.slice(0, 4)), Number(instant.slice(5, 7)) - 1 + later));
 
 const sumOf = ({ postings }: Entry, account: string): bigint =>
   postings.reduce((sum, posting) => (posting.account === account ? sum + posting.microUsd : sum), 0n);

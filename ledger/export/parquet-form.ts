@@ -1,11 +1,10 @@
 import { ByteWriter, type ColumnSource, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
+import type { Entry } from '../postings/bookkeeper.ts';
 import type { BooksForm } from './book-entries.ts';
-import { POSTING_COLUMNS, type PostingColumn, postingRows } from './posting-rows.ts';
+import { entryFields, PLACES, POSTING_COLUMNS, type PostingColumn } from './posting-columns.ts';
 
-/** Rows that are in memory until they are a group of the file. */
-const GROUP_ROWS = 50_000;
-
-type Columns = { readonly [C in PostingColumn]: unknown[] };
+/** Rows that are in memory until they are a group of the file. Of each group the file's last bytes tell. */
+const GROUP_ROWS = 1 << 15;
 
 /** A row for each posting; in a file by itself, for its last bytes say where everything is. */
 export function parquetForm(): BooksForm {
@@ -16,49 +15,71 @@ export function parquetForm(): BooksForm {
     return taken;
   };
   let columns = empty();
+  let rows = 0;
   const columnData = (): ColumnSource[] =>
-    POSTING_COLUMNS.map((name) => ({ name, data: columns[name], ...TYPES[name] }));
+    POSTING_COLUMNS.map((name, place) => ({ name, data: columns[place] ?? [], ...TYPES[name] }));
   const schema = schemaFromColumnData({ columnData: columnData(), schemaOverrides: { amount_usd: USD } });
   const file = new ParquetWriter({ writer: bytes, schema });
   const writeGroup = (): Uint8Array => {
-    // Done at once, for nothing waits for a disk here. Without the indexes of pages, which are kept until the file ends.
-    void file.write({
-      columnData: columnData().map((column) => ({ ...column, offsetIndex: false })),
-      rowGroupSize: GROUP_ROWS,
-    });
+    // Done at once, for nothing waits for a disk here.
+    void file.write({ columnData: columnData(), rowGroupSize: GROUP_ROWS });
     columns = empty();
+    rows = 0;
     return take();
   };
   return {
     begin: take,
     entry: (entry) => {
-      for (const row of postingRows(entry))
-        for (const name of POSTING_COLUMNS) columns[name].push(cellOf(name, row[name], row.amount_micro_usd));
-      return columns.event_id.length < GROUP_ROWS ? '' : writeGroup();
+      const fields = typedFields(entry);
+      for (const { account, microUsd } of entry.postings) {
+        fields[PLACES.book_account] = account;
+        fields[PLACES.amount_usd] = fields[PLACES.amount_micro_usd] = microUsd;
+        for (let place = 0; place < fields.length; place++) columns[place]?.push(fields[place]);
+        rows++;
+      }
+      return rows < GROUP_ROWS ? '' : writeGroup();
     },
     *end() {
-      if (columns.event_id.length > 0) yield writeGroup();
+      if (rows > 0) yield writeGroup();
       void file.finish();
       yield take();
     },
   };
 }
 
-const STRING = { type: 'STRING', nullable: false } as const;
-const TYPES: { readonly [C in PostingColumn]: Pick<ColumnSource, 'type' | 'nullable'> } = {
-  recorded_at: { type: 'TIMESTAMP', nullable: false },
-  event_id: STRING,
-  stream: STRING,
-  revision: { type: 'INT64', nullable: false },
-  event_type: STRING,
-  customer: STRING,
-  book_account: STRING,
-  amount_usd: {},
-  amount_micro_usd: { type: 'INT64', nullable: false },
-  request_id: STRING,
-  key_id: STRING,
-  model: STRING,
-  grant_id: STRING,
+const empty = (): unknown[][] => POSTING_COLUMNS.map(() => []);
+
+function typedFields(entry: Entry): unknown[] {
+  const fields: unknown[] = entryFields(entry);
+  fields[PLACES.recorded_at] = BigInt(Date.parse(entry.recordedAt));
+  fields[PLACES.revision] = BigInt(entry.recorded.revision);
+  return fields;
+}
+
+/**
+ * Least and greatest values only of the times, by which files are read in part; no indexes of pages, which would be kept
+ * until the file ends.
+ */
+const BARE = { statistics: false, offsetIndex: false } as const;
+const COMMON = { ...BARE, nullable: false } as const;
+/** What many rows have in common stands in a dictionary. */
+const SHARED = { ...COMMON, type: 'STRING', encoding: 'RLE_DICTIONARY' } as const;
+const OWN = { ...COMMON, type: 'STRING', encoding: 'PLAIN' } as const;
+const WHOLE = { ...COMMON, type: 'INT64', encoding: 'PLAIN' } as const;
+const TYPES: { readonly [C in PostingColumn]: Omit<ColumnSource, 'name' | 'data'> } = {
+  recorded_at: { ...COMMON, type: 'TIMESTAMP', encoding: 'PLAIN', statistics: true },
+  event_id: OWN,
+  stream: SHARED,
+  revision: WHOLE,
+  event_type: SHARED,
+  customer: SHARED,
+  book_account: SHARED,
+  amount_usd: { ...BARE, encoding: 'PLAIN' },
+  amount_micro_usd: WHOLE,
+  request_id: OWN,
+  key_id: SHARED,
+  model: SHARED,
+  grant_id: SHARED,
 };
 /** The micro-USD themselves, read as USD: exact, and summed exactly. */
 const USD = {
@@ -69,11 +90,3 @@ const USD = {
   precision: 18,
   scale: 6,
 } as const;
-
-const empty = (): Columns => Object.fromEntries(POSTING_COLUMNS.map((name) => [name, []])) as unknown as Columns;
-
-function cellOf(name: PostingColumn, value: unknown, microUsd: unknown): unknown {
-  if (name === 'recorded_at') return new Date(String(value));
-  if (name === 'amount_usd') return microUsd;
-  return name === 'revision' ? BigInt(Number(value)) : value;
-}

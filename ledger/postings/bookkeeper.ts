@@ -1,4 +1,4 @@
-import { decodeEvent, decodeMetadata } from '../../contracts/event-codec.ts';
+import { decodeEvent, decodeRecordedAt } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { DomainEvent, EventType } from '../../contracts/events.ts';
 import { type AccountId, accountOfStream } from '../../contracts/ids.ts';
@@ -31,8 +31,7 @@ export class Bookkeeper {
     try {
       if (customer === null) throw new UnbookableError('its stream is not one of an account');
       const postings = postingsOf(this.#booksOf(customer), event);
-      const { recordedAt } = decodeMetadata(recorded);
-      return { recorded, event, recordedAt, customer, postings };
+      return { recorded, event, recordedAt: decodeRecordedAt(recorded), customer, postings };
     } catch (error) {
       if (!(error instanceof UnbookableError)) throw error;
       throw new UnbookableError(

@@ -1,5 +1,6 @@
 import type { EventData } from '../../contracts/events.ts';
 import { ACCOUNT_ID_PATTERN, type AccountId, type GrantId } from '../../contracts/ids.ts';
+import { freeCredits, paidCredits, receivable } from './chart-of-accounts.ts';
 
 /** An event that cannot follow those before it: what it would book is not known. */
 export class UnbookableError extends Error {
@@ -29,14 +30,19 @@ export interface Parts {
  * by rounding, and what is given back is what was taken.
  */
 export class CustomerBooks {
-  readonly customer: AccountId;
+  /** The accounts of its own in the books: made once, for each debit names them. */
+  readonly paidCredits: string;
+  readonly freeCredits: string;
+  readonly receivable: string;
   readonly #grants = new Map<GrantId, BookedGrant>();
   #owed = 0n;
   #spendable = 0n;
 
   constructor(customer: AccountId) {
     if (!ACCOUNT_ID_PATTERN.test(customer)) throw new UnbookableError('its stream is not one of an account');
-    this.customer = customer;
+    this.paidCredits = paidCredits(customer);
+    this.freeCredits = freeCredits(customer);
+    this.receivable = receivable(customer);
   }
 
   /** What grants have left less what is owed. */

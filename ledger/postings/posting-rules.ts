@@ -1,16 +1,5 @@
 import type { EventData, EventType } from '../../contracts/events.ts';
-import {
-  BREAKAGE,
-  clearing,
-  freeCredits,
-  givenAway,
-  PREMIUM,
-  paidCredits,
-  receivable,
-  USAGE_FREE,
-  USAGE_OWED,
-  USAGE_PAID,
-} from './chart-of-accounts.ts';
+import { BREAKAGE, clearing, givenAway, PREMIUM, USAGE_FREE, USAGE_OWED, USAGE_PAID } from './chart-of-accounts.ts';
 import { type CustomerBooks, type Parts, UnbookableError } from './customer-books.ts';
 
 /** One line of an entry: a debit is positive, a credit negative. */
@@ -81,8 +70,8 @@ function grant(books: CustomerBooks, data: EventData<'CreditsGranted'>): Posting
 function expire(books: CustomerBooks, { grantId, amount }: EventData<'CreditsExpired'>): Posting[] {
   const { paid, free } = books.take(grantId, amount);
   return booked(
-    { account: paidCredits(books.customer), microUsd: paid },
-    { account: freeCredits(books.customer), microUsd: free },
+    { account: books.paidCredits, microUsd: paid },
+    { account: books.freeCredits, microUsd: free },
     { account: BREAKAGE, microUsd: -paid },
     { account: givenAway(books.sourceOf(grantId)), microUsd: -free },
   );
@@ -106,9 +95,9 @@ function brought(
 ): Posting[] {
   const { filled, parts } = books.fillOwed(grantId, amount);
   return [
-    { account: receivable(books.customer), microUsd: -filled },
-    { account: paidCredits(books.customer), microUsd: parts.paid - paid },
-    { account: freeCredits(books.customer), microUsd: parts.free - free },
+    { account: books.receivable, microUsd: -filled },
+    { account: books.paidCredits, microUsd: parts.paid - paid },
+    { account: books.freeCredits, microUsd: parts.free - free },
   ];
 }
 
@@ -130,9 +119,9 @@ function debit(
   if (books.balance !== balanceAfter)
     throw new UnbookableError(`it says a balance of ${balanceAfter} micro-USD, its account has ${books.balance}`);
   return booked(
-    { account: paidCredits(books.customer), microUsd: taken.paid },
-    { account: freeCredits(books.customer), microUsd: taken.free },
-    { account: receivable(books.customer), microUsd: uncovered },
+    { account: books.paidCredits, microUsd: taken.paid },
+    { account: books.freeCredits, microUsd: taken.free },
+    { account: books.receivable, microUsd: uncovered },
     { account: USAGE_PAID, microUsd: -taken.paid },
     { account: USAGE_FREE, microUsd: -taken.free },
     { account: USAGE_OWED, microUsd: -uncovered },

@@ -2,12 +2,12 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UnreadableEventError } from '../../../contracts/event-codec.ts';
-import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
 import { lastPosition, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
 import { beancountForm } from '../../../ledger/export/beancount-form.ts';
-import { type BooksForm, bookEntries, type Events, type Period } from '../../../ledger/export/book-entries.ts';
+import { type BooksForm, bookEntries, type EventPages, type Period } from '../../../ledger/export/book-entries.ts';
 import { csvForm } from '../../../ledger/export/csv-form.ts';
 import { eventLines } from '../../../ledger/export/event-lines.ts';
 import { exportFolder } from '../../../ledger/export/export-folder.ts';
@@ -20,7 +20,7 @@ import { accountArgument, instantArgument, pathArgument } from '../command-argum
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
-import { told } from './told-log.ts';
+import { inPages, toldPages } from './told-log.ts';
 import { offlineOption } from './with-ledger.ts';
 
 const FORMATS = ['ndjson', 'csv', 'hledger', 'beancount', 'focus', 'parquet'] as const;
@@ -59,40 +59,40 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
     .action(async (options: ExportOptions, command: Command) => {
       assertFitting(options);
       const { offline } = options;
-      if (offline !== undefined) return writeExport(ofFile(resolve(offline), options), options, { context, command });
+      const progress = progressOf(context, options);
+      if (offline !== undefined)
+        return writeExport(ofFile(resolve(offline), options, progress), options, { context, command });
       await withReadLog(context, command, async (log) => {
-        await writeExport(await ofLog(log, options), options, { context, command });
+        await writeExport(await ofLog(log, options, progress), options, { context, command });
       });
     });
 }
 
-/** What is exported, and the place of its last event, by which it is known how far it is. */
-interface Source {
-  readonly events: Events;
-  readonly last: number;
-}
-
 /** @throws CommandError where there is no such account */
-async function ofLog(log: EventLog, { account }: ExportOptions): Promise<Source> {
-  if (account === undefined) return { events: log.readAll(), last: (await log.headPosition()) ?? 0 };
-  if (!(await hasEvents(log, account))) throw noAccount(account);
-  return { events: log.readStream(accountStream(account)), last: 0 };
+async function ofLog(log: EventLog, { account }: ExportOptions, progress: Progress | null): Promise<EventPages> {
+  if (account !== undefined) {
+    if (!(await hasEvents(log, account))) throw noAccount(account);
+    return inPages(log.readStream(accountStream(account)));
+  }
+  const pages = inPages(log.readAll());
+  return progress === null ? pages : toldPages(pages, { progress, after: 0, head: () => log.headPosition() });
 }
 
 /** @throws EventLogError for what is no file of a ledger; CommandError where it has no such account */
-function ofFile(path: string, { account }: ExportOptions): Source {
+function ofFile(path: string, { account }: ExportOptions, progress: Progress | null): EventPages {
   const last = lastPosition(path);
-  const events = scanFile({ path, part: 0, parts: 1, upTo: last });
-  return { events: account === undefined ? events : ofAccount(events, account), last };
+  const pages = inPages(scanFile({ path, part: 0, parts: 1, upTo: last }));
+  const read = progress === null ? pages : toldPages(pages, { progress, after: 0, head: async () => last });
+  return account === undefined ? read : ofAccount(read, account);
 }
 
-function* ofAccount(events: Iterable<RecordedEvent>, account: AccountId): Generator<RecordedEvent> {
-  const stream = accountStream(account);
+async function* ofAccount(pages: EventPages, account: AccountId): EventPages {
+  const ofStream = accountStream(account);
   let isThere = false;
-  for (const event of events) {
-    if (event.stream !== stream) continue;
-    isThere = true;
-    yield event;
+  for await (const page of pages) {
+    const own = page.filter(({ stream }) => stream === ofStream);
+    isThere ||= own.length > 0;
+    yield own;
   }
   if (!isThere) throw noAccount(account);
 }
@@ -100,22 +100,26 @@ function* ofAccount(events: Iterable<RecordedEvent>, account: AccountId): Genera
 const noAccount = (account: AccountId): CommandError =>
   new CommandError(`${account}: there is no such account`, EXIT.refused);
 
-async function writeExport(source: Source, options: ExportOptions, { context, command }: CommandCall): Promise<void> {
-  const { out, format, account } = options;
-  const events = account === undefined && out !== undefined ? toldOf(source, context) : source.events;
+/** Where lines go to a terminal, nothing is told between them. */
+const progressOf = (context: CommandContext, { out }: ExportOptions): Progress | null =>
+  out === undefined && context.columns !== undefined ? null : new Progress(context, 'events');
+
+async function writeExport(
+  pages: EventPages,
+  options: ExportOptions,
+  { context, command }: CommandCall,
+): Promise<void> {
+  const { out, format } = options;
   try {
-    if (out === undefined) return await writeTo(context.write, await chunksOf(options, events));
+    if (out === undefined) return await writeTo(context.write, await chunksOf(options, pages));
     const written =
-      format === 'ndjson' ? await toFolder(out, events) : await toFile(out, await chunksOf(options, events));
+      format === 'ndjson' ? await toFolder(out, pages) : await toFile(out, await chunksOf(options, pages));
     const what = `${groupedCount(written)} ${format === 'ndjson' ? 'events' : 'entries'}`;
     show(context, command, { json: { out, format, written }, text: `${out}: ${what}` });
   } catch (error) {
     throw inWords(error, out);
   }
 }
-
-const toldOf = ({ events, last }: Source, context: CommandContext): Events =>
-  told(events, { progress: new Progress(context, 'events'), after: 0, head: async () => last });
 
 /** @throws CommandError */
 function assertFitting({ format, from, to, account, out }: ExportOptions): void {
@@ -134,10 +138,10 @@ function assertFitting({ format, from, to, account, out }: ExportOptions): void 
 
 type Chunks = AsyncGenerator<string | Uint8Array, { readonly entries: number }, undefined>;
 
-async function chunksOf({ format, from, to }: ExportOptions, events: Events): Promise<Chunks> {
+async function chunksOf({ format, from, to }: ExportOptions, pages: EventPages): Promise<Chunks> {
   const period: Period = { from: from ?? null, to: to ?? null };
-  if (format === 'ndjson') return eventLines(events, period);
-  return bookEntries(events, period, await formOf(format, period));
+  if (format === 'ndjson') return eventLines(pages, period);
+  return bookEntries(pages, period, await formOf(format, period));
 }
 
 async function formOf(format: Exclude<Format, 'ndjson'>, period: Period): Promise<BooksForm> {
@@ -175,9 +179,9 @@ async function toFile(path: string, chunks: Chunks): Promise<number> {
   }
 }
 
-async function toFolder(path: string, events: Events): Promise<number> {
+async function toFolder(path: string, pages: EventPages): Promise<number> {
   mkdirSync(path, { mode: 0o700 });
-  return exportFolder(path, events);
+  return exportFolder(path, pages);
 }
 
 /** What is amiss with an event or with the file, in words; anything else as it is. */

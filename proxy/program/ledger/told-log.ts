@@ -22,22 +22,52 @@ interface Telling {
 }
 
 const EVENTS_A_WORD = 4_096;
+/** Few, so that a page is forgotten before anything is made of the next; some of them make a word. */
+const PAGE_EVENTS = 64;
 
-/** The same events, told of as they come. How many there will be is taken from their positions, which may have any step. */
-export async function* told(
-  events: AsyncIterable<RecordedEvent> | Iterable<RecordedEvent>,
+type Events = AsyncIterable<RecordedEvent> | Iterable<RecordedEvent>;
+type Pages = AsyncIterable<readonly RecordedEvent[]>;
+
+/** The events together: to wait for each of millions takes longer than to read them. */
+export async function* inPages(events: Events): AsyncGenerator<readonly RecordedEvent[]> {
+  let page: RecordedEvent[] = [];
+  // A file is read at once: nothing is waited for.
+  if (Symbol.iterator in events) {
+    for (const event of events)
+      if (page.push(event) === PAGE_EVENTS) {
+        yield page;
+        page = [];
+      }
+  } else
+    for await (const event of events)
+      if (page.push(event) === PAGE_EVENTS) {
+        yield page;
+        page = [];
+      }
+  yield page;
+}
+
+/** The same pages, told of as they come. How many events there will be is taken from their positions, which may have any step. */
+export async function* toldPages(
+  pages: Pages,
   { progress, after, head }: Telling,
-): AsyncGenerator<RecordedEvent> {
+): AsyncGenerator<readonly RecordedEvent[]> {
   let [count, last]: [number, number | null] = [0, null];
   try {
-    for await (const event of events) {
-      yield event;
-      if (++count % EVENTS_A_WORD > 0) continue;
+    for await (const page of pages) {
+      yield page;
+      count += page.length;
+      const newest = page.at(-1);
+      if (newest === undefined || count % EVENTS_A_WORD > 0) continue;
       last ??= (await head()) ?? 0;
-      const share = (event.position - after) / Math.max(1, last - after);
+      const share = (newest.position - after) / Math.max(1, last - after);
       progress.add(EVENTS_A_WORD, Math.round(count / Math.min(1, share)));
     }
   } finally {
     progress.end();
   }
+}
+
+export async function* told(events: Events, telling: Telling): AsyncGenerator<RecordedEvent> {
+  for await (const page of toldPages(inPages(events), telling)) yield* page;
 }
