@@ -1,7 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pino from 'pino';
 import { beforeAll, expect, it } from 'vitest';
+import type { EventLog } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
@@ -11,22 +15,19 @@ import { untilSealed } from '../fixtures/ledger/until-sealed.ts';
 import { GATEWAY_PROGRAM } from '../fixtures/processes/gateway-command.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import { READMES } from '../source-files.ts';
 import { readKept } from '../written-before/kept-state.ts';
+import { BLOCKS, SQL } from './auditors-guide.ts';
 
-/** The blocks of the guide, in their order: later ones have what earlier ones have written. */
-const BLOCKS = [...(READMES.get('ledger/README.md') ?? '').matchAll(/^```sh auditor\n([\s\S]*?)^```$/gm)].map(
-  ([, block = '']) => block,
-);
 /** Programs of others that a line begins with, or goes on with behind a pipe. */
 const toolsOf = (block: string): string[] => {
-  const named = [...block.matchAll(/(?:^|\| )([a-z][\w-]*)(?= )/gm)].map(([, tool = '']) => tool);
-  return [...new Set(named)].filter((tool) => tool !== 'gateway');
+  const named = [...block.replaceAll(SQL, '').matchAll(/(?:^|\| )([a-z][\w-]*)(?= )/gm)].map(([, tool = '']) => tool);
+  return [...new Set(named)].filter((tool) => tool !== 'gateway' && tool !== 'duckdb');
 };
 const isInstalled = (tool: string): boolean => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
 
 const { folder } = readKept('76ed563', 'sqlite', 'ledger');
 const workingFolder = temporaryFolder();
+const DUCKDB_SHELL = fileURLToPath(new URL('../fixtures/processes/duckdb-shell.ts', import.meta.url));
 
 /** As a shell does; a block that is nothing but commands of ours is carried out here, which is quicker. */
 async function run(block: string): Promise<void> {
@@ -39,15 +40,17 @@ async function run(block: string): Promise<void> {
     return;
   }
   const gateway = `gateway() { "${process.execPath}" "${GATEWAY_PROGRAM}" --data "${folder}/data" "$@"; }\n`;
-  const ran = await promisify(execFile)('sh', ['-e', '-c', gateway + block], { cwd: workingFolder });
+  const duckdb = isInstalled('duckdb') ? '' : `duckdb() { "${process.execPath}" "${DUCKDB_SHELL}" "$@"; }\n`;
+  const ran = await promisify(execFile)('sh', ['-e', '-c', gateway + duckdb + block], { cwd: workingFolder });
   expect(ran.stderr).toBe('');
 }
 
-/** The ledger is of before there were seals. */
+/** The ledger is of before there were seals. The provider's report is of what it has answered. */
 beforeAll(async () => {
   const data = `${folder}/data`;
   const log = await openSqliteEventLog({ path: `${data}/ledger.db` });
   await identifyLedger(log, Date.now(), recordingBy('test', Date.now()));
+  await writeProvidersReport(log, join(workingFolder, 'usage.csv'));
   const sealer = new Sealer({
     ...{ log, dataFolder: data, key: () => keyOfFolder(data).key, events: 10_000, afterMs: 1, copyTo: null },
     ...{ clock: Date.now, mayWrite: () => true, logger: pino({ level: 'silent' }) },
@@ -58,8 +61,20 @@ beforeAll(async () => {
   await log.close();
 });
 
+async function writeProvidersReport(log: EventLog, file: string): Promise<void> {
+  const rows = ['request_id,model,input_tokens,output_tokens,cache_read_input_tokens,date'];
+  for await (const { type, data } of log.readAll()) {
+    if (type !== 'UsageRecorded') continue;
+    const { upstream, tokens, startedAt } = JSON.parse(data);
+    if (upstream.requestId === null) continue;
+    const { input, output, cacheRead } = tokens;
+    rows.push([upstream.requestId, upstream.model, input, output, cacheRead, startedAt.slice(0, 10)].join());
+  }
+  writeFileSync(file, `${rows.join('\n')}\n`);
+}
+
 it('has blocks to run', () => {
-  expect(BLOCKS.length).toBeGreaterThan(1);
+  expect(BLOCKS.length).toBeGreaterThan(8);
 });
 
 for (const [at, block] of BLOCKS.entries()) {
