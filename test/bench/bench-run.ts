@@ -32,12 +32,15 @@ import { measureSealing, measureSettlements } from './settlements/settlement-ben
 import { type SettlementSample, settlementFigures, settlementReport } from './settlements/settlement-figures.ts';
 import { measureStreams } from './streams/streams-bench.ts';
 import { type StreamsFigure, streamsReport } from './streams/streams-figures.ts';
+import { measureAt } from './weight/at-bench.ts';
 import { measureDisk } from './weight/disk-bench.ts';
 import { measureExport } from './weight/export-bench.ts';
 import { measureMemory } from './weight/memory-bench.ts';
 import { measureReplay } from './weight/replay-bench.ts';
 import { measureVerify } from './weight/verify-bench.ts';
 import {
+  atFigure,
+  atReport,
   exportReport,
   memoryReport,
   replayFigures,
@@ -143,11 +146,13 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   say(verifyReport(verifies));
   const exports = options.export ? await measureExport(processes, options) : [];
   say(exportReport(exports));
+  const at = options.at ? atFigure(await measureAt(processes, options)) : null;
+  if (at !== null) say(atReport(at));
   const memory = options.memory ? await measureMemory(processes, options) : null;
   if (memory !== null) say(memoryReport(memory));
   const diskBytesPerRequest = options.disk ? await measureDisk(processes, options) : null;
   if (diskBytesPerRequest !== null) say(`disk: ${diskBytesPerRequest.toFixed(0)} bytes a billed request\n`);
-  return { ...figures, verifies, exports, memory, diskBytesPerRequest };
+  return { ...figures, verifies, exports, at, memory, diskBytesPerRequest };
 }
 
 interface WorkloadsMeasured {

@@ -230,6 +230,13 @@ const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
     unit: 'x',
     value: ({ exports }) => (exports.length === 0 ? null : Math.min(...exports.map(({ rateRatio }) => rateRatio))),
   },
+  {
+    title: 'one account at an instant: time of its event, to that with a tenth of the events',
+    bound: 'most',
+    limit: 1.2,
+    unit: 'x',
+    value: ({ at }) => at?.ratio ?? null,
+  },
   started('start with views up to date', 1.5, (what) => what === START_OF_GATEWAY),
   started('gateway --help', 0.35, (what) => what === HELP),
   started('slowest command', 0.6, (what) => what !== START_OF_GATEWAY && what !== HELP),

@@ -22,6 +22,8 @@ const START = 'start';
 const VERIFY = 'verify';
 /** Likewise: the export of a whole ledger in each format. */
 const EXPORT = 'export';
+/** Likewise: what single accounts were at an instant. */
+const AT = 'at';
 const MEMORY = 'memory';
 const DISK = 'disk';
 /** Likewise, but with the contenders: the most streams that each of them holds. */
@@ -37,6 +39,7 @@ const APART = [
   START,
   VERIFY,
   EXPORT,
+  AT,
   MEMORY,
   DISK,
   STREAMS,
@@ -65,11 +68,12 @@ export interface Options {
   readonly start: boolean;
   readonly verify: boolean;
   readonly export: boolean;
+  readonly at: boolean;
   readonly memory: boolean;
   readonly disk: boolean;
   /** Where the most streams are searched for that a contender holds (streams/); null for nowhere. */
   readonly streams: StreamsRange | null;
-  /** Events of the ledger of replay, start, verify and export. */
+  /** Events of the ledger of replay, start, verify, export and at. */
   readonly events: number;
   /** Accounts that do nothing, by which one is weighed. */
   readonly accounts: number;
@@ -93,7 +97,7 @@ export const USAGE = `npm run bench -- [options]
   --contenders LIST    ${CONTENDERS.join(',')}
   --before COMMIT      this program as that commit has it, as a contender more
   --rounds N           interleaved rounds (3)
-  --events N           of the ledger of replay, start, verify, export (100000; the goals are for 1000000)
+  --events N           of the ledger of replay, start, verify, export, at (100000; the goals are for 1000000)
   --accounts N         that do nothing, for memory (60000)
   --large              requests of 20 KB instead of 1 KB
   --profile            run ours with --cpu-prof and print where its time goes
@@ -141,6 +145,7 @@ export function readOptions(args: readonly string[]): Options {
     start: choices.includes(START),
     verify: choices.includes(VERIFY),
     export: choices.includes(EXPORT),
+    at: choices.includes(AT),
     memory: choices.includes(MEMORY),
     disk: choices.includes(DISK),
     streams: choices.includes(STREAMS) ? STREAMS_RANGE[values.quick ? 'quick' : 'full'] : null,

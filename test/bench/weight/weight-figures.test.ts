@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { judge } from '../goals.ts';
 import {
+  type AtSample,
+  atFigure,
+  atReport,
   bytesPerAccount,
   exportFigures,
   exportReport,
@@ -41,6 +44,16 @@ const MEMORY: MemoryFigure = {
   ],
 };
 
+const atSample = (round: number, events: number, eventsRead: number, ms: number): AtSample => ({
+  ...{ round, events, eventsRead, ms, accounts: 10 },
+});
+// The machine is ten times slower in the second round; accounts of the larger ledger have twice the events.
+const AT_AN_INSTANT = [
+  ...[atSample(0, 1_000, 200, 2.5), atSample(0, 100, 100, 1)],
+  ...[atSample(1, 1_000, 200, 25), atSample(1, 100, 100, 10)],
+  ...[atSample(2, 1_000, 200, 2), atSample(2, 100, 100, 1)],
+];
+
 const cells = (report: string, start: string) =>
   report
     .split('\n')
@@ -72,6 +85,19 @@ test('an account that does nothing is weighed by the difference of two ledgers',
   expect(report).toContain('2000 bytes each');
 });
 
+test('an account at an instant is told by its own events, in the larger ledger to the smaller, by the median', () => {
+  const figure = atFigure(AT_AN_INSTANT);
+  expect(figure).toEqual({
+    ledgers: [
+      { events: 100, usPerEvent: 10, msPerAccount: 0.1 },
+      { events: 1_000, usPerEvent: 12.5, msPerAccount: 0.25 },
+    ],
+    ratio: 1.25,
+  });
+  expect(figure && atReport(figure)).toContain('of 1000 events: 0.25 ms, 12.5 us an event of its own');
+  expect(atFigure([])).toBeNull();
+});
+
 test('each goal is judged by its own figure, commands by the slowest', () => {
   const run = (what: string, seconds: number) => ({ what, seconds, cpuSeconds: seconds });
   const starts = startFigures([
@@ -96,8 +122,9 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
     ...[exported('csv', 2, 4), exported('focus', 2, 10)],
   ]);
   expect(exportReport(exports)).toContain('export of 100 events, csv: 38/s, 0.50 of the scan');
-  const weight = { replays: REPLAYS, starts, verifies, exports, memory: MEMORY, diskBytesPerRequest: 1_649 };
-  const judged = judge([], { weight }).slice(-14, -1);
+  const at = atFigure(AT_AN_INSTANT);
+  const weight = { replays: REPLAYS, starts, verifies, exports, at, memory: MEMORY, diskBytesPerRequest: 1_649 };
+  const judged = judge([], { weight }).slice(-15, -1);
   expect(judged.map(({ title, measured, verdict }) => `${title}: ${measured}, ${verdict}`)).toEqual([
     'views from nothing: time to that of a bare scan: 2.5x, fell short',
     'views from nothing: most that is resident: 700 MB, fell short',
@@ -105,6 +132,7 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
     "verify: events/s, to the bare scan's: 0.25x, fell short",
     'verify: CPU of an event, to that with a tenth of the events: 1.3x, fell short',
     "export, slowest format: events/s, to the bare scan's: 0.2x, fell short",
+    'one account at an instant: time of its event, to that with a tenth of the events: 1.25x, fell short',
     'start with views up to date: 1.5 s, reached',
     'gateway --help: 0.3 s, reached',
     'slowest command: 0.9 s, fell short',

@@ -99,6 +99,47 @@ export const exportReport = (figures: readonly ExportFigure[]): string =>
     )
     .join('');
 
+/** What some accounts of a ledger were at an instant, one after the other. */
+export interface AtSample {
+  readonly round: number;
+  /** Of the whole ledger, and of those accounts. */
+  readonly events: number;
+  readonly eventsRead: number;
+  readonly accounts: number;
+  readonly ms: number;
+}
+
+export interface AtFigure {
+  /** Medians, by the number of the ledger's events, ascending. */
+  readonly ledgers: readonly { readonly events: number; readonly msPerAccount: number; readonly usPerEvent: number }[];
+  /** Of the time of an event of an account in the larger ledger, to that in the smaller: the median within the rounds. */
+  readonly ratio: number;
+}
+
+/** Null where nothing was measured. */
+export function atFigure(samples: readonly AtSample[]): AtFigure | null {
+  if (samples.length === 0) return null;
+  const usPerEvent = ({ ms, eventsRead }: AtSample): number => (ms * 1_000) / eventsRead;
+  const ledgers = [...Map.groupBy(samples, ({ events }) => events)].map(([events, ofLedger]) => ({
+    ...{ events, usPerEvent: median(ofLedger.map(usPerEvent)) },
+    msPerAccount: median(ofLedger.map(({ ms, accounts }) => ms / accounts)),
+  }));
+  const ratios = [...Map.groupBy(samples, ({ round }) => round).values()].map((ofRound) => {
+    const [few, many] = ofRound.toSorted((one, other) => one.events - other.events).map(usPerEvent);
+    return (many ?? Number.NaN) / (few ?? Number.NaN);
+  });
+  return { ledgers: ledgers.toSorted((one, other) => one.events - other.events), ratio: median(ratios) };
+}
+
+export const atReport = ({ ledgers, ratio }: AtFigure): string =>
+  [
+    ...ledgers.map(
+      ({ events, msPerAccount, usPerEvent }) =>
+        `an account at an instant, of a ledger of ${events} events: ${msPerAccount.toFixed(2)} ms, ${usPerEvent.toFixed(1)} us an event of its own`,
+    ),
+    `an event of its own, in the larger ledger to the smaller: ${ratio.toFixed(2)}x\n`,
+  ].join('\n');
+
 /** What is null or empty was not measured. */
 export interface WeightFigures {
   /** By the number of events, ascending. */
@@ -108,6 +149,7 @@ export interface WeightFigures {
   readonly verifies: readonly VerifyFigure[];
   /** By format. */
   readonly exports: readonly ExportFigure[];
+  readonly at: AtFigure | null;
   readonly memory: MemoryFigure | null;
   readonly diskBytesPerRequest: number | null;
 }
@@ -117,6 +159,7 @@ export const NOTHING_WEIGHED: WeightFigures = {
   starts: [],
   verifies: [],
   exports: [],
+  at: null,
   memory: null,
   diskBytesPerRequest: null,
 };
