@@ -8,7 +8,7 @@ import { describeFault, fieldFaults } from './field-faults.ts';
 import { type CommandId, eventIdOf } from './ids.ts';
 import { isObject } from './json-object.ts';
 import { brief } from './printable.ts';
-import { readByHand, storeByHand } from './usage-by-hand.ts';
+import { isTakenByHand, readByHand, storeByHand } from './usage-by-hand.ts';
 
 /** What stands beside an event's data: who caused it, by which command, and when it was written down. */
 export const eventMetadataSchema = z.looseObject({
@@ -83,6 +83,17 @@ export function decodeRecorded(recorded: RecordedEvent): DecodedRecord {
   return { event: decodeForm(recorded, metadata, stored), metadata, stored };
 }
 
+/** The same without an event made of it, for whoever reads what is stored with its own eyes. @throws as `decodeEvent` */
+export function checkRecorded(recorded: RecordedEvent): Omit<DecodedRecord, 'event'> {
+  const metadata = decodeMetadata(recorded);
+  const stored = parseJson(recorded, 'data');
+  if (!isCheckedByHand(recorded.type, metadata.schemaVersion, stored)) decodeForm(recorded, metadata, stored);
+  return { metadata, stored };
+}
+
+const isCheckedByHand = (type: string, version: number, stored: unknown): boolean =>
+  isEventType(type) && isTakenByHand(type, upcast(type, version, stored));
+
 /** @param form whose version is known to be none of a newer program, of which an event may look readable and mean something else */
 function decodeForm(
   recorded: RecordedEvent,
@@ -107,6 +118,23 @@ const AS_WRITTEN = new RegExp(
   `^\\{"schemaVersion":[1-9]\\d{0,8},"commandId":${TEXT},"actor":${TEXT},"recordedAt":"${INSTANT_PATTERN.source.slice(1, -1)}"\\}$`,
 );
 const VERSION_AT = '{"schemaVersion":'.length;
+const INSTANT_LENGTH = '2026-11-21T10:00:00.000Z'.length;
+
+/** Null where they are of another form. Nothing in them is escaped: each value is what stands between its quotes. */
+function metadataAsWritten(text: string): EventMetadata | null {
+  if (!AS_WRITTEN.test(text)) return null;
+  const versionEnd = text.indexOf(',', VERSION_AT);
+  const commandAt = versionEnd + ',"commandId":"'.length;
+  const commandEnd = text.indexOf('"', commandAt);
+  const recordedEnd = text.length - '"}'.length;
+  const recordedAt = recordedEnd - INSTANT_LENGTH;
+  return {
+    schemaVersion: Number(text.slice(VERSION_AT, versionEnd)),
+    commandId: text.slice(commandAt, commandEnd),
+    actor: text.slice(commandEnd + '","actor":"'.length, recordedAt - '","recordedAt":"'.length),
+    recordedAt: text.slice(recordedAt, recordedEnd),
+  };
+}
 
 /** Of the metadata what a fold needs: to look whether they match takes a fifth as long as to parse them, for each event of a replay. */
 function decodeVersion(recorded: RecordedEvent): Form {
@@ -123,6 +151,8 @@ export const decodeRecordedAt = (recorded: RecordedEvent): string =>
 
 /** Reads what stands beside a stored event. @throws UnreadableEventError also for a schema version of a newer program. */
 export function decodeMetadata(recorded: RecordedEvent): EventMetadata {
+  const written = metadataAsWritten(recorded.metadata);
+  if (written !== null) return ofKnownVersion(recorded, written);
   const value = parseJson(recorded, 'metadata');
   // By zod it takes as long as the data of a debit by hand, for each event of a replay.
   return isMetadata(value) ? ofKnownVersion(recorded, value) : metadataBy(eventMetadataSchema, recorded, value);

@@ -21,6 +21,11 @@ export function readByHand(type: string, data: unknown): Usage | Debit | null {
   return null;
 }
 
+/** Whether `readByHand` would read them. */
+export const isTakenByHand = (type: string, data: unknown): boolean =>
+  isObject(data) &&
+  ((type === 'UsageRecorded' && isStoredUsage(data)) || (type === 'CreditsDebited' && isStoredDebit(data)));
+
 /** The data as they are stored, with their fields in the schema's order; null as above. */
 export function storeByHand(type: string, data: JsonObject): StoredUsage | StoredDebit | null {
   if (type === 'UsageRecorded') return storedUsage(data as Usage);

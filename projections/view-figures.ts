@@ -1,21 +1,32 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { z } from 'zod';
+import { type AccountId, accountId } from '../contracts/ids.ts';
 import type { SeenFigures } from '../ledger/audit/audit-views.ts';
 import { BalanceView } from './balance-view.ts';
 import { MonthlyView } from './monthly-view.ts';
 
+const amounts = z.record(z.string(), z.string());
 const stateSchema = z.looseObject({
   carry: z.string(),
   uncovered: z.string(),
+  suspended: z.string().nullable(),
+  keys: z.record(z.string(), z.looseObject({ revokedAtMs: z.int().nullable() })),
   grants: z.array(z.looseObject({ grantId: z.string(), remaining: z.string() })),
-  spend: z.looseObject({ months: z.record(z.string(), z.looseObject({ account: z.string() })) }),
+  leases: z.record(z.string(), z.looseObject({ leaseId: z.string(), amount: z.string(), expiresAtMs: z.int() })),
+  spend: z.looseObject({
+    accountLimit: z.string().nullable(),
+    keyLimits: amounts,
+    months: z.record(z.string(), z.looseObject({ account: z.string(), keys: amounts })),
+  }),
+  exceptions: z.looseObject({ openCount: z.int(), openAmount: z.string(), unlisted: z.int() }),
 });
 
 /** A views' file for whoever compares it with something else: only read, account by account, its rows as they are. */
 export class ViewsToCompare {
   readonly #database: DatabaseSync;
   readonly #balance: StatementSync;
+  readonly #all: StatementSync;
   readonly #billedAt: StatementSync;
   readonly #billed: StatementSync;
 
@@ -35,6 +46,7 @@ export class ViewsToCompare {
     const [{ name: lines } = { name: '' }, { name: revisions } = { name: '' }] = new MonthlyView().tables;
     this.#database = database;
     this.#balance = database.prepare(`SELECT revision, balance_micro_usd, state FROM ${balance} WHERE account_id = ?`);
+    this.#all = database.prepare(`SELECT account_id, revision FROM ${balance}`);
     this.#billedAt = database.prepare(`SELECT revision FROM ${revisions} WHERE account_id = ?`);
     this.#billed = database.prepare(`SELECT amount_pico_usd FROM ${lines} WHERE account_id = ?`);
   }
@@ -46,19 +58,30 @@ export class ViewsToCompare {
     try {
       const row = this.#balance.get(accountId);
       if (row === undefined) return null;
-      const { carry, uncovered, grants, spend } = stateSchema.parse(JSON.parse(String(row.state)));
-      const months = Object.fromEntries(Object.entries(spend.months).map(([month, { account }]) => [month, account]));
+      const { grants, keys, leases, spend, exceptions, ...state } = stateSchema.parse(JSON.parse(String(row.state)));
       const billed = this.#billed
         .all(accountId)
         .reduce((sum, { amount_pico_usd: amount }) => sum + BigInt(String(amount)), 0n);
       const isOfSame = this.#billedAt.get(accountId)?.revision === row.revision;
       return {
-        ...{ revision: Number(row.revision), balance: String(row.balance_micro_usd), carry, uncovered, grants, months },
+        ...{ revision: Number(row.revision), balance: String(row.balance_micro_usd) },
+        ...{ carry: state.carry, uncovered: state.uncovered, isSuspended: state.suspended !== null, grants },
+        ...{ accountLimit: spend.accountLimit, keyLimits: spend.keyLimits, months: spend.months },
+        leases: Object.values(leases),
+        keys: Object.entries(keys).map(([keyId, { revokedAtMs }]) => ({ keyId, isRevoked: revokedAtMs !== null })),
+        openExceptions: {
+          ...{ count: exceptions.openCount, unlisted: exceptions.unlisted, amount: exceptions.openAmount },
+        },
         billed: isOfSame ? String(billed) : null,
       };
     } finally {
       this.#database.exec('COMMIT');
     }
+  }
+
+  /** Every account that they know, and the revision that each has come to. */
+  *accounts(): Generator<readonly [id: AccountId, revision: number]> {
+    for (const row of this.#all.iterate()) yield [accountId(String(row.account_id)), Number(row.revision)];
   }
 
   close(): void {

@@ -1,5 +1,6 @@
-import { burnOwn } from './burn-own.ts';
-import { type AccountBooks, balanceOf, compare, type OwnException, type OwnMonth, tell } from './own-account.ts';
+import { burnOwn, type OwnShare } from './burn-own.ts';
+import type { Unit } from './fault.ts';
+import { type AccountBooks, balanceOf, type OwnException, type OwnMonth, tell } from './own-account.ts';
 import type { OwnPrice } from './own-price.ts';
 import type { ApprovedData, DebitData, OwnUse, UsageData } from './stored-event.ts';
 
@@ -12,14 +13,13 @@ export function auditDebit(
   debit: DebitData,
   { cost, lines, uses }: OwnPrice,
 ): void {
-  const same = comparison(books, debit.requestId);
   const whole = (books.carry + cost) / PICO_PER_MICRO;
   // At most the hold, where the record has kept it: the rest is an exception.
   const hold = usage.hold === undefined || usage.hold === null ? null : BigInt(usage.hold);
   const amount = hold === null || whole < hold ? whole : hold;
   if (!usage.billable) tell(books, `${debit.requestId}: debited, and its ending is not charged`);
   compareLines(books, debit.requestId, debit, { lines, uses });
-  same('left out', debit.leftOut ?? '0', whole - amount);
+  new Figures(books, debit.requestId).amount('left out', debit.leftOut ?? '0', whole - amount);
   books.leftOut += whole - amount;
   moveBooks(books, usage, debit, { cost, amount });
 }
@@ -30,8 +30,10 @@ export function compareLines(
   stated: Pick<DebitData, 'lines' | 'uses'>,
   { lines, uses }: Pick<OwnPrice, 'lines' | 'uses'>,
 ): void {
-  compare(books, `${requestId}: lines`, textOf(stated.lines), textOf(lines));
-  compare(books, `${requestId}: uses`, textOfUses(stated.uses ?? []), textOfUses(uses));
+  if (!areSame(stated.lines, lines, isSameLine))
+    tell(books, `${requestId}: lines`, textOf(stated.lines), textOf(lines));
+  const stands = stated.uses ?? [];
+  if (!areSame(stands, uses, isSameUse)) tell(books, `${requestId}: uses`, textOfUses(stands), textOfUses(uses));
 }
 
 /** An approval debits all that there was, by the instants of the request itself. */
@@ -55,33 +57,30 @@ function moveBooks(
   debit: ApprovedData,
   { cost, amount }: { readonly cost: bigint; readonly amount: bigint },
 ): void {
-  const same = comparison(books, debit.requestId);
+  const figures = new Figures(books, debit.requestId);
   const carry = (books.carry + cost) % PICO_PER_MICRO;
-  same('cost', debit.cost, cost);
-  same('carry before', debit.carryBefore, books.carry);
-  same('carry after', debit.carryAfter, carry);
-  same('amount', debit.amount, amount);
+  figures.amount('cost', debit.cost, cost, 'pico-USD');
+  figures.amount('carry before', debit.carryBefore, books.carry, 'pico-USD');
+  books.carry = figures.amount('carry after', debit.carryAfter, carry, 'pico-USD');
+  figures.amount('amount', debit.amount, amount);
   const { shares, uncovered } = burnOwn(books.grants, amount, usage);
-  same('grants', JSON.stringify(debit.grants), JSON.stringify(shares));
-  same('uncovered', debit.uncovered, uncovered);
+  if (!areSame(debit.grants, shares, isSameShare))
+    tell(books, `${debit.requestId}: grants`, textOfShares(debit.grants), textOfShares(shares));
   takeShares(books, debit.grants);
   books.exact += cost;
-  books.carry = BigInt(debit.carryAfter);
-  books.uncovered += BigInt(debit.uncovered);
+  books.uncovered += figures.amount('uncovered', debit.uncovered, uncovered);
   books.debited += amount;
   const balance = balanceOf(books);
-  same('balance after', debit.balanceAfter, balance);
-  books.debited += balance - BigInt(debit.balanceAfter);
-  const month = monthOf(books, usage.startedAt.slice(0, 7));
-  const [ofAccount, ofKey] = [month.account + amount, (month.keys.get(usage.keyId) ?? 0n) + amount];
-  same('month', debit.month, usage.startedAt.slice(0, 7));
-  same('key', debit.keyId, usage.keyId);
-  same('model', debit.model, usage.model);
-  same('lane', debit.lane, usage.lane);
-  same('month to date', debit.monthToDateAfter, ofAccount);
-  same("key's month to date", debit.keyMonthToDateAfter, ofKey);
-  month.account = BigInt(debit.monthToDateAfter);
-  month.keys.set(usage.keyId, BigInt(debit.keyMonthToDateAfter));
+  books.debited += balance - figures.amount('balance after', debit.balanceAfter, balance);
+  const startedIn = usage.startedAt.slice(0, 7);
+  figures.text('month', debit.month, startedIn);
+  figures.text('key', debit.keyId, usage.keyId);
+  figures.text('model', debit.model, usage.model);
+  figures.text('lane', debit.lane, usage.lane);
+  const month = monthOf(books, startedIn);
+  month.account = figures.amount('month to date', debit.monthToDateAfter, month.account + amount);
+  const ofKey = (month.keys.get(usage.keyId) ?? 0n) + amount;
+  month.keys.set(usage.keyId, figures.amount("key's month to date", debit.keyMonthToDateAfter, ofKey));
 }
 
 /** What is stated was taken, as far as it can be: that it should not have been is told already. */
@@ -94,16 +93,59 @@ function takeShares({ grants }: AccountBooks, shares: DebitData['grants']): void
   }
 }
 
-const comparison =
-  (books: AccountBooks, requestId: string) =>
-  (what: string, found: unknown, expected: unknown): void =>
-    compare(books, `${requestId}: ${what}`, found, expected);
+/** What is told of a figure is put together where there is something to tell: most have no fault. */
+class Figures {
+  readonly #books: AccountBooks;
+  readonly #requestId: string;
+
+  constructor(books: AccountBooks, requestId: string) {
+    this.#books = books;
+    this.#requestId = requestId;
+  }
+
+  /** Answers what is stated. */
+  amount(what: string, found: string, expected: bigint, unit: Unit = 'micro-USD'): bigint {
+    const stated = BigInt(found);
+    if (stated !== expected) tell(this.#books, `${this.#requestId}: ${what}`, found, expected, unit);
+    return stated;
+  }
+
+  text(what: string, found: string, expected: string): void {
+    if (found !== expected) tell(this.#books, `${this.#requestId}: ${what}`, found, expected);
+  }
+}
+
+function areSame<T, O>(found: readonly T[], own: readonly O[], isSame: (one: T, other: O) => boolean): boolean {
+  if (found.length !== own.length) return false;
+  for (const [index, one] of found.entries()) if (!isSame(one, own[index] as O)) return false;
+  return true;
+}
+
+type StatedLine = DebitData['lines'][number];
+type StatedShare = DebitData['grants'][number];
+
+const isSameLine = (found: StatedLine, own: OwnPrice['lines'][number]): boolean =>
+  found.tokenClass === own.tokenClass &&
+  found.tokens === own.tokens &&
+  BigInt(found.rate) === own.rate &&
+  BigInt(found.cost) === own.cost;
+
+const isSameUse = (found: OwnUse, own: OwnUse): boolean =>
+  found.use === own.use && found.count === own.count && found.rate === own.rate && found.cost === own.cost;
+
+const isSameShare = (found: StatedShare, own: OwnShare): boolean =>
+  found.grantId === own.grantId && BigInt(found.amount) === own.amount;
 
 const textOf = (lines: readonly { tokenClass: string; tokens: number; rate: unknown; cost: unknown }[]): string =>
-  lines.map(({ tokenClass, tokens, rate, cost }) => `${tokenClass} ${tokens} x ${rate} = ${cost}`).join(', ');
+  lines
+    .map(({ tokenClass, tokens, rate, cost }) => `${tokenClass} ${tokens} x ${rate} pico-USD = ${cost} pico-USD`)
+    .join(', ');
 
 const textOfUses = (uses: readonly OwnUse[]): string =>
-  uses.map(({ use, count, rate, cost }) => `${use} ${count} x ${rate} = ${cost}`).join(', ');
+  uses.map(({ use, count, rate, cost }) => `${use} ${count} x ${rate} pico-USD = ${cost} pico-USD`).join(', ');
+
+const textOfShares = (shares: readonly (StatedShare | OwnShare)[]): string =>
+  shares.map(({ grantId, amount }) => `${grantId} ${amount} micro-USD`).join(', ') || 'none';
 
 function monthOf({ months }: AccountBooks, name: string): OwnMonth {
   const month = months.get(name) ?? { account: 0n, keys: new Map() };

@@ -1,4 +1,4 @@
-import { type AccountBooks, compare, type OwnException, tell } from './own-account.ts';
+import { type AccountBooks, compareAmount, type OwnException, tell } from './own-account.ts';
 import type { ApprovedData, DebitData, DroppedData, UsageData } from './stored-event.ts';
 
 const PICO_PER_MICRO = 1_000_000n;
@@ -8,22 +8,33 @@ const PICO_PER_MICRO = 1_000_000n;
  * without a price, usage that came late.
  */
 
+/** So many without any money stay open; what comes beyond is counted, and cannot be ended. */
+const WITHOUT_COST_MAX = 1_000;
+
 export function noteUnpriced(books: AccountBooks, usage: UsageData): void {
   const { unpriced = [] } = usage;
-  if (unpriced.length > 0) exceptionOf(books, usage).unpriced.push(...unpriced);
+  if (unpriced.length === 0) return;
+  if (books.withoutCost >= WITHOUT_COST_MAX) books.unlisted++;
+  else exceptionOf(books, usage).unpriced.push(...unpriced);
 }
 
 export function noteLeftOut(books: AccountBooks, { leftOut = '0' }: DebitData, usage: UsageData): void {
-  if (leftOut !== '0') exceptionOf(books, usage).leftOut += BigInt(leftOut) * PICO_PER_MICRO;
+  if (leftOut === '0') return;
+  const exception = exceptionOf(books, usage);
+  withChange(books, exception, () => {
+    exception.leftOut += BigInt(leftOut) * PICO_PER_MICRO;
+  });
 }
 
 export function noteLate(books: AccountBooks, usage: UsageData, cost: bigint): void {
   const exception = exceptionOf(books, usage);
   if (exception.late !== null) tell(books, `${usage.requestId}: reported late twice`);
   if (exception.ended !== null) tell(books, `${usage.requestId}: reported late, and was ${exception.ended} before`);
-  exception.late = cost;
-  exception.usage = usage;
-  exception.unpriced.push(...(usage.unpriced ?? []));
+  withChange(books, exception, () => {
+    exception.late = cost;
+    exception.usage = usage;
+    exception.unpriced.push(...(usage.unpriced ?? []));
+  });
 }
 
 /** Null where there was nothing to approve. */
@@ -34,7 +45,7 @@ export function noteDropped(books: AccountBooks, dropped: DroppedData): void {
   const exception = ended(books, dropped, 'dropped');
   if (exception === null) return;
   const amount = (exception.leftOut + (exception.late ?? 0n)) / PICO_PER_MICRO;
-  compare(books, `${dropped.requestId}: what is dropped`, dropped.amount, amount);
+  compareAmount(books, `${dropped.requestId}: what is dropped`, dropped.amount, amount);
 }
 
 function ended(
@@ -48,15 +59,25 @@ function ended(
     tell(books, `${requestId}: ${how}, and no exception is open`);
     return null;
   }
+  books.withoutCost -= hasNoCost(exception);
   exception.ended = how;
   return exception;
 }
 
-function exceptionOf({ exceptions }: AccountBooks, usage: UsageData): OwnException {
+function exceptionOf(books: AccountBooks, usage: UsageData): OwnException {
   const { requestId } = usage;
-  const known = exceptions.get(requestId);
+  const known = books.exceptions.get(requestId);
   if (known !== undefined) return known;
   const exception: OwnException = { requestId, usage, leftOut: 0n, late: null, unpriced: [], ended: null };
-  exceptions.set(requestId, exception);
+  books.exceptions.set(requestId, exception);
+  books.withoutCost++;
   return exception;
 }
+
+function withChange(books: AccountBooks, exception: OwnException, change: () => void): void {
+  const before = hasNoCost(exception);
+  change();
+  if (exception.ended === null) books.withoutCost += hasNoCost(exception) - before;
+}
+
+const hasNoCost = ({ leftOut, late }: OwnException): 0 | 1 => (leftOut === 0n && (late ?? 0n) === 0n ? 1 : 0);

@@ -1,5 +1,5 @@
-import type { OwnGrant } from './burn-own.ts';
-import { type AccountBooks, compare, tell } from './own-account.ts';
+import { burnsBefore, type OwnGrant } from './burn-own.ts';
+import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
 import type { ExpiredData, ReinstatedData, UsageData } from './stored-event.ts';
 
 /**
@@ -11,7 +11,7 @@ export function takeExpired(books: AccountBooks, expired: ExpiredData, atMs: num
   const { grantId } = expired;
   const grant = grantOf(books, grantId);
   if (grant === undefined) return void tell(books, `${grantId}: expires, and was never granted`);
-  compare(books, `${grantId}: what expires`, expired.amount, grant.remaining);
+  compareAmount(books, `${grantId}: what expires`, expired.amount, grant.remaining);
   const end = grant.expiresAtMs === null ? 'never' : new Date(grant.expiresAtMs).toISOString();
   compare(books, `${grantId}: the end that its expiry names`, expired.expiredAt, end);
   if (atMs !== null && grant.expiresAtMs !== null && atMs < grant.expiresAtMs)
@@ -32,7 +32,7 @@ export function takeReinstated(books: AccountBooks, back: ReinstatedData, atMs: 
   const grant = grantOf(books, grantId);
   if (grant === undefined) return void tell(books, `${grantId}: comes back, and was never granted`);
   if (amount <= 0n || amount > grant.expired)
-    tell(books, `${grantId}: ${amount} come back, of ${grant.expired} that have expired`);
+    tell(books, `${grantId}: ${amount} micro-USD come back, of ${grant.expired} micro-USD that have expired`);
   if (grant.expiresAtMs === null || endMs < grant.expiresAtMs || (atMs !== null && endMs <= atMs))
     tell(books, `${grantId}: comes back until ${back.expiresAt}, which is no end for it`);
   const filled = amount < books.uncovered ? amount : books.uncovered;
@@ -41,12 +41,14 @@ export function takeReinstated(books: AccountBooks, back: ReinstatedData, atMs: 
   grant.expired -= amount;
   grant.remaining += amount - filled;
   grant.expiresAtMs = endMs;
+  books.grants.sort(burnsBefore);
 }
 
 /** What a request would have been paid from was not to expire while it was under way. */
 export function auditUnderWay(books: AccountBooks, { requestId, billable, startedAt }: UsageData): void {
+  if (!billable || books.removed === 0n) return;
   const startedAtMs = Date.parse(startedAt);
-  for (const { grantId, expired, effectiveAtMs, expiredAtMs } of billable ? books.grants : [])
+  for (const { grantId, expired, effectiveAtMs, expiredAtMs } of books.grants)
     if (expired > 0n && effectiveAtMs <= startedAtMs && startedAtMs < (expiredAtMs ?? 0))
       tell(books, `${requestId}: ${grantId} expired while it was under way`);
 }

@@ -16,6 +16,13 @@ interface LimitSet {
   readonly limit: string | null;
 }
 
+/** The others of an account: what moves money, which its audit looks at, and what is known to move none. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['UsageRecorded', 'CreditsDebited', 'PlanChanged', 'SpendThresholdCrossed'],
+  ...['CreditsGranted', 'CreditsExpired', 'CreditsReinstated', 'CreditsLeased', 'LeaseReleased', 'LeaseNarrowed'],
+  ...['LateUsageReported', 'ExceptionApproved', 'ExceptionDropped'],
+]);
+
 /** Tells of what no decision ever wrote: opened or suspended twice, a key that is not there, a limit that was so already. */
 export function auditLife(books: AccountBooks, { type, data, metadata }: StoredEvent): void {
   const { life } = books;
@@ -46,6 +53,10 @@ export function auditLife(books: AccountBooks, { type, data, metadata }: StoredE
       break;
     case 'SpendLimitSet':
       setLimit(books, data as LimitSet);
+      break;
+    default:
+      // Another event could take money unseen.
+      if (!KNOWN.has(type)) tell(books, `${type} is no event of an account`);
   }
 }
 
@@ -70,7 +81,8 @@ function setLimit(books: AccountBooks, { scope, keyId, limit }: LimitSet): void 
   compare(books, `${whose}: scope of its limit`, scope, keyId === null ? 'account' : 'key');
   if (keyId !== null && !books.life.keys.has(keyId)) tell(books, `${keyId}: has a limit, and was never issued`);
   const before = books.limits.get(keyId) ?? null;
-  if (String(before) === String(limit)) tell(books, `${whose}: its limit is set to what it is already`, limit);
+  if (String(before) === String(limit))
+    tell(books, `${whose}: its limit is set to what it is already`, limit, null, 'micro-USD');
   if (keyId !== null) noteKeyLimit(books.leases, keyId, { before, after: limit });
   if (limit === null) books.limits.delete(keyId);
   else books.limits.set(keyId, BigInt(limit));

@@ -5,6 +5,7 @@ const PERCENTS = [50, 80, 100] as const;
 
 /** What a debit has crossed of the account's monthly limit and of its key's; each once a month. */
 export function noteCrossings(books: AccountBooks, debit: ApprovedData): void {
+  if (books.limits.size === 0) return;
   for (const keyId of [null, debit.keyId]) {
     const limit = books.limits.get(keyId);
     if (limit === undefined) continue;
@@ -30,6 +31,7 @@ export function takeCrossed(books: AccountBooks, crossed: CrossedData): void {
 
 /** Before any other event: nothing that was crossed is left untold. */
 export function auditCrossings(books: AccountBooks): void {
+  if (books.due.length === 0) return;
   for (const due of books.due) {
     tell(books, 'a threshold is crossed, and nothing tells of it', textOf(due));
     books.crossed.add(keyOf(due.month, due.keyId, due.thresholdPercent));
@@ -40,4 +42,4 @@ export function auditCrossings(books: AccountBooks): void {
 const keyOf = (month: string, keyId: string | null, percent: number): string => `${month} ${keyId ?? ''} ${percent}`;
 
 const textOf = ({ scope, keyId, month, thresholdPercent, limit, spent }: CrossedData): string =>
-  `${thresholdPercent}% of ${limit} by ${spent} in ${month}, ${scope}${keyId === null ? '' : ` ${keyId}`}`;
+  `${thresholdPercent}% of ${limit} micro-USD by ${spent} micro-USD in ${month}, ${scope}${keyId === null ? '' : ` ${keyId}`}`;

@@ -1,4 +1,5 @@
-import { type AccountBooks, balanceOf, compare } from './own-account.ts';
+import type { Fault } from './fault.ts';
+import { type AccountBooks, balanceOf, compare, compareAmount, type OwnException } from './own-account.ts';
 
 /** What a view that somebody else has made says of an account at a revision: amounts as decimal text. */
 export interface SeenFigures {
@@ -7,7 +8,17 @@ export interface SeenFigures {
   readonly carry: string;
   readonly uncovered: string;
   readonly grants: readonly { readonly grantId: string; readonly remaining: string }[];
-  readonly months: Readonly<Record<string, string>>;
+  /** By month: what the account spent, and each key. */
+  readonly months: Readonly<
+    Record<string, { readonly account: string; readonly keys: Readonly<Record<string, string>> }>
+  >;
+  readonly leases: readonly { readonly leaseId: string; readonly amount: string; readonly expiresAtMs: number }[];
+  /** Monthly limits: the account's, null where it has none, and those of keys. */
+  readonly accountLimit: string | null;
+  readonly keyLimits: Readonly<Record<string, string>>;
+  readonly keys: readonly { readonly keyId: string; readonly isRevoked: boolean }[];
+  readonly isSuspended: boolean;
+  readonly openExceptions: { readonly count: number; readonly unlisted: number; readonly amount: string };
   /** Pico-USD of all debits; null where it is not known. */
   readonly billed: string | null;
 }
@@ -16,14 +27,83 @@ const PICO_PER_MICRO = 1_000_000n;
 
 /** Compares the views with the auditor's books, which have come to the same revision. */
 export function auditViews(books: AccountBooks, seen: SeenFigures): void {
-  compare(books, "the views' balance", seen.balance, balanceOf(books));
-  compare(books, "the views' carry", seen.carry, books.carry);
-  compare(books, 'what the views have as uncovered', seen.uncovered, books.uncovered);
-  const grants = books.grants.map(({ grantId, remaining }) => `${grantId} ${remaining}`).toSorted();
-  compare(books, "the views' grants", seen.grants.map((one) => `${one.grantId} ${one.remaining}`).toSorted(), grants);
-  const months = [...books.months].map(([month, { account }]) => `${month} ${account}`).toSorted();
-  const seenMonths = Object.entries(seen.months).map(([month, spent]) => `${month} ${spent}`);
-  compare(books, "the views' months", seenMonths.toSorted(), months);
+  compareAmount(books, "the views' balance", seen.balance, balanceOf(books));
+  compareAmount(books, "the views' carry", seen.carry, books.carry, 'pico-USD');
+  compareAmount(books, 'what the views have as uncovered', seen.uncovered, books.uncovered);
+  compareAll(
+    books,
+    "the views' grants",
+    seen.grants.map((one) => `${one.grantId} ${one.remaining} micro-USD`),
+    books.grants.map(({ grantId, remaining }) => `${grantId} ${remaining} micro-USD`),
+  );
+  compareAll(
+    books,
+    "the views' months",
+    Object.entries(seen.months).flatMap(([month, { account, keys }]) => spent(month, account, Object.entries(keys))),
+    [...books.months].flatMap(([month, { account, keys }]) => spent(month, account, [...keys])),
+  );
+  compareAll(
+    books,
+    "the views' leases",
+    seen.leases.map(({ leaseId, amount, expiresAtMs }) => `${leaseId} ${amount} micro-USD until ${expiresAtMs}`),
+    [...books.leases].map(([leaseId, { left, untilMs }]) => `${leaseId} ${left} micro-USD until ${untilMs}`),
+  );
+  const seenLimits: (readonly [string, unknown])[] = Object.entries(seen.keyLimits);
+  if (seen.accountLimit !== null) seenLimits.push(['account', seen.accountLimit]);
+  compareAll(
+    books,
+    "the views' limits",
+    seenLimits.map(([whose, limit]) => `${whose} ${limit} micro-USD`),
+    [...books.limits].map(([keyId, limit]) => `${keyId ?? 'account'} ${limit} micro-USD`),
+  );
+  compareAll(
+    books,
+    "the views' keys",
+    seen.keys.map(({ keyId, isRevoked }) => keyText(keyId, isRevoked)),
+    [...books.life.keys].map(([keyId, isRevoked]) => keyText(keyId, isRevoked)),
+  );
+  compare(books, 'whether it is suspended, as the views have it,', seen.isSuspended, books.life.isSuspended);
+  compare(books, "the views' open exceptions", openText(seen.openExceptions), openText(openIn(books)));
   if (seen.billed !== null)
-    compare(books, 'what the views have billed', seen.billed, books.exact - books.leftOut * PICO_PER_MICRO);
+    compareAmount(
+      books,
+      'what the views have billed',
+      seen.billed,
+      books.exact - books.leftOut * PICO_PER_MICRO,
+      'pico-USD',
+    );
 }
+
+/** What views know of an account that the ledger does not have so far. @param end the stream's last revision; null where it is not there */
+export function beyondTheEnd(stream: string, seen: number, end: number | null): Fault | null {
+  if (end === null) return { stream, revision: null, what: 'stands in the views alone', found: null, expected: null };
+  if (seen <= end) return null;
+  return {
+    stream,
+    revision: end,
+    what: 'the stream ends, and the views have come to revision',
+    found: String(seen),
+    expected: null,
+  };
+}
+
+/** In no order of theirs. */
+const compareAll = (books: AccountBooks, what: string, found: readonly string[], expected: readonly string[]): void =>
+  compare(books, what, found.toSorted().join(', '), expected.toSorted().join(', '));
+
+const spent = (month: string, account: unknown, keys: readonly (readonly [string, unknown])[]): string[] => [
+  `${month} ${account} micro-USD`,
+  ...keys.map(([keyId, amount]) => `${month} ${keyId} ${amount} micro-USD`),
+];
+
+const keyText = (keyId: string, isRevoked: boolean): string => (isRevoked ? `${keyId} revoked` : keyId);
+
+const openText = ({ count, unlisted, amount }: { count: number; unlisted: number; amount: string | bigint }): string =>
+  `${count} of ${amount} micro-USD, and ${unlisted} beside them`;
+
+function openIn({ exceptions, unlisted }: AccountBooks): { count: number; unlisted: number; amount: bigint } {
+  const open = [...exceptions.values()].filter(({ ended }) => ended === null);
+  return { count: open.length, unlisted, amount: open.reduce((sum, one) => sum + amountOf(one), 0n) };
+}
+
+const amountOf = ({ leftOut, late }: OwnException): bigint => (leftOut + (late ?? 0n)) / PICO_PER_MICRO;

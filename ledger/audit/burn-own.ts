@@ -1,5 +1,7 @@
 export interface OwnGrant {
   readonly grantId: string;
+  /** Of its id as JSON. */
+  readonly idBytes: number;
   readonly amount: bigint;
   remaining: bigint;
   /** What was written down as expired and has not come back. */
@@ -13,59 +15,69 @@ export interface OwnGrant {
   expiresAtMs: number | null;
 }
 
-interface OwnShare {
+export interface OwnShare {
   readonly grantId: string;
-  readonly amount: string;
+  readonly amount: bigint;
 }
 
 /** What one debit can say of the grants that it takes from. */
 const SHARES_BYTES_MAX = 192 * 1024;
+/** Of a share beside its id and amount, with the comma before the next. */
+const SHARE_BYTES = '{"grantId":,"amount":""},'.length;
+
+interface BurnedBy {
+  readonly startedAt: string;
+  readonly finishedAt: string;
+}
 
 /**
- * What a request's cost takes from the grants; what none of them holds, and what the debit cannot say, is
- * uncovered. First from those that were usable at
- * its start, then from those that were at its end, then from whatever else came after its start and is there already.
+ * What a request's cost takes from the grants, which stand in burn order; what none of them holds, and what the debit cannot
+ * say, is uncovered. First from those that were usable at its start, then from those that were at its end, then from
+ * whatever else came after its start and is there already.
  */
 export function burnOwn(
   grants: readonly OwnGrant[],
   amount: bigint,
-  { startedAt, finishedAt }: { readonly startedAt: string; readonly finishedAt: string },
+  { startedAt, finishedAt }: BurnedBy,
 ): { shares: OwnShare[]; uncovered: bigint } {
-  const [fromMs, toMs] = [Date.parse(startedAt), Date.parse(finishedAt)];
-  const ordered = grants.toSorted(burnsBefore);
-  const first = ordered.filter((grant) => isUsableAt(grant, fromMs));
-  const others = ordered.filter((grant) => !isUsableAt(grant, fromMs));
-  const second = others.filter((grant) => isUsableAt(grant, toMs));
-  const third = others.filter((grant) => !isUsableAt(grant, toMs) && grant.effectiveAtMs > fromMs);
   const shares: OwnShare[] = [];
-  let left = amount;
-  let room = SHARES_BYTES_MAX;
-  for (const grant of [...first, ...second, ...third]) {
-    if (left === 0n || grant.remaining === 0n) continue;
-    const taken = grant.remaining < left ? grant.remaining : left;
-    room -= Buffer.byteLength(JSON.stringify({ grantId: grant.grantId, amount: taken.toString() })) + 1;
-    if (room < 0) break;
-    left -= taken;
-    shares.push({ grantId: grant.grantId, amount: taken.toString() });
-  }
+  let [left, room] = [amount, SHARES_BYTES_MAX];
+  const takeFrom = (isMeant: (grant: OwnGrant) => boolean): void => {
+    for (const grant of grants) {
+      if (left === 0n || room < 0) return;
+      if (grant.remaining === 0n || !isMeant(grant)) continue;
+      const taken = grant.remaining < left ? grant.remaining : left;
+      room -= shareBytes(grant, taken);
+      if (room < 0) return;
+      left -= taken;
+      shares.push({ grantId: grant.grantId, amount: taken });
+    }
+  };
+  const fromMs = Date.parse(startedAt);
+  takeFrom((grant) => isUsableAt(grant, fromMs));
+  if (left === 0n) return { shares, uncovered: left };
+  const toMs = Date.parse(finishedAt);
+  takeFrom((grant) => !isUsableAt(grant, fromMs) && isUsableAt(grant, toMs));
+  takeFrom((grant) => !isUsableAt(grant, fromMs) && !isUsableAt(grant, toMs) && grant.effectiveAtMs > fromMs);
   return { shares, uncovered: left };
 }
 
 export const isUsableAt = ({ effectiveAtMs, expiresAtMs }: OwnGrant, atMs: number): boolean =>
   effectiveAtMs <= atMs && (expiresAtMs === null || atMs < expiresAtMs);
 
-/** Priority, expiry (none last), zero cost basis first, effectiveAt, grantId. */
-function burnsBefore(a: OwnGrant, b: OwnGrant): number {
-  const expiry = (grant: OwnGrant): number => grant.expiresAtMs ?? Number.MAX_SAFE_INTEGER;
-  const keys = (grant: OwnGrant): number[] => [
-    grant.priority,
-    expiry(grant),
-    grant.isFree ? 0 : 1,
-    grant.effectiveAtMs,
-  ];
-  const other = keys(b);
-  const differing = keys(a)
-    .map((key, index) => key - (other[index] ?? 0))
-    .find((difference) => difference !== 0);
-  return differing ?? (a.grantId < b.grantId ? -1 : 1);
+/** Whether one debit could take all that is left of them. */
+export function fitOneDebit(grants: readonly OwnGrant[]): boolean {
+  let room = SHARES_BYTES_MAX;
+  for (const grant of grants) if (grant.remaining > 0n) room -= shareBytes(grant, grant.remaining);
+  return room >= 0;
 }
+
+const shareBytes = ({ idBytes }: OwnGrant, amount: bigint): number => SHARE_BYTES + idBytes + String(amount).length;
+
+/** The order in which they burn: priority, expiry (none last), zero cost basis first, effectiveAt, grantId. */
+export const burnsBefore = (a: OwnGrant, b: OwnGrant): number =>
+  a.priority - b.priority ||
+  (a.expiresAtMs ?? Number.MAX_SAFE_INTEGER) - (b.expiresAtMs ?? Number.MAX_SAFE_INTEGER) ||
+  (a.isFree ? 0 : 1) - (b.isFree ? 0 : 1) ||
+  a.effectiveAtMs - b.effectiveAtMs ||
+  (a.grantId < b.grantId ? -1 : 1);

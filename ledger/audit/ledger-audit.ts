@@ -1,11 +1,18 @@
-import { decodeRecorded, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { checkRecorded, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
-import { accountOfStream, CATALOG_STREAM, type CommandId, eventIdOf } from '../../contracts/ids.ts';
+import {
+  type AccountId,
+  accountOfStream,
+  accountStream,
+  CATALOG_STREAM,
+  type StreamName,
+} from '../../contracts/ids.ts';
 import { AccountAudit } from './account-audit.ts';
 import type { SeenFigures } from './audit-views.ts';
 import type { Fault } from './fault.ts';
 import { Prints } from './once-only.ts';
 import { OwnCatalog } from './own-catalog.ts';
+import { OwnStreams } from './own-streams.ts';
 import type { StoredEvent, UsageData } from './stored-event.ts';
 
 interface AuditOptions {
@@ -30,8 +37,10 @@ export interface Audited {
 export class LedgerAudit {
   readonly #onFault: (fault: Fault) => void;
   readonly #catalog = new OwnCatalog();
-  readonly #accounts = new Map<string, AccountAudit>();
-  readonly #revisions = new Map<string, number>();
+  readonly #streams = new OwnStreams();
+  /** By stream; null for one that is of no account. */
+  readonly #accounts = new Map<StreamName, AccountAudit | null>();
+  #accountCount = 0;
   readonly #prints = new Prints();
   readonly #isFirst: boolean;
   readonly #viewsOf: (accountId: string) => SeenFigures | null;
@@ -44,27 +53,21 @@ export class LedgerAudit {
   }
 
   take(event: RecordedEvent): void {
-    const { stream, revision } = event;
-    const accountId = accountOfStream(stream);
-    if (accountId === null && !this.#isFirst) {
+    const { stream } = event;
+    const account = this.#accountOf(stream);
+    if (account === null && !this.#isFirst) {
       this.#takePrices(event);
       return;
     }
     this.events++;
-    const tellHere = (what: string, found: unknown = null, expected: unknown = null): void =>
-      this.#tell({ stream, revision, what, found: textOf(found), expected: textOf(expected) });
-    const stored = readStored(event, tellHere);
     this.#prints.add(event.id);
-    if (accountId === null) {
-      const due = (this.#revisions.get(stream) ?? -1) + 1;
-      if (revision !== due) tellHere(`revision ${revision} follows ${due - 1}`);
-      this.#revisions.set(stream, revision);
-      if (stream === CATALOG_STREAM && stored !== null) this.#catalog.take(stored, tellHere);
+    const stored = readStored(event, (what, found) => this.#tellOf(event, what, found));
+    if (account === null) {
+      const tellHere: Told = (what, found, expected) => this.#tellOf(event, what, found, expected);
+      this.#streams.take(event, stored, tellHere);
+      if (stream === CATALOG_STREAM && stored?.type === 'CatalogPublished') this.#catalog.take(stored, tellHere);
       return;
     }
-    const known = this.#accounts.get(accountId);
-    const account = known ?? new AccountAudit(accountId, this.#catalog.cardOf, this.#viewsOf(accountId));
-    if (known === undefined) this.#accounts.set(accountId, account);
     if (stored?.type === 'UsageRecorded') this.#prints.add((stored.data as UsageData).requestId);
     if (stored === null) account.skip(event);
     else account.take(stored);
@@ -73,18 +76,38 @@ export class LedgerAudit {
 
   /** When there are no more. */
   end(): Audited {
-    for (const [accountId, account] of this.#accounts) {
+    for (const [stream, account] of this.#accounts) {
+      if (account === null) continue;
       account.end();
-      this.#hand(`account-${accountId}`, account);
+      this.#hand(stream, account);
     }
-    return { events: this.events, accounts: this.#accounts.size, prints: this.#prints.all() };
+    return { events: this.events, accounts: this.#accountCount, prints: this.#prints.all() };
+  }
+
+  /** The last revision of an account's stream that was looked at; null where there was none. */
+  revisionOf(accountId: AccountId): number | null {
+    return this.#accounts.get(accountStream(accountId))?.books.revision ?? null;
+  }
+
+  #accountOf(stream: StreamName): AccountAudit | null {
+    const known = this.#accounts.get(stream);
+    return known === undefined ? this.#first(stream) : known;
+  }
+
+  #first(stream: StreamName): AccountAudit | null {
+    const accountId = accountOfStream(stream);
+    const account =
+      accountId === null ? null : new AccountAudit(accountId, this.#catalog.cardOf, this.#viewsOf(accountId));
+    this.#accounts.set(stream, account);
+    if (account !== null) this.#accountCount++;
+    return account;
   }
 
   /** Another part tells what is wrong with them. */
   #takePrices(event: RecordedEvent): void {
     if (event.stream !== CATALOG_STREAM) return;
     const stored = readStored(event, () => {});
-    if (stored !== null) this.#catalog.take(stored, () => {});
+    if (stored?.type === 'CatalogPublished') this.#catalog.take(stored, () => {});
   }
 
   #hand(stream: string, { books }: AccountAudit): void {
@@ -93,23 +116,25 @@ export class LedgerAudit {
     books.faults = [];
   }
 
+  #tellOf({ stream, revision }: RecordedEvent, what: string, found: unknown = null, expected: unknown = null): void {
+    this.#tell({ stream, revision, what, found: textOf(found), expected: textOf(expected) });
+  }
+
   #tell(fault: Fault): void {
     this.#onFault(fault);
   }
 }
 
+type Told = (what: string, found?: unknown, expected?: unknown) => void;
+
 const textOf = (value: unknown): string | null => (value === null ? null : String(value));
 
 /** Null for one that the schema of its version does not take: then nothing in it can be relied on. */
-function readStored(event: RecordedEvent, told: (what: string, found?: unknown, expected?: unknown) => void) {
+function readStored(event: RecordedEvent, told: Told): StoredEvent | null {
   try {
-    const { metadata, stored: data } = decodeRecorded(event);
-    auditId(event, metadata.commandId as CommandId, told);
-    const stored: StoredEvent = {
-      ...{ revision: event.revision, position: event.position, id: event.id, type: event.type },
-      ...{ data, metadata },
-    };
-    return stored;
+    const { metadata, stored: data } = checkRecorded(event);
+    if (!isOfCommand(event.id, metadata.commandId)) told('event id is of no event of its command', event.id);
+    return { revision: event.revision, position: event.position, id: event.id, type: event.type, data, metadata };
   } catch (error) {
     if (!(error instanceof UnreadableEventError)) throw error;
     told(`cannot be read: ${error.message}`);
@@ -117,8 +142,8 @@ function readStored(event: RecordedEvent, told: (what: string, found?: unknown, 
   }
 }
 
-/** An event's id is its command's, with its place among the command's events added. */
-function auditId({ id }: RecordedEvent, command: CommandId, told: (what: string, found?: unknown) => void): void {
-  const index = (Number.parseInt(id.slice(-4), 16) - Number.parseInt(command.slice(-4), 16)) & 0xffff;
-  if (eventIdOf(command, index) !== id) told('event id is of no event of its command', id);
-}
+/** An event's id is its command's, with its place among the command's events added to the last four digits. */
+const isOfCommand = (id: string, command: string): boolean =>
+  id.length === command.length && id.startsWith(command.slice(0, -4)) && LAST_DIGITS.test(id);
+
+const LAST_DIGITS = /[0-9a-f]{4}$/;

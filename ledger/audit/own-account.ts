@@ -1,10 +1,12 @@
 import type { OwnGrant } from './burn-own.ts';
-import type { Fault } from './fault.ts';
+import type { Fault, Unit } from './fault.ts';
 import type { CrossedData, UsageData } from './stored-event.ts';
 
 /** What a proxy has set aside and has neither given back nor debited; its end is exclusive. */
 export interface OwnLease {
   readonly proxy: string;
+  /** When the first of its requests may start; null where that is not known. */
+  readonly requestsFromMs: number | null;
   left: bigint;
   untilMs: number;
   /** Of the key that it is for; null for all that have no limit. */
@@ -47,6 +49,7 @@ export interface AccountBooks {
   readonly accountId: string;
   /** Those that nobody has taken yet. */
   faults: Omit<Fault, 'stream'>[];
+  /** In burn order. */
   readonly grants: OwnGrant[];
   readonly leases: OwnLeases;
   readonly life: OwnLife;
@@ -57,6 +60,9 @@ export interface AccountBooks {
   due: CrossedData[];
   readonly months: Map<string, OwnMonth>;
   readonly exceptions: Map<string, OwnException>;
+  /** Of the open ones those without any money; what of such is no exception, because there were too many. */
+  withoutCost: number;
+  unlisted: number;
   /** Requests that were recorded as `recovered`: usage may still come. */
   readonly recovered: Set<string>;
   revision: number;
@@ -92,6 +98,8 @@ export const emptyBooks = (accountId: string): AccountBooks => ({
   due: [],
   months: new Map(),
   exceptions: new Map(),
+  withoutCost: 0,
+  unlisted: 0,
   recovered: new Set(),
   revision: -1,
   granted: 0n,
@@ -104,13 +112,31 @@ export const emptyBooks = (accountId: string): AccountBooks => ({
 });
 
 /** Tells of a fault of the event that is looked at. */
-export function tell(books: AccountBooks, what: string, found: unknown = null, expected: unknown = null): void {
-  books.faults.push({ revision: books.revision, what, found: textOf(found), expected: textOf(expected) });
+export function tell(
+  books: AccountBooks,
+  what: string,
+  found: unknown = null,
+  expected: unknown = null,
+  unit?: Unit,
+): void {
+  const values = { found: textOf(found), expected: textOf(expected) };
+  books.faults.push({ revision: books.revision, what, ...values, ...(unit === undefined ? {} : { unit }) });
 }
 
-/** Tells where a figure is not what it should be. */
+/** Tells where something is not what it should be. */
 export function compare(books: AccountBooks, what: string, found: unknown, expected: unknown): void {
   if (String(found) !== String(expected)) tell(books, what, found, expected);
+}
+
+/** The same of an amount; in micro-USD, where nothing else is said. */
+export function compareAmount(
+  books: AccountBooks,
+  what: string,
+  found: string | bigint,
+  expected: bigint,
+  unit: Unit = 'micro-USD',
+): void {
+  if (BigInt(found) !== expected) tell(books, what, found, expected, unit);
 }
 
 const textOf = (value: unknown): string | null => (value === null ? null : String(value));

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LIMITS } from '../../contracts/limits.ts';
 import type { CardOf, OwnCard, StoredEvent, UsageData } from './stored-event.ts';
 import { TOKEN_CLASSES } from './stored-event.ts';
 
@@ -26,39 +27,73 @@ interface StoredModel {
 interface CatalogData {
   readonly version: number;
   readonly hash: string;
+  readonly publishedAt: string;
   readonly models: readonly StoredModel[];
 }
 
 type Told = (what: string, found?: unknown, expected?: unknown) => void;
 
+/** A card as it was published first. */
+interface KnownCard {
+  readonly id: string;
+  readonly version: number;
+  readonly hash: string;
+  readonly card: OwnCard;
+  readonly publishedAt: string;
+  /** Requests that start before can surely not be by it, nor those that start from the end on (RFC 3339); null is none yet. */
+  readonly from: string;
+  until: string | null;
+  replacedAt: string | null;
+}
+
+/*
+ * A request is billed by the card of the catalog that its proxy knows when it starts. That may be as old as views may be
+ * without the log, and as the waits after the choice of the card; and two clocks, the publisher's and the proxy's, may each
+ * be off as far as any configuration admits.
+ */
+const CLOCKS_MS = 2 * (LIMITS.viewsAgeMs + LIMITS.viewsAgeMs);
+const KNOWN_LATE_MS = LIMITS.viewsAgeMs + LIMITS.countTokensMs + LIMITS.leaseWaitMs + CLOCKS_MS;
+
 /** Every rate card that the catalog's events have published, each with its hash recomputed. */
 export class OwnCatalog {
-  readonly #cards = new Map<string, { readonly hash: string; readonly card: OwnCard }>();
+  readonly #cards = new Map<string, KnownCard>();
+  readonly #byHash = new Map<string, KnownCard>();
+  /** The newest version of each card, by its id. */
+  readonly #newest = new Map<string, number>();
+  /** Those of the newest catalog. */
+  #inForce: ReadonlySet<KnownCard> = new Set();
   #version = 0;
 
   take({ data }: StoredEvent, tell: Told): void {
-    const { version, hash, models } = data as CatalogData;
+    const { version, hash, publishedAt, models } = data as CatalogData;
     if (version !== this.#version + 1) tell("the catalog's version", version, this.#version + 1);
     this.#version = version;
     const own = sha256(JSON.stringify(models.map(withoutDefaults)));
     if (hash !== own) tell("the catalog's hash", hash, own);
-    for (const { rateCard, betas } of models) {
-      this.#publish(rateCard, tell);
-      for (const beta of betas?.listed ?? []) if (beta.rateCard !== null) this.#publish(beta.rateCard, tell);
-    }
+    const before = this.#inForce;
+    this.#inForce = new Set(
+      models
+        .flatMap(({ rateCard, betas }) => [rateCard, ...(betas?.listed ?? []).flatMap((beta) => beta.rateCard ?? [])])
+        .map((card) => this.#publish(card, publishedAt, tell)),
+    );
+    for (const card of before) if (!this.#inForce.has(card)) Object.assign(card, replacedAt(publishedAt));
   }
 
-  /** By the very version that a usage names; of the model, or of a beta of it. */
-  readonly cardOf: CardOf = ({ model, rateCard }: UsageData) => {
+  /** By the very version that a usage names; of the model, or of a beta of it, and in force when it started. */
+  readonly cardOf: CardOf = ({ model, rateCard, startedAt }: UsageData) => {
     if (rateCard === undefined) return 'names no rate card';
     const { id, version, hash } = rateCard;
     if (id !== model && !id.startsWith(`${model}+`)) return `names the rate card of ${id}, and is of ${model}`;
-    const known = this.#cards.get(keyOf(rateCard));
+    const ofHash = this.#byHash.get(hash);
+    const known = ofHash?.id === id && ofHash.version === version ? ofHash : this.#cards.get(keyOf(rateCard));
     if (known === undefined) return `names version ${version} of the rate card ${id}, which no catalog has published`;
-    return known.hash === hash ? known.card : `names ${id} ${version} by the hash ${hash}, should be ${known.hash}`;
+    if (known.hash !== hash) return `names ${id} ${version} by the hash ${hash}, should be ${known.hash}`;
+    return startedAt < known.from || (known.until !== null && startedAt >= known.until)
+      ? `starts at ${startedAt}, and names version ${version} of the rate card ${id}, in force from ${known.publishedAt} to ${known.replacedAt ?? 'now'}`
+      : known.card;
   };
 
-  #publish(stored: StoredCard, tell: Told): void {
+  #publish(stored: StoredCard, publishedAt: string, tell: Told): KnownCard {
     const { id, version, rates, fastMultiplier, uses = {} } = stored;
     const priced = Object.entries(uses).toSorted(([one], [other]) => (one < other ? -1 : 1));
     const line = [id, version, ...TOKEN_CLASSES.map((name) => rates[name]), fastMultiplier];
@@ -67,19 +102,39 @@ export class OwnCatalog {
     const before = this.#cards.get(keyOf(stored));
     if (before !== undefined && before.hash !== hash)
       tell(`rate card ${id} ${version}, published before`, hash, before.hash);
-    const card: OwnCard = {
-      input: BigInt(rates.input),
-      output: BigInt(rates.output),
-      cacheRead: BigInt(rates.cacheRead),
-      cacheWrite5m: BigInt(rates.cacheWrite5m),
-      cacheWrite1h: BigInt(rates.cacheWrite1h),
-      hasFastLane: fastMultiplier !== null,
-      uses: new Map(Object.entries(uses).map(([use, rate]) => [use, BigInt(rate)])),
-    };
-    // What was published first was what everything was billed by.
-    if (before === undefined) this.#cards.set(keyOf(stored), { hash, card });
+    // What was published first was what everything was billed by; it may be in force again.
+    if (before !== undefined) return Object.assign(before, { until: null, replacedAt: null });
+    const newest = this.#newest.get(id) ?? 0;
+    if (version !== newest + 1) tell(`the version of rate card ${id}`, version, newest + 1);
+    this.#newest.set(id, version);
+    const known: KnownCard = { id, version, hash, publishedAt, card: ownCard(stored), ...inForceFrom(publishedAt) };
+    this.#cards.set(keyOf(stored), known);
+    this.#byHash.set(hash, known);
+    return known;
   }
 }
+
+const inForceFrom = (publishedAt: string): Pick<KnownCard, 'from' | 'until' | 'replacedAt'> => ({
+  from: later(publishedAt, -CLOCKS_MS),
+  ...{ until: null, replacedAt: null },
+});
+
+const replacedAt = (publishedAt: string): Pick<KnownCard, 'until' | 'replacedAt'> => ({
+  until: later(publishedAt, KNOWN_LATE_MS),
+  replacedAt: publishedAt,
+});
+
+const later = (instant: string, ms: number): string => new Date(Date.parse(instant) + ms).toISOString();
+
+const ownCard = ({ rates, fastMultiplier, uses = {} }: StoredCard): OwnCard => ({
+  input: BigInt(rates.input),
+  output: BigInt(rates.output),
+  cacheRead: BigInt(rates.cacheRead),
+  cacheWrite5m: BigInt(rates.cacheWrite5m),
+  cacheWrite1h: BigInt(rates.cacheWrite1h),
+  hasFastLane: fastMultiplier !== null,
+  uses: new Map(Object.entries(uses).map(([use, rate]) => [use, BigInt(rate)])),
+});
 
 const keyOf = ({ id, version }: Pick<StoredCard, 'id' | 'version'>): string => `${version} ${id}`;
 

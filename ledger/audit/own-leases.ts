@@ -13,28 +13,38 @@ export function takeLeased(books: AccountBooks, leased: LeasedData, recordedMs: 
   const amount = BigInt(leased.amount);
   const untilMs = Date.parse(leased.expiresAt);
   if (known !== undefined) compare(books, `${leaseId}: its proxy`, leased.proxy, known.proxy);
-  if (known === undefined && amount === 0n) tell(books, `${leaseId}: is renewed, and is not there`);
+  const isThere = known !== undefined && (atMs === null || known.untilMs > atMs);
+  if (!isThere && amount === 0n) tell(books, `${leaseId}: is renewed, and is not there`);
   if (atMs !== null && untilMs <= atMs) tell(books, `${leaseId}: has ended when it is leased`, leased.expiresAt);
   if (atMs !== null && amount > 0n) auditFree(books, leased, atMs);
   books.leases.set(leaseId, {
     proxy: leased.proxy,
+    requestsFromMs: known === undefined ? msOf(requestsFrom) : known.requestsFromMs,
     left: (known?.left ?? 0n) + amount,
     untilMs,
     keyId: leased.keyId ?? null,
-    requestsBeforeMs: requestsFrom === null || requestsBefore === null ? null : Date.parse(requestsBefore),
+    requestsBeforeMs: requestsFrom === null ? null : msOf(requestsBefore),
     beforeLimit: known?.beforeLimit ?? new Map(),
   });
 }
 
-function auditFree(books: AccountBooks, { leaseId, amount, keyId }: LeasedData, atMs: number): void {
+const msOf = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
+
+function auditFree(books: AccountBooks, leased: LeasedData, atMs: number): void {
+  const { leaseId, amount, keyId, requestsBefore = null } = leased;
   const active = [...books.leases.values()].filter(({ untilMs }) => untilMs > atMs);
+  const beforeMs = msOf(requestsBefore);
+  // What was free for later requests was so because none would come from before.
+  if (beforeMs !== null && active.some(({ requestsFromMs }) => (requestsFromMs ?? 0) >= beforeMs))
+    tell(books, `${leaseId}: is for requests before ${requestsBefore}, and there is one for those from then on`);
   const sum = active.reduce((all, { left }) => all + left, 0n) + BigInt(amount);
   const there = spendable(books, active, atMs);
-  if (sum > there) tell(books, `${leaseId}: what is leased beside what is free`, sum, there);
+  if (sum > there) tell(books, `${leaseId}: what is leased beside what is free`, sum, there, 'micro-USD');
   const month = books.months.get(new Date(atMs).toISOString().slice(0, 7));
   const limit = books.limits.get(null);
   const left = limit === undefined ? null : limit - (month?.account ?? 0n);
-  if (left !== null && sum > left) tell(books, `${leaseId}: what is leased beside the account's limit`, sum, left);
+  if (left !== null && sum > left)
+    tell(books, `${leaseId}: what is leased beside the account's limit`, sum, left, 'micro-USD');
   const keyLimit = keyId === undefined ? undefined : books.limits.get(keyId);
   if (keyId === undefined || keyLimit === undefined) return;
   const ofKey = active.reduce(
@@ -42,7 +52,8 @@ function auditFree(books: AccountBooks, { leaseId, amount, keyId }: LeasedData, 
     BigInt(amount),
   );
   const keyLeft = keyLimit - (month?.keys.get(keyId) ?? 0n);
-  if (ofKey > keyLeft) tell(books, `${leaseId}: what is leased beside the limit of ${keyId}`, ofKey, keyLeft);
+  if (ofKey > keyLeft)
+    tell(books, `${leaseId}: what is leased beside the limit of ${keyId}`, ofKey, keyLeft, 'micro-USD');
 }
 
 /** At the most. */
@@ -62,10 +73,11 @@ function spendable({ grants, uncovered }: AccountBooks, active: readonly OwnLeas
 /** What is given back was leased, and is given back by who has it. */
 export function takeReleased(books: AccountBooks, { proxy, leaseId, amount }: ReleasedData): void {
   const lease = books.leases.get(leaseId);
-  if (lease === undefined) return void tell(books, `${leaseId}: is given back, and is not there`, amount);
+  if (lease === undefined)
+    return void tell(books, `${leaseId}: is given back, and is not there`, amount, null, 'micro-USD');
   compare(books, `${leaseId}: its proxy`, proxy, lease.proxy);
   if (BigInt(amount) > lease.left || amount === '0')
-    tell(books, `${leaseId}: ${amount} are given back, and it has ${lease.left}`);
+    tell(books, `${leaseId}: ${amount} micro-USD are given back, and it has ${lease.left} micro-USD`);
   reduce(books.leases, leaseId, BigInt(amount), null);
 }
 
@@ -74,11 +86,13 @@ export function takeFromLease({ leases }: AccountBooks, { leaseId, keyId, amount
   if (leaseId !== undefined && leases.has(leaseId)) reduce(leases, leaseId, BigInt(amount), keyId);
 }
 
-export function takeNarrowed(books: AccountBooks, { leaseId, keyId, atMost }: NarrowedData): void {
-  const beforeLimit = books.leases.get(leaseId)?.beforeLimit;
+export function takeNarrowed(books: AccountBooks, { proxy, leaseId, keyId, atMost }: NarrowedData): void {
+  const lease = books.leases.get(leaseId);
+  if (lease !== undefined) compare(books, `${leaseId}: its proxy`, proxy, lease.proxy);
+  const beforeLimit = lease?.beforeLimit;
   const before = beforeLimit?.get(keyId);
   if (before === undefined || before <= BigInt(atMost))
-    tell(books, `${leaseId}: is narrowed for ${keyId} to ${atMost}, from ${before ?? 'nothing'}`);
+    tell(books, `${leaseId}: is narrowed for ${keyId} to ${atMost} micro-USD, from ${before ?? 0n} micro-USD`);
   else if (atMost === '0') beforeLimit?.delete(keyId);
   else beforeLimit?.set(keyId, BigInt(atMost));
 }

@@ -16,15 +16,19 @@ export interface OwnPrice {
 /** What a usage costs by its card, in pico-USD, line by line. */
 export function ownPrice({ tokens, lane, uses = {} }: PricedUsage, prices: OwnCard): OwnPrice {
   const factor = lane === 'fast' && prices.hasFastLane ? 2n : 1n;
-  const lines = TOKEN_CLASSES.filter((name) => tokens[name] > 0).map((tokenClass) => {
+  const lines: OwnLine[] = [];
+  let cost = 0n;
+  for (const tokenClass of TOKEN_CLASSES) {
+    const count = tokens[tokenClass];
+    if (count === 0) continue;
     const rate = prices[tokenClass] * factor;
-    return { tokenClass, tokens: tokens[tokenClass], rate, cost: rate * BigInt(tokens[tokenClass]) };
-  });
-  const ownUses = Object.keys(uses)
-    .toSorted()
-    .flatMap((use) => useLine(use, uses[use] ?? 0, prices));
-  const ofTokens = lines.reduce((sum, line) => sum + line.cost, 0n);
-  return { cost: ownUses.reduce((sum, { cost }) => sum + BigInt(cost), ofTokens), lines, uses: ownUses };
+    lines.push({ tokenClass, tokens: count, rate, cost: rate * BigInt(count) });
+    cost += rate * BigInt(count);
+  }
+  const names = Object.keys(uses);
+  if (names.length === 0) return { cost, lines, uses: [] };
+  const ownUses = names.toSorted().flatMap((use) => useLine(use, uses[use] ?? 0, prices));
+  return { cost: ownUses.reduce((sum, use) => sum + BigInt(use.cost), cost), lines, uses: ownUses };
 }
 
 type PricedUsage = Pick<UsageData, 'tokens' | 'lane' | 'uses'>;

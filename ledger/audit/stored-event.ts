@@ -8,7 +8,7 @@ export interface StoredEvent {
   readonly id: string;
   readonly type: string;
   readonly data: unknown;
-  readonly metadata?: { readonly recordedAt: string };
+  readonly metadata?: { readonly recordedAt: string; readonly ended?: unknown };
 }
 
 /** Prices in pico-USD a token, and a use by its name. */
@@ -114,6 +114,7 @@ export interface LeasedData {
 export type ReleasedData = Pick<LeasedData, 'proxy' | 'leaseId' | 'amount'>;
 
 export interface NarrowedData {
+  readonly proxy: string;
   readonly leaseId: string;
   readonly keyId: string;
   readonly atMost: string;

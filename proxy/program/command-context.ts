@@ -57,6 +57,8 @@ export interface ProvenLedger {
   readonly isWhole: boolean;
   /** Why nothing may be written into it, in the words in which a gateway refuses to serve from it; null where it may. */
   readonly error: LedgerLostError | null;
+  /** In a few words, where it is the ledger that is known and lacks a part of it. */
+  readonly lost?: string;
   /** What else is amiss in the folder, and how it is met. */
   readonly warning?: string;
 }

@@ -1,11 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, it } from 'vitest';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { catalogFileSchema } from '../../contracts/catalog.ts';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { relayStream, revision } from '../../contracts/ids.ts';
+import { publishCatalog } from '../../ledger/catalog/publish-catalog.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { BalanceView } from '../../projections/balance-view.ts';
 import { Projections } from '../../projections/projections.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
+import { catalogEntry } from '../fixtures/catalog-entry.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { putBack, readKept } from '../written-before/kept-state.ts';
@@ -36,7 +46,9 @@ it('tells of a grant that was edited in the file with its place and both values,
     `UPDATE event SET data = json_set(data, '$.amount', '9000000') WHERE type = 'CreditsGranted' AND revision = 1`,
   );
   const { stdout, stderr, exitCode } = await runHere('ledger', 'verify', '--offline', path);
-  expect(stdout).toMatch(/^account-acct_ada 12: req_\w+: balance after is \d+, should be \d+$/m);
+  expect(stdout).toMatch(
+    /^account-acct_ada 12: req_\w+: balance after is [\d,]+\.\d{6} USD, should be [\d,]+\.\d{6} USD$/m,
+  );
   expect(stderr).toMatch(/^gateway: faults found: \d+\n$/);
   expect(exitCode).toBe(5);
   const asJson = await runHere('--json', 'ledger', 'verify', '--offline', path);
@@ -52,6 +64,7 @@ it('tells of a grant that was edited in the file with its place and both values,
       what: expect.stringMatching(/balance after$/),
       found: expect.stringMatching(/^\d+$/),
       expected: expect.stringMatching(/^\d+$/),
+      unit: 'micro-USD',
     },
   });
 });
@@ -82,12 +95,62 @@ it('compares the views, at the revision that they have come to', async () => {
   const [{ name } = { name: '' }] = new BalanceView().tables;
   database.exec(`UPDATE ${name} SET balance_micro_usd = '1' WHERE account_id = 'acct_ada'`);
   database.close();
-  const fault = /^account-acct_ada 64: the views' balance is 1, should be \d+$/m;
+  const fault = /^account-acct_ada 64: the views' balance is 0\.000001 USD, should be [\d,]+\.\d{6} USD$/m;
   for (const which of ['--all', 'acct_ada']) {
     const { stdout, exitCode } = await runHere('ledger', 'verify', which, '--data', data);
     expect(stdout).toMatch(fault);
     expect(exitCode).toBe(5);
   }
+});
+
+describe('tells of what views have and the ledger does not', () => {
+  async function withViews(change: string) {
+    const { data, log } = await putBack('76ed563', 'sqlite', 'ledger');
+    const views = join(data, 'views.db');
+    const projections = await Projections.start({ log, path: views, persist: true });
+    await projections.whenCaughtUp();
+    await projections.close();
+    const [{ name } = { name: '' }] = new BalanceView().tables;
+    const database = new DatabaseSync(views);
+    database.exec(change.replaceAll('accounts', name));
+    database.close();
+    return (...args: string[]) => runHere('ledger', 'verify', ...args, '--data', data);
+  }
+  const ALONE = `CREATE TEMP TABLE copied AS SELECT * FROM accounts LIMIT 1;
+    UPDATE copied SET account_id = 'acct_ghost'; INSERT INTO accounts SELECT * FROM copied`;
+  const set = (path: string, value: string): string =>
+    `UPDATE accounts SET state = json_set(state, '$.${path}', ${value}) WHERE account_id = 'acct_ada'`;
+
+  it('an account that is in them alone', async () => {
+    const verify = await withViews(ALONE);
+    const { stdout, exitCode } = await verify('--all');
+    expect(stdout).toMatch(/^account-acct_ghost -: stands in the views alone$/m);
+    expect(exitCode).toBe(5);
+  });
+
+  it('a stream that ends before what they have come to', async () => {
+    const verify = await withViews("UPDATE accounts SET revision = 99 WHERE account_id = 'acct_ada'");
+    const fault = /^account-acct_ada 64: the stream ends, and the views have come to revision: 99$/m;
+    for (const which of ['--all', 'acct_ada'])
+      expect(await verify(which)).toMatchObject({ stdout: expect.stringMatching(fault), exitCode: 5 });
+  });
+
+  it.each([
+    ['a lease', set('leases', "json('{}')"), /^account-acct_ada 64: the views' leases is , should be lease_/m],
+    ['a limit', set('spend.accountLimit', "'77'"), /^account-acct_ada 64: the views' limits is account 0\.000077 USD/m],
+    ["a key's month", set('spend.months', "json('{}')"), /^account-acct_ada 64: the views' months is , should be 20/m],
+    ['a revoked key', set('keys', "json('{}')"), /^account-acct_ada 64: the views' keys is , should be key_/m],
+    [
+      'a suspension',
+      set('suspended', "'x'"),
+      /^account-acct_ada 64: whether it is suspended, as the views have it, is true/m,
+    ],
+    ['an exception', set('exceptions.openCount', '9'), /^account-acct_ada 64: the views' open exceptions is 9 of /m],
+  ])('%s', async (_what, change, fault) => {
+    const { stdout, exitCode } = await (await withViews(change))('acct_ada');
+    expect(stdout).toMatch(fault);
+    expect(exitCode).toBe(5);
+  });
 });
 
 it('finds the same in an event store, where an event was edited', async () => {
@@ -114,6 +177,50 @@ it('finds the same in an event store, where an event was edited', async () => {
   expect(edited).not.toBe(text);
   writeFileSync(file, edited);
   const { exitCode, stdout } = await verified();
-  expect(stdout).toMatch(/: balance after is 1, should be \d+$/m);
+  expect(stdout).toMatch(/: balance after is 0\.000001 USD, should be \d\.\d{6} USD$/m);
   expect(exitCode).toBe(5);
+});
+
+describe('tells how far it is', () => {
+  /** By a clock that goes on by a second with each look, on a terminal. */
+  async function verifying(log: EventLog | undefined, count: number, ...args: string[]): Promise<string> {
+    const program = await programInProcess(log);
+    await publishCatalog(program.log, CATALOG, recordingBy('operator', NOW));
+    await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+    for (let at = 0; at < count; at += 100) {
+      const events = encodeEvents(Array.from({ length: 100 }, checkpointed), recordingBy('relay', NOW + at));
+      await program.log.append(relayStream('ledger'), revision(at - 1), events);
+    }
+    const drawn: string[] = [];
+    const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 100 });
+    stream.on('data', (chunk: Buffer) => drawn.push(String(chunk)));
+    let nowMs = NOW;
+    program.clock = () => (nowMs += 1_000);
+    Object.assign(program.context, { progressStream: stream });
+    // The events of a stream without a claim are faults, which are told beside it.
+    await program.run('ledger', 'verify', ...args).catch(() => undefined);
+    if (log === undefined) await program.close();
+    return drawn.join('');
+  }
+  const NOW = Date.parse('2026-11-20T10:00:00.000Z');
+  const CATALOG = catalogFileSchema.parse({ models: [catalogEntry('opal-x')] });
+  const checkpointed = () =>
+    ({
+      type: 'RelayCheckpointed',
+      data: { relay: 'one', epoch: 1, position: 0, until: '2026-11-20T09:00:00.000Z' },
+    }) as const;
+  const SHOWN = /\d+% of [\d,]+ events, [\d,]+\/s, [\w ]+ left/;
+
+  it('in the file of the embedded log, which threads read', async () => {
+    expect(await verifying(undefined, 100, '--all')).toMatch(SHOWN);
+  });
+
+  it('in the order of any other log', async () => {
+    expect(await verifying(new MemoryEventLog(), 4_200, '--all')).toMatch(SHOWN);
+  });
+
+  it('of the accounts that are named, by the events that they have', async () => {
+    // The catalog's one, and what the account was opened with.
+    expect(await verifying(new MemoryEventLog(), 0, 'acct_ada')).toMatch(/ of 3 events, \d+\/s, \d+ s left/);
+  });
 });

@@ -57,6 +57,20 @@ export function lastPosition(path: string): number {
   }
 }
 
+/** The last revisions of a file's streams, looked up one by one; null where there is no event. @throws as `scanFile` */
+export function openStreamEnds(path: string): { endOf(stream: StreamName): number | null; close(): void } {
+  const database = openLedger(path);
+  const end = asLogError(path, () =>
+    database.prepare(
+      'SELECT max(revision) AS last FROM event WHERE stream_id = (SELECT id FROM stream WHERE name = ?)',
+    ),
+  );
+  return {
+    endOf: (stream) => asLogError(path, () => (end.get(stream)?.last ?? null) as number | null),
+    close: () => database.close(),
+  };
+}
+
 /** Positions at which there is no event, with another behind them: some, as ranges. @throws as `scanFile` */
 export function missingPositions(path: string, limit: number): string[] {
   const database = openLedger(path);

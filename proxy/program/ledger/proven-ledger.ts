@@ -33,7 +33,8 @@ export async function proveLedger(
   const comparison = await whileBriefly(() => compareLedger(all, { log, where, looks: looksFor(configuration) }));
   const isRefused = comparison.type === 'lost' || comparison.type === 'other ledger';
   const isWhole = comparison.type === 'whole' && viewsDamage === null;
-  return { isWhole, error: isRefused ? comparison.error : null, ...damaged };
+  const lost = comparison.type === 'lost' && viewsDamage === null ? { lost: comparison.error.what } : {};
+  return { isWhole, error: isRefused ? comparison.error : null, ...lost, ...damaged };
 }
 
 /** A command changes nothing in the folder, where a gateway may be at work. */

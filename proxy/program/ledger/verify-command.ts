@@ -1,19 +1,17 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
-import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
-import { type AccountId, accountStream, CATALOG_STREAM } from '../../../contracts/ids.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { groupedCount } from '../../../contracts/money.ts';
 import { onOneLine } from '../../../contracts/printable.ts';
-import { describeFault, type Fault } from '../../../ledger/audit/fault.ts';
-import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
-import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
-import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
+import { describeFault, type Fault, ofLedger } from '../../../ledger/audit/fault.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
-import { ViewsToCompare } from '../../../projections/view-figures.ts';
 import { accountArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
 import { ledgerFile } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
+import { verifyAccounts, verifyLog } from './verify-events.ts';
 import { type Verification, type Verified, verifyFile } from './verify-file.ts';
 import { addSealOptions, asksForSeals, type VerifySealsOptions, verifySealsOf } from './verify-seals-command.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
@@ -65,12 +63,13 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
       };
       const verified =
         offline === undefined
-          ? await withReadLog(context, command, (log, configuration, { isWhole }) => {
+          ? await withReadLog(context, command, (log, configuration, { isWhole, lost }) => {
+              if (lost !== undefined) verification.onFault(ofLedger(lost, null));
               // Views that know another ledger than this one are no word on it.
-              const views = isWhole ? join(configuration.data, VIEWS_FILE) : null;
+              const views = isWhole || lost !== undefined ? join(configuration.data, VIEWS_FILE) : null;
               return all
                 ? verifyAll(log, configuration, { ...verification, views })
-                : verifySome(log, accounts, { ...verification, views });
+                : verifyAccounts(log, accounts, { ...verification, views });
             })
           : await verifyFile(resolve(offline), verification);
       progress.end();
@@ -83,38 +82,12 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
 /** The embedded log's file is read by threads; of another log one reads, in its order. */
 function verifyAll(log: EventLog, configuration: Configuration, verification: Verification): Promise<Verified> {
   const file = ledgerFile(configuration);
-  return file === null ? verifyEvents(() => log.readAll(), verification) : verifyFile(file, verification);
-}
-
-const verifySome = (log: EventLog, accounts: readonly AccountId[], verification: Verification): Promise<Verified> =>
-  verifyEvents(() => streamsOf(log, accounts), verification);
-
-async function verifyEvents(
-  read: () => AsyncIterable<RecordedEvent>,
-  { onFault, views: path }: Verification,
-): Promise<Verified> {
-  const views = path === null ? null : ViewsToCompare.open(path);
-  const audit = new LedgerAudit({ onFault, viewsOf: (accountId) => views?.figuresOf(accountId) ?? null });
-  for await (const event of read()) audit.take(event);
-  views?.close();
-  const { events, accounts, prints } = audit.end();
-  const repeated = repeatedPrints([prints]);
-  const repeats = new Repeats(repeated, onFault);
-  if (repeated.size > 0) for await (const event of read()) repeats.take(event);
-  return { events, accounts };
-}
-
-/** Accounts alone can be looked at, too; prices are the catalog's in any case. @throws CommandError */
-async function* streamsOf(log: EventLog, accounts: readonly AccountId[]): AsyncGenerator<RecordedEvent> {
-  yield* log.readStream(CATALOG_STREAM);
-  for (const id of new Set(accounts)) {
-    if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
-    yield* log.readStream(accountStream(id));
-  }
+  return file === null ? verifyLog(log, verification) : verifyFile(file, verification);
 }
 
 const lineOf = (fault: Fault): string =>
   `${onOneLine(fault.stream)} ${fault.revision ?? '-'}: ${onOneLine(describeFault(fault))}`;
 
 const summaryOf = (found: Verified & { readonly faults: number }): string =>
-  `${found.events} events of ${found.accounts} accounts: ${found.faults === 0 ? 'no fault' : `${found.faults} faults`}`;
+  `${groupedCount(found.events)} events of ${groupedCount(found.accounts)} accounts: ` +
+  (found.faults === 0 ? 'no fault' : `${groupedCount(found.faults)} faults`);

@@ -1,17 +1,25 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { accountStream } from '../../../contracts/ids.ts';
+import { beyondTheEnd } from '../../../ledger/audit/audit-views.ts';
 import { type Fault, ofLedger } from '../../../ledger/audit/fault.ts';
 import type { Audited } from '../../../ledger/audit/ledger-audit.ts';
 import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
-import { lastPosition, missingPositions, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
+import {
+  lastPosition,
+  missingPositions,
+  openStreamEnds,
+  scanFile,
+} from '../../../ledger/event-log/sqlite/scan-file.ts';
+import { ViewsToCompare } from '../../../projections/view-figures.ts';
 import type { VerifyNews, VerifyPart } from './verify-thread.ts';
 
 export interface Verification {
   readonly onFault: (fault: Fault) => void;
-  /** How many events more have been looked at, of how many in all. */
   /** The views' file; null where there is none to compare with. */
   readonly views: string | null;
-  readonly onRead?: (events: number, of: number) => void;
+  /** How many events more have been looked at, of how many in all. */
+  readonly onRead: (events: number, of: number) => void;
 }
 
 export interface Verified {
@@ -34,18 +42,32 @@ export async function verifyFile(path: string, { onFault, onRead, views }: Verif
   const parts = Math.min(availableParallelism(), THREADS_MAX);
   const audits = await Promise.all(
     Array.from({ length: parts }, (_, part) =>
-      auditPart({ path, part, parts, upTo, views }, { onFault, onRead: (events) => onRead?.(events, upTo) }),
+      auditPart({ path, part, parts, upTo, views }, { onFault, onRead: (events) => onRead(events, upTo) }),
     ),
   );
   const events = audits.reduce((sum, audited) => sum + audited.events, 0);
   if (events !== upTo)
     for (const range of missingPositions(path, GAPS_TOLD)) onFault(ofLedger('no event is at positions', range));
+  if (views !== null) compareEnds(path, views, onFault);
   const repeated = repeatedPrints(audits.map(({ prints }) => prints));
   if (repeated.size > 0) {
     const repeats = new Repeats(repeated, onFault);
     for (const event of scanFile({ path, part: 0, parts: 1, upTo })) repeats.take(event);
   }
   return { events, accounts: audits.reduce((sum, { accounts }) => sum + accounts, 0) };
+}
+
+/** What the views know and the file has not, also now: a gateway may have written to both meanwhile. */
+function compareEnds(path: string, views: string, onFault: (fault: Fault) => void): void {
+  const seen = ViewsToCompare.open(views);
+  const ends = openStreamEnds(path);
+  for (const [accountId, revision] of seen?.accounts() ?? []) {
+    const stream = accountStream(accountId);
+    const fault = beyondTheEnd(stream, revision, ends.endOf(stream));
+    if (fault !== null) onFault(fault);
+  }
+  ends.close();
+  seen?.close();
 }
 
 function auditPart(

@@ -46,5 +46,6 @@ function auditPart(port: MessagePort, part: VerifyPart): void {
   views?.close();
   const audited = audit.end();
   tellFaults();
+  tell({ type: 'read', events: audited.events - told });
   port.postMessage({ type: 'end', audited } satisfies VerifyNews, [audited.prints.buffer]);
 }

@@ -29,11 +29,11 @@ describe('a debit that its hold caps', () => {
 
   it('is wrong where it takes all the same, or does not say what was left out', () => {
     expect(booksOf(granted, ['UsageRecorded', capped], ['CreditsDebited', debit()]).faults.join()).toContain(
-      'a: amount is 200, should be 150',
+      'a: amount is 0.000200 USD, should be 0.000150 USD',
     );
     const silent = debit({ ...paid, ...month, leftOut: '0' });
     expect(booksOf(granted, ['UsageRecorded', capped], ['CreditsDebited', silent]).faults).toEqual([
-      'a: left out is 0, should be 50',
+      'a: left out is 0.000000 USD, should be 0.000050 USD',
     ]);
   });
 
@@ -48,7 +48,9 @@ describe('a debit that its hold caps', () => {
       'a: dropped, and no exception is open',
     ]);
     const less = { ...approved, amount: '49' };
-    expect(booksOf(...rightly, ['ExceptionApproved', less]).faults).toEqual(['a: amount is 49, should be 50']);
+    expect(booksOf(...rightly, ['ExceptionApproved', less]).faults).toEqual([
+      'a: amount is 0.000049 USD, should be 0.000050 USD',
+    ]);
   });
 });
 
@@ -99,7 +101,9 @@ describe('the grants that pay', () => {
 
   it('leave no debt while money lies unused', () => {
     const owed = debit({ grants: [{ grantId: 'g1', amount: '50' }], uncovered: '150', balanceAfter: '-10' });
-    expect(booksOf(...all, ['CreditsDebited', owed]).faults.join()).toContain('a: uncovered is 150, should be 10');
+    expect(booksOf(...all, ['CreditsDebited', owed]).faults.join()).toContain(
+      'a: uncovered is 0.000150 USD, should be 0.000010 USD',
+    );
   });
 });
 
@@ -118,7 +122,7 @@ describe('usage that comes late', () => {
 
   it('is wrong at another cost, twice, or where the request was charged', () => {
     expect(booksOf(granted, ['UsageRecorded', recovered], late('1')).faults).toEqual([
-      'a: late cost is 1, should be 200000300',
+      'a: late cost is 0.000000000001 USD, should be 0.000200000300 USD',
     ]);
     expect(booksOf(granted, ['UsageRecorded', recovered], late('200000300'), late('200000300')).faults).toEqual([
       'a: reported late twice',

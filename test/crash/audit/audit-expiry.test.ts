@@ -42,8 +42,12 @@ it('finds nothing wrong with credits that expire, come back, and expire again', 
 });
 
 it.each<[string, readonly Written[], string]>([
-  ['of less than the grant holds', [granted, expired({ amount: '99' })], 'g: what expires is 99, should be 100'],
-  ['that is written twice', [granted, expired(), expired()], 'g: what expires is 100, should be 0'],
+  [
+    'of less than the grant holds',
+    [granted, expired({ amount: '99' })],
+    'g: what expires is 0.000099 USD, should be 0.000100 USD',
+  ],
+  ['that is written twice', [granted, expired(), expired()], 'g: what expires is 0.000100 USD, should be 0.000000 USD'],
   ['before the end', [granted, expired({}, BEFORE)], 'g: written down as expired before its end'],
   ['that names another end', [granted, expired({ expiredAt: AFTER })], 'g: the end that its expiry names is '],
   ['of what was never granted', [expired()], 'g: expires, and was never granted'],
@@ -58,9 +62,13 @@ it('knows a lease that is over: given back, or ended by the clock', () => {
 });
 
 it.each<[string, readonly Written[], string]>([
-  ['of more than has expired', [granted, expired(), back({ amount: '101' })], 'g: 101 come back, of 100'],
-  ['of what has not expired', [granted, back()], 'g: 100 come back, of 0'],
-  ['of what has come back', [granted, expired(), back(), back()], 'g: 100 come back, of 0'],
+  [
+    'of more than has expired',
+    [granted, expired(), back({ amount: '101' })],
+    'g: 0.000101 USD come back, of 0.000100 USD',
+  ],
+  ['of what has not expired', [granted, back()], 'g: 0.000100 USD come back, of 0.000000 USD'],
+  ['of what has come back', [granted, expired(), back(), back()], 'g: 0.000100 USD come back, of 0.000000 USD'],
   ['until an end that has passed', [granted, expired(), back({}, LAST)], 'g: comes back until'],
   ['until an end before its own', [granted, expired(), back({ expiresAt: BEFORE }, BEFORE)], 'g: comes back until'],
   ['of what was never granted', [back()], 'g: comes back, and was never granted'],
@@ -78,6 +86,6 @@ it('tells of a request that began before the end of a grant which expired while 
 
 it('tells of an event that it does not know, which may move money unseen', () => {
   expect(faultsOf(granted, ['CreditsGivenAway', { amount: '1' }])).toEqual([
-    'the auditor does not know CreditsGivenAway',
+    'CreditsGivenAway is no event of an account',
   ]);
 });

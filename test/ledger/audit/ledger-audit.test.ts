@@ -79,21 +79,23 @@ describe('disagrees with a broken rating', () => {
     const faults = faultsOf(
       altered(ada(22), (data) => repriced({ ...data, carryBefore: '0' }, ({ rate }) => BigInt(rate))),
     );
-    expect(faults[0]).toMatch(/^account-acct_ada 22: req_\w+: carry before is 0, should be 49539$/);
+    expect(faults[0]).toMatch(
+      /^account-acct_ada 22: req_\w+: carry before is 0\.0{12} USD, should be 0\.000000049539 USD$/,
+    );
   });
 
   it('that prices a 1-hour cache as one of 5 minutes', () => {
     const cheap = (line: Line) => (line.tokenClass === 'cacheWrite1h' ? 4_375_025n : BigInt(line.rate));
     const faults = faultsOf(altered(ada(20), (data) => repriced(data, cheap)));
     expect(faults[0]).toMatch(
-      /^account-acct_ada 20: req_\w+: lines is .*cacheWrite1h \d+ x 4375025 .* should be .*x 7000040 /,
+      /^account-acct_ada 20: req_\w+: lines is .*cacheWrite1h \d+ x 0\.000004375025 USD .* should be .*x 0\.000007000040 USD /,
     );
   });
 
   it('that doubles the fast lane twice', () => {
     const faults = faultsOf(altered(ada(24), (data) => repriced(data, ({ rate }) => BigInt(rate) * 2n)));
     expect(faults[0]).toMatch(
-      /^account-acct_ada 24: req_\w+: lines is input \d+ x 4000080 .* should be input \d+ x 2000040 /,
+      /^account-acct_ada 24: req_\w+: lines is input \d+ x 0\.000004000080 USD .* should be input \d+ x 0\.000002000040 USD /,
     );
   });
 
@@ -110,7 +112,7 @@ describe('disagrees with a broken rating', () => {
     const swapped = (data: Data) => ({ ...data, grants: [{ grantId: other, amount: data.amount }] });
     const faults = faultsOf(altered(ada(22), swapped));
     expect(faults[0]).toMatch(
-      /^account-acct_ada 22: req_\w+: grants is \[\{"grantId":"\w+".*should be \[\{"grantId":"grant_trial"/,
+      /^account-acct_ada 22: req_\w+: grants is \w+ \d\.\d{6} USD, should be grant_trial \d\.\d{6} USD$/,
     );
   });
 });
@@ -182,7 +184,7 @@ describe('tells of', () => {
     [
       'a grant that was edited',
       () => altered(firstOf('CreditsGranted'), shifted('amount', 1_000_000n)),
-      /^account-acct_ada 12: req_\w+: balance after is \d+, should be \d+$/,
+      /^account-acct_ada 12: req_\w+: balance after is [\d,.]+ USD, should be [\d,.]+ USD$/,
     ],
     [
       'a grant of nothing',
@@ -221,7 +223,7 @@ describe('tells of', () => {
     [
       'a threshold that nothing tells of',
       () => replaced(firstOf('SpendThresholdCrossed'), () => []),
-      /^account-acct_ada 53: a threshold is crossed, and nothing tells of it: \d+% of \d+ by \d+ in \d{4}-\d\d, \w+/,
+      /^account-acct_ada 53: a threshold is crossed, and nothing tells of it: \d+% of [\d,.]+ USD by [\d,.]+ USD in \d{4}-\d\d, \w+/,
     ],
     [
       'a threshold that was not crossed',
@@ -236,22 +238,22 @@ describe('tells of', () => {
     [
       'a lease above what is free',
       () => altered(firstOf(LEASED), shifted('amount', 1_000_000_000n)),
-      /^account-acct_ada \d+: lease_\w+: what is leased beside what is free is \d+, should be \d+$/,
+      /^account-acct_ada \d+: lease_\w+: what is leased beside what is free is [\d,.]+ USD, should be [\d,.]+ USD$/,
     ],
     [
       'more given back than was leased',
       () => altered(firstOf('LeaseReleased'), shifted('amount', 1n)),
-      /^account-acct_ada 15: lease_\w+: \d+ are given back, and it has \d+$/,
+      /^account-acct_ada 15: lease_\w+: [\d,.]+ USD are given back, and it has [\d,.]+ USD$/,
     ],
     [
       'a lease given back twice',
       () => replaced(firstOf('LeaseReleased'), (one) => [one, one]),
-      /^account-acct_ada 16: lease_\w+: is given back, and is not there: 674408$/,
+      /^account-acct_ada 16: lease_\w+: is given back, and is not there: 0\.674408 USD$/,
     ],
     [
       'an expiry of more than there is',
       () => altered(firstOf('CreditsExpired'), shifted('amount', 1n)),
-      /^account-acct_ada \d+: \w+: what expires is \d+, should be \d+$/,
+      /^account-acct_ada \d+: \w+: what expires is [\d,.]+ USD, should be [\d,.]+ USD$/,
     ],
     [
       'an expiry at another end',
@@ -314,4 +316,62 @@ describe('tells of', () => {
 
 it('tells of a figure where it was edited and where the next debit goes on from the true one, and no more', () => {
   expect(faultsOf(altered(ada(22), shifted('balanceAfter', 1n)))).toHaveLength(2);
+});
+
+describe('holds a request to the prices of when it started', () => {
+  /** The first request by the second version, as though it had been by the first, so long after the second came. */
+  function namedLate(afterMs: number): string[] {
+    const started = Date.parse(String(JSON.parse(usage.data).startedAt));
+    return faultsOf(
+      ledger.map((event) => {
+        if (isAt(event, CATALOG_2)) return withData(event, { publishedAt: new Date(started - afterMs).toISOString() });
+        return event === usage ? withData(event, { rateCard: firstCard() }) : event;
+      }),
+    );
+  }
+  const CATALOG_2: At = ['catalog', 1];
+  const withData = (event: RecordedEvent, change: Data): RecordedEvent => ({
+    ...event,
+    data: JSON.stringify({ ...JSON.parse(event.data), ...change }),
+  });
+  let usage: RecordedEvent;
+  beforeAll(() => {
+    usage = ledger.find(
+      ({ type, data }) => type === 'UsageRecorded' && JSON.parse(data).rateCard.version === 2,
+    ) as RecordedEvent;
+  });
+  function firstCard(): Data {
+    const { id } = JSON.parse(usage.data).rateCard;
+    const catalog = JSON.parse(ledger.find((event) => isAt(event, CATALOG))?.data ?? '');
+    const { rateCard } = catalog.models.find((model: { rateCard: { id: string } }) => model.rateCard.id === id);
+    return { id, version: 1, hash: rateCard.hash };
+  }
+  const MINUTE = 60_000;
+  const OUT_OF_TIME = /: req_\w+: starts at \S+, and names version \d of the rate card \S+, in force from \S+ to \S+$/;
+
+  it('and tells of an older version long after a newer one was published', () => {
+    expect(namedLate(30 * MINUTE)).toContainEqual(expect.stringMatching(OUT_OF_TIME));
+  });
+
+  it('but not while a proxy without the log may still have known only the older', () => {
+    expect(namedLate(24 * MINUTE)).not.toContainEqual(expect.stringMatching(OUT_OF_TIME));
+  });
+
+  it('and tells of a version that was published long after', () => {
+    const started = Date.parse(String(JSON.parse(usage.data).startedAt));
+    const late = new Date(started + 30 * MINUTE).toISOString();
+    const faults = faultsOf(
+      ledger.map((event) => (isAt(event, CATALOG_2) ? withData(event, { publishedAt: late }) : event)),
+    );
+    expect(faults).toContainEqual(expect.stringMatching(OUT_OF_TIME));
+  });
+
+  it('and the versions of a card to follow one another', () => {
+    const skipped = altered(CATALOG_2, (data) =>
+      JSON.parse(JSON.stringify(data).replace(/"version":2,"hash"/g, '"version":7,"hash"')),
+    );
+    expect(faultsOf(skipped)).toContainEqual(
+      expect.stringMatching(/^catalog 1: the version of rate card \S+ is 7, should be 2$/),
+    );
+  });
 });
