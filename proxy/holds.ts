@@ -35,6 +35,13 @@ export class Holds {
     return this.#holds.size;
   }
 
+  /** Of all of them together. */
+  get amount(): MicroUsd {
+    let amount = 0n;
+    for (const hold of this.#holds) amount += hold.amount;
+    return microUsd(amount);
+  }
+
   has(requestId: RequestId): boolean {
     return this.#holds.has(requestId);
   }

@@ -86,6 +86,10 @@ export class LeaseQueue {
     });
   }
 
+  get waiting(): number {
+    return this.#count;
+  }
+
   /** Resolves `held` once `tryHold` has said true; otherwise why not. */
   async whenHeld(accountId: AccountId, wait: LeaseWait): Promise<'held' | NoLease> {
     if (this.#count >= WAITING_MAX) return 'too_many_waiting';

@@ -1,4 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { PICO_PER_MICRO } from '../../contracts/money.ts';
+import { TOKEN_CLASSES } from '../../contracts/usage.ts';
 import type { Journal } from '../../ledger/journal/journal.ts';
 import type { LogBreaker } from '../../ledger/log-breaker.ts';
 import type { Sealer } from '../../ledger/seals/sealer.ts';
@@ -10,14 +12,22 @@ import type { Holds } from '../holds.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { LoopDelay } from '../loop-delay.ts';
 import type { AccessLogPlace } from '../observation/access-log.ts';
+import {
+  DURATION_BUCKETS_S,
+  FIRST_BYTE_BUCKETS_S,
+  type ModelFigures,
+  OVERHEAD_BUCKETS_S,
+  type RequestFigures,
+} from '../observation/request-figures.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import type { BodyBudget } from '../request-body/body-budget.ts';
 import type { RequestCounts } from '../request-counts.ts';
 import type { UnservedModels } from '../unserved-models.ts';
 import type { UpstreamDirectory } from '../upstream/upstream-directory.ts';
+import { ReadHistogram } from './read-histogram.ts';
 
 /** Where the figures are; each is read when somebody asks for the metrics. */
-interface MeasuredParts {
+export interface MeasuredParts {
   readonly clock: () => number;
   readonly watch: Pick<GatewayClock, 'doubt' | 'jumps' | 'skewMs'>;
   readonly availability: Availability;
@@ -33,12 +43,15 @@ interface MeasuredParts {
   readonly holds: Holds;
   readonly counts: RequestCounts;
   readonly rateLimits: Pick<RateLimits, 'byRefusal' | 'underWay'>;
-  readonly upstreams: Pick<UpstreamDirectory, 'waiting'>;
+  readonly upstreams: Pick<UpstreamDirectory, 'waiting' | 'waitingAt'>;
   readonly drains: Pick<Drains, 'count'>;
   /** Null where nothing is sealed, for want of a key. */
   readonly sealer: Pick<Sealer, 'standing'> | null;
   /** Undefined where none is kept. */
   readonly accessLog: Pick<AccessLogPlace, 'lost'> | undefined;
+  readonly figures: Pick<RequestFigures, 'all'>;
+  /** Requests that wait for credit to be leased. */
+  readonly leaseWaits: () => number;
 }
 
 export interface GatewayMetrics {
@@ -69,6 +82,7 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   const registry = new Registry();
   measure(registry, Gauge, gaugesOf(parts));
   measure(registry, Counter, countersOf(parts));
+  measureLatencies(registry, parts.figures);
   const latency = new Histogram({
     name: 'gateway_settlement_latency_seconds',
     help: 'From the end of a request to its usage and debit in the ledger',
@@ -90,6 +104,37 @@ function measure(registry: Registry, Metric: typeof Gauge | typeof Counter, meas
     new Metric({ name: `gateway_${name}`, help, labelNames, registers: [registry], collect });
   }
 }
+
+function measureLatencies(registry: Registry, figures: MeasuredParts['figures']): void {
+  const labelNames = ['model', 'upstream'];
+  new ReadHistogram({
+    name: 'gateway_request_duration_seconds',
+    help: "From a request's head to its end, by how it ended: refused is one that no upstream has seen",
+    ...{ registry, labelNames: [...labelNames, 'outcome'], buckets: DURATION_BUCKETS_S },
+    *read() {
+      for (const of of figures.all())
+        for (const [outcome, buckets] of of.durations) yield [{ ...labelsOf(of), outcome }, buckets];
+    },
+  });
+  new ReadHistogram({
+    name: 'gateway_time_to_first_byte_seconds',
+    help: "From a request's head to the first byte of its answer's body",
+    ...{ registry, labelNames, buckets: FIRST_BYTE_BUCKETS_S },
+    *read() {
+      for (const of of figures.all()) yield [labelsOf(of), of.firstBytes];
+    },
+  });
+  new ReadHistogram({
+    name: 'gateway_overhead_seconds',
+    help: "What the gateway added to the time to the first byte: without the client's and the upstream's own",
+    ...{ registry, labelNames, buckets: OVERHEAD_BUCKETS_S },
+    *read() {
+      for (const of of figures.all()) yield [labelsOf(of), of.overheads];
+    },
+  });
+}
+
+const labelsOf = ({ model, upstream }: ModelFigures) => ({ model, upstream });
 
 function gaugesOf(parts: MeasuredParts): Measures {
   const { availability, breaker, projections, journal, pending, inFlight, bodies, holds, clock, loopDelay, watch } =
@@ -157,6 +202,14 @@ function gaugesOf(parts: MeasuredParts): Measures {
       'kind',
     ],
     calls_waiting: ['Calls that wait for a connection to their provider', () => parts.upstreams.waiting],
+    upstream_calls_waiting: [
+      'The same by provider',
+      () => [...parts.upstreams.waitingAt()].map(([upstream, count]) => [{ upstream }, count] as const),
+      'upstream',
+    ],
+    lease_waits: ['Requests that wait for credit to be leased', parts.leaseWaits],
+    // A sample is a float, which is exact to some nine thousand million USD.
+    held_micro_usd: ['What requests hold that are not settled, in micro-USD', () => Number(holds.amount)],
     seals: [
       'Seals of the ledger, as far as this process has followed them: one more than the number of the newest',
       () => (parts.sealer?.standing().newest?.seal ?? -1) + 1,
@@ -173,7 +226,24 @@ function gaugesOf(parts: MeasuredParts): Measures {
   };
 }
 
-const countersOf = ({ counts, rateLimits, accessLog }: MeasuredParts): Measures => ({
+const countersOf = ({ counts, rateLimits, accessLog, figures }: MeasuredParts): Measures => ({
+  tokens_total: [
+    'Tokens by class, as they are billed or were reported',
+    () =>
+      [...figures.all()].flatMap((of) =>
+        TOKEN_CLASSES.map((name, at) => [{ ...labelsOf(of), class: name }, of.tokens[at] ?? 0] as const),
+      ),
+    'model',
+    'upstream',
+    'class',
+  ],
+  // Summed exactly; a sample is a float, which is exact to some nine thousand million USD.
+  cost_micro_usd_total: [
+    'What requests have cost their accounts, in micro-USD',
+    () => [...figures.all()].map((of) => [labelsOf(of), Number(of.cost / PICO_PER_MICRO)] as const),
+    'model',
+    'upstream',
+  ],
   access_log_lost_total: [
     'Lines of the access log that were lost, because what takes them was too slow',
     () => accessLog?.lost ?? 0,

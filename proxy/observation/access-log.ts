@@ -24,7 +24,7 @@ export class AccessLog {
   }
 
   write(observed: ObservedRequest, status: number, nowMs: number): void {
-    const { request, arrivedMs, firstByteMs, ending, cost } = observed;
+    const { request, arrivedMs, firstByteMs, overheadMs, ending, cost } = observed;
     const { caller } = request;
     const tokens = ending?.tokens;
     this.#place.logger.info({
@@ -48,6 +48,7 @@ export class AccessLog {
       usage: ending?.source,
       costUsd: cost === null ? undefined : formatExactUsd(cost),
       firstByteMs: firstByteMs === 0 ? undefined : rounded(firstByteMs - arrivedMs),
+      overheadMs: overheadMs === null ? undefined : rounded(overheadMs),
       durationMs: rounded(nowMs - arrivedMs),
     });
   }

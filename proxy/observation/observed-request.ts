@@ -40,4 +40,12 @@ export class ObservedRequest {
     this.request = request;
     this.arrivedMs = arrivedMs;
   }
+
+  /**
+   * What the gateway has added to its first byte: from its body until an upstream had it, waits for credit, a count or a
+   * connection included, and from the upstream's bytes to the client's. Null before that byte.
+   */
+  get overheadMs(): number | null {
+    return this.firstByteMs === 0 ? null : this.calledMs - this.readMs + this.firstByteMs - this.answeredMs;
+  }
 }

@@ -3,11 +3,14 @@ import type { RequestId } from '../../contracts/ids.ts';
 import type { RequestCounts } from '../request-counts.ts';
 import type { AccessLog } from './access-log.ts';
 import { ObservedRequest } from './observed-request.ts';
+import type { RequestFigures } from './request-figures.ts';
 
 interface ObserverParts {
   readonly counts: RequestCounts;
   /** Null where none is kept. */
   readonly accessLog: AccessLog | null;
+  /** Null where nobody can read them. */
+  readonly figures: RequestFigures | null;
   /** Milliseconds by a clock that nobody sets. */
   readonly monotonic: () => number;
 }
@@ -24,7 +27,7 @@ export class RequestObserver {
 
   constructor(parts: ObserverParts) {
     this.#parts = parts;
-    this.#observes = parts.accessLog !== null;
+    this.#observes = parts.accessLog !== null || parts.figures !== null;
   }
 
   /** Before all other hooks: what they refuse is observed, too. */
@@ -49,7 +52,7 @@ export class RequestObserver {
 
   /** Its answer has ended, or its client has left: before the head the status is not sent. */
   ended(request: FastifyRequest, status: number, isHeadSent: boolean): void {
-    const { counts, accessLog, monotonic } = this.#parts;
+    const { counts, accessLog, figures, monotonic } = this.#parts;
     const told = isHeadSent ? status : CLIENT_LEFT;
     counts.answered(told);
     if (!this.#observes) return;
@@ -57,6 +60,7 @@ export class RequestObserver {
     // What the router refuses by itself has met no hook.
     const observed = request.observed ?? new ObservedRequest(request, nowMs);
     accessLog?.write(observed, told, nowMs);
+    figures?.ended(observed, nowMs);
   }
 
   /** What was not even HTTP was answered by hand. */

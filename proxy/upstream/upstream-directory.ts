@@ -34,6 +34,11 @@ export class UpstreamDirectory {
     return waiting;
   }
 
+  /** By name. */
+  *waitingAt(): Generator<readonly [upstream: string, waiting: number]> {
+    for (const { name, waiting } of this.#upstreams.values()) yield [name, waiting];
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#upstreams.values()].map((upstream) => upstream.close()));
   }

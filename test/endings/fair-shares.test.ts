@@ -50,6 +50,7 @@ describe('counts of tokens', () => {
     upstream.answerWith(gatedCounts);
     const waiting = Array.from({ length: 5 }, () => count(gateway));
     await expect.poll(() => figure('calls_waiting')).toBe(4);
+    expect(await figure('upstream_calls_waiting{upstream="test"}')).toBe(4);
     expect((await post(gateway, '/v1/messages', asking('opal-medium'))).status).toBe(200);
     expect(counts()).toBe(1);
     gate.resolve();

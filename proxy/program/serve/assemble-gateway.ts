@@ -17,8 +17,9 @@ import { JournalForgetting } from '../../journal-forgetting.ts';
 import { longestRequestMs, longestSettledMs } from '../../longest-request.ts';
 import { LoopDelay } from '../../loop-delay.ts';
 import { MachineShortages } from '../../machine-shortages.ts';
-import { type GatewayMetrics, gatewayMetrics } from '../../metrics/gateway-metrics.ts';
+import { type GatewayMetrics, gatewayMetrics, type MeasuredParts } from '../../metrics/gateway-metrics.ts';
 import { AccessLog } from '../../observation/access-log.ts';
+import { RequestFigures } from '../../observation/request-figures.ts';
 import { RequestObserver } from '../../observation/request-observer.ts';
 import { RateLimits } from '../../rate-limits/rate-limits.ts';
 import { RecoveredRequests } from '../../recovered-requests.ts';
@@ -72,7 +73,8 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const { configuration } = options;
   const holds = new Holds();
   const counts = new RequestCounts();
-  const observer = observerOf(opened, counts);
+  const figures = configuration.metrics.serve === undefined ? null : new RequestFigures();
+  const observer = observerOf(opened, { counts, figures });
   const inFlight = new InFlight(LIMITS.requestsInFlightMax);
   const rateLimits = new RateLimits({
     ...options,
@@ -101,7 +103,9 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const built = { ...scarce, availability, holds, counts, accounting, settlement, claim, observer };
   const recovered = recoveredOf(opened, built);
   const sealer = gatewaySealer(opened.options, availability);
-  const metrics = metricsOf(opened, { ...built, recovered, unserved, sealer });
+  const leaseWaits = (): number => fleet?.queue.waiting ?? 0;
+  const metrics =
+    figures === null ? null : metricsOf(opened, { ...built, recovered, unserved, sealer, figures, leaseWaits });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
   const server = serverOf(opened, { ...built, fleet, threads });
   const sweeper = sweeperOf(opened, built);
@@ -109,8 +113,16 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   return { ...opened, ...built, recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption, sealer };
 }
 
-const observerOf = ({ options: { accessLog, monotonic } }: OpenedGateway, counts: RequestCounts): RequestObserver =>
-  new RequestObserver({ counts, accessLog: accessLog === undefined ? null : new AccessLog(accessLog), monotonic });
+function observerOf(
+  { options: { accessLog, monotonic } }: OpenedGateway,
+  kept: { readonly counts: RequestCounts; readonly figures: RequestFigures | null },
+): RequestObserver {
+  return new RequestObserver({
+    ...kept,
+    accessLog: accessLog === undefined ? null : new AccessLog(accessLog),
+    monotonic,
+  });
+}
 
 const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): Drains =>
   new Drains({ max: drainsMax, maxOfAccount: drainsMaxPerAccount, ms: drainMs });
@@ -181,9 +193,14 @@ function recoveredOf(
 
 function metricsOf(
   { options, clock: watch, projections, journal, breaker }: OpenedGateway,
-  { recovered, settlement, ...measured }: BuiltParts & Pick<GatewayProcess, 'recovered' | 'unserved' | 'sealer'>,
-): GatewayMetrics | null {
-  if (options.configuration.metrics.serve === undefined) return null;
+  {
+    recovered,
+    settlement,
+    ...measured
+  }: BuiltParts &
+    Pick<GatewayProcess, 'recovered' | 'unserved' | 'sealer'> &
+    Pick<MeasuredParts, 'figures' | 'leaseWaits'>,
+): GatewayMetrics {
   const pending = (): number => settlement.pending + recovered.count;
   const { clock, accessLog } = options;
   return gatewayMetrics({ ...measured, clock, accessLog, watch, projections, journal, breaker, pending });

@@ -59,8 +59,10 @@ describe('a proxy among several', () => {
       },
     };
     const waiting = one.hold('a', 2n, client);
+    expect(one.fleet.queue.waiting).toBe(1);
     for (const leave of leaving) leave();
     expect(await waiting).toBe('client_left');
+    expect(one.fleet.queue.waiting).toBe(0);
     expect(await one.hold('b', 2n, { ...client, hasLeft: true })).toBe('client_left');
     expect(await one.hold('c', CREDIT)).toBe('held');
     expect(one.holds.count).toBe(1);

@@ -3,12 +3,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
 import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
-import { postMessage } from '../../fixtures/gateway/post-message.ts';
+import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { LogWithOutages } from '../../fixtures/ledger/log-with-outages.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import { head, silence, write } from '../../upstream/answer.ts';
+import { head, reset, silence, wait, write } from '../../upstream/answer.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
 
 const METRICS = { metrics: { serve: { port: 0 } } };
@@ -129,6 +129,55 @@ it('tell of what is forwarded, what is read on for who has left, jumps of the cl
   await expect.poll(figures).toEqual([1, 1, 1, 1]);
   one.gateway.fail(new Error('the views stand still'));
   expect(await figures()).toEqual([1, 1, 1, 0]);
+});
+
+it('tell by model, upstream and outcome what requests took, used and cost, to the micro-USD', async () => {
+  const time = { nowMs: Date.now() };
+  const { upstream, gateway: one } = await startOnUpstream(onTestFinished, {
+    clock: () => time.nowMs,
+    settings: METRICS,
+  });
+  const tokens = { input: 11, output: 23, cacheRead: 7, cacheWrite5m: 5, cacheWrite1h: 3 };
+  const [start = '', ...others] = streamEvents({ tokens });
+  const [first, rest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  upstream.answerWith([head(), wait(first.promise), write(start), wait(rest.promise), ...others.map(write)]);
+  const answer = await postMessage(one, { stream: true });
+  time.nowMs += 50;
+  first.resolve();
+  await answer.next();
+  expect((await samples(one)).get('gateway_held_micro_usd')).toBe(
+    Number(one.gateway.process.holds.ofAccount(one.accountId)),
+  );
+  time.nowMs += 2_000;
+  rest.resolve();
+  await answer.rest();
+  for (const model of ['svc-mock', 'svc-mock', 'no-such-model']) await post(one, '/v1/messages', asking(model));
+  upstream.answerWith([reset]);
+  await post(one, '/v1/messages', asking('opal-medium'));
+  const {
+    debits: [debit],
+  } = await recorded(one);
+  const seen = await samples(one);
+  const of = (name: string, labels: string) => seen.get(`gateway_${name}{${labels}}`);
+  const medium = 'model="opal-medium",upstream="test"';
+  const duration = 'request_duration_seconds';
+  expect(of(`${duration}_sum`, `${medium},outcome="completed"`)).toBe(2.05);
+  const below = ['1', '2.5', '+Inf'].map((le) => of(`${duration}_bucket`, `${medium},outcome="completed",le="${le}"`));
+  expect(below).toEqual([0, 1, 1]);
+  expect(of(`${duration}_count`, `${medium},outcome="upstream_refused"`)).toBe(1);
+  expect(of(`${duration}_count`, 'model="svc-mock",upstream="mock",outcome="completed"')).toBe(2);
+  expect(of(`${duration}_count`, 'model="unknown",upstream="none",outcome="refused"')).toBe(1);
+  const bytes = ['0.025', '0.05', '+Inf'].map((le) => of('time_to_first_byte_seconds_bucket', `${medium},le="${le}"`));
+  expect(bytes).toEqual([0, 1, 1]);
+  // The clock stood still but while the upstream was waited for.
+  expect(of('overhead_seconds_count', medium)).toBe(1);
+  expect(of('overhead_seconds_sum', medium)).toBe(0);
+  for (const [name, count] of Object.entries(tokens))
+    expect(of('tokens_total', `${medium},class="${name}"`)).toBe(count);
+  expect(debit?.amount).toBeGreaterThan(0n);
+  expect(of('cost_micro_usd_total', medium)).toBe(Number(debit?.amount));
+  expect(seen.get('gateway_held_micro_usd')).toBe(0);
+  expect([...seen.keys()].filter((name) => name.includes('no-such-model'))).toEqual([]);
 });
 
 it('name no account, key or request, and have the delay of the event loop and the process', async () => {

@@ -51,7 +51,7 @@ it('has a line for a request: who, what, how it ended, what it used, cost and to
     ...{ inputTokens: 10, outputTokens: 20, cacheReadTokens: 3, cacheWrite5mTokens: 2, cacheWrite1hTokens: 1 },
     ...{ lane: 'standard', usage: 'reported' },
     costUsd: formatExactUsd(picoUsd((debit?.amount ?? 0n) * PICO_PER_MICRO + (debit?.carryAfter ?? 0n))),
-    ...{ firstByteMs: 250, durationMs: 1_250 },
+    ...{ firstByteMs: 250, overheadMs: 0, durationMs: 1_250 },
   });
   expect(debit?.amount).toBeGreaterThan(microUsd(0n));
 });

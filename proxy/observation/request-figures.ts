@@ -1,0 +1,90 @@
+import type { Outcome } from '../../contracts/events.ts';
+import { TOKEN_CLASSES } from '../../contracts/usage.ts';
+import { LatencyBuckets } from './latency-buckets.ts';
+import type { ObservedRequest } from './observed-request.ts';
+
+/** Short answers, and streams that run to the end of their time. */
+export const DURATION_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640, 1_280];
+export const FIRST_BYTE_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320];
+/** Mostly microseconds; a wait for a lease, a count or a connection counts, too. */
+export const OVERHEAD_BUCKETS_S = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10];
+
+/** Of a model and an upstream. */
+export interface ModelFigures {
+  readonly model: string;
+  readonly upstream: string;
+  readonly durations: Map<FiguredOutcome, LatencyBuckets>;
+  readonly firstBytes: LatencyBuckets;
+  readonly overheads: LatencyBuckets;
+  /** In the order of TOKEN_CLASSES. */
+  readonly tokens: Float64Array;
+  /** In pico-USD: exact. */
+  cost: bigint;
+}
+
+/** How a request went upstream has ended; `refused` is one that no upstream has seen. */
+type FiguredOutcome = Outcome | 'refused';
+
+/** Models times upstreams; what comes beyond that, as catalogs change, is counted together. */
+const FIGURES_MAX = 1_000;
+/** No model of the catalog was asked for, or none could be read. */
+const UNKNOWN = 'unknown';
+/** No upstream was called. */
+const NONE = 'none';
+const OTHER = 'other';
+
+/**
+ * What requests took, used and cost, by model and upstream: names of the catalog and the configuration alone, so that no
+ * caller makes a series. Of requests whose body was read; whoever was refused before that is in the counts by status.
+ */
+export class RequestFigures {
+  readonly #byModel = new Map<string, Map<string, ModelFigures>>();
+  #count = 0;
+
+  all(): Iterable<ModelFigures> {
+    return [...this.#byModel.values()].flatMap((byUpstream) => [...byUpstream.values()]);
+  }
+
+  /** @param nowMs its end, by the clock of its other times */
+  ended(observed: ObservedRequest, nowMs: number): void {
+    const { arrivedMs, readMs, firstByteMs, overheadMs, ending, cost } = observed;
+    if (readMs === 0) return;
+    const figures = this.#of(observed.model ?? UNKNOWN, observed.upstream ?? NONE);
+    durationsOf(figures, ending?.outcome ?? 'refused').add((nowMs - arrivedMs) / 1_000);
+    if (overheadMs !== null) {
+      figures.firstBytes.add((firstByteMs - arrivedMs) / 1_000);
+      figures.overheads.add(overheadMs / 1_000);
+    }
+    if (ending !== null)
+      for (let at = 0; at < TOKEN_CLASSES.length; at++) {
+        const name = TOKEN_CLASSES[at];
+        if (name !== undefined) figures.tokens[at] = (figures.tokens[at] ?? 0) + ending.tokens[name];
+      }
+    if (cost !== null) figures.cost += cost;
+  }
+
+  #of(model: string, upstream: string): ModelFigures {
+    const found = this.#byModel.get(model)?.get(upstream);
+    if (found !== undefined) return found;
+    if (this.#count >= FIGURES_MAX && model !== OTHER) return this.#of(OTHER, OTHER);
+    const made: ModelFigures = {
+      ...{ model, upstream, cost: 0n },
+      durations: new Map(),
+      firstBytes: new LatencyBuckets(FIRST_BYTE_BUCKETS_S),
+      overheads: new LatencyBuckets(OVERHEAD_BUCKETS_S),
+      tokens: new Float64Array(TOKEN_CLASSES.length),
+    };
+    this.#count++;
+    const byUpstream = this.#byModel.get(model) ?? new Map<string, ModelFigures>();
+    this.#byModel.set(model, byUpstream.set(upstream, made));
+    return made;
+  }
+}
+
+function durationsOf({ durations }: ModelFigures, outcome: FiguredOutcome): LatencyBuckets {
+  const found = durations.get(outcome);
+  if (found !== undefined) return found;
+  const made = new LatencyBuckets(DURATION_BUCKETS_S);
+  durations.set(outcome, made);
+  return made;
+}
