@@ -6,7 +6,6 @@ import type { AccountRepository, AsideReason } from '../ledger/account/account-r
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';
-import { DamagedViewsError } from './damaged-views.ts';
 import { KeyIndex } from './key-index.ts';
 import { MonthlyView } from './monthly-view.ts';
 import { SpendLimits } from './spend-limits.ts';
@@ -60,16 +59,16 @@ export class AccountViews implements AccountRepository {
 
   /** @throws ViewGapError; AccountUnreadableError */
   fold(accountId: AccountId, revision: Revision, event: AccountEvent): void {
-    let taken = false;
+    // Brings what stands in the views' file, too: that it cannot be read is no fault of the event.
+    if (this.foldedUpTo(accountId) >= revision) return;
     for (const view of this.all) {
       try {
-        if (view.apply(accountId, revision, event)) taken = true;
+        view.apply(accountId, revision, event);
       } catch (error) {
-        if (error instanceof ViewGapError || error instanceof DamagedViewsError) throw error;
+        if (error instanceof ViewGapError) throw error;
         throw cannotFollow(accountId, revision, event, error);
       }
     }
-    if (!taken) return;
     this.keys.observe(accountId, event);
     for (const listener of this.#listeners) listener(accountId, event);
   }

@@ -5,7 +5,7 @@ import { ACCOUNT_STATE_VERSION, type AccountState, type OpenAccount } from '../l
 import { evolve } from '../ledger/account/evolve.ts';
 import { type ExceptionsState, NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
 import { type AccountSnapshot, UNOPENED } from '../ledger/account/load-account.ts';
-import { accountOfText, accountText, storedException, withStoredException } from '../ledger/account/stored-account.ts';
+import { accountOfText, accountText, storedException, withStoredExceptions } from '../ledger/account/stored-account.ts';
 import { ExpiryCalendar } from './expiry-calendar.ts';
 import {
   type ColumnValue,
@@ -51,7 +51,7 @@ export class BalanceView implements View {
   }
 
   /**
-   * All that are in memory: what was folded or asked for here, and whoever has leases. Any other account stands in the
+   * All that are in memory: what was folded or asked for here, and whoever has leases or exceptions. Any other account stands in the
    * file as it was before.
    */
   *loaded(): Generator<readonly [AccountId, OpenAccount]> {
@@ -93,6 +93,8 @@ export class BalanceView implements View {
       if (Object.keys(state.leases).length > 0) this.#load(id);
       each(id, state);
     }
+    // Some have many: the start has the time to read them, and the first request of the account has not.
+    for (const id of new Set(this.#idsOf(EXCEPTIONS))) if (!this.#accounts.has(id)) this.#load(id);
   }
 
   /** Brings those into memory, so many at most, of which credits end by an instant. */
@@ -163,7 +165,12 @@ export class BalanceView implements View {
   #load(id: AccountId): Entry | undefined {
     const [entry] = this.#stored?.of(ACCOUNTS, id, entryOf) ?? [];
     if (entry === undefined) return undefined;
-    this.#stored?.of(EXCEPTIONS, id, (values) => addException(entry, values));
+    const exceptions = this.#stored?.of(EXCEPTIONS, id, exceptionOf) ?? [];
+    // The sums of them are there.
+    if (exceptions.length > 0) {
+      const { state, revision } = entry.snapshot;
+      entry.snapshot = { state: withStoredExceptions(state, exceptions), revision };
+    }
     this.#accounts.set(id, entry);
     return entry;
   }
@@ -204,12 +211,8 @@ function entryOf([id, at, _email, _balance, json]: readonly ColumnValue[]): Entr
   return { id: accountId(textOf(id)), snapshot, isChanged: false };
 }
 
-/** The sums of it are there. */
-function addException(entry: Entry, [_id, requestId, state, text]: readonly ColumnValue[]): void {
-  const { state: before, revision } = entry.snapshot;
-  const stored = { state: textOf(state), text: textOf(text) };
-  entry.snapshot = { state: withStoredException(before, textOf(requestId), stored), revision };
-}
+const exceptionOf = ([_id, requestId, state, text]: readonly ColumnValue[]) =>
+  [textOf(requestId), { state: textOf(state), text: textOf(text) }] as const;
 
 type OpenSnapshot = AccountSnapshot & { readonly state: OpenAccount };
 

@@ -139,8 +139,9 @@ export class MonthlyView implements View {
   #load(id: AccountId): Entry | undefined {
     const [at] = this.#stored?.of(REVISIONS, id, ([_id, at]) => revision(numberOf(at))) ?? [];
     if (at === undefined) return undefined;
+    const lines = this.#stored?.of(ROWS, id, lineOf) ?? [];
     const entry = this.#add(id, at);
-    for (const { month, model, lane, ...line } of this.#stored?.of(ROWS, id, lineOf) ?? [])
+    for (const { month, model, lane, ...line } of lines)
       addLine(groupOf(entry, { month, model, lane }), { ...line, isChanged: false });
     return entry;
   }

@@ -52,7 +52,7 @@ export class ExpirySweeper {
   async #sweepDue(): Promise<number> {
     const { log, accounts, clock, lateMs, mayWrite, logger } = this.#options;
     let written = 0;
-    for (const accountId of this.#dueAccounts()) {
+    for (const accountId of this.#dueOrNone()) {
       // Looked at again each time: an append may have taken long.
       if (!mayWrite() || this.#hasHolds(accountId)) continue;
       const nowMs = clock();
@@ -66,6 +66,16 @@ export class ExpirySweeper {
       }
     }
     return written;
+  }
+
+  /** A row of the views' file that cannot be read has stopped the views by then, and they end the gateway in order. */
+  #dueOrNone(): AccountId[] {
+    try {
+      return this.#dueAccounts();
+    } catch (error) {
+      this.#options.logger.error({ err: error }, 'whose credits have expired could not be looked up');
+      return [];
+    }
   }
 
   #dueAccounts(): AccountId[] {

@@ -36,6 +36,21 @@ export function withEntry<V>(tree: KeyedTree<V>, key: string, value: V): KeyedNo
   return isAbove(right, tree) ? { ...right, left: { ...tree, right: right.left } } : { ...tree, right };
 }
 
+/** Of entries in the order of their keys, at once: what `withEntry` makes of them one by one. */
+export function treeOf<V>(entries: Iterable<readonly [key: string, value: V]>): KeyedTree<V> {
+  // The way from the top to the last one, each to the right of the one before: what comes next stands there, too.
+  const way: { -readonly [field in keyof KeyedNode<V>]: KeyedNode<V>[field] }[] = [];
+  for (const [key, value] of entries) {
+    const node = { key, value, rank: rankOf(key), left: null as KeyedTree<V>, right: null };
+    for (let last = way.at(-1); last !== undefined && isAbove(node, last); last = way.at(-1))
+      node.left = way.pop() ?? null;
+    const above = way.at(-1);
+    if (above !== undefined) above.right = node;
+    way.push(node);
+  }
+  return way[0] ?? null;
+}
+
 export function withoutEntry<V>(tree: KeyedTree<V>, key: string): KeyedTree<V> {
   if (tree === null) return null;
   if (key === tree.key) return joined(tree.left, tree.right);

@@ -4,7 +4,7 @@ import { encoderOf } from '../../contracts/schema-encoder.ts';
 import { INITIAL_SPEND, NO_LEASES, type OpenAccount, openAccountSchema, type SpendState } from './account-state.ts';
 import { openException } from './exceptions.ts';
 import { billingExceptionSchema, type ExceptionsState, exceptionEndSchema, NO_EXCEPTIONS } from './exceptions-state.ts';
-import { entryOf, withEntry } from './keyed-tree.ts';
+import { entryOf, treeOf } from './keyed-tree.ts';
 
 const encodeAccount = encoderOf(openAccountSchema);
 const decodeAccount = textDecoderOf(openAccountSchema);
@@ -56,17 +56,19 @@ const isNothing = ({ openCount, openAmount, withoutCost, unlisted, lastUsage }: 
 
 const isEmpty = (record: object): boolean => Object.keys(record).length === 0;
 
-/** With an exception that `storedException` gave. @throws Error where it is not of that form */
-export function withStoredException(
+/** With all of its exceptions, as `storedException` gave them, in the order of their requests. @throws Error where one is not of that form */
+export function withStoredExceptions(
   account: OpenAccount,
-  requestId: string,
-  { state, text }: Readonly<Record<keyof StoredException, string>>,
+  stored: readonly (readonly [requestId: string, exception: Readonly<Record<keyof StoredException, string>>])[],
 ): OpenAccount {
-  const { exceptions } = account;
-  const { open, ended } = exceptions;
-  const changed =
-    state === 'open'
-      ? { open: withEntry(open, requestId, decodeException(text)) }
-      : { ended: withEntry(ended, requestId, exceptionEndSchema.parse(state)) };
-  return { ...account, exceptions: { ...exceptions, ...changed } };
+  const open = stored.filter(([, { state }]) => state === 'open');
+  const ended = stored.filter(([, { state }]) => state !== 'open');
+  return {
+    ...account,
+    exceptions: {
+      ...account.exceptions,
+      open: treeOf(open.map(([requestId, { text }]) => [requestId, decodeException(text)])),
+      ended: treeOf(ended.map(([requestId, { state }]) => [requestId, exceptionEndSchema.parse(state)])),
+    },
+  };
 }

@@ -3,6 +3,7 @@ import { revision } from '../../contracts/ids.ts';
 import { AccountViews } from '../../projections/account-views.ts';
 import { ACCOUNT, granted, keyIssued, opened } from '../fixtures/ledger/example-account.ts';
 import { exampleLives, foldAll, foldFrom } from './example-ledger.ts';
+import { storedRows } from './stored-rows.ts';
 
 const LIFE = [opened, granted('g', 7), keyIssued()];
 
@@ -51,6 +52,24 @@ describe('the views of all accounts', () => {
       /^revision 2 of account-acme came, and revision 1 did not$/,
     );
     expect(views.read(ACCOUNT).revision).toBe(0);
+  });
+
+  test('put no account aside for a row that cannot be read, whichever view’s it is', () => {
+    for (const failing of ['balance', 'monthly'] as const) {
+      const views = new AccountViews();
+      foldFrom(views, ACCOUNT, LIFE, 0);
+      const restored = new AccountViews();
+      restored.balance.restore(storedRows(views.balance.takeChanges()));
+      restored.monthly.restore(storedRows(views.monthly.takeChanges()));
+      const failed = new Error('disk I/O error');
+      restored[failing].restore({
+        all: () => [],
+        of: () => {
+          throw failed;
+        },
+      });
+      expect(() => restored.fold(ACCOUNT, revision(3), granted('h', 1))).toThrow(failed);
+    }
   });
 
   test('know what they have folded', () => {

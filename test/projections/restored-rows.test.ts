@@ -176,13 +176,14 @@ describe('what is known of accounts that nobody has read', () => {
     expect(loadedIn(view)).toEqual(['with']);
   });
 
-  test('is who has exceptions', () => {
+  test('is who has exceptions: they may be many, and are in memory from the start on', () => {
     const view = restored(
       new Map([
         [ACCOUNT, lifeWithExceptions(3)],
         ['without', [opened, keyIssued()]],
       ]),
     );
+    expect(loadedIn(view)).toEqual([ACCOUNT]);
     expect(view.idsWithExceptions()).toEqual([ACCOUNT]);
     expect(view.openExceptions.count).toBe(3);
   });

@@ -111,6 +111,21 @@ describe.each(LOGS)('over %s, expired credits', (_kind, open) => {
     expect(await expired()).toEqual([WRITTEN]);
   });
 
+  it('of an account whose row cannot be read are left: the views have told it, and nobody else is harmed', async () => {
+    await startAgain();
+    const { balance } = gateway.gateway.process.projections.accounts;
+    const failed = new Error('the row cannot be read');
+    balance.restore({
+      all: () => [],
+      of: () => {
+        throw failed;
+      },
+    });
+    nowMs = EXPIRES_MS + LATE_MS;
+    expect(await sweeper.sweep()).toBe(0);
+    await sweeper.close();
+  });
+
   it('are not written down while nothing final may be', async () => {
     nowMs = EXPIRES_MS + LATE_MS;
     mayWrite = false;

@@ -17,7 +17,7 @@ import {
   accountText,
   type StoredException,
   storedException,
-  withStoredException,
+  withStoredExceptions,
 } from '../../../ledger/account/stored-account.ts';
 import { deepFrozen } from '../../fixtures/deep-frozen.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
@@ -210,6 +210,7 @@ const textOf = (state: AccountState): string => {
 };
 const restored = (text: string): OpenAccount => {
   const [account, exceptions] = JSON.parse(text) as [string, [string, StoredException][]];
-  return exceptions.reduce((state, [id, one]) => withStoredException(state, id, one), accountOfText(account));
+  const inOrder = exceptions.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return withStoredExceptions(accountOfText(account), inOrder);
 };
 const stored = (events: readonly AccountEvent[]): string => textOf(openAccount(events));

@@ -1,8 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { entriesOf, entryOf, type KeyedTree, withEntry, withoutEntry } from '../../../ledger/account/keyed-tree.ts';
+import {
+  entriesOf,
+  entryOf,
+  type KeyedTree,
+  treeOf,
+  withEntry,
+  withoutEntry,
+} from '../../../ledger/account/keyed-tree.ts';
 
-const treeOf = (entries: Iterable<readonly [string, number]>): KeyedTree<number> => {
+const oneByOne = (entries: Iterable<readonly [string, number]>): KeyedTree<number> => {
   let tree: KeyedTree<number> = null;
   for (const [key, value] of entries) tree = withEntry(tree, key, value);
   return tree;
@@ -54,16 +61,25 @@ describe('a keyed tree', () => {
       fc.property(fc.uniqueArray(key, { minLength: 1, maxLength: 40 }), fc.array(key), (keys, others) => {
         const entries = keys.map((one, index) => [one, index] as const);
         const gone = others.filter((one) => !keys.includes(one));
-        let tree = treeOf([...gone.map((one) => [one, 0] as const), ...entries.toReversed()]);
+        let tree = oneByOne([...gone.map((one) => [one, 0] as const), ...entries.toReversed()]);
         for (const one of gone) tree = withoutEntry(tree, one);
-        expect(tree).toEqual(treeOf(entries));
+        expect(tree).toEqual(oneByOne(entries));
+      }),
+    );
+  });
+
+  test('made of all its entries at once is the one that they make one by one', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(key, { maxLength: 60 }), (keys) => {
+        const map = new Map(keys.map((one, index) => [one, index]));
+        expect(treeOf(inOrder(map))).toEqual(oneByOne(map));
       }),
     );
   });
 
   test('of many keys in their order copies a few nodes a change, and its ways down are short', () => {
     const keys = Array.from({ length: 20_000 }, (_, index) => `req_${String(index).padStart(12, '0')}`);
-    const tree = treeOf(keys.map((one, index) => [one, index]));
+    const tree = oneByOne(keys.map((one, index) => [one, index]));
     expect(heightOf(tree)).toBeLessThan(60);
     for (const one of [keys[0], keys[10_000], keys.at(-1), 'req_z', '']) {
       expect(newIn(withEntry(tree, one ?? '', 1), tree)).toBeLessThan(70);
