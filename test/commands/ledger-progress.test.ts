@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { expect, it } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { accountId, accountStream, commandId } from '../../contracts/ids.ts';
+import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { opened } from '../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+const ACCOUNTS = 5_000;
+const MINUTE_MS = 60_000;
+const report = join(temporaryFolder(), 'usage.csv');
+writeFileSync(report, 'date,model,output_tokens\n2026-11-05,opal,1\n');
+
+const log = new MemoryEventLog();
+const [born] = encodeEvents([opened], {
+  commandId: commandId('019a5b3c-1111-7000-8000-00000000000a'),
+  ...{ actor: 'operator', recordedAt: '2026-11-05T10:00:00.000Z' },
+});
+for (let at = 0; at < ACCOUNTS && born !== undefined; at++) log.write(accountStream(accountId(`a${at}`)), [born]);
+
+it.each([
+  ['explain, where it looks for a request', ['explain', 'msg_none']],
+  ['reconcile', ['reconcile', report, '--provider', 'example', '--no-record']],
+  ['report', ['report', '--month', '2026-10', '--json']],
+])('%s tells beside its answer how far it is, with its rate and the time left', async (_what, words) => {
+  const program = endedLater(await programInProcess(log));
+  const progressStream = Object.assign(new PassThrough({ encoding: 'utf8' }), {
+    isTTY: false,
+  }) as unknown as NodeJS.WriteStream;
+  let nowMs = Date.UTC(2026, 10, 5);
+  const clock = (): number => (nowMs += MINUTE_MS);
+  await runGatewayProgram({ ...program.context, clock, progressStream }, [
+    '--config',
+    program.file,
+    'ledger',
+    ...words,
+  ]);
+  expect(progressStream.read()).toMatch(/^8[12]% of 5,000 events, \d+\/s, \d+ (?:s|min \d+ s) left\n/);
+});
