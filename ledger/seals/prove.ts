@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { decodeEvent } from '../../contracts/event-codec.ts';
-import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
+import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { EVENT_SCHEMAS } from '../../contracts/events.ts';
 import { type EventId, eventId, revision, SEALS_STREAM, type StreamName } from '../../contracts/ids.ts';
 import { LeafHasher } from './leaf.ts';
@@ -53,7 +53,7 @@ export interface Unproved {
 }
 
 /** Reads the log up to its newest seal, once for where the event stands and once for the hashes. @throws EventLogError */
-export async function prove(log: EventLog, question: ProofQuestion): Promise<Proof | Unproved> {
+export async function prove(log: ReadableLog, question: ProofQuestion): Promise<Proof | Unproved> {
   const seal = await newestSeal(log);
   if (seal === null) return { problem: 'nothing is sealed yet' };
   const ordinal = question.eventId === null ? null : await ordinalOf(log, question.eventId);
@@ -73,7 +73,7 @@ interface Asked {
   readonly since: LedgerSealed | null;
 }
 
-async function hash(log: EventLog, { seal, ordinal, since }: Asked): Promise<Proof | Unproved> {
+async function hash(log: ReadableLog, { seal, ordinal, since }: Asked): Promise<Proof | Unproved> {
   const tree = new MerkleTree();
   const path = new RangeRoots(ordinal === null ? [] : inclusionRanges(ordinal, seal.treeSize));
   const older = new RangeRoots(since === null ? [] : consistencyRanges(since.treeSize, seal.treeSize));
@@ -117,7 +117,7 @@ const asStored = ({ stream, revision, id, type, data, metadata }: RecordedEvent,
   ...{ ordinal, stream, revision, id, type, data, metadata },
 });
 
-async function ordinalOf(log: EventLog, id: EventId): Promise<number> {
+async function ordinalOf(log: ReadableLog, id: EventId): Promise<number> {
   let ordinal = 0;
   for await (const event of log.readAll({ placesOnly: true })) {
     if (event.stream === SEALS_STREAM) continue;
@@ -127,7 +127,7 @@ async function ordinalOf(log: EventLog, id: EventId): Promise<number> {
   return -1;
 }
 
-async function newestSeal(log: EventLog): Promise<LedgerSealed | null> {
+async function newestSeal(log: ReadableLog): Promise<LedgerSealed | null> {
   for await (const event of log.readStream(SEALS_STREAM, { direction: 'backwards' })) {
     const { type, data } = decodeEvent(event);
     if (type === 'LedgerSealed') return data;
@@ -135,7 +135,7 @@ async function newestSeal(log: EventLog): Promise<LedgerSealed | null> {
   return null;
 }
 
-async function sealNumber(log: EventLog, seal: number): Promise<LedgerSealed | null> {
+async function sealNumber(log: ReadableLog, seal: number): Promise<LedgerSealed | null> {
   for await (const event of log.readStream(SEALS_STREAM)) {
     const { type, data } = decodeEvent(event);
     if (type === 'LedgerSealed' && data.seal === seal) return data;

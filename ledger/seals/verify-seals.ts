@@ -16,8 +16,6 @@ export interface VerifySealsOptions {
   readonly leaves: SealedLeaves | null;
   /** Handed the leaf hashes of each range that holds, in order, from the first event on; none after one that does not. */
   readonly onLeaves?: (leaves: readonly Digest[]) => void;
-  /** Called now and then, with how many events were read. */
-  readonly onProgress?: (events: number) => void;
 }
 
 export interface SealVerdict {
@@ -37,8 +35,6 @@ export interface SealVerdict {
   readonly anchored: number;
 }
 
-const PROGRESS_EVENTS = 4_096;
-
 /** Reads the log once, and its seals beside it: whatever its length, it keeps one range's state. @throws EventLogError */
 export async function verifySeals(log: ReadableLog, options: VerifySealsOptions): Promise<SealVerdict> {
   const head = await log.headPosition();
@@ -52,7 +48,6 @@ export async function verifySeals(log: ReadableLog, options: VerifySealsOptions)
     if (event.stream === SEALS_STREAM) continue;
     ranges.add(event);
     anchors.at(ranges.tree);
-    if (ranges.tree.size % PROGRESS_EVENTS === 0) options.onProgress?.(ranges.tree.size);
     while (seal !== null && seal.data.treeSize <= ranges.tree.size) {
       ranges.close(seal);
       seal = await nextOf(seals, anchors);

@@ -26,6 +26,7 @@ for (let at = 0; at < ACCOUNTS && born !== undefined; at++) log.write(accountStr
 it.each([
   ['explain, where it looks for a request', ['explain', 'msg_none']],
   ['reconcile', ['reconcile', report, '--provider', 'example', '--no-record']],
+  ['verify --seals', ['verify', '--seals']],
   ['report', ['report', '--month', '2026-10', '--json']],
 ])('%s tells beside its answer how far it is, with its rate and the time left', async (_what, words) => {
   const program = endedLater(await programInProcess(log));

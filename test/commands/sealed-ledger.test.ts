@@ -83,6 +83,8 @@ it('what the sealer has sealed is consistent to the exported verifier, to verify
   expect(said).toMatchObject({ verdict: 'consistent, not anchored', faults: [], events: 9, seals: 2, sealed: 8 });
   const offline = await runHere('--json', 'ledger', 'verify', '--seals', '--keys', keys, '--offline', file);
   expect(JSON.parse(offline.stdout)).toEqual(said);
+  const proved = await runHere('ledger', 'prove', idAt(1), '--offline', file);
+  expect(proved.stdout).toBe(await program.run('ledger', 'prove', idAt(1)));
   for (let at = 0; at < 7; at++) {
     const proof = join(folder, `${at}.json`);
     writeFileSync(proof, await program.run('ledger', 'prove', idAt(at), '--since', '0'));

@@ -4,9 +4,15 @@ import { checkProof, type ProofVerdict } from '../../../ledger/seals/check-proof
 import { keysOfFile, proofOfFile, sealsOfFile } from '../../../ledger/seals/outside-files.ts';
 import { prove } from '../../../ledger/seals/prove.ts';
 import { pathArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { facts, show } from '../show.ts';
 import { parsed } from './verify-seals-command.ts';
+import { offlineOption, withLedger } from './with-ledger.ts';
+
+interface ProveOptions {
+  readonly since?: string;
+  readonly offline?: string;
+}
 
 /** `gateway ledger prove`, `gateway ledger check-proof`. */
 export function addProveCommands(ledger: Command, context: CommandContext): void {
@@ -18,18 +24,19 @@ export function addProveCommands(ledger: Command, context: CommandContext): void
     )
     .argument('[event]', "the event's id")
     .option('--since <seal>', 'an earlier seal: its number, or a file that has it')
+    .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger prove 01890a5d-ac96-7abc-bcce-b302099a8057 > proof.json\n  gateway ledger prove --since anchor.ndjson',
     )
-    .action(async (id: string | undefined, { since }: { readonly since?: string }, command: Command) => {
+    .action(async (id: string | undefined, { since, offline }: ProveOptions, command: Command) => {
       if (id === undefined && since === undefined)
         throw new CommandError('name an event, or --since <seal>', EXIT.usage);
       const question = {
         eventId: id === undefined ? null : eventId(id),
         since: since === undefined ? null : sinceOf(since),
       };
-      await withReadLog(context, command, async (log) => {
+      await withLedger(offline, { context, command }, async (log) => {
         const proof = await prove(log, question);
         if ('problem' in proof) throw new CommandError(proof.problem, EXIT.refused);
         context.write(`${JSON.stringify(proof)}\n`);

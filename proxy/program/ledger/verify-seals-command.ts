@@ -9,6 +9,7 @@ import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seal
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { facts, show } from '../show.ts';
+import { toldLog } from './told-log.ts';
 
 export interface VerifySealsOptions {
   readonly seals?: true;
@@ -46,7 +47,7 @@ export async function verifySealsOf(
   context: CommandContext,
   command: Command,
 ): Promise<void> {
-  const verdict = await verify(log, options);
+  const verdict = await verify(toldLog(log, context), options);
   show(context, command, { json: verdict, text: () => textOf(verdict) });
   const [first] = verdict.faults;
   if (first === undefined) return;
