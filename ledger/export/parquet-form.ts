@@ -4,7 +4,7 @@ import type { BooksForm } from './book-entries.ts';
 import { entryFields, PLACES, POSTING_COLUMNS, type PostingColumn } from './posting-columns.ts';
 
 /** Rows that are in memory until they are a group of the file. Of each group the file's last bytes tell. */
-const GROUP_ROWS = 1 << 15;
+const GROUP_ROWS = 1 << 14;
 
 /** A row for each posting; in a file by itself, for its last bytes say where everything is. */
 export function parquetForm(): BooksForm {

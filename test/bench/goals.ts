@@ -231,6 +231,14 @@ const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
     value: ({ exports }) => (exports.length === 0 ? null : Math.min(...exports.map(({ rateRatio }) => rateRatio))),
   },
   {
+    title: 'export: most that is resident, to that with a quarter of the events',
+    bound: 'most',
+    limit: 1.25,
+    unit: 'x',
+    value: ({ exports }) =>
+      exports.length === 0 ? null : Math.max(...exports.map(({ peakRssRatio }) => peakRssRatio)),
+  },
+  {
     title: 'one account at an instant: time of its event, to that with a tenth of the events',
     bound: 'most',
     limit: 1.2,

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GATEWAY_PROGRAM } from '../../fixtures/processes/gateway-command.ts';
@@ -12,23 +12,37 @@ import { wholeRun } from './whole-run.ts';
 const SCAN = fileURLToPath(new URL('scan.ts', import.meta.url));
 const FORMATS = ['ndjson', 'csv', 'hledger', 'beancount', 'focus', 'parquet'];
 const EVENTS_PER_ACCOUNT = 50;
+/** The smaller ledger of the two that show whether the memory grows with the events: of as many accounts. */
+const SMALLER = 4;
 
-/** `gateway ledger export` of a file in each format beside the bare scan of the same file, each alone on one core, in turns. */
+/**
+ * `gateway ledger export` of a file in each format beside the bare scan of the same file, each alone on one core, in turns; and
+ * of one with fewer events of as many accounts, for its memory.
+ */
 export async function measureExport(processes: Processes, { events, rounds }: Options): Promise<ExportFigure[]> {
   const folder = join(processes.folder, 'export');
   mkdirSync(folder);
   const [ledger, out] = [join(folder, 'ledger.db'), join(folder, 'out')];
-  const filled = await fillLedger(ledger, { events, accounts: Math.ceil(events / EVENTS_PER_ACCOUNT) });
+  const accounts = Math.ceil(events / EVENTS_PER_ACCOUNT);
+  const exported = async (format: string) => {
+    const words = [GATEWAY_PROGRAM, '--json', 'ledger', 'export', '--format', format, '--offline', ledger];
+    const command = onMeasuredCore([process.execPath, ...words, '--out', out]);
+    const { stdout, ...run } = await wholeRun(processes, command);
+    if (!(JSON.parse(stdout).written > 0)) throw new Error(`export has written ${stdout}`);
+    rmSync(out, { recursive: true });
+    return run;
+  };
+  await fillLedger(ledger, { events: Math.floor(events / SMALLER), accounts });
+  const ofSmaller = new Map<string, number>();
+  for (const format of FORMATS) ofSmaller.set(format, (await exported(format)).peakRssBytes);
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  const filled = await fillLedger(ledger, { events, accounts });
   const samples: ExportSample[] = [];
   for (let round = 0; round < rounds; round++) {
     const scan = await wholeRun(processes, onMeasuredCore([process.execPath, SCAN, ledger]));
     for (const format of FORMATS) {
-      const words = [GATEWAY_PROGRAM, '--json', 'ledger', 'export', '--format', format, '--offline', ledger];
-      const command = onMeasuredCore([process.execPath, ...words, '--out', out]);
-      const { stdout, ...run } = await wholeRun(processes, command);
-      if (!(JSON.parse(stdout).written > 0)) throw new Error(`export has written ${stdout}`);
-      rmSync(out, { recursive: true });
-      samples.push({ format, events: filled, scan, run });
+      const run = await exported(format);
+      samples.push({ format, events: filled, scan, run, peakRssBytesOfQuarter: ofSmaller.get(format) ?? 0 });
     }
   }
   rmSync(folder, { recursive: true });

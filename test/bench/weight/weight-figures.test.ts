@@ -115,16 +115,18 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
   // Twice as slow in the second round, both.
   const exported = (format: string, scanSeconds: number, seconds: number) => {
     const [scan, run] = [scanSeconds, seconds].map((s) => ({ seconds: s, cpuSeconds: s })) as [WholeRun, WholeRun];
-    return { format, events: 100, scan, run };
+    const peaks = { run: { ...run, peakRssBytes: seconds * 30_000_000 }, peakRssBytesOfQuarter: 200_000_000 };
+    return { format, events: 100, scan, ...peaks };
   };
   const exports = exportFigures([
     ...[exported('csv', 1, 2), exported('focus', 1, 5)],
     ...[exported('csv', 2, 4), exported('focus', 2, 10)],
   ]);
   expect(exportReport(exports)).toContain('export of 100 events, csv: 38/s, 0.50 of the scan');
+  expect(exportReport(exports)).toContain('300 MB resident at most, 1.50 of that with a quarter of the events');
   const at = atFigure(AT_AN_INSTANT);
   const weight = { replays: REPLAYS, starts, verifies, exports, at, memory: MEMORY, diskBytesPerRequest: 1_649 };
-  const judged = judge([], { weight }).slice(-15, -1);
+  const judged = judge([], { weight }).slice(-16, -1);
   expect(judged.map(({ title, measured, verdict }) => `${title}: ${measured}, ${verdict}`)).toEqual([
     'views from nothing: time to that of a bare scan: 2.5x, fell short',
     'views from nothing: most that is resident: 700 MB, fell short',
@@ -132,6 +134,7 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
     "verify: events/s, to the bare scan's: 0.25x, fell short",
     'verify: CPU of an event, to that with a tenth of the events: 1.3x, fell short',
     "export, slowest format: events/s, to the bare scan's: 0.2x, fell short",
+    'export: most that is resident, to that with a quarter of the events: 1.5x, fell short',
     'one account at an instant: time of its event, to that with a tenth of the events: 1.25x, fell short',
     'start with views up to date: 1.5 s, reached',
     'gateway --help: 0.3 s, reached',

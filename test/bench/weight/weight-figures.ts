@@ -67,7 +67,9 @@ export interface ExportSample {
   readonly format: string;
   readonly events: number;
   readonly scan: WholeRun;
-  readonly run: WholeRun;
+  readonly run: WholeRun & { readonly peakRssBytes: number };
+  /** Of a ledger of as many accounts with a quarter of the events. */
+  readonly peakRssBytesOfQuarter: number;
 }
 
 export interface ExportFigure {
@@ -77,13 +79,19 @@ export interface ExportFigure {
   readonly cpuUsPerEvent: number;
   /** Of the rates within each pair. */
   readonly rateRatio: number;
+  /** The most of all runs. */
+  readonly peakRssBytes: number;
+  /** That to the most with a quarter of the events. */
+  readonly peakRssRatio: number;
 }
 
 /** Medians, by format. */
 export const exportFigures = (samples: readonly ExportSample[]): ExportFigure[] =>
   [...Map.groupBy(samples, ({ format }) => format)].map(([format, ofFormat]) => {
     const over = (value: (sample: ExportSample) => number) => median(ofFormat.map(value));
+    const peakRssBytes = Math.max(...ofFormat.map(({ run }) => run.peakRssBytes));
     return {
+      ...{ peakRssBytes, peakRssRatio: over(({ peakRssBytesOfQuarter }) => peakRssBytes / peakRssBytesOfQuarter) },
       ...{ format, events: ofFormat[0]?.events ?? 0, perS: over(({ events, run }) => events / run.seconds) },
       cpuUsPerEvent: over(({ events, run }) => (run.cpuSeconds * 1_000_000) / events),
       rateRatio: over(({ scan, run }) => scan.seconds / run.seconds),
@@ -93,9 +101,10 @@ export const exportFigures = (samples: readonly ExportSample[]): ExportFigure[] 
 export const exportReport = (figures: readonly ExportFigure[]): string =>
   figures
     .map(
-      ({ format, events, perS, cpuUsPerEvent, rateRatio }) =>
+      ({ format, events, perS, cpuUsPerEvent, rateRatio, peakRssBytes, peakRssRatio }) =>
         `export of ${events} events, ${format}: ${perS.toFixed(0)}/s, ${rateRatio.toFixed(2)} of the scan's, ` +
-        `${cpuUsPerEvent.toFixed(1)} us of CPU an event\n`,
+        `${cpuUsPerEvent.toFixed(1)} us of CPU an event, ${megabytes(peakRssBytes)} MB resident at most, ` +
+        `${peakRssRatio.toFixed(2)} of that with a quarter of the events\n`,
     )
     .join('');
 
