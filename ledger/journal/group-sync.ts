@@ -8,8 +8,8 @@ interface GroupSyncOptions {
   readonly pauseMs: number;
   /** Called before each sync: the last chance to write what should go with it. Must not throw; may call `fail`. */
   readonly beforeSync: () => void;
-  /** Called once, with what made a sync fail. */
-  readonly onFailure: (cause: unknown) => Error;
+  /** Called with what made a sync fail; calls `fail`. */
+  readonly onFailure: (cause: unknown) => void;
 }
 
 /**
@@ -126,7 +126,7 @@ export class GroupSync {
     this.#endedAtMs = performance.now();
     if (this.#retiredFd !== null) closeSync(this.#retiredFd);
     this.#retiredFd = null;
-    if (error !== null) this.fail(this.#options.onFailure(error));
+    if (error !== null) this.#options.onFailure(error);
     if (this.#failure !== null) {
       waiting?.reject(this.#failure);
       return;

@@ -81,7 +81,9 @@ export class SegmentedJournal implements Omit<Journal, 'keepAside' | 'asideBytes
       backgroundMs: options.bounds.backgroundSyncMs,
       pauseMs: options.bounds.syncPauseMs,
       beforeSync: () => this.#writeSettled(),
-      onFailure: (cause) => this.#fail('cannot sync the journal', cause),
+      onFailure: (cause) => {
+        this.#fail('cannot sync the journal', cause);
+      },
     });
   }
 

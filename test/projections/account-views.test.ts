@@ -83,6 +83,7 @@ describe('the views of all accounts', () => {
     const views = new AccountViews();
     views.balance.apply(ACCOUNT, revision(0), opened);
     expect(views.hasFolded(ACCOUNT, revision(0))).toBe(false);
+    expect(views.foldedUpTo(ACCOUNT)).toBe(-1);
     foldFrom(views, ACCOUNT, LIFE, 0);
     expect(views.all.map((view) => view.revisionOf(ACCOUNT))).toEqual([2, 2]);
   });

@@ -71,6 +71,16 @@ describe('with the log away, projections', () => {
     expect(currentAtMsOf(path)).toBe(clock.nowMs - 60_000);
   });
 
+  test('are no younger by a clock that is behind the one of their rows: they were read now', async () => {
+    const log = logOf();
+    const path = await written(log);
+    await log.goAway();
+    clock.nowMs -= 3_600_000;
+    const { projections } = await start(log, path);
+    expect(projections.restoredMarkMs).toBe(clock.nowMs + 3_600_000);
+    expect(projections.ageMs(clock.nowMs + 60_000)).toBe(60_000);
+  });
+
   test('go on from their rows when it is back, and are current then', async () => {
     const log = logOf();
     const path = await written(log);

@@ -61,19 +61,21 @@ describe('accounts that were restored', () => {
   test('are nobody’s any more when the log is another one than theirs', async () => {
     const log = logOf();
     const path = await written(log);
-    const opened = Promise.withResolvers<ViewSourceOptions>();
+    const reading = Promise.withResolvers<ViewSourceOptions>();
     const source: ViewSource = {
       ...{ name: 'log', isLedger: true, throughOf: () => null },
       open: (options) => {
-        opened.resolve(options);
+        reading.resolve(options);
         return { close: async () => undefined };
       },
     };
     const { accounts } = endedLater(await passing(Projections.start({ log, source, path, persist: true })));
     accounts.read(A);
-    const startingOver = (await opened.promise).onForeign();
+    const startingOver = (await reading.promise).onForeign();
     for (const id of [A, B]) expect(accounts.read(id)).toBe(UNOPENED);
     expect(accounts.keys.find('0a'.repeat(32))).toBeNull();
+    // By whoever appends meanwhile.
+    accounts.fold(A, revision(0), opened);
     await passing(startingOver);
     for (const id of [A, B]) expect(accounts.read(id)).toBe(UNOPENED);
     expect(dump(path)).toEqual([]);

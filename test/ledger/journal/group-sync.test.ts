@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { GroupSync } from '../../../ledger/journal/group-sync.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
@@ -12,14 +12,15 @@ import { segmentNames } from './fixtures/plain-reader.ts';
 function countedSync(pauseMs: number, backgroundMs: number) {
   const path = `${journalFolder()}-file`;
   const count = { syncs: 0 };
+  const fd = openSync(path, 'w');
   const sync = new GroupSync({
-    fd: openSync(path, 'w'),
+    fd,
     backgroundMs,
     pauseMs,
     beforeSync: () => {
       count.syncs += 1;
     },
-    onFailure: (cause) => new Error('failed', { cause }),
+    onFailure: (cause) => sync.fail(new Error('failed', { cause })),
   });
   let closing: Promise<void> | null = null;
   const { close } = endedLater({
@@ -28,7 +29,17 @@ function countedSync(pauseMs: number, backgroundMs: number) {
       return closing;
     },
   });
-  return { sync, count, close };
+  return { sync, count, close, path, fd };
+}
+
+/** Null where the number is nobody's. */
+function inodeOf(fd: number): number | null {
+  try {
+    return fstatSync(fd).ino;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EBADF') return null;
+    throw error;
+  }
 }
 
 describe('group commit', () => {
@@ -101,16 +112,16 @@ describe('group commit', () => {
   });
 
   test('a file is closed only when its sync has ended', async () => {
-    const { sync } = countedSync(1, 60_000);
-    for (let round = 0; round < 20; round++) {
-      sync.wrote();
-      const waiting = sync.durable();
-      sync.moveTo(openSync(`${journalFolder()}-next`, 'w'));
-      // Takes the number of the previous file, if it is free already.
-      const other = openSync('/dev/null', 'w');
-      await waiting;
-      closeSync(other);
-    }
+    const { sync, path, fd } = countedSync(1, 60_000);
+    sync.wrote();
+    const waiting = sync.durable();
+    sync.moveTo(openSync(`${path}-next`, 'w'));
+    // Closed, its number would be that of the next file that anybody opens.
+    const other = openSync(`${path}-other`, 'w');
+    expect(inodeOf(fd)).toBe(statSync(path).ino);
+    await waiting;
+    expect(inodeOf(fd)).not.toBe(statSync(path).ino);
+    closeSync(other);
   });
 
   test('who waits for a sync under way is answered by it, also where the file is closed behind it', async () => {

@@ -1,6 +1,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { RequestId } from '../../../contracts/ids.ts';
+import { COMPACTION_SHARE } from '../../../ledger/journal/limits.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { journalFolder, openedJournal } from '../../fixtures/ledger/journal-folder.ts';
 import { finishedOf, idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
@@ -60,6 +62,34 @@ describe('segments', () => {
       { requestId: idOf(1), start: startOf(1), finished: null },
     ]);
     again.settle([idOf(0), idOf(1)]);
+  });
+
+  test('of old segments so much is carried at once as a begin can wait for, and the rest later', async () => {
+    const segmentBytesMax = 4_096;
+    const { directory, journal } = await openedJournal({ segmentBytesMax });
+    const newest = (): string => segmentNames(directory).at(-1) ?? '';
+    let next = 0;
+    const untilNextSegment = (each: (id: RequestId) => void): void => {
+      for (const before = newest(); newest() === before; next++) {
+        journal.begin(idOf(next), startOf(next));
+        each(idOf(next));
+      }
+    };
+    // The first segment is needed whole, which keeps those behind it, of which a ninth is needed.
+    const needed: RequestId[] = [];
+    untilNextSegment((id) => needed.push(id));
+    for (let segments = 0; segments < 10; segments++)
+      untilNextSegment((id) => {
+        if (next % 9 > 0) journal.settle([id]);
+      });
+    journal.settle(needed);
+    untilNextSegment((id) => journal.settle([id]));
+    const begun = plainRecords(directory).filter(({ file, kind }) => file.endsWith(newest()) && kind === 1);
+    const carriedBytes = begun.slice(0, -1).reduce((sum, { offset, end }) => sum + end - offset, 0);
+    expect(carriedBytes).toBeGreaterThan(segmentBytesMax / COMPACTION_SHARE / 2);
+    expect(carriedBytes).toBeLessThanOrEqual(segmentBytesMax / COMPACTION_SHARE);
+    for (let segments = 0; segments < 10; segments++) untilNextSegment((id) => journal.settle([id]));
+    expect(journal.bytes).toBeLessThanOrEqual(4 * segmentBytesMax);
   });
 
   test('a record that has changed on disk is not carried into a later segment', async () => {
