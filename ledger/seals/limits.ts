@@ -3,6 +3,11 @@ export const SEAL_LIMITS = Object.freeze({
   hashesPerTurn: 100,
   /** Between two looks for more, at a log that hashes beside this thread. */
   lookMs: 200,
+  /**
+   * After a page, in times of what that took: on a machine that is busy a page takes longer, and whoever settles has the
+   * processor meanwhile. On one that is not, 50,000 events a second are hashed.
+   */
+  restPerWork: 3,
   /** Between two tries of what is due and could not be done, at the most. */
   retryMs: 5_000,
   /** Seals of others that are read at once. */

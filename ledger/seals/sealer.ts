@@ -117,15 +117,16 @@ export class Sealer {
     for (let after = from; !signal.aborted; ) {
       const { place, unsealed } = this.#sequence;
       const asked = { after, ...place, limit: Math.max(1, this.#options.events - unsealed) };
+      const askedAtMs = performance.now();
       const page = await untilLogAnswers(() => readLeaves(asked), { signal });
+      const tookMs = performance.now() - askedAtMs;
       this.#sequence.takePage(page, place);
       const { firstPosition, seal, isEnd } = page;
       const count = this.#sequence.size - place.ordinal;
       after = seal?.position ?? (count === 0 ? after : position((firstPosition ?? 0) + count - 1));
       await this.#taken(seal !== null);
-      if (!isEnd) continue;
-      this.#arm();
-      await pause(SEAL_LIMITS.lookMs, signal);
+      if (isEnd) this.#arm();
+      await pause(isEnd ? SEAL_LIMITS.lookMs : tookMs * SEAL_LIMITS.restPerWork, signal);
     }
   }
 

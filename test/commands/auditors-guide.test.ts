@@ -3,15 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import pino from 'pino';
 import { beforeAll, expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
-import { recordingBy } from '../../ledger/recording-by.ts';
-import { keyOfFolder } from '../../ledger/seals/seal-keys.ts';
-import { Sealer } from '../../ledger/seals/sealer.ts';
-import { untilSealed } from '../fixtures/ledger/until-sealed.ts';
+import { sealLog } from '../fixtures/ledger/seal-log.ts';
 import { GATEWAY_PROGRAM } from '../fixtures/processes/gateway-command.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -49,15 +44,8 @@ async function run(block: string): Promise<void> {
 beforeAll(async () => {
   const data = `${folder}/data`;
   const log = await openSqliteEventLog({ path: `${data}/ledger.db` });
-  await identifyLedger(log, Date.now(), recordingBy('test', Date.now()));
   await writeProvidersReport(log, join(workingFolder, 'usage.csv'));
-  const sealer = new Sealer({
-    ...{ log, dataFolder: data, key: () => keyOfFolder(data).key, events: 10_000, afterMs: 1, copyTo: null },
-    ...{ clock: Date.now, mayWrite: () => true, logger: pino({ level: 'silent' }) },
-  });
-  sealer.start();
-  await untilSealed(log, 1);
-  await sealer.close();
+  await sealLog(log, data);
   await log.close();
 });
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { revision, type StreamName } from '../../contracts/ids.ts';
 import { logOf, newTestKey, type Row, sealed, sealOf, signedSealRow } from '../fixtures/ledger/sealed-rows.ts';
@@ -30,6 +31,16 @@ const keysText = (known: object): string => JSON.stringify({ keys: [known] });
 const keys = file('keys.json', keysText({ keyId, publicKey, validFrom: '2026-01-01T00:00:00.000Z', validUntil: null }));
 const copies = rows.filter(({ stream }) => stream === 'seals').map(copyLine);
 const anchor = file('seals.ndjson', `${copies.join('')}{"type":"LedgerSea`);
+
+/** What is said on a terminal of how far a command is, by a clock on which it takes long. */
+async function progressOf(log: readonly Row[], ...args: readonly string[]): Promise<string> {
+  const program = await programInProcess(logOf(log));
+  const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 100 });
+  let nowMs = 0;
+  Object.assign(program.context, { progressStream: stream, clock: () => (nowMs += 1_000) });
+  await program.run('ledger', ...args);
+  return String(stream.read() ?? '');
+}
 
 const run = async (log: readonly Row[], ...args: readonly string[]): Promise<string> =>
   (await programInProcess(logOf(log))).run('ledger', ...args);
@@ -98,6 +109,17 @@ describe('gateway ledger prove', () => {
     expect(await run([], 'check-proof', proof, '--keys', keys, '--anchor', anchor)).toContain(
       'verdict  holds, anchored',
     );
+  });
+
+  test('it is told how far that is', async () => {
+    const many = Array.from({ length: 5_000 }, (_, at) => ({
+      ...(events[0] as Row),
+      revision: revision(at),
+      id: idOf(at) as Row['id'],
+    }));
+    const long = sealed(many, { key, every: 1_000 });
+    const said = /% of 5,0\d\d events, [\d,]+\/s, \d+ s left/;
+    expect(await progressOf(long, 'prove', idOf(4_500))).toMatch(said);
   });
 
   test('what an earlier seal covers is the beginning of what the newest does', async () => {
