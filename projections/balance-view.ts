@@ -33,6 +33,9 @@ const EXCEPTIONS: ViewTable = {
   keyColumns: 2,
 };
 
+/** More of them are read at the start: some milliseconds' worth. */
+const EXCEPTIONS_AT_ONCE = 100;
+
 /** Each account's grants, carry, keys, limits, by its own fold: admission reads what settlement decides on. */
 export class BalanceView implements View {
   readonly name = NAME;
@@ -51,7 +54,7 @@ export class BalanceView implements View {
   }
 
   /**
-   * All that are in memory: what was folded or asked for here, and whoever has leases or exceptions. Any other account stands in the
+   * All that are in memory: what was folded or asked for here, and whoever has leases or many exceptions. Any other account stands in the
    * file as it was before.
    */
   *loaded(): Generator<readonly [AccountId, OpenAccount]> {
@@ -77,6 +80,12 @@ export class BalanceView implements View {
     return [...new Set([...this.#idsOf(EXCEPTIONS), ...this.#accounts.keys()])];
   }
 
+  #idsWithMany(): AccountId[] {
+    const counts = new Map<AccountId, number>();
+    for (const id of this.#idsOf(EXCEPTIONS)) counts.set(id, (counts.get(id) ?? 0) + 1);
+    return [...counts].filter(([, count]) => count > EXCEPTIONS_AT_ONCE).map(([id]) => id);
+  }
+
   #idsOf(table: ViewTable): Iterable<AccountId> {
     return this.#stored?.all(table, ([id]) => accountId(textOf(id))) ?? [];
   }
@@ -93,8 +102,8 @@ export class BalanceView implements View {
       if (Object.keys(state.leases).length > 0) this.#load(id);
       each(id, state);
     }
-    // Some have many: the start has the time to read them, and the first request of the account has not.
-    for (const id of new Set(this.#idsOf(EXCEPTIONS))) if (!this.#accounts.has(id)) this.#load(id);
+    // The start has the time to read many exceptions, and the first request of their account has not.
+    for (const id of this.#idsWithMany()) if (!this.#accounts.has(id)) this.#load(id);
   }
 
   /** Brings those into memory, so many at most, of which credits end by an instant. */

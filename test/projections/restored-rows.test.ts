@@ -178,15 +178,16 @@ describe('what is known of accounts that nobody has read', () => {
     expect(loadedIn(view)).toEqual(['with']);
   });
 
-  test('is who has exceptions: they may be many, and are in memory from the start on', () => {
+  test('is who has exceptions: where they are many, they are in memory from the start on', () => {
     const view = restored(
       new Map([
-        [ACCOUNT, lifeWithExceptions(3)],
+        [ACCOUNT, lifeWithExceptions(51)],
+        ['few', lifeWithExceptions(50)],
         ['without', [opened, keyIssued()]],
       ]),
     );
     expect(loadedIn(view)).toEqual([ACCOUNT]);
-    expect(view.idsWithExceptions()).toEqual([ACCOUNT]);
-    expect(view.openExceptions.count).toBe(3);
+    expect(view.idsWithExceptions()).toEqual([ACCOUNT, accountId('few')]);
+    expect(view.openExceptions.count).toBe(101);
   });
 });
