@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { betaNameField, SHIPPED } from './betas.ts';
+import { boundedList, text } from './bounded-length.ts';
 import { instantField, useNameField } from './event-fields.ts';
 import { LIMITS } from './limits.ts';
 import { MICRO_PER_USD, type MicroUsd, PICO_PER_MICRO, parseUsd, rate } from './money.ts';
@@ -13,16 +14,16 @@ const MODEL_ID_PATTERN = /^[a-z0-9][a-z0-9._:/-]{0,127}$/i;
 
 const upstream = z.strictObject({
   /** A provider of the configuration, or `mock`, which is built in. */
-  provider: z.string().min(1),
+  provider: text,
   /** What the model is called there. */
-  model: z.string().min(1),
+  model: text,
 });
 
 const shownModel = {
   id: z.string().regex(MODEL_ID_PATTERN, 'expected letters, digits and . _ : / - (at most 128)'),
   family: familyField,
-  label: z.string().min(1),
-  group: z.string().min(1),
+  label: text,
+  group: text,
   note: z.string().nullable(),
   contextWindow: z.int().min(1),
   caching: z.enum(['none', 'explicit', 'automatic']),
@@ -51,7 +52,7 @@ export type ModelBetas = z.infer<typeof betasField>;
 /** A model as `CatalogPublished` carries it. */
 export const catalogModelField = z.strictObject({
   ...shownModel,
-  displayName: z.string().min(1),
+  displayName: text,
   lanes: z.array(z.enum(['standard', 'fast'])),
   /** Free models cost nothing and need no credits; all others have prices above zero. */
   free: z.boolean(),
@@ -119,22 +120,19 @@ const date = z.iso.date().transform((text) => `${text}T00:00:00.000Z`);
 const fileModel = z
   .strictObject({
     id: shownModel.id,
-    display_name: z.string().min(1),
+    display_name: text,
     family: shownModel.family,
-    label: z.string().min(1),
-    group: z.string().min(1),
-    note: z.string().min(1).optional(),
+    label: text,
+    group: text,
+    note: text.optional(),
     context_window: contextWindow,
     caching: shownModel.caching.default('none'),
     showcase: z.boolean().default(false),
     status: shownModel.status.default('active'),
     /** YYYY-MM-DD, the first moment (UTC) at which calls fail. */
     retires_at: date.optional(),
-    replacement: z.string().min(1).optional(),
-    lanes: z
-      .array(z.enum(['standard', 'fast']))
-      .min(1)
-      .default(['standard']),
+    replacement: text.optional(),
+    lanes: boundedList(z.enum(['standard', 'fast']), { min: 1 }).default(['standard']),
     free: z.boolean().default(false),
     /** USD per million tokens, as strings, for money is never a float. Cache rates follow from the input price. */
     price: z
@@ -147,7 +145,7 @@ const fileModel = z
     /** The word `shipped` stands for the shipped list; a name alone is a beta that changes neither window nor price. */
     betas: z.array(z.union([betaNameField, fileBeta])).default([SHIPPED]),
     system_role: z.boolean().default(false),
-    upstreams: z.array(upstream).max(LIMITS.upstreamAttemptsMax).default([]),
+    upstreams: boundedList(upstream, { max: LIMITS.upstreamAttemptsMax }).default([]),
   })
   .transform((model, context) => {
     const fault = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
@@ -217,7 +215,7 @@ function ratesOf(
 
 /** The catalog file that `gateway catalog publish` reads (YAML or JSON). */
 export const catalogFileSchema = z
-  .strictObject({ models: z.array(fileModel).min(1).max(LIMITS.catalogModelsMax) })
+  .strictObject({ models: boundedList(fileModel, { min: 1, max: LIMITS.catalogModelsMax }) })
   .superRefine((file, context) => {
     const ids = new Set<string>();
     for (const [index, model] of file.models.entries()) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from './bounded-length.ts';
 import { environmentVariable } from './environment-variable.ts';
 import { LEDGER_CATEGORIES } from './ids.ts';
 import { type KafkaConfiguration, kafkaSchema } from './kafka-configuration.ts';
@@ -70,7 +71,7 @@ const eventLogSchema = z.discriminatedUnion(
        * `esdb://…`: hosts, TLS, credentials and node preference, all in one. Several hosts (`a:2113,b:2113`) are the
        * cluster's seeds, of which one has to answer; `esdb+discover://name` is for one DNS name of several nodes.
        */
-      connectionString: z.string().min(1).optional(),
+      connectionString: text.optional(),
       connectionStringEnv: environmentVariable.optional(),
       /**
        * What the names of all streams of this ledger begin with, as `gateway-`, on a server that others use, too: their

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from './bounded-length.ts';
 import { INSTANT_PATTERN, instantField } from './event-fields.ts';
 import type { Forms } from './event-forms.ts';
 import type { ProposedEvent, RecordedEvent } from './event-log.ts';
@@ -14,8 +15,8 @@ import { isTakenByHand, readByHand, storeByHand } from './usage-by-hand.ts';
 export const eventMetadataSchema = z.looseObject({
   schemaVersion: z.int().min(1),
   /** The command that caused it; for usage and debits the request's own UUID. */
-  commandId: z.string().min(1),
-  actor: z.string().min(1),
+  commandId: text,
+  actor: text,
   recordedAt: instantField,
 });
 export type EventMetadata = z.infer<typeof eventMetadataSchema>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from './bounded-length.ts';
 import type { AccountId, GrantId, KeyId, LeaseId, LedgerId, ProxyId, RequestId } from './ids.ts';
 import { LIMITS } from './limits.ts';
 import { amountOfText, type MicroUsd, microUsd, type PicoUsd, picoUsd, type Rate, rate } from './money.ts';
@@ -44,11 +45,11 @@ export const signedPicoUsdField = z.codec(
 /** A brand is a type only, so the text itself is the value: no conversion, in either direction. */
 const branded = <T extends string>(schema: z.ZodString) => schema as unknown as z.ZodType<T, T>;
 
-export const accountIdField = branded<AccountId>(z.string().min(1));
-export const keyIdField = branded<KeyId>(z.string().min(1));
-export const grantIdField = branded<GrantId>(z.string().min(1));
-export const leaseIdField = branded<LeaseId>(z.string().min(1));
-export const proxyIdField = branded<ProxyId>(z.string().min(1));
+export const accountIdField = branded<AccountId>(text);
+export const keyIdField = branded<KeyId>(text);
+export const grantIdField = branded<GrantId>(text);
+export const leaseIdField = branded<LeaseId>(text);
+export const proxyIdField = branded<ProxyId>(text);
 export const ledgerIdField = branded<LedgerId>(z.string().regex(/^ledger_[0-9a-f]{32}$/));
 export const REQUEST_ID_PATTERN = /^req_[0-9a-f]{32}$/;
 export const requestIdField = branded<RequestId>(z.string().regex(REQUEST_ID_PATTERN));
@@ -78,7 +79,7 @@ export const useNameField = z.string().regex(USE_NAME_PATTERN);
 export const HASH_PATTERN = /^[0-9a-f]{64}$/;
 /** The rate card that a usage is priced with, for ever. */
 export const rateCardRefField = z.strictObject({
-  id: z.string().min(1),
+  id: text,
   version: z.int().min(1),
   /** SHA-256 of the card in its canonical form, hexadecimal. */
   hash: z.string().regex(HASH_PATTERN),

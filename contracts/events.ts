@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, text } from './bounded-length.ts';
 import { catalogModelField } from './catalog.ts';
 import {
   accountIdField,
@@ -17,7 +18,6 @@ import { sealEvents } from './seal-events.ts';
 import { usageEvents } from './usage-events.ts';
 
 /** Every event of the ledger. Amounts are positive, the direction is in the name. */
-const text = z.string().min(1);
 const sha256Field = z.string().regex(/^[0-9a-f]{64}$/);
 const limitScope = z.enum(['account', 'key']);
 
@@ -32,7 +32,7 @@ const accountEvents = {
     keyId: keyIdField,
     name: text,
     sha256: sha256Field,
-    last4: z.string().length(4),
+    last4: z.string().regex(/^.{4}$/s),
     issuer: text,
     expiresAt: instantField.nullable(),
     /** Model ids that the key may call; null is all of them. */
@@ -167,7 +167,7 @@ const ledgerEvents = {
         sharedAtLeast: z.int().min(-1),
         sharedAtMost: z.int().min(-1),
         known: z.int().min(0),
-        knownBy: z.array(text).min(1),
+        knownBy: boundedList(text, { min: 1 }),
       }),
     ),
     /** Streams that the list has no room for. */

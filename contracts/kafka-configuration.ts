@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, text } from './bounded-length.ts';
 import { environmentVariable } from './environment-variable.ts';
 import { type KafkaTls, kafkaTlsSchema } from './kafka-tls.ts';
 import { systemText } from './system-text.ts';
@@ -8,13 +9,13 @@ const saslSchema = z.discriminatedUnion(
   [
     z.strictObject({
       mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']),
-      username: z.string().min(1),
+      username: text,
       passwordEnv: environmentVariable,
     }),
     z.strictObject({
       mechanism: z.literal('oauthbearer'),
       /** A program, run without a shell, that writes the token to stdout: again before a JWT's end. */
-      tokenCommand: z.array(systemText).min(1).optional(),
+      tokenCommand: boundedList(systemText, { min: 1 }).optional(),
       /** A file that holds the token and nothing else, read whenever one is needed; another program keeps it new. */
       tokenFile: systemText.optional(),
     }),
@@ -26,7 +27,7 @@ const saslSchema = z.discriminatedUnion(
 export const TOPIC_NAME = /^[A-Za-z0-9._-]{1,200}$/;
 
 export const kafkaSchema = z.strictObject({
-  brokers: z.array(z.string().regex(/^[^\s:]+:\d+$/, 'expected host:port')).min(1),
+  brokers: boundedList(z.string().regex(/^[^\s:]+:\d+$/, 'expected host:port'), { min: 1 }),
   /** The topic of the feed; also the name under which the relay keeps its checkpoint. */
   topic: z.string().regex(TOPIC_NAME).default('ledger'),
   /** Of a topic that the relay creates. Fixed for ever: another number would break the order within an account, and asks for a new topic. */

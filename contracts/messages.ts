@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from './bounded-length.ts';
 import { problemOf } from './field-faults.ts';
 
 /**
@@ -60,7 +61,7 @@ const tool = z.unknown().superRefine((value, context) => {
 });
 
 const conversation = {
-  model: z.string().min(1),
+  model: text,
   messages: listOf(inputMessage),
   system: optional(contentOrBlocks),
   tools: optional(listOf(tool)),

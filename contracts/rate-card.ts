@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { text } from './bounded-length.ts';
 import { rateField, useNameField } from './event-fields.ts';
 import { LIMITS } from './limits.ts';
 import { PICO_PER_MICRO, type Rate, rate, USD_READABLE_MAX } from './money.ts';
@@ -32,7 +33,7 @@ assert(DEAREST_COST * 10n ** 12n < 10n ** BigInt(LIMITS.amountDigitsMax), 'an ev
 
 /** Prices of one model, complete: each token class has a rate. A change of price is a new version. */
 export const rateCardField = z.strictObject({
-  id: z.string().min(1),
+  id: text,
   version: z.int().min(1),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   rates: ratesField,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from './bounded-length.ts';
 import { LIMITS } from './limits.ts';
 import { withPart } from './whole-and-part.ts';
 
@@ -67,7 +68,7 @@ export const rateLimitsSchema = z.strictObject({
   unpaid: limitSet(UNPAID),
   /** By an account's plan, paid or not. What one leaves out is as in `paid`. No command gives a plan yet. */
   plans: z
-    .record(z.string().min(1), limitSet(PAID))
+    .record(text, limitSet(PAID))
     .default({})
     .refine((plans) => !Object.hasOwn(plans, 'trial'), {
       path: ['trial'],

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { text } from './bounded-length.ts';
 import { countField, instantField, picoUsdField, signedPicoUsdField } from './event-fields.ts';
 import { TOKEN_CLASSES } from './usage.ts';
 
 /** What became of a comparison of a provider's usage report with the ledger. */
-const text = z.string().min(1);
 const whole = z.int().min(0);
 /** `cacheWrite` where a report does not say for how long; `all` is a line's sum. */
 const classField = z.enum([...TOKEN_CLASSES, 'cacheWrite', 'all']);

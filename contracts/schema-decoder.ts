@@ -118,15 +118,13 @@ interface CheckDef {
   readonly check?: string;
   readonly format?: string;
   readonly pattern?: RegExp;
-  readonly minimum?: number;
   readonly value?: number;
   readonly inclusive?: boolean;
 }
 
-function checkOf({ check, format, pattern, minimum = 0, value: least = 0, inclusive }: CheckDef): Check {
+function checkOf({ check, format, pattern, value: least = 0, inclusive }: CheckDef): Check {
   if (check === 'number_format' && format === 'safeint') return Number.isSafeInteger;
   if (check === 'greater_than' && inclusive === true) return (value: number) => value >= least;
-  if (check === 'min_length') return (value: string) => value.length >= minimum;
   if (check === 'string_format' && format === 'regex' && pattern !== undefined && !pattern.global && !pattern.sticky)
     return (value: string) => pattern.test(value);
   throw new Error(`no decoder for a check of ${check} ${format ?? ''}`);

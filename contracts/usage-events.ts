@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from './bounded-length.ts';
 import {
   balanceField,
   grantIdField,
@@ -18,7 +19,6 @@ import {
 } from './event-fields.ts';
 
 /** What a request used, what that cost, and what became of usage that could not be debited as it came. */
-const text = z.string().min(1);
 /** What a debit took from one grant, or what came back to it. */
 const grantShare = z.strictObject({ grantId: grantIdField, amount: microUsdField });
 

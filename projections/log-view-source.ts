@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '../contracts/bounded-length.ts';
 import { type EventLog, type RecordedEvent, type Subscription, unlessHidden } from '../contracts/event-log.ts';
 import { type Position, position, revision, type StreamName } from '../contracts/ids.ts';
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
@@ -12,9 +13,9 @@ const NAME = 'log';
 /** Also read where a file of views is asked what it knows (known-views.ts). */
 export const logCheckpointSchema = z.strictObject({
   position: z.int().min(0),
-  stream: z.string().min(1),
+  stream: text,
   revision: z.int().min(0),
-  id: z.string().min(1),
+  id: text,
 });
 /** The last event that was folded: where to go on, and by which a log is known again. */
 type LogCheckpoint = z.infer<typeof logCheckpointSchema>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList } from '../../contracts/bounded-length.ts';
 import { EVENT_SCHEMAS } from '../../contracts/events.ts';
 import { jsonOf } from '../../contracts/json-object.ts';
 import { type Proof, proofSchema } from './prove.ts';
@@ -12,7 +13,9 @@ const sealLine = z.union([
 ]);
 
 const keysSchema = z.looseObject({
-  keys: z.array(EVENT_SCHEMAS.SealKeyIntroduced.pick({ keyId: true, publicKey: true, validFrom: true }).loose()).min(1),
+  keys: boundedList(EVENT_SCHEMAS.SealKeyIntroduced.pick({ keyId: true, publicKey: true, validFrom: true }).loose(), {
+    min: 1,
+  }),
 });
 
 /**

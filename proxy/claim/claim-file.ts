@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { boundedList, text } from '../../contracts/bounded-length.ts';
 import { proxyIdField } from '../../contracts/event-fields.ts';
 import { replaceFile } from '../../ledger/replace-file.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
@@ -11,11 +12,11 @@ const keptClaim = z.strictObject({
   proxy: proxyIdField,
   epoch: z.int().min(1),
   /** Random, made for this claim: by it a folder knows its own claim in the log again. */
-  instance: z.string().min(1),
+  instance: text,
   /** The processes of all claims from this epoch on have run in this very folder. */
   ownsFrom: z.int().min(0),
   /** Which folder it was (folder-identity.ts). */
-  folder: z.string().min(1),
+  folder: text,
   /** When the name was taken over from a process that may still be alive; null where none can be. */
   takenOverAtMs: z.int().nullable().default(null),
   /** Whether the process has ended in order, so that this folder, wherever it is copied to, has all that it had under way. */
@@ -23,7 +24,7 @@ const keptClaim = z.strictObject({
 });
 export type KeptClaim = z.infer<typeof keptClaim>;
 
-const file = z.strictObject({ claims: z.array(keptClaim).max(2) });
+const file = z.strictObject({ claims: boundedList(keptClaim, { max: 2 }) });
 
 /** The last claim that the log took, and one that it may have taken. @throws Error for anything else */
 export function readKeptClaims(dataFolder: string): readonly KeptClaim[] {

@@ -1,6 +1,7 @@
 import { getPriority, setPriority } from 'node:os';
+import { inspect } from 'node:util';
 import { parentPort } from 'node:worker_threads';
-import type { BodyResult, BodyTask } from './body-threads.ts';
+import type { BodyFault, BodyResult, BodyTask } from './body-threads.ts';
 import { THREAD_NICENESS } from './limits.ts';
 import { mockMessage } from './mock-reply.ts';
 import { factsOf } from './request-facts.ts';
@@ -11,11 +12,20 @@ if (process.platform === 'linux') setPriority(Math.min(19, getPriority() + THREA
 
 parentPort?.on('message', (task: BodyTask) => {
   const pieces = task.pieces.map((piece) => Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
-  parentPort?.postMessage({ pieces, value: resultOf(task, Buffer.concat(pieces)) } satisfies BodyResult<unknown>, [
+  parentPort?.postMessage({ pieces, ...resultOf(task, pieces) } satisfies BodyResult<unknown> | BodyFault, [
     ...new Set(pieces.map((piece) => piece.buffer as ArrayBuffer)),
   ]);
 });
 
-function resultOf({ job, windowMax }: BodyTask, body: Buffer): unknown {
-  return job === 'mock' ? mockMessage(body) : factsOf(job, body, windowMax);
+/** A fault is the request's alone: the thread reads the next body. */
+function resultOf(
+  { job, windowMax }: BodyTask,
+  pieces: readonly Buffer[],
+): Pick<BodyResult<unknown>, 'value'> | Pick<BodyFault, 'fault'> {
+  try {
+    const body = Buffer.concat(pieces);
+    return { value: job === 'mock' ? mockMessage(body) : factsOf(job, body, windowMax) };
+  } catch (error) {
+    return { fault: inspect(error) };
+  }
 }

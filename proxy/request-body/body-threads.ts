@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Refusal } from '../../contracts/errors.ts';
 import type { BodyOwner } from './body-owner.ts';
+import { freeBytes } from './free-bytes.ts';
 import {
   IDLE_MS,
   READING_MS_MAX,
@@ -23,6 +24,11 @@ export interface BodyTask {
 export interface BodyResult<T> {
   readonly pieces: readonly Buffer[];
   readonly value: T;
+}
+/** A defect of the gateway's, in words. */
+export interface BodyFault {
+  readonly pieces: readonly Buffer[];
+  readonly fault: string;
 }
 
 export interface BodyAsker {
@@ -118,7 +124,7 @@ export class BodyThreads {
       if (free === null && this.#threads.size >= THREADS_MAX) return;
       const waiting = this.#mayReadUnpaid() ? this.#waiting.take() : this.#waiting.takePaid();
       if (waiting === null) return;
-      if (waiting.asker.isWanted()) (free ?? this.#newThread()).read(waiting);
+      if (waiting.asker.isWanted()) (free ?? this.#threadFor(waiting))?.read(waiting);
       else waiting.reject(new BodyNotReadError('nobody waits for it any more'));
     }
   }
@@ -132,6 +138,16 @@ export class BodyThreads {
   #freeThread(): BodyThread | null {
     for (const thread of this.#threads) if (thread.isFree) return thread;
     return null;
+  }
+
+  /** Null where the machine has none to give; it may have one for the next body. */
+  #threadFor({ reject }: Waiting): BodyThread | null {
+    try {
+      return this.#newThread();
+    } catch (cause) {
+      reject(new BodyNotReadError('no thread can be started', { cause }));
+      return null;
+    }
   }
 
   #newThread(): BodyThread {
@@ -170,7 +186,7 @@ class BodyThread {
     this.#worker = new Worker(new URL('./body-thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX },
     });
-    this.#worker.on('message', (result: BodyResult<unknown>) => this.#finished(result));
+    this.#worker.on('message', (answer: BodyResult<unknown> | BodyFault) => this.#finished(answer));
     let cause: unknown = null;
     this.#worker.on('error', (error) => {
       cause = error;
@@ -207,16 +223,17 @@ class BodyThread {
     await this.#exited;
   }
 
-  #finished({ pieces, value }: BodyResult<unknown>): void {
+  #finished(answer: BodyResult<unknown> | BodyFault): void {
     const reading = this.#reading;
     this.#reading = null;
     this.#stopTimer();
     this.#timer = setTimeout(() => void this.end(), this.#times.idleMs);
     this.#timer.unref();
-    reading?.resolve({
-      pieces: pieces.map((piece) => Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)),
-      value,
-    });
+    const pieces = answer.pieces.map((piece) => Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
+    if ('fault' in answer) {
+      for (const piece of pieces) freeBytes(piece);
+      reading?.reject(new Error(`the body could not be read: ${answer.fault}`));
+    } else reading?.resolve({ pieces, value: answer.value });
     this.#onFree();
   }
 

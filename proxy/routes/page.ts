@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '../../contracts/bounded-length.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
 
@@ -7,8 +8,8 @@ const PAGE_MAX = 1_000;
 
 const pageQuerySchema = z.object({
   limit: z.coerce.number().int().min(1).max(PAGE_MAX).optional(),
-  after_id: z.string().min(1).optional(),
-  before_id: z.string().min(1).optional(),
+  after_id: text.optional(),
+  before_id: text.optional(),
 });
 type PageQuery = z.infer<typeof pageQuerySchema>;
 

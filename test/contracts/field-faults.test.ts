@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { text } from '../../contracts/bounded-length.ts';
 import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
 
 function faultsOf(schema: z.ZodType, input: unknown): string[] {
@@ -16,7 +17,7 @@ describe('a fault', () => {
     [z.object({ a: z.object({}) }), { a: 1 }, 'a: expected an object'],
     [z.object({ a: z.literal('x') }), { a: 'y' }, 'a: expected "x"'],
     [z.object({ a: z.enum(['x', 'y']) }), { a: 'z' }, 'a: expected one of "x", "y"'],
-    [z.object({ a: z.string().min(1) }), { a: '' }, 'a: must not be empty'],
+    [z.object({ a: text }), { a: '' }, 'a: must not be empty'],
     [z.object({ a: z.number().min(2) }), { a: 1 }, 'a: must be at least 2'],
     [z.object({ a: z.number().gt(2) }), { a: 2 }, 'a: must be more than 2'],
     [z.object({ a: z.number().max(2) }), { a: 3 }, 'a: must be at most 2'],

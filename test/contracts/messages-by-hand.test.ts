@@ -2,8 +2,27 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { countTokensRequestSchema, messageRequestSchema } from '../../contracts/messages.ts';
 import { isPlainConversation, isPlainRequest } from '../../contracts/messages-by-hand.ts';
+import { ODD_OBJECTS } from '../fixtures/odd-objects.ts';
 
-const WRONG = [undefined, null, true, 0, 1, -1, 1.5, 2 ** 53, '', 'x', 'custom', [], {}, [null], [{}], ['x']];
+const WRONG = [
+  undefined,
+  null,
+  true,
+  0,
+  1,
+  -1,
+  1.5,
+  2 ** 53,
+  '',
+  'x',
+  'custom',
+  [],
+  {},
+  [null],
+  [{}],
+  ['x'],
+  ...ODD_OBJECTS,
+];
 /** A field that is as it should be, nearly always. */
 const mostly = (right: fc.Arbitrary<unknown>) =>
   fc.oneof({ weight: 40, arbitrary: right }, { weight: 1, arbitrary: fc.constantFrom(...WRONG) });

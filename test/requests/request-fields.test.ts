@@ -20,7 +20,7 @@ const CONTENT_FAULT = 'expected a string or an array of block objects';
 
 const CONVERSATION: readonly Wrong[] = [
   ...every('model', 'model', [MISSING], 'required, expected a string'),
-  ...every('model', 'model', [null, 1, true, {}, ['opal-medium']], 'expected a string'),
+  ...every('model', 'model', [null, 1, true, {}, ['opal-medium'], { length: { toString: 1 } }], 'expected a string'),
   ...every('model', 'model', [''], 'must not be empty'),
   ...every('messages', 'messages', [MISSING], 'required, expected an array'),
   ...every('messages', 'messages', [null, 'hello', 1, true, {}], 'expected an array'),

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
 import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
@@ -117,6 +119,31 @@ describe('reading a body in another thread', () => {
     const slow = pool.facts('message', { pieces: inPieces(body({ next: LONG })), windowMax: WINDOW }, wanted());
     await expect(slow).rejects.toThrow('the thread that read it has ended');
     await expect.poll(workers).toBe(before);
+  });
+
+  it('is a fault of the one body where reading it throws: its thread reads the next', async () => {
+    const before = workers();
+    const pool = threads();
+    // No number can be counted with it.
+    const windowMax = 1n as unknown as number;
+    const read = pool.facts('message', { pieces: inPieces(body({ next: LONG })), windowMax }, wanted());
+    await expect(read).rejects.toThrow(/^the body could not be read: TypeError/);
+    await expect(read).rejects.not.toBeInstanceOf(BodyNotReadError);
+    expect(workers() - before).toBe(1);
+    const next = pool.facts('message', { pieces: inPieces(body({})), windowMax: WINDOW }, wanted());
+    await expect(next).resolves.toMatchObject({ value: { type: 'facts' } });
+    expect(workers() - before).toBe(1);
+  });
+
+  it('is told at once where no thread can be started', () => {
+    const told = execFileSync(
+      process.execPath,
+      // A process that may start none.
+      ['--permission', '--allow-fs-read=*', join(import.meta.dirname, 'fixtures/without-threads.ts')],
+      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+    const refused = { name: 'BodyNotReadError', message: 'no thread can be started', isOfShare: false };
+    expect(JSON.parse(told)).toEqual([refused, refused, refused]);
   });
 
   it('leaves no thread behind that had nothing to do for a while; the next body has a new one', async () => {
