@@ -216,7 +216,7 @@ const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
     value: ({ verifies }) => verifies.at(-1)?.rateRatio ?? null,
   },
   {
-    title: 'verify: CPU of an event, to that with a tenth of the events',
+    title: 'verify: CPU of an event without the start, to that with a tenth of the events',
     bound: 'most',
     limit: 1.2,
     unit: 'x',

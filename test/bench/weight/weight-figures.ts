@@ -43,22 +43,47 @@ export interface IdleAccounts {
   readonly rssBytes: number;
 }
 
-/** An audit of a whole ledger on all cores beside the bare scan of its file on one; medians. */
+/** An audit of a whole ledger on all cores, and the bare scan of its file on one before it. */
+export interface VerifySample {
+  readonly events: number;
+  readonly scan: WholeRun;
+  readonly verify: WholeRun;
+}
+
+/** Medians. */
 export interface VerifyFigure {
   readonly events: number;
   readonly scanPerS: number;
   readonly verifyPerS: number;
+  /** User and system; of the audit without what its start costs. */
+  readonly scanCpuUsPerEvent: number;
   readonly cpuUsPerEvent: number;
-  /** Of the rates within each pair. */
+  /** Of the rates within each pair, with the start. */
   readonly rateRatio: number;
+}
+
+/** @param start of a ledger of hardly any events */
+export function verifyFigure(samples: readonly VerifySample[], start: readonly VerifySample[]): VerifyFigure {
+  const events = samples[0]?.events ?? 0;
+  const over = (value: (sample: VerifySample) => number) => median(samples.map(value));
+  const startCpuSeconds = median(start.map(({ verify }) => verify.cpuSeconds));
+  return {
+    events,
+    scanPerS: over(({ scan }) => events / scan.seconds),
+    verifyPerS: over(({ verify }) => events / verify.seconds),
+    scanCpuUsPerEvent: over(({ scan }) => (scan.cpuSeconds * 1_000_000) / events),
+    cpuUsPerEvent: over(({ verify }) => ((verify.cpuSeconds - startCpuSeconds) * 1_000_000) / events),
+    rateRatio: over(({ scan, verify }) => scan.seconds / verify.seconds),
+  };
 }
 
 export const verifyReport = (figures: readonly VerifyFigure[]): string =>
   figures
     .map(
-      ({ events, scanPerS, verifyPerS, cpuUsPerEvent, rateRatio }) =>
+      ({ events, scanPerS, verifyPerS, scanCpuUsPerEvent, cpuUsPerEvent, rateRatio }) =>
         `verify of ${events} events: ${verifyPerS.toFixed(0)}/s, ${rateRatio.toFixed(2)} of the scan's ` +
-        `${scanPerS.toFixed(0)}/s, ${cpuUsPerEvent.toFixed(1)} us of CPU an event\n`,
+        `${scanPerS.toFixed(0)}/s; ${cpuUsPerEvent.toFixed(1)} us of CPU an event without the start, ` +
+        `${scanCpuUsPerEvent.toFixed(1)} of the scan\n`,
     )
     .join('');
 
