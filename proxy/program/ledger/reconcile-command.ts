@@ -34,7 +34,7 @@ export function addReconcileCommand(ledger: Command, context: CommandContext): v
     .option('--from <time>', "what is compared; else the report's days", instantArgument)
     .option('--to <time>', 'exclusive', instantArgument)
     .option('--ignore <columns>', 'columns of the report that do not matter', listArgument)
-    .option('--no-record', 'only show it')
+    .option('--no-record', 'only show it, as with --offline')
     .addOption(offlineOption())
     .addHelpText(
       'after',
