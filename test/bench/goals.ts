@@ -14,6 +14,7 @@ import {
   NOTHING_WEIGHED,
   perEventRatio,
   START_OF_GATEWAY,
+  verifyCpuRatio,
   type WeightFigures,
 } from './weight/weight-figures.ts';
 import { EVENTS_PER_BILLED_REQUEST, LEDGER_REQUESTS_PER_S, type WorkloadName } from './workloads.ts';
@@ -220,8 +221,7 @@ const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
     bound: 'most',
     limit: 1.2,
     unit: 'x',
-    value: ({ verifies: [few, many] }) =>
-      few === undefined || many === undefined ? null : many.cpuUsPerEvent / few.cpuUsPerEvent,
+    value: ({ verifies }) => verifyCpuRatio(verifies),
   },
   {
     title: "export, slowest format: events/s, to the bare scan's",

@@ -16,6 +16,7 @@ import {
   START_OF_GATEWAY,
   startFigures,
   startReport,
+  verifyCpuRatio,
   verifyFigure,
   verifyReport,
 } from './weight-figures.ts';
@@ -110,9 +111,16 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
     run('account show', 0.5),
   ]);
   expect(cells(startReport(starts, 1_000), START_OF_GATEWAY)).toEqual(['1.50 (1.50)']);
-  const figure = { events: 10, scanPerS: 200, verifyPerS: 50, scanCpuUsPerEvent: 5, cpuUsPerEvent: 10, rateRatio: 0.5 };
-  const verifies = [figure, { ...figure, events: 100, cpuUsPerEvent: 13, rateRatio: 0.25 }];
-  expect(verifyReport(verifies)).toContain('verify of 100 events: 50/s, 0.25 of the scan');
+  const figure = {
+    events: 100_000,
+    scanPerS: 200,
+    verifyPerS: 50,
+    scanCpuUsPerEvent: 5,
+    cpuUsPerEvent: 10,
+    rateRatio: 0.5,
+  };
+  const verifies = [figure, { ...figure, events: 1_000_000, cpuUsPerEvent: 13, rateRatio: 0.25 }];
+  expect(verifyReport(verifies)).toContain('verify of 1000000 events: 50/s, 0.25 of the scan');
   expect(verifyReport(verifies)).toContain('13.0 us of CPU an event without the start, 5.0 of the scan');
   // Twice as slow in the second round, both.
   const exported = (format: string, scanSeconds: number, seconds: number) => {
@@ -159,4 +167,7 @@ test('what a start costs is no cost of an event', () => {
   expect(verifyFigure(samples, start)).toMatchObject({
     ...{ events: 1_000_000, scanPerS: 250_000, scanCpuUsPerEvent: 4, cpuUsPerEvent: 11, rateRatio: 4 / 6 },
   });
+  const many = verifyFigure(samples, start);
+  expect(verifyCpuRatio([{ ...many, events: 100_000, cpuUsPerEvent: 10 }, many])).toBeCloseTo(1.1);
+  expect(verifyCpuRatio([{ ...many, events: 10_000, cpuUsPerEvent: -3 }, many])).toBeNull();
 });

@@ -77,6 +77,15 @@ export function verifyFigure(samples: readonly VerifySample[], start: readonly V
   };
 }
 
+/** Below this the start, which differs from run to run, is most of it. */
+const EVENTS_TO_COMPARE = 100_000;
+
+/** What an event costs of the larger ledger, to one of the smaller; null where that is too small to tell. */
+export function verifyCpuRatio([few, many]: readonly VerifyFigure[]): number | null {
+  if (few === undefined || many === undefined || few.events < EVENTS_TO_COMPARE) return null;
+  return many.cpuUsPerEvent / few.cpuUsPerEvent;
+}
+
 export const verifyReport = (figures: readonly VerifyFigure[]): string =>
   figures
     .map(
