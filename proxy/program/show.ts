@@ -182,21 +182,24 @@ export function fittingTable(
     cells.flatMap((cell, at): [string, string][] => (cell === '' ? [] : [[columns[at + 1]?.head ?? '', cell]]));
   const blocks = rows.flatMap(([first = '', ...rest]) => [
     wrappedIn(width, first, { context }),
-    ...indented(factsIn(width - INDENT.length, namedCells(rest), context)),
+    ...indented(factsIn(width - INDENT.length, namedCells(rest), { context, leastBeside: CELL_COLUMNS_LEAST })),
   ]);
   return [wrapped(columns[0]?.head ?? '', context, 'bold'), ...blocks].join('\n');
 }
 
 /** Name and value, a line each; where there is too little room beside the name, the value stands below it. */
 export const paintedFacts = (rows: readonly (readonly [string, string])[], context: CommandContext): string =>
-  factsIn(columnsOf(context), rows, context);
+  factsIn(columnsOf(context), rows, { context, leastBeside: VALUE_COLUMNS_LEAST });
 
-function factsIn(width: number, rows: readonly (readonly [string, string])[], context: CommandContext): string {
+function factsIn(
+  width: number,
+  rows: readonly (readonly [string, string])[],
+  { context, leastBeside }: { readonly context: CommandContext; readonly leastBeside: number },
+): string {
   const beside = width - Math.max(0, ...rows.map(([name]) => name.length)) - GAP.length;
   const isTooWide = rows.some(([, value]) => widthOf(value) > beside);
   const colourOf = (_row: number, column: number): Colour | null => (column === 0 ? 'bold' : null);
-  if (beside >= VALUE_COLUMNS_LEAST || !isTooWide)
-    return plainTable([LEFT, inColumns(beside)], rows, { context, colourOf });
+  if (beside >= leastBeside || !isTooWide) return plainTable([LEFT, inColumns(beside)], rows, { context, colourOf });
   return rows
     .flatMap(([name, value]) => [
       ...(name === '' ? [] : [wrappedIn(width, name, { context, colourOf })]),
@@ -215,7 +218,8 @@ const wrappedIn = (width: number, text: string, painting: Painting): string =>
 const LEFT = { head: '', align: 'left' } as const;
 const inColumns = (width: number): PlainColumn => (Number.isFinite(width) ? { ...LEFT, width } : LEFT);
 const INDENT = '  ';
-const VALUE_COLUMNS_LEAST = 50;
+/** With less room beside its name a value stands below: one of a list of facts, one of a block of a table. */
+const [VALUE_COLUMNS_LEAST, CELL_COLUMNS_LEAST] = [50, 16];
 
 const indented = (text: string): string[] => text.split('\n').map((line) => INDENT + line);
 

@@ -136,6 +136,28 @@ describe('on the command line', () => {
     expect(stdout).not.toContain('…');
     expect(stdout).toMatch(/^ {6}12 {2}2026-11-19 02:25:09 +-0\.073781 +29\.426219\n {10}opal-medium: 20,011 input/m);
   });
+
+  it('an account at a revision finds room on a terminal of 40 columns, and is painted where there are colours', async () => {
+    const { log } = await putBack(COMMIT, 'sqlite', 'ledger');
+    const program = endedLater(await programInProcess(log));
+    const shown = async (columns: number, hasColours: boolean): Promise<string> => {
+      let said = '';
+      const write = (text: string): void => {
+        said += text;
+      };
+      const context = { ...program.context, write, columns, ...(hasColours ? { writePainted: write } : {}) };
+      const words = ['--config', program.file, 'ledger', 'replay', 'acct_ada', '--at', '12'];
+      expect(await runGatewayProgram(context, words)).toBe(0);
+      return said;
+    };
+    const narrow = await shown(40, false);
+    expect(Math.max(...narrow.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(40);
+    expect(narrow).toMatch(/^grant_trial\n {2}source +trial\n {2}granted \(USD\) +5\.000000\n {2}left +4\.926219$/m);
+    expect(narrow).toMatch(/^balance\n {2}29\.426219 USD, and 0\.000000100000 USD$/m);
+    const painted = await shown(0, true);
+    expect(stripVTControlCharacters(painted).replaceAll(/ +$/gm, '')).toBe(await shown(0, false));
+    expect(painted).toContain('\u001b[1mbalance\u001b[22m');
+  });
 });
 
 it('shows an event that cannot be read in its place, goes on, and ends with 5; its bytes are in the JSON', async () => {

@@ -9,8 +9,8 @@ import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { toTheSecond } from '../../../ledger/statement/sentences.ts';
 import { type AccountAt, stateAt } from '../../../ledger/statement/state-at.ts';
 import { type Disorder, describeDisorder, type StreamPlace } from '../../../ledger/statement/stream-range.ts';
-import { type CommandCall, CommandError, EXIT } from '../command-context.ts';
-import { facts, plainTable, show } from '../show.ts';
+import { type CommandCall, type CommandContext, CommandError, EXIT } from '../command-context.ts';
+import { fittingTable, paintedFacts, show } from '../show.ts';
 
 /** `gateway ledger replay --at`: what an account was at a place of its stream. @throws CommandError where it was none yet */
 export async function showStateAt(
@@ -24,7 +24,11 @@ export async function showStateAt(
   if (found === null) throw new CommandError(`${id}: there was no such account at that time`, EXIT.refused);
   if (place.type === 'revision' && found.revision < place.revision)
     throw new CommandError(`${id}: its stream ends with revision ${found.revision}`, EXIT.refused);
-  show(context, command, { json: jsonOf(id, found, disorder), text: () => textOf(id, found) });
+  show(context, command, {
+    json: jsonOf(id, found, disorder),
+    text: () => textOf(id, found, context),
+    isPainted: true,
+  });
 }
 
 type StateAt = NonNullable<AccountAt['found']>;
@@ -64,12 +68,12 @@ const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
 const LEFT = (head: string) => ({ head, align: 'left' }) as const;
 const RIGHT = (head: string) => ({ head, align: 'right' }) as const;
 
-function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt): string {
+function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt, context: CommandContext): string {
   const { balance, carry, uncovered, exceptions, spend } = state;
   const month = monthOf(atMs);
   const spent = monthOfSpend(spend, month);
   const leased = activeLeases(state, atMs).reduce((sum, { amount }) => sum + amount, 0n);
-  const head = facts([
+  const head: [string, string][] = [
     ['account', `${id} (${state.kind}, ${state.email})`],
     ['at', `${instant(atMs)}, after revision ${revision} (written ${recordedAt})`],
     ['plan', state.suspended === null ? state.plan : `${state.plan}, suspended: ${state.suspended}`],
@@ -78,23 +82,27 @@ function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt): 
     [`spent ${month}`, `${usd(spent.account)}, ${limitOf(spend.accountLimit)}`],
     ['leased', `${usd(leased)} of it to gateways, for requests`],
     ['exceptions', `${exceptions.openCount} open, ${usd(exceptions.openAmount)}`],
-  ]);
-  const grants = plainTable(
+  ];
+  const grants = fittingTable(
     [LEFT('grant'), LEFT('source'), RIGHT('granted (USD)'), RIGHT('left'), RIGHT('expired'), LEFT('usable')],
     state.grants.map((grant) => [
       ...[grant.grantId, grant.source],
       ...[grant.amount, grant.remaining, grant.expired].map(groupedUsd),
       usableWhen(grant, atMs),
     ]),
+    context,
   );
-  const keys = plainTable(
+  const keys = fittingTable(
     [LEFT('key'), LEFT('name'), LEFT('state'), RIGHT(`spent ${month} (USD)`), LEFT('monthly limit')],
     Object.values(state.keys).map(({ keyId, name, revokedAtMs }) => [
       ...[keyId, name, revokedAtMs === null ? 'in use' : `revoked ${toTheSecond(instant(revokedAtMs))}`],
       ...[groupedUsd(spent.keys[keyId] ?? 0n), limitOf(spend.keyLimits[keyId] ?? null)],
     ]),
+    context,
   );
-  return [head, `grants, in the order in which they burn:\n${grants}`, `keys:\n${keys}`].join('\n\n');
+  return [paintedFacts(head, context), `grants, in the order in which they burn:\n${grants}`, `keys:\n${keys}`].join(
+    '\n\n',
+  );
 }
 
 const limitOf = (limit: bigint | null): string => (limit === null ? 'no limit' : `of at most ${usd(limit)}`);
