@@ -142,8 +142,10 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   const figures = { replays: replayFigures(replays), starts: startFigures(starts) };
   if (options.replay) say(replayReport(figures.replays));
   if (options.start) say(startReport(figures.starts, options.events));
-  const verifies = options.verify ? await measureVerify(processes, options) : [];
-  say(verifyReport(verifies));
+  const { verify: verifies, seals } = options.verify
+    ? await measureVerify(processes, options)
+    : { verify: [], seals: [] };
+  say(verifyReport(verifies) + verifyReport(seals, 'verify --seals'));
   const exports = options.export ? await measureExport(processes, options) : [];
   say(exportReport(exports));
   const at = options.at ? atFigure(await measureAt(processes, options)) : null;
@@ -152,7 +154,7 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   if (memory !== null) say(memoryReport(memory));
   const diskBytesPerRequest = options.disk ? await measureDisk(processes, options) : null;
   if (diskBytesPerRequest !== null) say(`disk: ${diskBytesPerRequest.toFixed(0)} bytes a billed request\n`);
-  return { ...figures, verifies, exports, at, memory, diskBytesPerRequest };
+  return { ...figures, verifies, seals, exports, at, memory, diskBytesPerRequest };
 }
 
 interface WorkloadsMeasured {

@@ -130,6 +130,8 @@ test('the goals are those of the README', () => {
     'views from nothing: CPU of an event, to that with a tenth of the events: at most 1.1x',
     "verify: events/s, to the bare scan's: at least 0.333x",
     'verify: CPU of an event without the start, to that with a tenth of the events: at most 1.2x',
+    "verify --seals: events/s, to the bare scan's: at least 0.5x",
+    'verify --seals: CPU of an event without the start, to that with a tenth of the events: at most 1.2x',
     "export, slowest format: events/s, to the bare scan's: at least 0.25x",
     'export: most that is resident, to that with a quarter of the events: at most 1.25x',
     'one account at an instant: time of its event, to that with a tenth of the events: at most 1.2x',

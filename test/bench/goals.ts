@@ -14,6 +14,7 @@ import {
   NOTHING_WEIGHED,
   perEventRatio,
   START_OF_GATEWAY,
+  type VerifyFigure,
   verifyCpuRatio,
   type WeightFigures,
 } from './weight/weight-figures.ts';
@@ -209,20 +210,10 @@ const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
     unit: 'x',
     value: ({ replays }) => perEventRatio(replays),
   },
-  {
-    title: "verify: events/s, to the bare scan's",
-    bound: 'least',
-    limit: 1 / 3,
-    unit: 'x',
-    value: ({ verifies }) => verifies.at(-1)?.rateRatio ?? null,
-  },
-  {
-    title: 'verify: CPU of an event without the start, to that with a tenth of the events',
-    bound: 'most',
-    limit: 1.2,
-    unit: 'x',
-    value: ({ verifies }) => verifyCpuRatio(verifies),
-  },
+  verifiedRate('verify', 1 / 3, ({ verifies }) => verifies),
+  verifiedCost('verify', ({ verifies }) => verifies),
+  verifiedRate('verify --seals', 1 / 2, ({ seals }) => seals),
+  verifiedCost('verify --seals', ({ seals }) => seals),
   {
     title: "export, slowest format: events/s, to the bare scan's",
     bound: 'least',
@@ -287,6 +278,19 @@ const STREAMS_GOALS: readonly Goal<readonly StreamsFigure[]>[] = [
     value: (figures) => streamsRatio(figures, 'ours', 'floor'),
   },
 ];
+
+type VerifiesOf = (figures: WeightFigures) => readonly VerifyFigure[];
+
+function verifiedRate(what: string, limit: number, of: VerifiesOf): Goal<WeightFigures> {
+  const title = `${what}: events/s, to the bare scan's`;
+  return { title, bound: 'least', limit, unit: 'x', value: (figures) => of(figures).at(-1)?.rateRatio ?? null };
+}
+
+function verifiedCost(what: string, of: VerifiesOf): Goal<WeightFigures> {
+  const title = `${what}: CPU of an event without the start, to that with a tenth of the events`;
+  const value = (figures: WeightFigures): number | null => verifyCpuRatio(of(figures));
+  return { title, bound: 'most', limit: 1.2, unit: 'x', value };
+}
 
 function started(title: string, limit: number, isOne: (what: string) => boolean): Goal<WeightFigures> {
   const value = ({ starts }: WeightFigures) =>

@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { sealLog } from '../../fixtures/ledger/seal-log.ts';
 import { GATEWAY_PROGRAM } from '../../fixtures/processes/gateway-command.ts';
 import type { Processes } from '../../fixtures/processes/processes.ts';
 import { onMeasuredCore } from '../cores.ts';
@@ -16,29 +18,49 @@ const SMALLER = 10;
 /** Of a ledger that shows what a start costs: modules, threads. */
 const EVENTS_OF_A_START = 100;
 
-/** `gateway ledger verify` of a file, on all cores, beside the bare scan of the same file on one, in turns. */
-export async function measureVerify(processes: Processes, options: Options): Promise<VerifyFigure[]> {
+interface Verifies<One> {
+  readonly verify: One;
+  /** Of `verify --seals`, once the sealer has sealed the ledger. */
+  readonly seals: One;
+}
+
+/** `gateway ledger verify` of a file, on all cores, beside the bare scan of the same file on one, in turns; `--seals` on that one. */
+export async function measureVerify(processes: Processes, options: Options): Promise<Verifies<VerifyFigure[]>> {
   const { events } = options;
   const start = await measureOne(processes, EVENTS_OF_A_START, options);
-  const figures: VerifyFigure[] = [];
-  for (const size of [Math.floor(events / SMALLER), events])
-    figures.push(verifyFigure(await measureOne(processes, size, options), start));
+  const figures: Verifies<VerifyFigure[]> = { verify: [], seals: [] };
+  for (const size of [Math.floor(events / SMALLER), events]) {
+    const { verify, seals } = await measureOne(processes, size, options);
+    figures.verify.push(verifyFigure(verify, start.verify));
+    figures.seals.push(verifyFigure(seals, start.seals));
+  }
   return figures;
 }
 
-async function measureOne(processes: Processes, size: number, { rounds }: Options): Promise<VerifySample[]> {
+async function measureOne(processes: Processes, size: number, { rounds }: Options): Promise<Verifies<VerifySample[]>> {
   const folder = join(processes.folder, `verify-${size}`);
   mkdirSync(folder);
   const ledger = join(folder, 'ledger.db');
   const events = await fillLedger(ledger, { events: size, accounts: Math.ceil(size / EVENTS_PER_ACCOUNT) });
-  const samples: VerifySample[] = [];
+  const samples: Verifies<VerifySample[]> = { verify: [], seals: [] };
+  const scanned = () => wholeRun(processes, onMeasuredCore([process.execPath, SCAN, ledger]));
+  const command = [process.execPath, GATEWAY_PROGRAM, '--json', 'ledger', 'verify', '--offline', ledger];
   for (let round = 0; round < rounds; round++) {
-    const scan = await wholeRun(processes, onMeasuredCore([process.execPath, SCAN, ledger]));
-    const words = [GATEWAY_PROGRAM, '--json', 'ledger', 'verify', '--offline', ledger];
-    const { stdout, ...verify } = await wholeRun(processes, [process.execPath, ...words]);
+    const scan = await scanned();
+    const { stdout, ...verify } = await wholeRun(processes, command);
     const { summary } = JSON.parse(stdout);
     if (summary.events !== events || summary.faults !== 0) throw new Error(`verify has seen ${stdout}`);
-    samples.push({ events, scan, verify });
+    samples.verify.push({ events, scan, verify });
+  }
+  const log = await openSqliteEventLog({ path: ledger });
+  await sealLog(log, folder);
+  await log.close();
+  for (let round = 0; round < rounds; round++) {
+    const scan = await scanned();
+    const { stdout, ...verify } = await wholeRun(processes, onMeasuredCore([...command, '--seals']));
+    const { verdict, sealed } = JSON.parse(stdout);
+    if (verdict !== 'consistent, not anchored' || sealed !== events) throw new Error(`verify has seen ${stdout}`);
+    samples.seals.push({ events, scan, verify });
   }
   rmSync(folder, { recursive: true });
   return samples;

@@ -121,6 +121,8 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
   };
   const verifies = [figure, { ...figure, events: 1_000_000, cpuUsPerEvent: 13, rateRatio: 0.25 }];
   expect(verifyReport(verifies)).toContain('verify of 1000000 events: 50/s, 0.25 of the scan');
+  const seals = [figure, { ...figure, events: 1_000_000, cpuUsPerEvent: 11, rateRatio: 0.6 }];
+  expect(verifyReport(seals, 'verify --seals')).toContain('verify --seals of 1000000 events: 50/s, 0.60 of the scan');
   expect(verifyReport(verifies)).toContain('13.0 us of CPU an event without the start, 5.0 of the scan');
   // Twice as slow in the second round, both.
   const exported = (format: string, scanSeconds: number, seconds: number) => {
@@ -135,14 +137,16 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
   expect(exportReport(exports)).toContain('export of 100 events, csv: 38/s, 0.50 of the scan');
   expect(exportReport(exports)).toContain('300 MB resident at most, 1.50 of that with a quarter of the events');
   const at = atFigure(AT_AN_INSTANT);
-  const weight = { replays: REPLAYS, starts, verifies, exports, at, memory: MEMORY, diskBytesPerRequest: 1_649 };
-  const judged = judge([], { weight }).slice(-16, -1);
+  const weight = { replays: REPLAYS, starts, verifies, seals, exports, at, memory: MEMORY, diskBytesPerRequest: 1_649 };
+  const judged = judge([], { weight }).slice(-18, -1);
   expect(judged.map(({ title, measured, verdict }) => `${title}: ${measured}, ${verdict}`)).toEqual([
     'views from nothing: time to that of a bare scan: 2.5x, fell short',
     'views from nothing: most that is resident: 700 MB, fell short',
     'views from nothing: CPU of an event, to that with a tenth of the events: 0.185x, reached',
     "verify: events/s, to the bare scan's: 0.25x, fell short",
     'verify: CPU of an event without the start, to that with a tenth of the events: 1.3x, fell short',
+    "verify --seals: events/s, to the bare scan's: 0.6x, reached",
+    'verify --seals: CPU of an event without the start, to that with a tenth of the events: 1.1x, reached',
     "export, slowest format: events/s, to the bare scan's: 0.2x, fell short",
     'export: most that is resident, to that with a quarter of the events: 1.5x, fell short',
     'one account at an instant: time of its event, to that with a tenth of the events: 1.25x, fell short',

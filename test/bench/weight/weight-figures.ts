@@ -86,11 +86,11 @@ export function verifyCpuRatio([few, many]: readonly VerifyFigure[]): number | n
   return many.cpuUsPerEvent / few.cpuUsPerEvent;
 }
 
-export const verifyReport = (figures: readonly VerifyFigure[]): string =>
+export const verifyReport = (figures: readonly VerifyFigure[], what = 'verify'): string =>
   figures
     .map(
       ({ events, scanPerS, verifyPerS, scanCpuUsPerEvent, cpuUsPerEvent, rateRatio }) =>
-        `verify of ${events} events: ${verifyPerS.toFixed(0)}/s, ${rateRatio.toFixed(2)} of the scan's ` +
+        `${what} of ${events} events: ${verifyPerS.toFixed(0)}/s, ${rateRatio.toFixed(2)} of the scan's ` +
         `${scanPerS.toFixed(0)}/s; ${cpuUsPerEvent.toFixed(1)} us of CPU an event without the start, ` +
         `${scanCpuUsPerEvent.toFixed(1)} of the scan\n`,
     )
@@ -190,6 +190,8 @@ export interface WeightFigures {
   readonly starts: readonly StartSample[];
   /** By the number of events, ascending. */
   readonly verifies: readonly VerifyFigure[];
+  /** The same of `verify --seals`. */
+  readonly seals: readonly VerifyFigure[];
   /** By format. */
   readonly exports: readonly ExportFigure[];
   readonly at: AtFigure | null;
@@ -201,6 +203,7 @@ export const NOTHING_WEIGHED: WeightFigures = {
   replays: [],
   starts: [],
   verifies: [],
+  seals: [],
   exports: [],
   at: null,
   memory: null,
