@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { accountId, accountStream, commandId } from '../../contracts/ids.ts';
+import type { CommandContext } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { opened } from '../fixtures/ledger/example-account.ts';
@@ -28,18 +29,32 @@ it.each([
   ['reconcile', ['reconcile', report, '--provider', 'example', '--no-record']],
   ['verify --seals', ['verify', '--seals']],
   ['report', ['report', '--month', '2026-10', '--json']],
+  ['export to a file', ['export', '--format', 'hledger', '--out', join(temporaryFolder(), 'ledger.journal')]],
+  ['export to another program', ['export', '--format', 'csv']],
 ])('%s tells beside its answer how far it is, with its rate and the time left', async (_what, words) => {
+  expect(await toldBeside(words)).toMatch(/^8[12]% of 5,000 events, \d+\/s, \d+ (?:s|min \d+ s) left\n/);
+});
+
+it('export tells nothing between the lines that it writes to a terminal', async () => {
+  expect(await toldBeside(['export', '--format', 'csv'], { columns: 80 })).toBeNull();
+});
+
+/** What is told on stderr, by a clock in which a minute passes each time that it is looked at. */
+async function toldBeside(
+  words: readonly string[],
+  terminal: Pick<CommandContext, 'columns'> = {},
+): Promise<string | null> {
   const program = endedLater(await programInProcess(log));
   const progressStream = Object.assign(new PassThrough({ encoding: 'utf8' }), {
     isTTY: false,
   }) as unknown as NodeJS.WriteStream;
   let nowMs = Date.UTC(2026, 10, 5);
   const clock = (): number => (nowMs += MINUTE_MS);
-  await runGatewayProgram({ ...program.context, clock, progressStream }, [
+  await runGatewayProgram({ ...program.context, ...terminal, clock, progressStream }, [
     '--config',
     program.file,
     'ledger',
     ...words,
   ]);
-  expect(progressStream.read()).toMatch(/^8[12]% of 5,000 events, \d+\/s, \d+ (?:s|min \d+ s) left\n/);
-});
+  return progressStream.read() as unknown as string | null;
+}
