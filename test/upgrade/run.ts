@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { longRun, say } from '../fixtures/processes/long-run.ts';
 import { optionsOf } from '../run-options.ts';
 import { fleetUpgrade, type UpgradeStep } from './fleet-upgrade.ts';
+import { servedBehindNewerEvents } from './newer-events.ts';
 import { OLD_COMMIT, oldTree } from './program-trees.ts';
 
 /**
@@ -18,6 +19,10 @@ await longRun({ name: 'upgrade', replay: 'npm run upgrade', msMax: MS_MAX }, asy
   say('step                                  programs        sent  refused  debits by version');
   await fleetUpgrade({ folder, old }, report);
   say('nothing refused, every request billed once, the new form only after its adoption');
+  const faults = await servedBehindNewerEvents(folder);
+  if (faults === null) return say("skipped: this clone's history lacks a program of before there were seals");
+  if (faults.length > 0) throw new Error(`a folder with seals and a reconciliation in it:\n${faults.join('\n')}`);
+  say('a program of before serves and writes a folder that has seals and a reconciliation in it');
 });
 
 function report({ what, programs, sent, refused, debits, faults }: UpgradeStep): void {
