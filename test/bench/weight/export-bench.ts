@@ -14,6 +14,8 @@ const FORMATS = ['ndjson', 'csv', 'hledger', 'beancount', 'focus', 'parquet'];
 const EVENTS_PER_ACCOUNT = 50;
 /** The smaller ledger of the two that show whether the memory grows with the events: of as many accounts. */
 const SMALLER = 4;
+/** For the memory alone: else V8 leaves garbage be as long as there is room, and what is resident tells of that. */
+const BOUNDED = ['--max-old-space-size=128', '--max-semi-space-size=4'];
 
 /**
  * `gateway ledger export` of a file in each format beside the bare scan of the same file, each alone on one core, in turns; and
@@ -24,24 +26,29 @@ export async function measureExport(processes: Processes, { events, rounds }: Op
   mkdirSync(folder);
   const [ledger, out] = [join(folder, 'ledger.db'), join(folder, 'out')];
   const accounts = Math.ceil(events / EVENTS_PER_ACCOUNT);
-  const exported = async (format: string) => {
+  const exported = async (format: string, flags: readonly string[] = []) => {
     const words = [GATEWAY_PROGRAM, '--json', 'ledger', 'export', '--format', format, '--offline', ledger];
-    const command = onMeasuredCore([process.execPath, ...words, '--out', out]);
+    const command = onMeasuredCore([process.execPath, ...flags, ...words, '--out', out]);
     const { stdout, ...run } = await wholeRun(processes, command);
     if (!(JSON.parse(stdout).written > 0)) throw new Error(`export has written ${stdout}`);
     rmSync(out, { recursive: true });
     return run;
   };
   await fillLedger(ledger, { events: Math.floor(events / SMALLER), accounts });
-  const ofSmaller = new Map<string, number>();
-  for (const format of FORMATS) ofSmaller.set(format, (await exported(format)).peakRssBytes);
+  const peaks = async (): Promise<ReadonlyMap<string, number>> => {
+    const ofFormats = new Map<string, number>();
+    for (const format of FORMATS) ofFormats.set(format, (await exported(format, BOUNDED)).peakRssBytes);
+    return ofFormats;
+  };
+  const ofSmaller = await peaks();
   for (const name of readdirSync(folder)) rmSync(join(folder, name));
   const filled = await fillLedger(ledger, { events, accounts });
+  const ofWhole = await peaks();
   const samples: ExportSample[] = [];
   for (let round = 0; round < rounds; round++) {
     const scan = await wholeRun(processes, onMeasuredCore([process.execPath, SCAN, ledger]));
     for (const format of FORMATS) {
-      const run = await exported(format);
+      const run = { ...(await exported(format)), peakRssBytes: ofWhole.get(format) ?? 0 };
       samples.push({ format, events: filled, scan, run, peakRssBytesOfQuarter: ofSmaller.get(format) ?? 0 });
     }
   }
