@@ -220,6 +220,15 @@ const sections = z.strictObject({
   shutdownDrainMs: milliseconds(10 * LIMITS.shutdownDrainMs).default(LIMITS.shutdownDrainMs),
   /** A line for each request that has ended, as JSON. */
   accessLog: z.enum(['stdout', 'none']).default('stdout'),
+  /** Spans of requests, and of their calls of upstreams, sent by OTLP over HTTP; absent is nowhere. */
+  tracing: z
+    .strictObject({
+      /** Such as `http://127.0.0.1:4318/v1/traces`. */
+      otlpUrl: httpUrl,
+      /** Which part is kept, from 0 to 1, of the requests whose callers have not decided that themselves. */
+      ratio: z.number().min(0).max(1).default(1),
+    })
+    .optional(),
   logLevel: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Configuration } from '../contracts/configuration.ts';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccessLogPlace } from './observation/access-log.ts';
+import type { Tracing } from './observation/tracing.ts';
 
 export interface GatewayOptions {
   readonly configuration: Configuration;
@@ -9,6 +10,8 @@ export interface GatewayOptions {
   readonly logger: Logger;
   /** Where a line of each request goes; absent is nowhere. */
   readonly accessLog?: AccessLogPlace;
+  /** Where spans go; absent is nowhere. */
+  readonly tracing?: Tracing;
   /** Wall clock, as the machine has it. */
   readonly clock: () => number;
   /** Milliseconds by a clock that nobody sets, against which the other is watched. */

@@ -252,8 +252,8 @@ interface CountedAt {
 }
 
 async function countAtAll({ deployments, ...asked }: Candidate): Promise<CountedAt[]> {
-  const { bytes, facts, owner, client, version, terms } = asked;
-  const call = { bytes, facts, owner, client, version, beta: terms.beta };
+  const { bytes, facts, owner, client, version, terms, trace } = asked;
+  const call = { bytes, facts, owner, client, version, beta: terms.beta, trace };
   const counts = await Promise.all(
     deployments.filter(canCount).map(async (deployment) => {
       const counted = await countUpstream(deployment, call);

@@ -6,6 +6,7 @@ import type { Caller } from '../caller.ts';
 import type { CallingClient } from '../calling-client.ts';
 import { headerOf } from '../header.ts';
 import type { ObservedRequest } from '../observation/observed-request.ts';
+import { type TraceContext, traceContextOf } from '../observation/trace-context.ts';
 import { protocolVersionOf } from '../protocol-version.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import type { BodyOwner } from '../request-body/body-owner.ts';
@@ -49,6 +50,8 @@ export interface Candidate extends Omit<IncomingRequest, 'headers'> {
   readonly terms: Terms;
   /** `anthropic-version`, as the client sent it; null where it did not. */
   readonly version: string | null;
+  /** As its caller says; null where it says nothing. */
+  readonly trace: TraceContext | null;
 }
 
 /** What a request is, or why it is refused before its money is: its model, what has no price. */
@@ -82,7 +85,15 @@ export function candidateOf(
   const limited = parts.rateLimits.ask(ticket, { isStream: facts.isStream, inputTokens: guess });
   if (limited !== null) return refusedFor(model, nowMs, limited);
   const found = { requestId, caller, facts, bytes, owner, client, model, deployments, terms, ticket, observed };
-  return { ...found, ...protocol, asksForFast: fast, mayRunFast, inputTokensGuess: guess, inputTokensCounted: null };
+  return {
+    ...found,
+    ...protocol,
+    trace: traceContextOf(headers),
+    asksForFast: fast,
+    mayRunFast,
+    inputTokensGuess: guess,
+    inputTokensCounted: null,
+  };
 }
 
 /** What has no bound or no price is refused before it goes upstream. A free model has a price for everything. */

@@ -2,6 +2,7 @@ import type { CatalogModel } from '../../contracts/catalog.ts';
 import type { Refusal } from '../../contracts/errors.ts';
 import type { Terms } from '../admission/terms.ts';
 import type { ObservedRequest } from '../observation/observed-request.ts';
+import type { TraceContext } from '../observation/trace-context.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
 import type { OpenRequest } from '../request-accounting.ts';
 import type { BodyShare } from '../request-body/body-share.ts';
@@ -29,6 +30,8 @@ export interface ForwardedRequest {
   /** What its provider counted for its input before it was admitted; null where it was not asked. */
   readonly inputTokensCounted: number | null;
   readonly version: string | null;
+  /** As its caller says; null where it says nothing. */
+  readonly trace: TraceContext | null;
   readonly deprecation: string | null;
   /** What it has taken of its caller's limits. It ends with the request's last upstream call. */
   readonly ticket: RateTicket;

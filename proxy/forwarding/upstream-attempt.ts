@@ -1,3 +1,4 @@
+import type { RequestSpans } from '../observation/observed-request.ts';
 import type { UpstreamControl, UpstreamError, UpstreamHeaders, UpstreamReceiver } from '../upstream/upstream.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
@@ -42,10 +43,11 @@ export class UpstreamAttempt implements UpstreamReceiver {
     const { upstream, model } = this.deployment;
     const { version, terms, observed } = this.#request;
     if (observed !== null) observed.upstream = upstream.name;
+    const trace = this.#spans === null ? this.#request.trace : this.#spans.call(upstream.name, model);
     const body = bodyForUpstream({ ...this.#request, upstreamModel: model });
     this.#timer = setTimeout(() => this.#timeOut(), upstream.totalMs);
     const { owner } = this.#request.room;
-    this.#leaveQueue = upstream.send({ path: '/v1/messages', body, owner, version, beta: terms.beta }, this);
+    this.#leaveQueue = upstream.send({ path: '/v1/messages', body, owner, version, beta: terms.beta, trace }, this);
   }
 
   /** Ends the call if it has not ended, and hears no more of it. */
@@ -78,6 +80,7 @@ export class UpstreamAttempt implements UpstreamReceiver {
   onHead(status: number, headers: UpstreamHeaders): void {
     if (this.#isLeft) return;
     this.#upstreamRequestId = headers.requestId;
+    if (status !== 200) this.#spans?.callFailed(String(status));
     this.#forwarder.onHead(status, headers);
   }
 
@@ -92,6 +95,7 @@ export class UpstreamAttempt implements UpstreamReceiver {
   }
 
   onError(error: UpstreamError): void {
+    if (!this.#isOver && !this.#isLeft) this.#spans?.callFailed(error.kind);
     this.#isOver = true;
     this.#clear();
     if (!this.#isLeft) this.#forwarder.onError(error);
@@ -106,5 +110,10 @@ export class UpstreamAttempt implements UpstreamReceiver {
   #clear(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+    this.#spans?.callEnded();
+  }
+
+  get #spans(): RequestSpans | null {
+    return this.#request.observed?.spans ?? null;
   }
 }

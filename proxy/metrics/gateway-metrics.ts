@@ -19,6 +19,7 @@ import {
   OVERHEAD_BUCKETS_S,
   type RequestFigures,
 } from '../observation/request-figures.ts';
+import type { Tracing } from '../observation/tracing.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import type { BodyBudget } from '../request-body/body-budget.ts';
 import type { RequestCounts } from '../request-counts.ts';
@@ -49,6 +50,8 @@ export interface MeasuredParts {
   readonly sealer: Pick<Sealer, 'standing'> | null;
   /** Undefined where none is kept. */
   readonly accessLog: Pick<AccessLogPlace, 'lost'> | undefined;
+  /** Undefined where nothing is traced. */
+  readonly tracing: Pick<Tracing, 'lost'> | undefined;
   readonly figures: Pick<RequestFigures, 'all'>;
   /** Requests that wait for credit to be leased. */
   readonly leaseWaits: () => number;
@@ -226,7 +229,8 @@ function gaugesOf(parts: MeasuredParts): Measures {
   };
 }
 
-const countersOf = ({ counts, rateLimits, accessLog, figures }: MeasuredParts): Measures => ({
+const countersOf = ({ counts, rateLimits, accessLog, tracing, figures }: MeasuredParts): Measures => ({
+  spans_lost_total: ['Spans that were lost, because too many waited or nobody took them', () => tracing?.lost ?? 0],
   tokens_total: [
     'Tokens by class, as they are billed or were reported',
     () =>

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../../contracts/errors.ts';
 import type { PicoUsd } from '../../contracts/money.ts';
 import type { Ending } from '../../ledger/settlement/request-record.ts';
+import type { TraceContext } from './trace-context.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,6 +18,8 @@ declare module 'fastify' {
 export class ObservedRequest {
   readonly request: FastifyRequest;
   readonly arrivedMs: number;
+  /** Null where nothing is traced. */
+  readonly spans: RequestSpans | null;
   /** Of the catalog: never a name that only the caller knows. */
   model: string | null = null;
   /** The provider that was called last. */
@@ -36,9 +39,10 @@ export class ObservedRequest {
   /** The first byte of the answer's body went to the client. */
   firstByteMs = 0;
 
-  constructor(request: FastifyRequest, arrivedMs: number) {
+  constructor(request: FastifyRequest, arrivedMs: number, spans: RequestSpans | null) {
     this.request = request;
     this.arrivedMs = arrivedMs;
+    this.spans = spans;
   }
 
   /**
@@ -48,4 +52,15 @@ export class ObservedRequest {
   get overheadMs(): number | null {
     return this.firstByteMs === 0 ? null : this.calledMs - this.readMs + this.firstByteMs - this.answeredMs;
   }
+}
+
+/** The spans of one request: its own, and one of each call of an upstream, one after another. */
+export interface RequestSpans {
+  /** A call begins; what it is to be sent with. */
+  call(upstream: string, model: string): TraceContext;
+  /** Why the call that is under way has failed: a status, or what became of its connection. */
+  callFailed(why: string): void;
+  callEnded(): void;
+  /** The request has ended, and with it what was under way. */
+  ended(observed: ObservedRequest, status: number): void;
 }

@@ -4,6 +4,7 @@ import type { RequestCounts } from '../request-counts.ts';
 import type { AccessLog } from './access-log.ts';
 import { ObservedRequest } from './observed-request.ts';
 import type { RequestFigures } from './request-figures.ts';
+import type { Tracing } from './tracing.ts';
 
 interface ObserverParts {
   readonly counts: RequestCounts;
@@ -11,6 +12,8 @@ interface ObserverParts {
   readonly accessLog: AccessLog | null;
   /** Null where nobody can read them. */
   readonly figures: RequestFigures | null;
+  /** Null where nothing is traced. */
+  readonly tracing: Tracing | null;
   /** Milliseconds by a clock that nobody sets. */
   readonly monotonic: () => number;
 }
@@ -27,15 +30,17 @@ export class RequestObserver {
 
   constructor(parts: ObserverParts) {
     this.#parts = parts;
-    this.#observes = parts.accessLog !== null || parts.figures !== null;
+    this.#observes = parts.accessLog !== null || parts.figures !== null || parts.tracing !== null;
   }
 
   /** Before all other hooks: what they refuse is observed, too. */
   observe(app: FastifyInstance): void {
     app.decorateRequest('observed', null);
+    const { monotonic, tracing } = this.#parts;
     if (this.#observes)
       app.addHook('onRequest', (request, _reply, done) => {
-        request.observed = new ObservedRequest(request, this.#parts.monotonic());
+        const spans = tracing === null ? null : tracing.begin(request.headers);
+        request.observed = new ObservedRequest(request, monotonic(), spans);
         done();
       });
     // Every answer but those that the forwarder writes, which tells their ends.
@@ -58,9 +63,10 @@ export class RequestObserver {
     if (!this.#observes) return;
     const nowMs = monotonic();
     // What the router refuses by itself has met no hook.
-    const observed = request.observed ?? new ObservedRequest(request, nowMs);
+    const observed = request.observed ?? new ObservedRequest(request, nowMs, null);
     accessLog?.write(observed, told, nowMs);
     figures?.ended(observed, nowMs);
+    observed.spans?.ended(observed, told);
   }
 
   /** What was not even HTTP was answered by hand. */

@@ -5,8 +5,9 @@ const WAITING_CHARS_MAX = 1024 * 1024;
 const PAUSE_MS = 1_000;
 /** Text that waits for no more lines. */
 const GATHERED_CHARS = 64 * 1024;
-/** A pipe whose reader is slow. */
+/** A pipe whose reader is slow: at first as long as one takes that reads on, then twice as long each time, up to this. */
 const BUSY_PAUSE_MS = 100;
+const BUSY_FIRST_PAUSE_MS = 1;
 /** How often a process that is about to end waits for one. */
 const BUSY_TRIES_MAX = 10;
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -37,6 +38,7 @@ export class LogDestination {
   #timer: NodeJS.Timeout | null = null;
 
   #gathering: NodeJS.Timeout | null = null;
+  #busyPauseMs = BUSY_FIRST_PAUSE_MS;
 
   constructor(options: LogDestinationOptions) {
     this.#options = options;
@@ -102,6 +104,7 @@ export class LogDestination {
       this.#isWriting = false;
       if (error !== null) this.#tryAgain(error);
       else {
+        this.#busyPauseMs = BUSY_FIRST_PAUSE_MS;
         this.#chunk = bytes < chunk.length ? chunk.subarray(bytes) : null;
         this.#writeOn();
       }
@@ -109,7 +112,8 @@ export class LogDestination {
   }
 
   #tryAgain(error: Error): void {
-    const pauseMs = isBusy(error) ? BUSY_PAUSE_MS : (this.#options.pauseMs ?? PAUSE_MS);
+    const pauseMs = isBusy(error) ? this.#busyPauseMs : (this.#options.pauseMs ?? PAUSE_MS);
+    if (isBusy(error)) this.#busyPauseMs = Math.min(2 * this.#busyPauseMs, BUSY_PAUSE_MS);
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#writeOn();

@@ -49,6 +49,7 @@ function forwardedOf(admitted: Admitted, room: BodyShare, parts: GatewayParts): 
     mayRunFast: admitted.mayRunFast,
     inputTokensCounted: admitted.inputTokensCounted,
     version: admitted.version,
+    trace: admitted.trace,
     deprecation: deprecationHeader(model, admitted.admittedAtMs),
     deployments: admitted.deployments,
     ticket: admitted.ticket,

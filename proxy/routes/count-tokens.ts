@@ -13,6 +13,7 @@ import { saidRefusal } from '../forwarding/said-refusal.ts';
 import { refusalForStatus } from '../forwarding/upstream-refusal.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import { headerOf } from '../header.ts';
+import { traceContextOf } from '../observation/trace-context.ts';
 import { protocolVersionOf } from '../protocol-version.ts';
 import { readFacts } from '../request-body/read-facts.ts';
 import { type CountRequest, type CountResult, countUpstream } from '../upstream/count-tokens.ts';
@@ -93,7 +94,9 @@ async function askedCount(
   if ('code' in protocol) return protocol;
   const { unknownBetas } = parts;
   const terms = termsOf(model, { header: headerOf(headers, 'anthropic-beta'), saysSpeed: false, unknownBetas });
-  return 'code' in terms ? terms : { model, count: { bytes, facts, owner, client, beta: terms.beta, ...protocol } };
+  if ('code' in terms) return terms;
+  const trace = traceContextOf(headers);
+  return { model, count: { bytes, facts, owner, client, beta: terms.beta, trace, ...protocol } };
 }
 
 async function count(

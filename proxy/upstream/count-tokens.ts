@@ -2,6 +2,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { countTokensAnswerSchema } from '../../contracts/messages.ts';
 import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
 import type { CallingClient } from '../calling-client.ts';
+import type { TraceContext } from '../observation/trace-context.ts';
 import type { BodyOwner } from '../request-body/body-owner.ts';
 import { editTopLevel } from '../request-body/edit-top-level.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
@@ -25,6 +26,7 @@ export interface CountRequest {
   /** `anthropic-version` and `anthropic-beta` as the request itself goes upstream with them; null for none. */
   readonly version: string | null;
   readonly beta: string | null;
+  readonly trace: TraceContext | null;
 }
 
 export type CountResult =
@@ -39,7 +41,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
  * model's name, and of its fields those that a count takes. Bounded in time and size; never retried here.
  */
 export function countUpstream({ upstream, model }: Deployment, count: CountRequest): Promise<CountResult> {
-  const { bytes, facts, owner, client, version, beta } = count;
+  const { bytes, facts, owner, client, version, beta, trace } = count;
   const set = model === facts.model ? {} : { model: JSON.stringify(model) };
   const body = bytes.changed(editTopLevel(facts.topLevel, { set, keepOnly: COUNTED_FIELDS }));
   return new Promise((resolve) => {
@@ -52,7 +54,8 @@ export function countUpstream({ upstream, model }: Deployment, count: CountReque
       resolve(result);
     });
     const forget = client.onceLeft(() => receiver.abandon(LEFT.error));
-    receiver.leavesQueueBy(upstream.send({ path: '/v1/messages/count_tokens', body, owner, version, beta }, receiver));
+    const call = { path: '/v1/messages/count_tokens', body, owner, version, beta, trace } as const;
+    receiver.leavesQueueBy(upstream.send(call, receiver));
   });
 }
 

@@ -80,7 +80,7 @@ export class HttpUpstream implements Upstream {
     await Promise.all([this.#messages.close(), this.#counts.close()]);
   }
 
-  #headers({ version, beta, body }: UpstreamCall): string[] {
+  #headers({ version, beta, body, trace }: UpstreamCall): string[] {
     const { auth, apiKey } = this.#provider;
     const headers = ['content-type', 'application/json', 'accept-encoding', 'identity'];
     // Of several pieces undici does not know how long they are together.
@@ -89,6 +89,9 @@ export class HttpUpstream implements Upstream {
     else headers.push('x-api-key', apiKey);
     headers.push('anthropic-version', version ?? this.#provider.version);
     if (beta !== null) headers.push('anthropic-beta', beta);
+    if (trace === null) return headers;
+    headers.push('traceparent', trace.traceparent);
+    if (trace.tracestate !== null) headers.push('tracestate', trace.tracestate);
     return headers;
   }
 }

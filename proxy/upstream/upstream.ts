@@ -1,3 +1,4 @@
+import type { TraceContext } from '../observation/trace-context.ts';
 import type { BodyOwner } from '../request-body/body-owner.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { UpstreamWords } from './upstream-words.ts';
@@ -33,6 +34,8 @@ export interface UpstreamCall {
   /** As the client sent them; null where it did not. */
   readonly version: string | null;
   readonly beta: string | null;
+  /** Of the call; null where it is part of none that is known. */
+  readonly trace: TraceContext | null;
 }
 
 /** Told of one call: start, then head, then data, then end; or an error at any point. Nothing follows end or error. */

@@ -25,6 +25,8 @@ import { type HostileFigure, hostileFigures, hostileReport } from './hostile/hos
 import { median } from './load/latencies.ts';
 import { LoadGenerator } from './load-generator.ts';
 import { type Bench, measure, type Sample, warmUp } from './measure.ts';
+import { measureObserved } from './observed/observed-bench.ts';
+import { observedFigure, observedReport } from './observed/observed-figure.ts';
 import type { Options } from './options.ts';
 import { goalsReport, workloadReport } from './report.ts';
 import { sealingFigure, sealingReport } from './settlements/sealing-figure.ts';
@@ -68,6 +70,9 @@ export async function runBench(options: Options, processes: Processes): Promise<
   const settlements = options.settlements ? await runSettlements(options, processes) : [];
   const sealing = options.sealing ? sealingFigure(await measureSealing(processes, options)) : null;
   if (sealing !== null) say(sealingReport(sealing));
+  const observedRounds = options.observed ? await measureObserved(processes, options) : [];
+  const observed = observedRounds.length === 0 ? null : observedFigure(observedRounds);
+  if (observed !== null) say(observedReport(observed));
   const fleet = options.fleet ? await runFleet(processes) : [];
   const fleetCost = options.fleetCost ? await runFleetCost(options, processes) : [];
   const hostile = options.hostile ? await runHostile(options, processes) : [];
@@ -80,6 +85,7 @@ export async function runBench(options: Options, processes: Processes): Promise<
   const apart = {
     settlements: settlementFigured,
     sealing,
+    observed,
     fleet,
     fleetCost: fleetCostFigured,
     hostile,
@@ -89,7 +95,13 @@ export async function runBench(options: Options, processes: Processes): Promise<
   };
   const judgements = judge(figures, apart);
   say(goalsReport(judgements));
-  for (const doubt of doubtsOf(figures, [...samples, ...settlements, ...fleetCost])) say(`doubtful: ${doubt}`);
+  for (const doubt of doubtsOf(figures, [
+    ...samples,
+    ...observedRounds.flatMap(({ observed: one, plain }) => [one, plain]),
+    ...settlements,
+    ...fleetCost,
+  ]))
+    say(`doubtful: ${doubt}`);
   if (streams.some(({ bareP99Ms }) => bareP99Ms > BARE_P99_MS_MOST))
     say(`doubtful: streams: also without a proxy events are more than ${BARE_P99_MS_MOST} ms late`);
   say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);

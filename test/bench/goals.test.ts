@@ -115,6 +115,7 @@ test('the goals are those of the README', () => {
     'settled, one hot account, eventstoredb: at least 1000/s',
     'settled, 1,000 accounts, eventstoredb: at least 5000/s',
     'CPU of a settled request, 1,000 accounts, eventstoredb: at most 150 µs',
+    'access log and metrics: CPU of a request, upper 95% bound: at most 1.05x',
     'fleet: refused after a limit is set: at most 1000 ms',
     'fleet: refused after the account is suspended: at most 1000 ms',
     'fleet: refused after its name is claimed by a copy: at most 1000 ms',

@@ -5,6 +5,7 @@ import { addedP50Us, type Figure, type Figures, figureFor } from './figures.ts';
 import { FLEET_NEWS, type FleetFigure } from './fleet/fleet-figures.ts';
 import { costRatio, type FleetCostFigure } from './fleet-cost/fleet-cost-figures.ts';
 import type { HostileFigure } from './hostile/hostile-figures.ts';
+import type { ObservedFigure } from './observed/observed-figure.ts';
 import { type SettlementFigures, settlementFigureFor } from './settlements/settlement-figures.ts';
 import type { SettlementLog, SettlementSpread } from './settlements/settlement-protocol.ts';
 import { type StreamsFigure, streamsRatio } from './streams/streams-figures.ts';
@@ -144,6 +145,16 @@ const FLEET_COST_GOALS: readonly Goal<readonly FleetCostFigure[]>[] = [
     unit: 'x',
     value: (figures) =>
       costRatio(figures, 'eventstoredb, three proxies', 'eventstoredb, one proxy, a third of the requests'),
+  },
+];
+
+const OBSERVED_GOALS: readonly Goal<ObservedFigure | null>[] = [
+  {
+    title: 'access log and metrics: CPU of a request, upper 95% bound',
+    bound: 'most',
+    limit: 1.05,
+    unit: 'x',
+    value: (figure) => figure?.upper95 ?? null,
   },
 ];
 
@@ -303,6 +314,7 @@ const megabytes = (bytes: number | undefined): number | null => (bytes === undef
 /** What was measured beside the workloads. */
 interface ApartFigures {
   readonly settlements: SettlementFigures;
+  readonly observed: ObservedFigure | null;
   readonly fleet: readonly FleetFigure[];
   readonly fleetCost: readonly FleetCostFigure[];
   readonly hostile: readonly HostileFigure[];
@@ -314,10 +326,12 @@ interface ApartFigures {
 /** Each goal with what was measured and whether that reaches it. */
 export function judge(figures: Figures, apart: Partial<ApartFigures> = {}): Judgement[] {
   const { settlements = [], fleet = [], fleetCost = [], hostile = [], weight = NOTHING_WEIGHED, streams = [] } = apart;
+  const { observed = null } = apart;
   const { feed = { figures: [], relayToDriver: {}, topicToLog: null } } = apart;
   return [
     ...GOALS.map((goal) => judgementOf(goal, figures)),
     ...SETTLEMENT_GOALS.map((goal) => judgementOf(goal, settlements)),
+    ...OBSERVED_GOALS.map((goal) => judgementOf(goal, observed)),
     ...FLEET_GOALS.map((goal) => judgementOf(goal, fleet)),
     ...FLEET_COST_GOALS.map((goal) => judgementOf(goal, fleetCost)),
     ...HOSTILE_GOALS.map((goal) => judgementOf(goal, hostile)),

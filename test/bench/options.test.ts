@@ -8,6 +8,7 @@ test('without options everything is measured in three rounds', () => {
     before: null,
     settlements: true,
     sealing: true,
+    observed: true,
     fleet: true,
     fleetCost: true,
     hostile: true,

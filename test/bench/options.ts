@@ -7,6 +7,8 @@ import { WORKLOADS, type WorkloadName } from './workloads.ts';
 const SETTLEMENTS = 'settlements';
 /** Likewise: settled requests/s with the log sealed and without. */
 const SEALING = 'sealing';
+/** Likewise: what access log and metrics cost a request. */
+const OBSERVED = 'observed';
 /** Likewise: how soon proxies act on what is in the log. */
 const FLEET = 'fleet';
 /** Likewise: what a paying client has of the bodies that others send. */
@@ -31,6 +33,7 @@ const STREAMS = 'streams';
 const APART = [
   SETTLEMENTS,
   SEALING,
+  OBSERVED,
   FLEET,
   FLEET_COST,
   HOSTILE,
@@ -55,6 +58,8 @@ export interface Options {
   readonly settlements: boolean;
   /** Whether those are measured with the log sealed and without. */
   readonly sealing: boolean;
+  /** Whether the CPU of a request is, with access log and metrics and without (observed/). */
+  readonly observed: boolean;
   /** Whether it is measured how soon proxies act on what is in the log (fleet/). */
   readonly fleet: boolean;
   /** Whether it is measured what a request costs a fleet (fleet-cost/). */
@@ -137,6 +142,7 @@ export function readOptions(args: readonly string[]): Options {
     workloads: choices.filter((choice) => !isApart(choice)),
     settlements: choices.includes(SETTLEMENTS),
     sealing: choices.includes(SEALING),
+    observed: choices.includes(OBSERVED),
     fleet: choices.includes(FLEET),
     fleetCost: choices.includes(FLEET_COST),
     hostile: choices.includes(HOSTILE),

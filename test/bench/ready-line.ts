@@ -19,5 +19,8 @@ export async function readyLine<T>(child: ChildProcess, processes: Processes, na
     setTimeout(READY_MS_MAX, null, { ref: false }),
   ]);
   if (first === null) throw new Error(`${name} did not start:\n${processes.logTail(name)}`);
+  // Whatever else it writes is taken, and is nothing.
+  lines.close();
+  child.stdout.resume();
   return JSON.parse(first) as T;
 }

@@ -114,12 +114,13 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
 }
 
 function observerOf(
-  { options: { accessLog, monotonic } }: OpenedGateway,
+  { options: { accessLog, tracing, monotonic } }: OpenedGateway,
   kept: { readonly counts: RequestCounts; readonly figures: RequestFigures | null },
 ): RequestObserver {
   return new RequestObserver({
     ...kept,
     accessLog: accessLog === undefined ? null : new AccessLog(accessLog),
+    tracing: tracing ?? null,
     monotonic,
   });
 }
@@ -202,8 +203,8 @@ function metricsOf(
     Pick<MeasuredParts, 'figures' | 'leaseWaits'>,
 ): GatewayMetrics {
   const pending = (): number => settlement.pending + recovered.count;
-  const { clock, accessLog } = options;
-  return gatewayMetrics({ ...measured, clock, accessLog, watch, projections, journal, breaker, pending });
+  const { clock, accessLog, tracing } = options;
+  return gatewayMetrics({ ...measured, clock, accessLog, tracing, watch, projections, journal, breaker, pending });
 }
 
 /** Several proxies share the log: this one admits within its leases. */

@@ -6,6 +6,7 @@ import { LIMITS } from '../../../contracts/limits.ts';
 import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { loopDelayOfProcess } from '../../loop-delay.ts';
+import type { Tracing } from '../../observation/tracing.ts';
 import { type CommandContext, CommandError, configurationFile, EXIT, globalOptions } from '../command-context.ts';
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { beginLedger, ledgerToBegin, makeDataFolder } from '../ledger-file.ts';
@@ -62,6 +63,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   const onFaults = (faults: readonly string[]): void =>
     onUnusable(new CommandError(`the event log cannot be used as it is:\n${faults.join('\n')}`, EXIT.unavailable));
   let onLost = (error: Error): void => onUnusable(new UnusableError(CANNOT.useLog, error));
+  const tracing = await tracingOf(configuration, logger);
   const log = await context.openEventLog(configuration, { logger, onFaults, onLost: (error) => onLost(error) });
   let catalog: CatalogNotice | null = null;
   try {
@@ -70,6 +72,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       log,
       logger,
       ...(configuration.accessLog === 'stdout' ? { accessLog: accessLogPlace() } : {}),
+      ...(tracing === null ? {} : { tracing }),
       clock: context.clock,
       monotonic,
       loopDelay: loopDelayOfProcess(),
@@ -106,8 +109,16 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
     context.onEnding?.(error);
     throw error;
   } finally {
+    await tracing?.close().catch((error: unknown) => logger.warn({ err: error }, 'the last spans are lost'));
     await log.close();
   }
+}
+
+/** What it is made of is loaded only where it is wanted. */
+async function tracingOf({ tracing }: Configuration, logger: Logger): Promise<Tracing | null> {
+  if (tracing === undefined) return null;
+  const { OtlpTracing } = await import('../../observation/otlp-tracing.ts');
+  return new OtlpTracing(tracing, logger);
 }
 
 /** What has ended the gateway is told, whatever else fails while it stops; nobody's stream is waited for long. @throws it */

@@ -38,6 +38,8 @@ interface OursOptions {
   readonly main?: string;
   /** False where the event-loop probe would be part of what is measured. */
   readonly isProbed?: boolean;
+  /** Of its configuration, beside what all have. */
+  readonly settings?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -47,7 +49,7 @@ interface OursOptions {
 export async function startOurs(
   processes: Processes,
   upstreamPort: number,
-  { profile, name = 'ours', folder: called = name, main = MAIN, isProbed = true }: OursOptions,
+  { profile, name = 'ours', folder: called = name, main = MAIN, isProbed = true, settings }: OursOptions,
 ): Promise<Ours> {
   const folder = join(processes.folder, called);
   const data = join(folder, 'data');
@@ -56,7 +58,7 @@ export async function startOurs(
   mkdirSync(data, { recursive: true });
   const configuration = join(folder, 'gateway.json');
   const catalog = join(folder, 'catalog.json');
-  writeFileSync(configuration, JSON.stringify(configurationOf(data, catalog, upstreamPort)));
+  writeFileSync(configuration, JSON.stringify({ ...configurationOf(data, catalog, upstreamPort), ...settings }));
   writeFileSync(catalog, JSON.stringify({ models: Object.values(MODELS).map(modelOf) }));
   const keys = Array.from({ length: ACCOUNTS }, (_, index) => openAccount(main, data, index));
   const brokeKey = openBrokeAccount(main, data, configuration);

@@ -196,6 +196,7 @@ function requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd
     mayRunFast: false,
     inputTokensCounted: null,
     version: null,
+    trace: null,
     deprecation: null,
     ticket,
     observed: null,

@@ -4,7 +4,7 @@ import { ObservedRequest } from '../../../proxy/observation/observed-request.ts'
 import { RequestFigures } from '../../../proxy/observation/request-figures.ts';
 
 function observed(more: Partial<ObservedRequest>): ObservedRequest {
-  return Object.assign(new ObservedRequest({} as FastifyRequest, 1_000), { readMs: 1_500 }, more);
+  return Object.assign(new ObservedRequest({} as FastifyRequest, 1_000, null), { readMs: 1_500 }, more);
 }
 
 it('has no more models and upstreams than its bound, and counts what comes beyond it together', () => {

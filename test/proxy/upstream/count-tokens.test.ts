@@ -41,6 +41,7 @@ function asked() {
     client: new CallingClient(response),
     version: null,
     beta: null,
+    trace: null,
   };
   const results: CountResult[] = [];
   void countUpstream({ upstream, model: 'm' }, count).then((result) => results.push(result));

@@ -23,7 +23,14 @@ function ask(mock: MockUpstream, account: string) {
   const { promise: told, resolve } = Promise.withResolvers<number | UpstreamError>();
   const body = new RequestBytes([Buffer.from(LONG)]);
   const leave = mock.send(
-    { path: '/v1/messages', body, owner: { accountId: accountId(account), hasPaid: true }, version: null, beta: null },
+    {
+      path: '/v1/messages',
+      body,
+      owner: { accountId: accountId(account), hasPaid: true },
+      version: null,
+      beta: null,
+      trace: null,
+    },
     {
       onStart: () => undefined,
       onHead: resolve,

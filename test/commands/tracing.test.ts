@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { json as bodyOf } from 'node:stream/consumers';
+import { expect, it, onTestFinished } from 'vitest';
+import { catalogEntry } from '../fixtures/catalog-entry.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { asking, call, post } from '../fixtures/gateway/call.ts';
+import { freePort } from '../fixtures/processes/processes.ts';
+import { PROGRAM, runForJson, stop } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { head, write } from '../upstream/answer.ts';
+import { streamEvents } from '../upstream/stream-events.ts';
+import { startUpstream } from '../upstream/upstream.ts';
+
+interface OtlpSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly status: { readonly code: number };
+  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
+}
+
+/** What takes spans by OTLP over HTTP, in JSON. */
+async function startCollector() {
+  const spans: OtlpSpan[] = [];
+  const server = createServer(async (request, response) => {
+    const { resourceSpans } = (await bodyOf(request)) as {
+      resourceSpans: { scopeSpans: { spans: OtlpSpan[] }[] }[];
+    };
+    for (const { scopeSpans } of resourceSpans) for (const scope of scopeSpans) spans.push(...scope.spans);
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces` };
+}
+
+/** `gateway serve` with an upstream, an account that has a key, and spans that go to `otlpUrl`. */
+async function serve(otlpUrl: string) {
+  const upstream = endedLater(await startUpstream());
+  const folder = temporaryFolder();
+  const [file, catalog, data] = ['gateway.json', 'catalog.json', 'data'].map((name) => join(folder, name));
+  if (file === undefined || catalog === undefined || data === undefined)
+    throw new Error('three names have three paths');
+  mkdirSync(data);
+  writeFileSync(catalog, JSON.stringify({ models: [catalogEntry('opal-medium')] }));
+  const test = { protocol: 'messages', baseUrl: upstream.url, apiKeyEnv: 'TEST_UPSTREAM_KEY' };
+  const settings = { data, catalog, listen: { port: 0 }, providers: { test }, tracing: { otlpUrl } };
+  writeFileSync(file, JSON.stringify(settings));
+  await runForJson('account', 'open', '--email', 'a@example.com', '--id', 'acct_a', '--config', file);
+  const { key } = await runForJson('key', 'issue', 'acct_a', '--config', file);
+  const child = spawn(process.execPath, [PROGRAM, '--json', 'serve', '--config', file], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, TEST_UPSTREAM_KEY: 'secret' },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [line] = await once(createInterface(child.stdout), 'line');
+  return { child, upstream, url: JSON.parse(String(line)).url as string, key: String(key) };
+}
+
+const attributesOf = ({ attributes }: OtlpSpan) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+
+it('sends a span of each request and of its call, below its caller’s, and the call’s goes to the upstream', async () => {
+  const { spans, url: otlpUrl } = await startCollector();
+  const { child, upstream, url, key } = await serve(otlpUrl);
+  const tokens = { input: 10, output: 20, cacheRead: 3, cacheWrite5m: 2, cacheWrite1h: 1 };
+  upstream.answerWith([head(), ...streamEvents({ tokens }).map(write)]);
+  const [traceId, spanId] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
+  const headers = { traceparent: `00-${traceId}-${spanId}-01`, tracestate: 'vendor=1' };
+  const asked = asking('opal-medium', { stream: true, messages: [{ role: 'user', content: 'a private matter' }] });
+  const answered = await post({ url, key }, '/v1/messages', asked, headers);
+  expect(answered.status).toBe(200);
+  // Its caller's trace is not kept, and so neither is this.
+  const unsampled = { traceparent: headers.traceparent.replace(/01$/, '00') };
+  expect((await post({ url, key }, '/v1/messages', asked, unsampled)).status).toBe(200);
+  expect((await post({ url, key: 'sk-svc-wrong' }, '/v1/messages', asked)).status).toBe(401);
+  expect((await call(url, '/healthz')).status).toBe(200);
+  expect(await stop(child)).toBe(0);
+  const [calling, request, refused, ...more] = spans;
+  if (calling === undefined || request === undefined || refused === undefined) throw new Error('three spans were sent');
+  expect(more).toEqual([]);
+  expect([request.traceId, request.parentSpanId, calling.parentSpanId]).toEqual([traceId, spanId, request.spanId]);
+  expect(upstream.requests.map((one) => [one.headers.traceparent, one.headers.tracestate])).toEqual([
+    [`00-${traceId}-${calling.spanId}-01`, 'vendor=1'],
+    [expect.stringMatching(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`)), undefined],
+  ]);
+  expect([request.name, request.kind, calling.name, calling.kind]).toEqual([
+    'POST /v1/messages',
+    2,
+    'chat opal-medium',
+    3,
+  ]);
+  expect(attributesOf(calling)).toEqual({
+    ...{ 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': 'test', 'gen_ai.request.model': 'opal-medium' },
+    ...{ 'gen_ai.usage.input_tokens': 16, 'gen_ai.usage.output_tokens': 20 },
+    ...{ 'gen_ai.usage.cache_read.input_tokens': 3, 'gen_ai.usage.cache_creation.input_tokens': 3 },
+    'gen_ai.response.time_to_first_chunk': expect.any(Number),
+  });
+  expect(attributesOf(request)).toMatchObject({
+    ...{ 'http.request.method': 'POST', 'http.route': '/v1/messages', 'http.response.status_code': 200 },
+    ...{ 'gateway.request.id': answered.headers['request-id'], 'gateway.account.id': 'acct_a' },
+    ...{ 'gateway.outcome': 'completed', 'gateway.cost_usd': expect.stringMatching(/^0\.000/) },
+  });
+  expect(BigInt(calling.startTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(request.startTimeUnixNano));
+  expect(BigInt(request.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(calling.endTimeUnixNano));
+  expect(refused.parentSpanId).toBeUndefined();
+  expect(attributesOf(refused)).toMatchObject({ 'http.response.status_code': 401, 'error.type': 'invalid_credential' });
+  for (const secret of [key, 'sk-svc', 'private matter']) expect(JSON.stringify(spans)).not.toContain(secret);
+});
+
+it('harms nobody where nobody takes spans: requests are answered, and the end is in order', async () => {
+  const { child, url, key } = await serve(`http://127.0.0.1:${await freePort()}/v1/traces`);
+  for (let count = 0; count < 20; count++)
+    expect((await post({ url, key }, '/v1/messages', asking('opal-medium'))).status).toBe(200);
+  expect(await stop(child)).toBe(0);
+});
