@@ -111,6 +111,9 @@ export const LIMITS = Object.freeze({
   /** How often that is looked for, and for how many accounts at a time. */
   expirySweepMs: 10 * MINUTE_MS,
   expirySweepAccountsMax: 1_000,
+  /** Accounts that are brought from the views' file for it in one turn of the event loop, and that are looked at in one. */
+  expiryLoadsPerTurn: 32,
+  expiryLooksPerTurn: 1_000,
   /** Events that one seal covers, and how long one waits for it: by default, and at the most. */
   sealEvents: 10_000,
   sealEventsMax: 100_000,

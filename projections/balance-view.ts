@@ -106,13 +106,14 @@ export class BalanceView implements View {
     for (const id of this.#idsWithMany()) if (!this.#accounts.has(id)) this.#load(id);
   }
 
-  /** Brings those into memory, so many at most, of which credits end by an instant. */
-  loadExpiring(byMs: number, accountsMax: number): void {
+  /** Brings those into memory, so many at most, of which credits end by an instant. Returns how many these were. */
+  loadExpiring(byMs: number, accountsMax: number): number {
     let loaded = 0;
     for (const id of this.#unreadExpiries.due(byMs)) {
       if (!this.#accounts.has(id) && this.#load(id) !== undefined) loaded++;
-      if (loaded >= accountsMax) return;
+      if (loaded >= accountsMax) break;
     }
+    return loaded;
   }
 
   /** The exceptions of all accounts that wait for an operator: kept as a sum, so that whoever asks looks at none. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
@@ -52,7 +53,7 @@ export class ExpirySweeper {
   async #sweepDue(): Promise<number> {
     const { log, accounts, clock, lateMs, mayWrite, logger } = this.#options;
     let written = 0;
-    for (const accountId of this.#dueOrNone()) {
+    for (const accountId of await this.#dueOrNone()) {
       // Looked at again each time: an append may have taken long.
       if (!mayWrite() || this.#hasHolds(accountId)) continue;
       const nowMs = clock();
@@ -69,29 +70,39 @@ export class ExpirySweeper {
   }
 
   /** A row of the views' file that cannot be read has stopped the views by then, and they end the gateway in order. */
-  #dueOrNone(): AccountId[] {
+  async #dueOrNone(): Promise<AccountId[]> {
     try {
-      return this.#dueAccounts();
+      return await this.#dueAccounts();
     } catch (error) {
       this.#options.logger.error({ err: error }, 'whose credits have expired could not be looked up');
       return [];
     }
   }
 
-  #dueAccounts(): AccountId[] {
+  async #dueAccounts(): Promise<AccountId[]> {
     if (!this.#options.mayWrite()) return [];
+    const { expirySweepAccountsMax, expiryLooksPerTurn } = LIMITS;
     const dueMs = this.#options.clock() - this.#options.lateMs;
-    const { balance } = this.#options.accounts;
-    balance.loadExpiring(dueMs, LIMITS.expirySweepAccountsMax);
-    return [...balance.loaded()]
-      .filter(
-        ([accountId, { grants }]) =>
-          this.#options.accounts.whyAside(accountId) === null &&
-          grants.some((grant) => grant.remaining > 0n && isExpired(grant, dueMs)) &&
-          !this.#hasHolds(accountId),
-      )
-      .map(([accountId]) => accountId)
-      .slice(0, LIMITS.expirySweepAccountsMax);
+    await this.#loadDue(dueMs);
+    const due: AccountId[] = [];
+    let looks = 0;
+    for (const [accountId, { grants }] of this.#options.accounts.balance.loaded()) {
+      if (++looks % expiryLooksPerTurn === 0) await nextTurn();
+      const isDue = grants.some((grant) => grant.remaining > 0n && isExpired(grant, dueMs));
+      if (!isDue || this.#options.accounts.whyAside(accountId) !== null || this.#hasHolds(accountId)) continue;
+      due.push(accountId);
+      if (due.length === expirySweepAccountsMax) break;
+    }
+    return due;
+  }
+
+  /** In slices: of many whose credits end in one hour all are brought at once, and requests go on meanwhile. */
+  async #loadDue(dueMs: number): Promise<void> {
+    const { expirySweepAccountsMax, expiryLoadsPerTurn } = LIMITS;
+    for (let slices = Math.ceil(expirySweepAccountsMax / expiryLoadsPerTurn); slices > 0; slices--) {
+      if (this.#options.accounts.balance.loadExpiring(dueMs, expiryLoadsPerTurn) < expiryLoadsPerTurn) return;
+      await nextTurn();
+    }
   }
 
   #hasHolds(accountId: AccountId): boolean {
