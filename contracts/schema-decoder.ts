@@ -27,39 +27,39 @@ export function textDecoderOf<Schema extends z.ZodType>(schema: Schema): (text: 
 
 function decodeBy(schema: z.core.$ZodType): Decode {
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  switch (def.type) {
-    case 'object':
-      if (def.catchall?._zod.def.type === 'never') return objectBy(def.shape);
-      break;
-    case 'array':
-      if (hasChecks(def)) break;
-      return arrayBy(decodeBy(def.element));
-    case 'record':
-      if (hasChecks(def) || !isAnyText(def.keyType)) break;
-      return recordBy(decodeBy(def.valueType));
-    case 'nullable': {
-      const decode = decodeBy(def.innerType);
-      return (value: never) => (value === null ? null : decode(value));
+  if (def.type === 'string' || def.type === 'number') return checked(...checksOf(def));
+  if (!hasChecks(def))
+    switch (def.type) {
+      case 'object':
+        if (def.catchall?._zod.def.type === 'never') return objectBy(def.shape);
+        break;
+      case 'array':
+        return arrayBy(decodeBy(def.element));
+      case 'record':
+        if (!isAny('string', def.keyType)) break;
+        return recordBy(decodeBy(def.valueType));
+      case 'nullable': {
+        const decode = decodeBy(def.innerType);
+        return (value: never) => (value === null ? null : decode(value));
+      }
+      case 'pipe': {
+        // What comes out is not looked at.
+        if (!('reverseTransform' in def) || !isAny('bigint', def.out)) break;
+        const [decode, transform] = [decodeBy(def.in), def.transform as (value: unknown) => unknown];
+        return (value: never) => transform(decode(value));
+      }
+      case 'enum':
+        return checked(isOneOf(Object.values(def.entries)));
+      case 'literal':
+        return checked(isOneOf(def.values));
     }
-    case 'pipe': {
-      if (!('reverseTransform' in def)) break;
-      const [decode, transform] = [decodeBy(def.in), def.transform as (value: unknown) => unknown];
-      return (value: never) => transform(decode(value));
-    }
-    case 'string':
-    case 'number':
-      return checked(...checksOf(def));
-    case 'enum':
-      return checked(isOneOf(Object.values(def.entries)));
-    case 'literal':
-      return checked(isOneOf(def.values));
-  }
   throw new Error(`no decoder for a field of kind ${def.type}, or for its checks`);
 }
 
 const hasChecks = ({ checks = [] }: { readonly checks?: readonly unknown[] | undefined }): boolean => checks.length > 0;
 
-const isAnyText = ({ _zod: { def } }: z.core.$ZodType): boolean => def.type === 'string' && !hasChecks(def);
+const isAny = (type: 'string' | 'bigint', { _zod: { def } }: z.core.$ZodType): boolean =>
+  def.type === type && !('check' in def) && !hasChecks(def);
 
 function objectBy(shape: Readonly<Record<string, z.core.$ZodType>>): Decode {
   const fields = Object.entries(shape).map(([name, schema]) => [name, decodeBy(schema)] as const);
@@ -110,8 +110,9 @@ const isOneOf = (values: readonly unknown[]): Check => {
 /** Of a text or a whole number. */
 function checksOf(def: z.core.$ZodStringDef | z.core.$ZodNumberDef): Check[] {
   const checks = (def.checks ?? []).map(({ _zod }) => checkOf(_zod.def as CheckDef));
-  if (def.type === 'string') return [(value: unknown) => typeof value === 'string', ...checks];
-  return [checkOf(def as CheckDef), ...checks];
+  // A kind of text, or of number, is a check by itself.
+  if (def.type === 'number' || 'check' in def) checks.unshift(checkOf(def as CheckDef));
+  return def.type === 'number' ? checks : [(value: unknown) => typeof value === 'string', ...checks];
 }
 
 interface CheckDef {

@@ -96,6 +96,8 @@ describe('a text is read by its schema', () => {
   });
 });
 
+const AS_BIGINT = { decode: (text: string) => BigInt(text), encode: (amount: bigint) => `${amount}` };
+
 test.each([
   ['a kind of field', z.strictObject({ at: z.date() })],
   ['an object that may have more', z.object({ at: z.int() })],
@@ -106,6 +108,23 @@ test.each([
   ['any number', z.number()],
   ['a check of a list', z.array(z.string()).min(1)],
   ['a key with a check', z.record(z.string().max(1), z.int())],
+  ['a kind of key', z.record(z.uuid(), z.int())],
+  ['a kind of text', z.uuid()],
+  ['a pattern with a place of its own', z.string().regex(/^a$/g)],
+  ['a check of an object', z.strictObject({ from: z.int() }).refine(({ from }) => from > 0)],
+  ['a check of a record', z.record(z.string(), z.int()).refine(() => false)],
+  [
+    'a check of what may be null',
+    z
+      .string()
+      .nullable()
+      .refine((text) => text !== null),
+  ],
+  ['a check of one of several', z.enum(['a', 'b']).refine((text) => text === 'a')],
+  ['a check of a literal', z.literal('a').refine(() => false)],
+  ['a check of what comes out of a text', z.codec(z.string(), z.bigint().min(0n), AS_BIGINT)],
+  ['a kind that comes out of a text', z.codec(z.string(), z.literal(7n), AS_BIGINT as never)],
+  ['a check behind it', z.codec(z.string(), z.bigint(), AS_BIGINT).refine((amount) => amount > 0n)],
 ])('%s that the decoder does not know is refused when it is made', (_what, unknown) => {
   expect(() => textDecoderOf(unknown)).toThrow('no decoder for');
 });
