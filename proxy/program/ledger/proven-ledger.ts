@@ -40,7 +40,7 @@ export async function proveLedger(
 /** A command changes nothing in the folder, where a gateway may be at work. */
 export const describeDamage = (data: string, damage: string): string =>
   `${join(data, VIEWS_FILE)} cannot be read as views (${damage}): the ledger is read from its beginning instead. ` +
-  'The next start of the gateway sets the file aside, and makes it anew';
+  'A gateway that comes upon it sets the file aside, to be made anew at its start';
 
 /** Many reads in a row: one of them that fails shall not be the command's end. */
 const LOOKED_FOR_MS = 10_000;

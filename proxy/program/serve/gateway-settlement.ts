@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { EventLogError } from '../../../contracts/event-log.ts';
 import type { AccountId, RequestId } from '../../../contracts/ids.ts';
 import { formatUsd } from '../../../contracts/money.ts';
 import type { AccountRepository } from '../../../ledger/account/account-repository.ts';
@@ -40,8 +41,10 @@ export function gatewaySettlement(parts: GatewaySettlementParts): Settlement {
       logger.fatal({ err: error, requestId }, 'a request cannot be settled; the journal keeps it');
     },
     onAside,
-    onOwnTrouble: (accountId, error) =>
-      logger.error({ err: error, accountId }, 'the event log takes no usage of this account; it stays in the journal'),
+    onOwnTrouble: (accountId, error) => {
+      const why = error instanceof EventLogError ? 'the event log takes no usage of' : 'nothing is settled of';
+      logger.error({ err: error, accountId }, `${why} this account; it stays in the journal`);
+    },
   });
   tellOutages(breaker, settlement, logger);
   return settlement;
