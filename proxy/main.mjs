@@ -3,9 +3,16 @@
 // The one file that is no TypeScript: where what was compiled is kept, Node then need not load what takes types out, which is
 // 11 MB resident and 40 ms of every command.
 import { statSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+import module from 'node:module';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+
+// An older one would end in a fault of syntax, or of what it does not have: nothing above may be what it lacks.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 15)) {
+  process.stderr.write(`gateway: it needs Node 24.15 or a later one, and this is ${process.versions.node}\n`);
+  process.exit(2);
+}
 
 // Whatever this program makes is its owner's alone, and SQLite's own files, too: accounts, addresses and hashes of keys are
 // in them. The one place that says so; the umask of whoever starts it says nothing.
@@ -21,7 +28,7 @@ setFlagsFromString('--external-memory-accounted-in-global-limit');
 const installation = join(import.meta.dirname, '..');
 if (statSync(installation).uid === process.getuid?.()) {
   process.env.NODE_COMPILE_CACHE ||= join(installation, 'node_modules', '.cache', 'gateway');
-  enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }
 
 const { runProcess } = await import('./program/run-process.ts');

@@ -7,7 +7,7 @@ import { accountArgument, monthArgument } from '../command-arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 import { withViews } from '../ledger/with-views.ts';
-import { type ShownRow, showRows } from '../show.ts';
+import { type ShownRow, show, showRows } from '../show.ts';
 
 /** `gateway account usage`: a month's lines, of which the amounts add up to what was debited for its requests. */
 export function addAccountUsageCommand(account: Command, context: CommandContext): void {
@@ -18,14 +18,16 @@ export function addAccountUsageCommand(account: Command, context: CommandContext
     .option('--month <month>', 'of the requests’ start (UTC); this month otherwise', monthArgument)
     .addHelpText('after', '\nExample:\n  gateway account usage acct_demo --month 2026-11')
     .action(async (id: AccountId, { month }: { readonly month?: string }, command: Command) => {
+      const asked = month ?? monthOf(context.clock());
       const lines = await withViews(context, command, async ({ balance, monthly, setAside }) => {
         const why = setAside.whyOf(id);
         if (why !== null) throw new CommandError(`${id}: the account is set aside: ${why}`, EXIT.refused);
         if (balance.read(id).state.type === 'unopened')
           throw new CommandError(`${id}: there is no such account`, EXIT.refused);
-        return monthly.linesOf(id, month ?? monthOf(context.clock()));
+        return monthly.linesOf(id, asked);
       });
-      await showRows(context, command, lines.toSorted(byName), ROW);
+      if (lines.length === 0) show(context, command, { json: [], text: `${id} has used nothing in ${asked}` });
+      else await showRows(context, command, lines.toSorted(byName), ROW);
     });
 }
 
