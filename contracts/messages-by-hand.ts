@@ -12,7 +12,7 @@ export const isPlainRequest = (of: unknown): boolean =>
   isWhole(of.max_tokens) &&
   isAbsentOr(of.stream, isBoolean) &&
   isAbsentOr(of.temperature, isShare) &&
-  isAbsentOr(of.stop_sequences, isListOf(isText)) &&
+  isAbsentOr(of.stop_sequences, isListOf(isString)) &&
   isAbsentOr(of.tool_choice, isObject) &&
   isAbsentOr(of.speed, isSpeed) &&
   isAbsentOr(of.metadata, isObject);
@@ -21,7 +21,7 @@ export const isPlainRequest = (of: unknown): boolean =>
 export const isPlainConversation = (of: unknown): boolean => isObject(of) && isConversation(of);
 
 const isConversation = (of: JsonObject): boolean =>
-  isText(of.model) &&
+  isString(of.model) &&
   of.model !== '' &&
   areMessages(of.messages) &&
   isAbsentOr(of.system, isContent) &&
@@ -36,23 +36,23 @@ const isListOf =
   (list) =>
     Array.isArray(list) && list.every(isOne);
 
-const isText = (value: unknown): boolean => typeof value === 'string';
+const isString = (value: unknown): boolean => typeof value === 'string';
 const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
 const isShare = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1;
 const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1;
 const isSpeed = (value: unknown): boolean => value === 'standard' || value === 'fast';
 
-const isBlock = (of: unknown): boolean => isObject(of) && isText(of.type);
+const isBlock = (of: unknown): boolean => isObject(of) && isString(of.type);
 const areBlocks = isListOf(isBlock);
-const isContent = (value: unknown): boolean => isText(value) || areBlocks(value);
+const isContent = (value: unknown): boolean => isString(value) || areBlocks(value);
 
 const isRole = (value: unknown): boolean => value === 'user' || value === 'assistant' || value === 'system';
 const areMessages = isListOf((of) => isObject(of) && isRole(of.role) && isContent(of.content));
 
 const isClientTool = (of: JsonObject): boolean =>
-  isAbsentOr(of.type, isText) &&
-  isText(of.name) &&
-  isAbsentOr(of.description, isText) &&
+  isAbsentOr(of.type, isString) &&
+  isString(of.name) &&
+  isAbsentOr(of.description, isString) &&
   isObject(of.input_schema) &&
   isAbsentOr(of.cache_control, isObject);
 const areTools = isListOf((of) => isObject(of) && (isServerTool(of) || isClientTool(of)));

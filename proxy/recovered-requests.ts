@@ -135,8 +135,7 @@ export class RecoveredRequests {
     if (requests === undefined) return;
     this.#aside.delete(accountId);
     const submit = (earlier: readonly EarlierRequest[]): void => {
-      for (const { usage, card, leaseId, isLate } of earlier)
-        settlement.submit(accountId, usage, card, leaseId, isLate);
+      for (const request of earlier) settlement.submit(request);
     };
     try {
       const { handedOver, inLedger } = await this.#handOver(requests, submit);
@@ -214,7 +213,7 @@ export class RecoveredRequests {
     const timer = setTimeout(
       () => {
         this.#deferred.delete(usage.requestId);
-        settlement.submit(accountId, usage, card, leaseId);
+        settlement.submit({ accountId, usage, card, leaseId });
       },
       Math.min(untilMs, TIMER_MS_MAX),
     );

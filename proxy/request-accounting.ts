@@ -110,7 +110,7 @@ export class RequestAccounting {
     }
     counts.ended(ending.outcome);
     holds.lower(requestId, mostDebited(cost));
-    settlement.submit(accountId, usage, card, started.leaseId ?? null);
+    settlement.submit({ accountId, usage, card, leaseId: started.leaseId ?? null });
     return cost;
   }
 

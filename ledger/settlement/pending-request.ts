@@ -22,6 +22,9 @@ export interface PendingRequest {
 /** A request of an earlier run, with what it is priced by. */
 export interface EarlierRequest extends Pick<PendingRequest, 'accountId' | 'usage' | 'card' | 'leaseId' | 'isLate'> {}
 
+/** A request of any run: of this one it is known here whether it is late. */
+export type EndedRequest = Omit<EarlierRequest, 'isLate'> & Partial<Pick<EarlierRequest, 'isLate'>>;
+
 /** What the account decides on. */
 export const commandOf = ({ usage, card, leaseId, isLate }: EarlierRequest): AccountCommand =>
   isLate ? { type: 'ReportLateUsage', usage, card } : { type: 'RecordUsage', usage, card, leaseId };

@@ -1,7 +1,7 @@
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId, RequestId } from '../../contracts/ids.ts';
 import { PassingMap } from '../../contracts/passing-map.ts';
-import { type EarlierRequest, hasDebit, type PendingRequest } from './pending-request.ts';
+import { type EndedRequest, hasDebit, type PendingRequest } from './pending-request.ts';
 
 export interface PendingRequestsOptions {
   /** Told once for each request, when its usage and debit are in the ledger and folded into the repository. */
@@ -34,11 +34,11 @@ export class PendingRequests {
   }
 
   /** Null where it is pending already. Late where that is said, or where somebody else has recorded it as `recovered`. */
-  add({ isLate, ...submitted }: Omit<EarlierRequest, 'isLate'> & { readonly isLate?: boolean }): PendingRequest | null {
-    const { requestId } = submitted.usage;
+  add({ accountId, usage, card, leaseId, isLate }: EndedRequest): PendingRequest | null {
+    const { requestId } = usage;
     const wasRecovered = isLate ?? this.#recoveredByOthers.delete(requestId);
     if (this.#pending.has(requestId)) return null;
-    const request: PendingRequest = { ...submitted, isLate: wasRecovered, recorded: false, hasDebit: null };
+    const request = { accountId, usage, card, leaseId, isLate: wasRecovered, recorded: false, hasDebit: null };
     this.#pending.set(requestId, request);
     return request;
   }

@@ -1,14 +1,13 @@
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { UsageRecorded } from '../../contracts/events.ts';
-import type { AccountId, LeaseId, RequestId } from '../../contracts/ids.ts';
-import type { RateCard } from '../../contracts/rate-card.ts';
+import type { AccountId, RequestId } from '../../contracts/ids.ts';
 import type { AccountRepository } from '../account/account-repository.ts';
 import type { LogBreaker } from '../log-breaker.ts';
 import { TIMING, type Timing } from '../timing.ts';
 import { AccountTurns } from './account-turns.ts';
 import { appendGroup } from './append-group.ts';
 import { AwaitedFolds } from './awaited-folds.ts';
-import type { EarlierRequest } from './pending-request.ts';
+import type { EarlierRequest, EndedRequest } from './pending-request.ts';
 import { PendingRequests } from './pending-requests.ts';
 
 interface SettlementOptions {
@@ -86,15 +85,8 @@ export class Settlement {
   }
 
   /** Takes over a finished request, which the journal already holds. A second submission of one is ignored. */
-  submit(
-    accountId: AccountId,
-    usage: UsageRecorded,
-    card: RateCard,
-    leaseId: LeaseId | null = null,
-    isLate?: boolean,
-  ): void {
-    const late = isLate === undefined ? {} : { isLate };
-    const request = this.#pending.add({ accountId, usage, card, leaseId, ...late });
+  submit(ended: EndedRequest): void {
+    const request = this.#pending.add(ended);
     if (request !== null) this.#turns.join(request);
   }
 
@@ -102,8 +94,7 @@ export class Settlement {
   startAfter(earlier: readonly EarlierRequest[]): void {
     if (this.#turns.hasStarted) throw new Error('settlement has started');
     this.#turns.start(() => {
-      for (const { accountId, usage, card, leaseId, isLate } of earlier)
-        this.submit(accountId, usage, card, leaseId, isLate);
+      for (const request of earlier) this.submit(request);
     });
   }
 

@@ -27,6 +27,7 @@ import {
   type SettlementScene,
   settledElsewhere,
   settlementScene,
+  submit,
 } from '../fixtures/ledger/settlement-scene.ts';
 
 const A = account(0);
@@ -151,7 +152,7 @@ describe('requests that the journal has kept', () => {
   test('are settled before those of this run, in the order in which they began', async () => {
     const scene = await afterRestart();
     const { journal, recovered } = await journalWith([1, 2]);
-    scene.settlement.submit(A, usageOf(3, 3), CARD);
+    submit(scene, A, usageOf(3, 3));
     // Reading takes longer than a finished request waits for others.
     const log = slowReads(scene, () => delay(4 * LIMITS.settlementLingerMs));
     const { requests } = recoveredOf(scene, journal, recovered, { log });

@@ -82,7 +82,7 @@ export class SettlementLoad {
     if (account === undefined) throw new Error('a load has at least one account');
     const usage = usageNumber(this.#sequence++, KEY);
     this.#submittedMs.set(usage.requestId, performance.now());
-    this.#settlement.submit(account, usage, CARD);
+    this.#settlement.submit({ accountId: account, usage, card: CARD, leaseId: null });
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
-import { CARD, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
 import {
   account,
   billed,
@@ -9,6 +9,7 @@ import {
   recordedElsewhere,
   type SettlementScene,
   settlementScene,
+  submit,
 } from '../../fixtures/ledger/settlement-scene.ts';
 
 const A = account(0);
@@ -32,7 +33,7 @@ describe('usage that finds its request recorded as recovered', () => {
   test('by a conflict is an exception, and is never dropped', async () => {
     const scene = await settlementScene(1);
     recoveredElsewhere(scene, 1);
-    scene.settlement.submit(A, usageOf(1, 3), CARD);
+    submit(scene, A, usageOf(1, 3));
     await scene.settlement.idle();
     expectOneException(scene);
   });
@@ -41,7 +42,7 @@ describe('usage that finds its request recorded as recovered', () => {
     const scene = await settlementScene(1, undefined, false, (id) => id === requestOf(1));
     recoveredElsewhere(scene, 1);
     for (const recorded of scene.log.events.slice(-1)) foldInto(scene.repository, recorded);
-    scene.settlement.submit(A, usageOf(1, 3), CARD);
+    submit(scene, A, usageOf(1, 3));
     await scene.settlement.idle();
     expectOneException(scene);
   });
@@ -51,7 +52,7 @@ describe('usage that finds its request recorded as recovered', () => {
     recoveredElsewhere(scene, 1);
     let appends = 0;
     scene.log.faults = () => ({ type: ++appends === 2 ? 'lose' : 'none' });
-    scene.settlement.submit(A, usageOf(1, 3), CARD);
+    submit(scene, A, usageOf(1, 3));
     await scene.settlement.idle();
     expectOneException(scene);
   });
@@ -59,7 +60,7 @@ describe('usage that finds its request recorded as recovered', () => {
   test('says nothing new where it says itself that nothing was seen', async () => {
     const scene = await settlementScene(1);
     recoveredElsewhere(scene, 1);
-    scene.settlement.submit(A, usageOf(1, 0, { outcome: 'recovered', billable: false }), CARD);
+    submit(scene, A, usageOf(1, 0, { outcome: 'recovered', billable: false }));
     await scene.settlement.idle();
     expect(lateIn(scene)).toEqual([]);
     expect(scene.settled).toEqual([requestOf(1)]);
@@ -74,7 +75,7 @@ describe('usage that finds its request recorded as recovered', () => {
       underWay.delete(requestOf(1));
     }
     // Nobody submits an abandoned request; here it shows that of the two only the other is known any more.
-    for (const number of [1, 2]) scene.settlement.submit(A, usageOf(number, 3), CARD);
+    for (const number of [1, 2]) submit(scene, A, usageOf(number, 3));
     await scene.settlement.idle();
     expect(lateIn(scene)).toMatchObject([{ requestId: requestOf(2) }]);
   });

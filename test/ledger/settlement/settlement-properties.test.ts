@@ -16,6 +16,7 @@ import {
   foreignGrant,
   promptScene,
   type SettlementScene,
+  submit,
 } from '../../fixtures/ledger/settlement-scene.ts';
 import { inTurns, passing, turns } from '../../fixtures/ledger/turns.ts';
 
@@ -59,7 +60,7 @@ async function run(scene: SettlementScene, all: readonly Submission[], journal: 
     const finished = finishedText(of, scene.repository.read(of).revision, usage);
     await turns(submission.turnsBefore);
     journal.set(usage.requestId, { requestId: usage.requestId, start: null, finished });
-    scene.settlement.submit(of, usage, CARD);
+    submit(scene, of, usage);
   }
 }
 
@@ -156,5 +157,5 @@ describe('under any faults of the log', () => {
 async function recover(scene: SettlementScene, journal: PlainJournal): Promise<void> {
   const { unsettled, recorded } = await passing(reconcileRecovered(scene.log, [...journal.values()], 0));
   for (const requestId of recorded) journal.delete(requestId);
-  for (const { accountId, usage } of unsettled) scene.settlement.submit(accountId, usage, CARD);
+  for (const { accountId, usage } of unsettled) submit(scene, accountId, usage);
 }

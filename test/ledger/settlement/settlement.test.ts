@@ -273,7 +273,12 @@ describe('a request that cannot be decided', () => {
   test('is told as stuck, and does not hold up the others', async () => {
     const scene = await promptScene(1);
     submit(scene, A, usageOf(1, 1));
-    scene.settlement.submit(A, usageOf(2, 1), rateCard('other', 1, CARD.rates, null));
+    scene.settlement.submit({
+      accountId: A,
+      usage: usageOf(2, 1),
+      card: rateCard('other', 1, CARD.rates, null),
+      leaseId: null,
+    });
     submit(scene, A, usageOf(3, -1), usageOf(4, 1));
     submit(scene, account(9), usageOf(5, 1));
     await passing(scene.settlement.idle());

@@ -144,7 +144,7 @@ function accountingScene(clock: ForwardingScene['clock'], logger: pino.Logger) {
   const accounting = accountingWith({
     journal,
     holds: new Holds(),
-    settlement: { submit: (_account, usage) => void usages.push(usage) },
+    settlement: { submit: ({ usage }) => void usages.push(usage) },
     logger,
     clock: () => clock.nowMs,
   });
