@@ -67,7 +67,7 @@ export class Forwarder implements AttemptReceiver {
     const { requestId } = request.money;
     const told = { requestId, failedAs: 'an upstream did not answer', logger: parts.logger };
     this.#failover = new Failover(request.deployments, told);
-    this.#attempt = new UpstreamAttempt(this, request, this.#failover.deployment);
+    this.#attempt = new UpstreamAttempt(this, request, this.#failover.deployment, parts.intake);
   }
 
   start(): void {
@@ -279,7 +279,7 @@ export class Forwarder implements AttemptReceiver {
       return;
     }
     this.#phase = { type: 'waiting' };
-    this.#attempt = new UpstreamAttempt(this, this.#request, this.#failover.deployment);
+    this.#attempt = new UpstreamAttempt(this, this.#request, this.#failover.deployment, this.#parts.intake);
     this.#attempt.send();
   }
 

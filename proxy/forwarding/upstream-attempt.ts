@@ -1,4 +1,6 @@
 import type { RequestSpans } from '../observation/observed-request.ts';
+import type { IntakeTurns } from '../request-body/intake-turns.ts';
+import { TURN_BYTES } from '../request-body/limits.ts';
 import type { UpstreamControl, UpstreamError, UpstreamHeaders, UpstreamReceiver } from '../upstream/upstream.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
@@ -14,6 +16,7 @@ export class UpstreamAttempt implements UpstreamReceiver {
   readonly deployment: Deployment;
   readonly #forwarder: AttemptReceiver;
   readonly #request: ForwardedRequest;
+  readonly #intake: IntakeTurns;
   #timer: NodeJS.Timeout | null = null;
   /** The request has been handed to it, and it may have seen it. */
   isSent = false;
@@ -22,11 +25,17 @@ export class UpstreamAttempt implements UpstreamReceiver {
   #leaveQueue: () => void = () => undefined;
   #isOver = false;
   #isLeft = false;
+  /** By whoever takes its answer. */
+  #isHeldBack = false;
+  /** More of its answer comes when it is its turn. */
+  #waitsForTurn = false;
+  #bytesOfTurn = 0;
 
-  constructor(forwarder: AttemptReceiver, request: ForwardedRequest, deployment: Deployment) {
+  constructor(forwarder: AttemptReceiver, request: ForwardedRequest, deployment: Deployment, intake: IntakeTurns) {
     this.deployment = deployment;
     this.#forwarder = forwarder;
     this.#request = request;
+    this.#intake = intake;
   }
 
   /** It no longer waits for its connection. */
@@ -60,11 +69,13 @@ export class UpstreamAttempt implements UpstreamReceiver {
   }
 
   pause(): void {
-    this.#control?.pause();
+    this.#isHeldBack = true;
+    if (!this.#waitsForTurn) this.#control?.pause();
   }
 
   resume(): void {
-    this.#control?.resume();
+    this.#isHeldBack = false;
+    if (!this.#waitsForTurn) this.#control?.resume();
   }
 
   abort(): void {
@@ -85,7 +96,10 @@ export class UpstreamAttempt implements UpstreamReceiver {
   }
 
   onData(chunk: Buffer): void {
-    if (!this.#isLeft) this.#forwarder.onData(chunk);
+    if (this.#isLeft) return;
+    this.#forwarder.onData(chunk);
+    this.#bytesOfTurn += chunk.length;
+    if (this.#bytesOfTurn >= TURN_BYTES && !this.#waitsForTurn) this.#waitForTurn();
   }
 
   onEnd(): void {
@@ -99,6 +113,18 @@ export class UpstreamAttempt implements UpstreamReceiver {
     this.#isOver = true;
     this.#clear();
     if (!this.#isLeft) this.#forwarder.onError(error);
+  }
+
+  /** An upstream that sends as fast as it is read would have the whole loop to itself, also where its client has left. */
+  #waitForTurn(): void {
+    if (!this.#isHeldBack) this.#control?.pause();
+    this.#waitsForTurn = true;
+    this.#intake.wait(this.#request.room.owner, () => {
+      this.#waitsForTurn = false;
+      this.#bytesOfTurn = 0;
+      // Once it is over its connection is another call's.
+      if (!this.#isHeldBack && !this.#isOver && !this.#isLeft) this.#control?.resume();
+    });
   }
 
   #timeOut(): void {

@@ -2,15 +2,15 @@ import type { BodyOwner } from './body-owner.ts';
 import { OwnerTurns } from './owner-turns.ts';
 
 /**
- * Long bodies are taken in as much at a time as Node reads at once, of one body in a turn of the event loop, accounts in turn. Node
- * would read up to 2 MiB of each connection in every turn, and whoever else is served waits that long. So the busier the
- * loop is, the slower long bodies come, all of them together.
+ * Long bodies and answers are taken in as much at a time as Node reads at once, of one of them in a turn of the event loop,
+ * accounts in turn. Node would read up to 2 MiB of each connection in every turn, and whoever else is served waits that long.
+ * So the busier the loop is, the slower they come, all of them together.
  */
 export class IntakeTurns {
   readonly #waiting = new OwnerTurns<() => void>();
   #isBegun = false;
 
-  /** Bodies of which more comes when it is their turn. */
+  /** Bodies and answers of which more comes when it is their turn. */
   get waiting(): number {
     return this.#waiting.size;
   }

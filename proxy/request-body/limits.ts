@@ -14,7 +14,7 @@ export const READ_AT_ONCE_BYTES_MAX = 64 * KIB;
 export const READ_AT_ONCE_VALUES_MAX = 1_000;
 /** A long body is kept in pieces of this length as it comes: no byte of it is copied a second time. */
 export const PIECE_BYTES = 256 * KIB;
-/** Of a long body as many bytes come in a turn of the event loop: what Node reads of a connection at once. */
+/** Of a long body or answer as many bytes come in a turn of the event loop: what Node reads of a connection at once. */
 export const TURN_BYTES = 64 * KIB;
 /** Of what a body comes in the least on the average, but for the first pieces (crumbs.ts). */
 export const CHUNK_BYTES_MIN = 64;

@@ -228,13 +228,14 @@ function serverOf(
   const { configuration, clock, monotonic, logger } = options;
   const { unknownBetas, browserOrigins, connections, chargeInterrupted, clientStallMs } = configuration;
   const { claim, accounting, drains } = built;
+  const intake = new IntakeTurns();
   return buildServer({
     ...built,
     ...{ clock, logger, projections, unknownBetas, browserOrigins, connections },
     claimDoubt: () => claim?.doubt() ?? null,
-    intake: new IntakeTurns(),
+    intake,
     trustedProxies: new TrustedProxies(configuration.trustedProxies),
-    forwarding: { accounting, drains, logger, clock, monotonic, chargeInterrupted, clientStallMs },
+    forwarding: { accounting, drains, intake, logger, clock, monotonic, chargeInterrupted, clientStallMs },
   });
 }
 

@@ -19,6 +19,7 @@ import { Holds } from '../../../proxy/holds.ts';
 import { CallerUse } from '../../../proxy/rate-limits/caller-use.ts';
 import { RateTicket } from '../../../proxy/rate-limits/rate-ticket.ts';
 import type { RequestAccounting } from '../../../proxy/request-accounting.ts';
+import { IntakeTurns } from '../../../proxy/request-body/intake-turns.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 import type { Upstream, UpstreamHeaders, UpstreamReceiver } from '../../../proxy/upstream/upstream.ts';
@@ -65,6 +66,10 @@ interface ForwardingSceneOptions {
   readonly onClientDisconnect?: Upstream['onClientDisconnect'];
   /** Its call waits for a connection, until the scene's `begin`. */
   readonly waits?: boolean;
+  /** In which answers take turns with those of other scenes. */
+  readonly intake?: IntakeTurns;
+  /** Whose request it is. */
+  readonly account?: string;
 }
 
 export const STREAM_HEAD: UpstreamHeaders = headOf('text/event-stream');
@@ -93,11 +98,21 @@ export function forwardingScene(options: ForwardingSceneOptions = {}): Forwardin
     close: async () => undefined,
   };
   const underWay = { message: 0, stream: 0, count: 0 };
-  const request = requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd: options.bytesAtEnd });
+  const request = requestOf({
+    account: 'acct_1',
+    bytesAtEnd: undefined,
+    ...options,
+    isStream,
+    clock,
+    underWay,
+    accounting,
+    upstream,
+  });
   const client = new ClientConnection();
   const parts = {
     accounting,
     drains: new Drains({ max: 1, maxOfAccount: 1, ms: 3_600_000 }),
+    intake: options.intake ?? new IntakeTurns(),
     logger,
     clock: () => clock.nowMs,
     monotonic: () => clock.nowMs,
@@ -158,9 +173,11 @@ interface RequestParts {
   readonly accounting: RequestAccounting;
   readonly upstream: Upstream;
   readonly bytesAtEnd: Buffer | undefined;
+  readonly account: string;
 }
 
-function requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd }: RequestParts): ForwardedRequest {
+function requestOf(parts: RequestParts): ForwardedRequest {
+  const { isStream, clock, underWay, accounting, upstream, bytesAtEnd, account } = parts;
   const file = catalogFileSchema.parse(TEST_CATALOG);
   const models = decideCatalog(EMPTY_CATALOG, file, new Date(clock.nowMs).toISOString())?.models ?? [];
   const model = models.find(({ id }) => id === 'opal-medium');
@@ -189,7 +206,7 @@ function requestOf({ isStream, clock, underWay, accounting, upstream, bytesAtEnd
     terms,
     bytes: new RequestBytes([bytesAtEnd ?? body]),
     facts,
-    room: { owner: { accountId: accountId('acct_1'), hasPaid: true }, take: () => null },
+    room: { owner: { accountId: accountId(account), hasPaid: true }, take: () => null },
     maxTokens: facts.maxTokens,
     isStream,
     asksForFast: false,

@@ -1,0 +1,140 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { IntakeTurns } from '../../../proxy/request-body/intake-turns.ts';
+import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
+import { startTestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { startRawUpstream } from '../../fuzz/raw-upstream.ts';
+import { text } from '../../upstream/content.ts';
+import { comment, streamEvents } from '../../upstream/stream-events.ts';
+import { type ForwardingScene, forwardingScene, STREAM_HEAD } from './forwarding-scene.ts';
+
+const KIB = 1024;
+/** As much as comes of an answer in a turn of the event loop. */
+const OF_A_TURN = comment('x'.repeat(64 * KIB));
+
+function begun(options: Parameters<typeof forwardingScene>[0] = {}): ForwardingScene {
+  const scene = forwardingScene(options);
+  scene.upstream.onHead(200, STREAM_HEAD);
+  return scene;
+}
+
+describe('an answer that comes fast', () => {
+  it('waits for its turn when so much of it has come, and its bytes go out as they came', async () => {
+    const scene = begun();
+    scene.upstream.onData(OF_A_TURN.subarray(0, 40 * KIB));
+    expect(scene.asked).toEqual([]);
+    scene.upstream.onData(OF_A_TURN.subarray(40 * KIB));
+    expect(scene.asked).toEqual(['pause']);
+    await setImmediate();
+    expect(scene.asked).toEqual(['pause', 'resume']);
+    scene.upstream.onData(OF_A_TURN.subarray(0, 40 * KIB));
+    expect(scene.asked).toEqual(['pause', 'resume']);
+    scene.upstream.onData(OF_A_TURN.subarray(40 * KIB));
+    expect(scene.asked).toEqual(['pause', 'resume', 'pause']);
+    await setImmediate();
+    expect(scene.client.received.split(OF_A_TURN.toString().trim()).length).toBe(3);
+  });
+
+  it('is one of which more comes in a turn, accounts one after the other', async () => {
+    const intake = new IntakeTurns();
+    const scenes = ['acct_a', 'acct_a', 'acct_a', 'acct_b'].map((account) => begun({ intake, account }));
+    for (const { upstream } of scenes) upstream.onData(OF_A_TURN);
+    const goingOn: number[][] = [];
+    while (intake.waiting > 0) {
+      await setImmediate();
+      goingOn.push(scenes.flatMap(({ asked }, index) => (asked.at(-1) === 'resume' ? [index] : [])));
+    }
+    expect(goingOn).toEqual([[0], [0, 3], [0, 1, 3], [0, 1, 2, 3]]);
+  });
+
+  it('is not one of a hundred events at once', async () => {
+    const scene = begun();
+    const events = streamEvents({ blocks: [text(...Array.from({ length: 100 }, () => 'some words of it '))] });
+    for (const event of events) scene.upstream.onData(event);
+    await setImmediate();
+    expect(scene.asked).toEqual([]);
+  });
+
+  it('waits for its turn and for its client, whichever is the later', async () => {
+    const scene = begun();
+    await setImmediate();
+    scene.client.holdBack();
+    scene.upstream.onData(OF_A_TURN);
+    await setImmediate();
+    await setImmediate();
+    expect(scene.asked).toEqual(['pause']);
+    scene.client.readOn();
+    await setImmediate();
+    expect(scene.asked).toEqual(['pause', 'resume']);
+  });
+
+  it('waits for its turn, too, once its client has left that held it back', async () => {
+    const scene = begun({ onClientDisconnect: 'drain' });
+    await setImmediate();
+    scene.client.holdBack();
+    scene.upstream.onData(OF_A_TURN);
+    await Promise.resolve();
+    scene.forwarder.clientLeft();
+    expect(scene.asked).toEqual(['pause']);
+    for (let turns = 1; turns < 4; turns++) {
+      await setImmediate();
+      expect(scene.asked).toEqual(Array.from({ length: turns }, () => ['pause', 'resume']).flat());
+      scene.upstream.onData(OF_A_TURN);
+    }
+  });
+
+  it('that has ended meanwhile does not go on: its connection is another call’s', async () => {
+    const scene = begun();
+    scene.upstream.onData(OF_A_TURN);
+    scene.upstream.onEnd();
+    await setImmediate();
+    expect(scene.asked).toEqual(['pause']);
+  });
+});
+
+it('is read in so many bytes a turn of the loop, of all answers together, also once clients have left', async () => {
+  const answer = Buffer.concat(streamEvents({ blocks: [text(...Array<string>(2_000).fill('x'.repeat(KIB)))] }));
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ${answer.length}\r\n\r\n`;
+  const upstream = await startRawUpstream(Buffer.concat([Buffer.from(head), answer]));
+  const gateway = await startTestGateway({ upstreamUrl: upstream.url });
+  const sockets: Socket[] = [];
+  const connected = (told: unknown): void => {
+    const { socket } = told as { readonly socket: Socket };
+    if (upstream.url.endsWith(`:${socket.remotePort}`)) sockets.push(socket);
+  };
+  subscribe('undici:client:connected', connected);
+  onTestFinished(() => void unsubscribe('undici:client:connected', connected));
+  const read = async (): Promise<void> => {
+    const posted = await postMessage(gateway, { stream: true });
+    expect((await posted.rest()).equals(answer)).toBe(true);
+  };
+  const leave = async (): Promise<void> => {
+    const posted = await postMessage(gateway, { stream: true });
+    posted.leave();
+  };
+  let isOver = false;
+  let turns = 0;
+  const watch = async (): Promise<void> => {
+    for (let before = 0; !isOver; await setImmediate()) {
+      const now = sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+      if (now > before) turns++;
+      before = now;
+    }
+  };
+  const watching = watch();
+  await Promise.all([read(), leave(), read(), leave(), read(), leave()]);
+  await expect.poll(async () => (await recorded(gateway)).usages.length).toBe(6);
+  isOver = true;
+  await watching;
+  const { usages } = await recorded(gateway);
+  expect(usages.map(({ outcome }) => outcome).sort()).toEqual([
+    ...Array<string>(3).fill('client_disconnected'),
+    ...Array<string>(3).fill('completed'),
+  ]);
+  expect(sockets.length).toBe(6);
+  expect(turns).toBeGreaterThanOrEqual((6 * answer.length) / (128 * KIB));
+  await gateway.stop();
+  await upstream.close();
+});
