@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
+import { GATEWAY_PROGRAM } from '../fixtures/processes/gateway-command.ts';
+import { nodeFlagsOf } from '../fixtures/processes/node-flags.ts';
 import type { Processes } from '../fixtures/processes/processes.ts';
 import { programOfCommit } from '../fixtures/processes/program-of-commit.ts';
 import { CONTENDERS, type Contender } from './contenders/contender.ts';
 import { direct } from './contenders/direct.ts';
-import { startFloor } from './contenders/floor.ts';
+import { FLOOR_FLAGS, startFloor } from './contenders/floor.ts';
 import { startNginx } from './contenders/nginx.ts';
 import { type Ours, startOurs } from './contenders/ours.ts';
 import { startPortkey } from './contenders/portkey.ts';
@@ -28,6 +30,7 @@ import { type Bench, measure, type Sample, warmUp } from './measure.ts';
 import { measureObserved } from './observed/observed-bench.ts';
 import { observedFigure, observedReport } from './observed/observed-figure.ts';
 import type { Options } from './options.ts';
+import { machineUse, othersShareOf } from './process-usage.ts';
 import { goalsReport, workloadReport } from './report.ts';
 import { sealingFigure, sealingReport } from './settlements/sealing-figure.ts';
 import { measureSealing, measureSettlements } from './settlements/settlement-bench.ts';
@@ -65,6 +68,7 @@ const BARE_P99_MS_MOST = 5;
 export async function runBench(options: Options, processes: Processes): Promise<void> {
   const startedMs = Date.now();
   say(`node ${process.version}, ${cpus().length} cores (${cpus()[0]?.model}), requests of ${options.body} size`);
+  say(`Node's options: ours ${nodeFlagsOf(GATEWAY_PROGRAM).join(' ')}; the floor ${FLOOR_FLAGS.join(' ')}`);
   say(`${options.rounds} rounds of ${options.windowMs} ms, ${options.warmUpMs} ms of warm-up for Node contenders\n`);
   // First, while none of the contenders takes memory or time.
   const settlements = options.settlements ? await runSettlements(options, processes) : [];
@@ -78,7 +82,9 @@ export async function runBench(options: Options, processes: Processes): Promise<
   const hostile = options.hostile ? await runHostile(options, processes) : [];
   const feed = options.feed ? await runFeed(options, processes) : [];
   const feedFigured = feedFigures(feed);
+  const beforeWeight = machineUse();
   const weight = await runWeight(options, processes);
+  const afterWeight = machineUse();
   const { figures, samples, streams } = await runWorkloads(options, processes);
   const settlementFigured = settlementFigures(settlements);
   const fleetCostFigured = fleetCostFigures(fleetCost);
@@ -102,6 +108,9 @@ export async function runBench(options: Options, processes: Processes): Promise<
     ...fleetCost,
   ]))
     say(`doubtful: ${doubt}`);
+  // Otherwise nothing was weighed.
+  if (afterWeight.seconds - beforeWeight.seconds > 1)
+    for (const doubt of othersDoubt(othersShareOf(beforeWeight, afterWeight))) say(`doubtful: weight: ${doubt}`);
   if (streams.some(({ bareP99Ms }) => bareP99Ms > BARE_P99_MS_MOST))
     say(`doubtful: streams: also without a proxy events are more than ${BARE_P99_MS_MOST} ms late`);
   say(`took ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
@@ -277,10 +286,12 @@ function doubtsOf(figures: readonly Figure[], all: readonly (Sample | Settlement
   for (const { workload, contender, loadShare, upstreamShare } of samples)
     if (contender === 'ours' && loadShare + upstreamShare > 0.9)
       doubts.push(`${workload}: load generator and upstream used a whole core while ours was measured`);
-  const others = median(all.map(({ othersShare }) => othersShare));
-  if (others > OTHERS_SHARE_MOST) doubts.push(`other work on this machine took ${others.toFixed(1)} cores meanwhile`);
+  doubts.push(...othersDoubt(median(all.map(({ othersShare }) => othersShare))));
   return [...new Set(doubts)];
 }
+
+const othersDoubt = (share: number): string[] =>
+  share > OTHERS_SHARE_MOST ? [`other work on this machine took ${share.toFixed(1)} cores meanwhile`] : [];
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);

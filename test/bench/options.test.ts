@@ -50,8 +50,8 @@ test('what is weighed can be measured by itself, at a size', () => {
   expect(readOptions(['--only', 'at'])).toMatchObject({ workloads: [], at: true, export: false });
   const only = readOptions(['--only', 'replay', '--events', '1000000']);
   expect(only).toMatchObject({ workloads: [], replay: true, start: false, streams: null, events: 1_000_000 });
-  expect(readOptions(['--only', 'memory,disk', '--accounts', '1000'])).toMatchObject({
-    ...{ replay: false, memory: true, disk: true, accounts: 1_000 },
+  expect(readOptions(['--only', 'memory,disk', '--accounts', '20000'])).toMatchObject({
+    ...{ replay: false, memory: true, disk: true, accounts: 20_000 },
   });
 });
 
@@ -60,6 +60,7 @@ test.each([
   ['--events', '999'],
   ['--events', 'all'],
   ['--accounts', '1000001'],
+  ['--accounts', '19999'],
   ['--contenders', 'apache'],
   ['--rounds', '0'],
   ['--rounds', '21'],

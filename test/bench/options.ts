@@ -110,7 +110,8 @@ export const USAGE = `npm run bench -- [options]
 
 const ROUNDS_MAX = 20;
 const EVENTS = { least: 1_000, most: 10_000_000 };
-const ACCOUNTS = { least: 100, most: 1_000_000 };
+/** Two starts differ by some MB: of fewer accounts a verdict would be on that. */
+const ACCOUNTS = { least: 20_000, most: 1_000_000 };
 const STREAMS_RANGE = { full: { step: 100, most: 2_000 }, quick: { step: 500, most: 1_500 } };
 const FULL = { rounds: 3, warmUpMs: 8_000, settleMs: 700, windowMs: 3_000, events: 100_000, accounts: 60_000 };
 const QUICK = { rounds: 1, warmUpMs: 2_500, settleMs: 300, windowMs: 1_200, events: 20_000, accounts: 20_000 };

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import {
@@ -6,6 +6,8 @@ import {
   cpuOfMachine,
   cpuOfStat,
   endedChildrenCpuUs,
+  machineUse,
+  othersShareOf,
   peakRssOf,
   rssOfStatus,
   usageOf,
@@ -52,6 +54,18 @@ test('a child that has ended shows in what ended children have used', async () =
   const burn = 'while (process.cpuUsage().user < 100_000);';
   await once(spawn(process.execPath, ['-e', burn]), 'exit');
   expect(endedChildrenCpuUs() - before).toBeGreaterThanOrEqual(90_000);
+});
+
+test('others have used what the machine has, but for this process and its children', () => {
+  const use = (seconds: number, machineUs: number, ownUs: number) => ({ seconds, machineUs, ownUs });
+  expect(othersShareOf(use(10, 5_000_000, 1_000_000), use(12, 9_000_000, 4_000_000))).toBe(0.5);
+  // By ticks the machine's may be less.
+  expect(othersShareOf(use(10, 0, 0), use(11, 990_000, 1_000_000))).toBe(0);
+  const [before, childrenBefore] = [machineUse(), endedChildrenCpuUs()];
+  spawnSync(process.execPath, ['--version']);
+  const after = machineUse();
+  expect(after.ownUs - before.ownUs).toBeGreaterThanOrEqual(endedChildrenCpuUs() - childrenBefore);
+  expect(after.machineUs).toBeGreaterThanOrEqual(before.machineUs);
 });
 
 test('no processes have used nothing', () => {

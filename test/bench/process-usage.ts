@@ -50,6 +50,23 @@ export const peakRssOf = (pid: number): number => rssOfStatus(readFileSync(`/pro
 /** CPU time of the children of this process that have ended, user and system, all threads. */
 export const endedChildrenCpuUs = (): number => cpuOfStat(readFileSync('/proc/self/stat', 'latin1'), 'children');
 
+interface MachineUse {
+  readonly seconds: number;
+  readonly machineUs: number;
+  /** Of this process, and of those of its children that have ended. */
+  readonly ownUs: number;
+}
+
+export function machineUse(): MachineUse {
+  const { user, system } = process.cpuUsage();
+  return { seconds: performance.now() / 1000, machineUs: machineCpuUs(), ownUs: user + system + endedChildrenCpuUs() };
+}
+
+/** Cores that everything else on the machine took between two looks, between which all that this process has started has ended. */
+export const othersShareOf = (before: MachineUse, after: MachineUse): number =>
+  Math.max(0, after.machineUs - before.machineUs - (after.ownUs - before.ownUs)) /
+  ((after.seconds - before.seconds) * 1_000_000);
+
 /** The processes that a process has started. */
 export function childrenOf(parent: number): number[] {
   return readdirSync('/proc')

@@ -41,6 +41,13 @@ it.each([
   expect(run('--bogus')).toEqual([2, '', line]);
 });
 
+it('a commit that is not there is told before anything is started', () => {
+  const bench = fileURLToPath(new URL('run.ts', import.meta.url));
+  const run = spawnSync(process.execPath, [bench, '--before', 'deadbeef', '--only', 'json'], { encoding: 'utf8' });
+  const line = "npm run bench --: --before: this clone's history has no deadbeef; --help tells what there is\n";
+  expect([run.status, run.stdout, run.stderr]).toEqual([2, '', line]);
+});
+
 it('the usage of a long run is told when it is asked for, and ends it with 0, whatever else is said', () => {
   expect(endOf(['--help'])).toEqual([`${USAGE}\n`, 0]);
   expect(endOf(['--bogus', '--help'])).toEqual([`${USAGE}\n`, 0]);
