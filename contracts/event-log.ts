@@ -57,6 +57,9 @@ export interface EventLog {
    */
   readonly readLeaves?: (from: LeavesFrom) => Promise<LeafPage>;
 
+  /** What keeps the log, with its version, for operators. @throws EventLogError where it does not tell */
+  readonly software?: () => Promise<string>;
+
   /** Waits for appends under way, then frees what the adapter holds. Idempotent. */
   close(): Promise<void>;
 }

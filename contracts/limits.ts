@@ -133,6 +133,8 @@ export const LIMITS = Object.freeze({
    * it is not healthy. It goes on trying: a supervisor that starts it again frees descriptors, but makes no room.
    */
   unhealthyAfterMs: MINUTE_MS,
+  /** How long one look of `gateway doctor` may take. */
+  doctorLookMs: 10 * SECOND_MS,
   /** How long a start waits until accounts are found of which the log hides events: the log's server looks through all of it. */
   hiddenLookMs: 10_000,
   /** How long a proxy serves from views that the log no longer feeds. */

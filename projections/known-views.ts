@@ -1,12 +1,22 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import { accountId, accountStream, CATALOG_STREAM, eventId, ledgerId, type StreamName } from '../contracts/ids.ts';
+import {
+  accountId,
+  accountStream,
+  CATALOG_STREAM,
+  eventId,
+  ledgerId,
+  type Position,
+  position,
+  type StreamName,
+} from '../contracts/ids.ts';
 import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import type { KnownEvent, LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
 import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
 import { logCheckpointSchema } from './log-view-source.ts';
+import { TopicCheckpoint } from './topic-checkpoint.ts';
 
 /** What of an account must outlive a ledger that has forgotten it; read from views of any version. */
 const keptSchema = z.looseObject({
@@ -41,6 +51,25 @@ export function readKnownViews(path: string): LedgerKnowledge | null {
     return { source: VIEWS_FILE, identity, events: newest, notCompared: accountCountIn(database, tables) };
   });
 }
+
+interface FoldedThrough {
+  /** Where their events come from, by the source's name. */
+  readonly feed: string;
+  /** They hold every event of the log up to here; null where that is not known yet. */
+  readonly position: Position | null;
+}
+
+/** How far a views' file goes; null where there is none, or nothing is folded in it. @throws as `readKnownViews` */
+export const readFoldedThrough = (path: string): FoldedThrough | null =>
+  reading(path, (database, tables) => {
+    const row = tables.has('checkpoint')
+      ? database.prepare('SELECT feed, checkpoint FROM checkpoint').get()
+      : undefined;
+    if (row === undefined) return null;
+    const [feed, text] = [String(row.feed), String(row.checkpoint)];
+    if (feed !== 'log') return { feed, position: TopicCheckpoint.parse(text).verified };
+    return { feed, position: position(logCheckpointSchema.parse(JSON.parse(text)).position) };
+  });
 
 /** Null where there is no such file. @throws as `readKnownViews` */
 export const readLockouts = (path: string): KnownLockouts | null =>

@@ -35,12 +35,8 @@ export class UnservedModels {
 
   /** One line; null where there are models, and every one has a provider. */
   describe(): string | null {
-    if (this.#parts.catalog.state.version === 0) return NOTHING_SOLD;
-    const models = this.#models();
-    if (models.length === 0) return null;
-    const named = models.slice(0, NAMED_MAX).map(nameOf).join(', ');
-    const more = models.length > NAMED_MAX ? ` and ${models.length - NAMED_MAX} more` : '';
-    return `the configuration has no provider for ${named}${more}: each request for them is answered with 502`;
+    const { catalog } = this.#parts;
+    return describeUnserved(catalog.state, this.#models());
   }
 
   /** Into the log, once for each catalog that has some. */
@@ -60,6 +56,15 @@ export class UnservedModels {
     const { catalog, upstreams, clock } = this.#parts;
     return callableModels(catalog.state, clock()).filter((model) => upstreams.deploymentsOf(model).length === 0);
   }
+}
+
+/** The same of models that were found to have no provider. */
+export function describeUnserved({ version }: CatalogState, models: readonly CatalogModel[]): string | null {
+  if (version === 0) return NOTHING_SOLD;
+  if (models.length === 0) return null;
+  const named = models.slice(0, NAMED_MAX).map(nameOf).join(', ');
+  const more = models.length > NAMED_MAX ? ` and ${models.length - NAMED_MAX} more` : '';
+  return `the configuration has no provider for ${named}${more}: each request for them is answered with 502`;
 }
 
 const nameOf = ({ id, upstreams }: CatalogModel): string =>

@@ -1,5 +1,5 @@
 import { eventMetadataSchema } from '../../contracts/event-codec.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
+import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { position } from '../../contracts/ids.ts';
 import { jsonOf } from '../../contracts/json-object.ts';
 
@@ -15,11 +15,14 @@ export async function newestEvent(log: EventLog): Promise<NewestEvent | null> {
   const head = await log.headPosition();
   if (head === null) return null;
   for await (const event of log.readAll({ after: head === 0 ? null : position(head - 1), limit: 1 })) {
-    const { stampedAtMs } = event;
-    if (stampedAtMs !== undefined) return { atMs: stampedAtMs, isStamped: true };
-    return { atMs: recordedAtMs(event.metadata), isStamped: false };
+    return timeOf(event);
   }
   return null;
+}
+
+export function timeOf({ stampedAtMs, metadata }: RecordedEvent): NewestEvent {
+  if (stampedAtMs !== undefined) return { atMs: stampedAtMs, isStamped: true };
+  return { atMs: recordedAtMs(metadata), isStamped: false };
 }
 
 /** Null where the metadata does not say: it may be another program's, and need not be JSON. */

@@ -9,6 +9,7 @@ import { addReinstateCommand } from './accounts/reinstate-command.ts';
 import { addCatalogCommands } from './catalog/catalog-commands.ts';
 import { pathArgument } from './command-arguments.ts';
 import type { CommandContext } from './command-context.ts';
+import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { addExceptionCommands } from './exceptions/exception-commands.ts';
 import { addAcceptLossCommand } from './ledger/accept-loss-command.ts';
 import { addFormsCommand } from './ledger/forms-command.ts';
@@ -32,11 +33,12 @@ export function gatewayProgram(context: CommandContext): Command {
     .configureHelp({ showGlobalOptions: true })
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 unexpected failure, 2 wrong usage or configuration, 3 refused, 4 data or address out of reach, 5 faults found in the ledger',
+      '\nExit codes: 0 done, 1 unexpected failure, 2 wrong usage or configuration, 3 refused, 4 data or address out of reach, 5 faults found',
     )
     .exitOverride();
   addServeCommand(program, context);
   addRelayCommand(program, context);
+  addDoctorCommand(program, context);
   const account = program.command('account').description('accounts');
   addAccountCommands(account, context);
   addAccountListCommand(account, context);

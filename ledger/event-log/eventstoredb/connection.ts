@@ -32,6 +32,8 @@ interface ClientCore {
   ): CallArguments;
   /** Drops the channel after an error that asks for it, and turns to the leader that the error names. */
   handleError(grpc: StreamsClient, error: Error): Promise<void>;
+  /** Asked once; a server that has no such call is of version `unknown`. */
+  readonly capabilities: Promise<{ readonly serverVersion: string }>;
 }
 
 export interface CallOptions {
@@ -101,6 +103,18 @@ export class Connection {
         used.underWay--;
         this.#release(used);
       }
+    }
+  }
+
+  /** @throws EventLogError `unavailable` where the server does not say it within the time */
+  async serverVersion(timeMs: number): Promise<string> {
+    try {
+      const told = await within(timeMs, this.#current.client.capabilities);
+      if (told === null) throw new Error(`no answer in ${timeMs} ms`);
+      return told.serverVersion;
+    } catch (cause) {
+      const why = faultOf(cause).reason;
+      throw new EventLogError('unavailable', `EventStoreDB does not tell its version: ${why}`, { cause });
     }
   }
 

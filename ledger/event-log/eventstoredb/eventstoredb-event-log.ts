@@ -182,6 +182,11 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     return await this.#reader.head();
   }
 
+  async software(): Promise<string> {
+    if (this.#closing !== null) throw closedError();
+    return `EventStoreDB ${await this.#connections.read.serverVersion(this.#deadlines.connectMs)}`;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -16,6 +16,7 @@ import { SQLITE_LIMITS } from './limits.ts';
 import { LogReader, type ReaderThread } from './log-reader.ts';
 import { LogThread } from './log-thread.ts';
 import { LogWriter, type WriterThread } from './log-writer.ts';
+import { SCHEMA_VERSION } from './schema.ts';
 import { Subscribers } from './subscribers.ts';
 
 export interface SqliteEventLogOptions {
@@ -104,6 +105,10 @@ class SqliteEventLog implements EventLog {
 
   headPosition(): Promise<Position | null> {
     return this.#reader.head();
+  }
+
+  async software(): Promise<string> {
+    return `SQLite ${process.versions.sqlite}, schema ${SCHEMA_VERSION}`;
   }
 
   close(): Promise<void> {

@@ -18,6 +18,11 @@ type ConfiguredCatalog =
   /** There is no configuration file: the example is sold, to the demo account. */
   | { readonly type: 'example'; readonly content: CatalogFile };
 
+interface CatalogStart {
+  readonly configured: ConfiguredCatalog;
+  readonly startedWith: StartedWith;
+}
+
 /** How the catalog in force is not the one that the configuration names: for whoever starts the gateway, and its log. */
 export interface CatalogNotice {
   /** The version in force; 0 where none is. */
@@ -53,29 +58,43 @@ export function readConfiguredCatalog(configuration: Configuration): ConfiguredC
 export async function catalogAtStart(
   context: CommandContext,
   log: EventLog,
-  start: { readonly configured: ConfiguredCatalog; readonly startedWith: StartedWith },
+  start: CatalogStart,
 ): Promise<CatalogNotice | null> {
-  const { configured, startedWith } = start;
+  const { configured } = start;
   const state = await loadCatalog(log);
   switch (configured.type) {
     case 'example':
       if (state.version === 0) await publishCatalog(log, configured.content, recordingOf(context));
       return null;
     case 'none':
+      return catalogNotice(state, start);
+    case 'unusable':
+      if (state.version === 0) throw configured.error;
+      return catalogNotice(state, start);
+    case 'read': {
+      if (state.version > 0) return catalogNotice(state, start);
+      const { type } = await publishCatalog(log, configured.content, recordingOf(context));
+      // Another proxy of the fleet was first, perhaps with another file.
+      return type === 'conflict' ? catalogAtStart(context, log, start) : null;
+    }
+  }
+}
+
+/** How the catalog in force is not the one that is configured; null where it is. Publishes nothing. */
+export function catalogNotice(state: CatalogState, { configured, startedWith }: CatalogStart): CatalogNotice | null {
+  switch (configured.type) {
+    case 'example':
+      return null;
+    case 'none':
       return withoutFile(state, startedWith);
     case 'unusable': {
       const { file, error } = configured;
-      if (state.version === 0) throw error;
       return differing(state, file, startedWith, `cannot be used (${onOneLine(error)}); mend it, then publish it`);
     }
     case 'read': {
       const { file, content } = configured;
-      const recording = recordingOf(context);
-      if (decideCatalog(state, content, recording.recordedAt) === null) return null;
-      if (state.version > 0) return differing(state, file, startedWith, 'differs from it; to publish it');
-      const { type } = await publishCatalog(log, content, recording);
-      // Another proxy of the fleet was first, perhaps with another file.
-      return type === 'conflict' ? catalogAtStart(context, log, start) : null;
+      if (decideCatalog(state, content, '') === null) return null;
+      return differing(state, file, startedWith, 'differs from it; to publish it');
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Availability } from '../../availability.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
 import { sealKeySource } from '../configuration/seal-key-of.ts';
 
-const NO_KEY =
+export const NO_KEY =
   'the ledger is not sealed: the configuration names no key for it (seals.keyFile or seals.keyEnv), so a change of what is ' +
   'written would show by nothing but its arithmetic';
 

@@ -24,17 +24,19 @@ interface TightenedFolder {
 export function tightenFolder(data: string): TightenedFolder {
   const tightened: string[] = [];
   const loose: string[] = [];
-  if (isOpenToOthers(data)) {
-    if (isOurs(data)) close(data, { tightened, loose });
+  for (const path of openToOthers(data)) {
+    if (path !== data || isOurs(data)) close(path, { tightened, loose });
     else loose.push(`${data}: others can look into this folder; chmod 700 closes it`);
   }
+  return { tightened, loose };
+}
+
+/** The data folder and what the program keeps in it, as far as it is open to others. */
+export function openToOthers(data: string): string[] {
   const own = namesIn(data)
     .filter((name) => OURS.test(name))
     .map((name) => join(data, name));
-  for (const path of [...own, ...journalsIn(data).flatMap(withItsFiles)]) {
-    if (isOpenToOthers(path)) close(path, { tightened, loose });
-  }
-  return { tightened, loose };
+  return [data, ...own, ...journalsIn(data).flatMap(withItsFiles)].filter(isOpenToOthers);
 }
 
 function close(path: string, { tightened, loose }: { readonly tightened: string[]; readonly loose: string[] }): void {

@@ -1,0 +1,40 @@
+import { type Configuration, ConfigurationError } from '../../../contracts/configuration.ts';
+import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
+import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { type CommandCall, configurationOf } from '../command-context.ts';
+import { type Examined, type Finding, fault, ok } from './finding.ts';
+import { lookAtGateway } from './look-at-gateway.ts';
+import { lookAtKafka } from './look-at-kafka.ts';
+import { lookAtLedger } from './look-at-ledger.ts';
+import { lookAtCredentials, lookAtDescriptors, lookAtDisk, lookAtFolder } from './look-at-machine.ts';
+import { lookAtUpstreams } from './look-at-upstreams.ts';
+
+/** Everything, each look in its time: the machine, the ledger, and what is elsewhere at once. */
+export async function examine(call: CommandCall, timeMs: number): Promise<Finding[]> {
+  const configuration = configurationOrFault(call);
+  if ('state' in configuration) return [configuration, await lookAtDescriptors(timeMs)];
+  const isServed = isFolderLocked(journalFolder(configuration.data));
+  const examined: Examined = { ...call, configuration, isServed, timeMs };
+  const found = await Promise.all([
+    { check: 'configuration', ...ok(configuration.file ?? 'no file: everything has its default') },
+    lookAtCredentials(examined),
+    lookAtDescriptors(timeMs),
+    lookAtFolder(examined),
+    lookAtDisk(examined),
+    lookAtGateway(examined),
+    lookAtLedger(examined),
+    lookAtKafka(examined),
+    lookAtUpstreams(examined),
+  ]);
+  return found.flat();
+}
+
+function configurationOrFault({ context, command }: CommandCall): Configuration | Finding {
+  try {
+    return configurationOf(context, command);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const says = error.message.replaceAll(/:?\n\s*/g, ': ');
+    return { check: 'configuration', ...fault(says, 'mend it, then look again: the rest depends on it') };
+  }
+}

@@ -1,0 +1,60 @@
+import type { Configuration } from '../../../contracts/configuration.ts';
+import { within } from '../../../ledger/within.ts';
+import type { CommandCall } from '../command-context.ts';
+
+/** What is looked at, and with what. */
+export interface Examined extends CommandCall {
+  readonly configuration: Configuration;
+  /** Whether a gateway has the data folder. */
+  readonly isServed: boolean;
+  /** How long each look may take. */
+  readonly timeMs: number;
+}
+
+/** What one look has found. */
+export interface Found {
+  readonly state: 'ok' | 'warn' | 'fault';
+  readonly says: string;
+  /** What to do next; null where nothing is to be done, or `says` has it. */
+  readonly advice: string | null;
+}
+
+/** The same, under the name of what was looked at. */
+export interface Finding extends Found {
+  readonly check: string;
+}
+
+export const ok = (says: string): Found => ({ state: 'ok', says, advice: null });
+export const warn = (says: string, advice: string | null = null): Found => ({ state: 'warn', says, advice });
+export const fault = (says: string, advice: string | null = null): Found => ({ state: 'fault', says, advice });
+
+export interface Check {
+  readonly check: string;
+  /** What to do where the look fails or does not end in time. */
+  readonly advice: string | null;
+  /** @param signal aborted when its time is over */
+  readonly look: (signal: AbortSignal) => Found | Promise<Found>;
+}
+
+/** One look, in its time: what does not answer is a fault like any other, and holds up nothing. */
+export async function looked(timeMs: number, { check, advice, look }: Check): Promise<Finding> {
+  const ending = new AbortController();
+  try {
+    const found = await within(
+      timeMs,
+      Promise.resolve().then(() => look(ending.signal)),
+    );
+    return { check, ...(found ?? fault(`no answer within ${timeMs / 1_000} s`, advice)) };
+  } catch (error) {
+    return { check, ...fault(reasonOf(error), advice) };
+  } finally {
+    ending.abort();
+  }
+}
+
+/** On one line: what goes over several has its parts behind a head. */
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const [head = '', ...parts] = message.split('\n').map((line) => line.trim());
+  return parts.length === 0 ? head : `${head} ${parts.join('; ')}`;
+}

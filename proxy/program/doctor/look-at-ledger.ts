@@ -1,0 +1,78 @@
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
+import { newestEvent } from '../../clock/newest-event.ts';
+import { ledgerToBegin } from '../ledger-file.ts';
+import { type Check, type Examined, type Finding, type Found, fault, looked, ok, warn } from './finding.ts';
+import { lookAtCatalog } from './look-at-catalog.ts';
+import { lookAtJournal } from './look-at-journal.ts';
+import { lookAtSeals } from './look-at-seals.ts';
+import { lookAtViews } from './look-at-views.ts';
+
+const NOT_LOOKED_AT = warn('not looked at', 'the log comes first');
+const LOST = 'put back the ledger that has it; if it is gone for good: gateway ledger accept-loss';
+
+/** The log, and everything that is compared with it. */
+export async function lookAtLedger(examined: Examined): Promise<Finding[]> {
+  const { context, configuration, timeMs } = examined;
+  let log: EventLog | null = null;
+  const opened = await looked(timeMs, {
+    check: 'log',
+    advice: 'start it, or look at eventLog in the configuration',
+    look: async (signal) => {
+      const begins = ledgerToBegin(configuration);
+      if (begins !== null)
+        return warn(`there is no ledger yet: ${begins}`, 'the first start begins it; or look at --data and --config');
+      const found = await context.openEventLog(configuration);
+      if (signal.aborted) await found.close();
+      else log = found;
+      return await describe(found, examined);
+    },
+  });
+  const beside = [lookAtJournal(examined)];
+  const checks = checksOf(log, examined);
+  try {
+    const found = [opened];
+    // One behind the other: a log that has not answered one of them in time is not asked by all at once.
+    for (const check of checks) found.push(await looked(timeMs, check));
+    return [...found, ...(await Promise.all(beside))];
+  } finally {
+    await closed(log, timeMs);
+  }
+}
+
+async function describe(log: EventLog, { configuration }: Examined): Promise<Found> {
+  const software = await log.software?.();
+  const [head, newest] = [await log.headPosition(), await newestEvent(log)];
+  const where = `${ledgerPlace(configuration)}${software === undefined ? '' : ` (${software})`}`;
+  if (head === null) return warn(`${where} may be used, and has no event`, 'the first start begins the ledger');
+  const at = newest?.atMs == null ? '' : `, of ${new Date(newest.atMs).toISOString()}`;
+  return ok(`${where} may be read and written; its newest event stands at position ${head}${at}`);
+}
+
+function checksOf(log: EventLog | null, examined: Examined): Check[] {
+  const { context, configuration } = examined;
+  const check = (name: string, advice: string | null, look: (log: EventLog) => Promise<Found>): Check => ({
+    check: name,
+    advice,
+    look: () => (log === null ? NOT_LOOKED_AT : look(log)),
+  });
+  return [
+    check('ledger', LOST, async (log) => {
+      const { error, warning } = await context.proveLedger(log, configuration);
+      if (error !== null) return fault(error.message, LOST);
+      return warning === undefined ? ok('has everything that this folder knows of it') : warn(warning);
+    }),
+    check('clock', 'set the clock of this machine', async (log) => {
+      const disagreement = await context.compareClock(log, configuration);
+      return disagreement === null ? ok('agrees with the log') : fault(disagreement, 'set the clock of this machine');
+    }),
+    check('catalog', null, (log) => lookAtCatalog(log, examined)),
+    check('views', null, (log) => lookAtViews(log, examined)),
+    check('seals', null, (log) => lookAtSeals(log, examined)),
+  ];
+}
+
+/** What has not answered may not close in time, either: the process ends without it. */
+async function closed(log: EventLog | null, timeMs: number): Promise<void> {
+  if (log !== null) await looked(timeMs, { check: 'close', advice: null, look: () => log.close().then(() => ok('')) });
+}

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
+import { SEALS_STREAM } from '../../../contracts/ids.ts';
+import { readSealKeys } from '../../../ledger/seals/rotate-key.ts';
+import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
+import { lengthOf } from '../../clock/clock-watch.ts';
+import { timeOf } from '../../clock/newest-event.ts';
+import { sealKeySource } from '../configuration/seal-key-of.ts';
+import { NO_KEY } from '../serve/gateway-sealer.ts';
+import { type Examined, type Found, fault, ok, warn } from './finding.ts';
+
+/** So many times `seals.afterMs` may pass before it is late: a page is hashed, and others write, in between. */
+const LATE = 3;
+
+/** Whether there is a key that may seal on, and whether what is due is sealed. */
+export async function lookAtSeals(log: EventLog, { context, configuration, isServed }: Examined): Promise<Found> {
+  const { seals, data } = configuration;
+  if (seals.key === null) return warn(NO_KEY);
+  if (seals.key.type === 'data folder' && !existsSync(sealKeyFile(data))) {
+    const { keys } = await readSealKeys(log);
+    if (keys.length === 0) return ok('no key yet: the first start makes one');
+    return fault(`${sealKeyFile(data)} is not there`, 'put it back, or: gateway ledger keys rotate --lost');
+  }
+  const key = sealKeySource(configuration)?.();
+  const { keys } = await readSealKeys(log);
+  if (keys.length > 0 && keys.at(-1)?.keyId !== key?.keyId)
+    return fault(
+      `the key ${key?.keyId} is not the newest that the ledger knows, ${keys.at(-1)?.keyId}`,
+      'put that one back, or introduce this one: gateway ledger keys rotate',
+    );
+  const oldest = await oldestUnsealed(log);
+  if (oldest === null) return ok('everything is sealed');
+  const agoMs = Math.max(0, context.clock() - (timeOf(oldest).atMs ?? context.clock()));
+  const says = `what was written since ${lengthOf(agoMs)} ago has no seal`;
+  if (!isServed) return agoMs > seals.afterMs ? warn(says, 'a gateway that runs seals it') : ok(says);
+  return agoMs > LATE * seals.afterMs
+    ? fault(`${says}, though one is due after ${lengthOf(seals.afterMs)}`, 'look at the log of the gateway')
+    : ok(says);
+}
+
+/** The first event behind the newest seal; null where there is none. What came while that was made is not far behind it. */
+async function oldestUnsealed(log: EventLog): Promise<RecordedEvent | null> {
+  let after = null;
+  for await (const seal of log.readStream(SEALS_STREAM, { direction: 'backwards', limit: 1 })) after = seal.position;
+  for await (const event of log.readAll({ after, limit: 100 })) if (event.stream !== SEALS_STREAM) return event;
+  return null;
+}
