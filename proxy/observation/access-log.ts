@@ -27,7 +27,7 @@ export class AccessLog {
     const { request, arrivedMs, firstByteMs, overheadMs, ending, cost } = observed;
     const { caller } = request;
     const tokens = ending?.tokens;
-    this.#place.logger.info({
+    this.#tell({
       requestId: request.id,
       method: request.method,
       route: request.routeOptions.url,
@@ -54,7 +54,12 @@ export class AccessLog {
   }
 
   writeUnreadable(requestId: RequestId): void {
-    this.#place.logger.info({ requestId, status: ERROR_TABLE.invalid_request.status, code: 'invalid_request' });
+    this.#tell({ requestId, status: ERROR_TABLE.invalid_request.status, code: 'invalid_request' });
+  }
+
+  /** As one value: pino writes its own keys one by one, which costs twice as much. */
+  #tell(request: Readonly<Record<string, unknown>>): void {
+    this.#place.logger.info({ request });
   }
 }
 

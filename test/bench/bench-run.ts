@@ -103,7 +103,7 @@ export async function runBench(options: Options, processes: Processes): Promise<
   say(goalsReport(judgements));
   for (const doubt of doubtsOf(figures, [
     ...samples,
-    ...observedRounds.flatMap(({ observed: one, plain }) => [one, plain]),
+    ...observedRounds.flatMap(({ observed: windows, plain }) => [...windows, ...plain]),
     ...settlements,
     ...fleetCost,
   ]))

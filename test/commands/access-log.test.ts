@@ -33,8 +33,12 @@ it('stands on stdout, a line for each request, the last ones written when the ga
   expect(await stop(child)).toBe(0);
   await closed;
   expect(more.map((line) => JSON.parse(line))).toEqual([
+    { level: 30, time: expect.any(Number), request: expect.any(Object) },
+    expect.any(Object),
+  ]);
+  expect(more.map((line) => JSON.parse(line).request)).toEqual([
     expect.objectContaining({
-      ...{ level: 30, status: 200, model: 'svc-mock', upstream: 'mock', outcome: 'completed', costUsd: '0.00' },
+      ...{ status: 200, model: 'svc-mock', upstream: 'mock', outcome: 'completed', costUsd: '0.00' },
       accountId: 'acct_demo',
     }),
     expect.objectContaining({ status: 401, code: 'invalid_credential' }),

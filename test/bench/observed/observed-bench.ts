@@ -12,9 +12,15 @@ const SETTINGS = {
   plain: { accessLog: 'none' },
 };
 
+/** What changes on the machine within a round meets both: two windows of one stand between two of the other. */
+const ORDERS = [
+  ['observed', 'plain', 'plain', 'observed'],
+  ['plain', 'observed', 'observed', 'plain'],
+] as const;
+
 interface MeasuredRound {
-  readonly observed: Sample;
-  readonly plain: Sample;
+  readonly observed: readonly Sample[];
+  readonly plain: readonly Sample[];
 }
 
 /** The load of `json` on two gateways in turns, of which one keeps an access log and metrics. */
@@ -23,20 +29,21 @@ export async function measureObserved(processes: Processes, options: Options): P
   const [{ port }] = await once(upstream, 'message');
   const start = (folder: keyof typeof SETTINGS): Promise<Ours> =>
     startOurs(processes, port, { profile: false, isProbed: false, folder, settings: SETTINGS[folder] });
-  const [observed, plain] = [await start('observed'), await start('plain')];
+  const gateways = { observed: await start('observed'), plain: await start('plain') };
+  const halved = { ...options, windowMs: options.windowMs / 2 };
   const load = new LoadGenerator(processes, 'observed-load');
-  const bench: Bench = { load, upstreamPid: upstream.pid ?? 0, options };
+  const bench: Bench = { load, upstreamPid: upstream.pid ?? 0, options: halved };
   const cores = pinnableCores();
   if (cores !== null) {
     pin([load.pid, bench.upstreamPid], cores.load);
-    pin([...observed.pids, ...plain.pids], cores.measured);
+    pin([...gateways.observed.pids, ...gateways.plain.pids], cores.measured);
   }
-  for (const one of [observed, plain]) await warmUp(bench, one, 'json');
+  for (const gateway of Object.values(gateways)) await warmUp(bench, gateway, 'json');
   const rounds: MeasuredRound[] = [];
   for (let round = 0; round < options.rounds; round++) {
-    const first = await measure(bench, round % 2 === 0 ? observed : plain, 'json', round);
-    const second = await measure(bench, round % 2 === 0 ? plain : observed, 'json', round);
-    rounds.push(round % 2 === 0 ? { observed: first, plain: second } : { observed: second, plain: first });
+    const windows = { observed: [] as Sample[], plain: [] as Sample[] };
+    for (const name of ORDERS[round % 2] ?? []) windows[name].push(await measure(bench, gateways[name], 'json', round));
+    rounds.push(windows);
   }
   for (const name of ['observed', 'plain', 'observed-load', 'observed-upstream']) await processes.stop(name);
   return rounds;

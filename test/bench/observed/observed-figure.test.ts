@@ -1,16 +1,18 @@
 import { expect, test } from 'vitest';
+import type { Sample } from '../measure.ts';
 import { type ObservedRound, observedFigure, observedReport } from './observed-figure.ts';
 
 const LATENCY = { p50Us: 0, p99Us: 0 };
-const measured = (cpuUs: number, requests: number): ObservedRound['plain'] => ({
-  cpuUs,
-  window: { seconds: 1, requests, events: 0, answer: LATENCY, firstByte: LATENCY } as ObservedRound['plain']['window'],
-});
+const measured = (...windows: readonly [cpuUs: number, requests: number][]): ObservedRound['plain'] =>
+  windows.map(([cpuUs, requests]) => ({
+    cpuUs,
+    window: { seconds: 1, requests, events: 0, answer: LATENCY, firstByte: LATENCY } as Sample['window'],
+  }));
 
 test('what observing takes is the median of the rounds, each compared with itself', () => {
   const round = (observed: number, plain: number): ObservedRound => ({
-    observed: measured(observed * 10, 10),
-    plain: measured(plain * 20, 20),
+    observed: measured([observed * 4, 3], [observed * 6, 7]),
+    plain: measured([plain * 20, 20]),
   });
   const figure = observedFigure([round(110, 100), round(360, 300), round(206, 200), round(105, 100), round(99, 100)]);
   expect(figure).toEqual({ rounds: 5, observedCpuUs: 110, plainCpuUs: 100, medianRatio: 1.05, upper95: 1.2 });

@@ -2,10 +2,12 @@ import { median } from '../load/latencies.ts';
 import type { Sample } from '../measure.ts';
 import { placeOfUpperBound } from '../settlements/sealing-figure.ts';
 
-/** A window of each, one after the other. */
+type Windows = readonly Pick<Sample, 'cpuUs' | 'window'>[];
+
+/** Windows of each, interleaved. */
 export interface ObservedRound {
-  readonly observed: Pick<Sample, 'cpuUs' | 'window'>;
-  readonly plain: Pick<Sample, 'cpuUs' | 'window'>;
+  readonly observed: Windows;
+  readonly plain: Windows;
 }
 
 /** What access log and metrics together take: by the ratio of CPU a request, with them to without, of each round. */
@@ -19,7 +21,9 @@ export interface ObservedFigure {
 }
 
 export function observedFigure(rounds: readonly ObservedRound[]): ObservedFigure {
-  const cpuOf = ({ cpuUs, window }: ObservedRound['plain']): number => cpuUs / window.requests;
+  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+  const cpuOf = (windows: Windows): number =>
+    sum(windows.map(({ cpuUs }) => cpuUs)) / sum(windows.map(({ window }) => window.requests));
   const ratios = rounds.map(({ observed, plain }) => cpuOf(observed) / cpuOf(plain));
   const place = placeOfUpperBound(ratios.length);
   return {

@@ -14,7 +14,7 @@ async function observed() {
   const accessLines: string[] = [];
   const time = { nowMs: Date.parse('2026-11-22T12:00:00Z') };
   const started = await startOnUpstream(onTestFinished, { accessLines, clock: () => time.nowMs });
-  const lines = (): Line[] => accessLines.map((line) => JSON.parse(line));
+  const lines = (): Line[] => accessLines.map((line) => JSON.parse(line).request);
   /** Once there are so many. */
   const whenLines = async (count: number): Promise<Line[]> => {
     await expect.poll(() => accessLines.length).toBe(count);
@@ -44,7 +44,7 @@ it('has a line for a request: who, what, how it ended, what it used, cost and to
     debits: [debit],
   } = await recorded(gateway);
   expect(line).toEqual({
-    ...{ level: 30, time: expect.any(Number), requestId: answer.headers['request-id'] },
+    requestId: answer.headers['request-id'],
     ...{ method: 'POST', route: '/v1/messages', status: 200, outcome: 'completed' },
     ...{ accountId: 'acct_test', keyId: usage?.keyId, model: 'opal-medium', upstream: 'test' },
     upstreamRequestId: usage?.upstream.requestId,
@@ -100,7 +100,7 @@ it('has a line for whatever is refused, with its code and what is known of it by
     const before = lines().length;
     await ask();
     await expect.poll(() => lines().length).toBe(before + 1);
-    const { level, time, requestId, durationMs, ...line } = lines()[before] ?? {};
+    const { requestId, durationMs, ...line } = lines()[before] ?? {};
     expect(requestId).toMatch(/^req_[0-9a-f]{32}$/);
     expect(line).toMatchObject(expected);
   }
