@@ -1,7 +1,7 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
-import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeRecorded, type EventMetadata, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { RateCardRef } from '../../contracts/event-fields.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
+import type { ReadableLog } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
 import { CATALOG_STREAM, NO_STREAM, type Revision } from '../../contracts/ids.ts';
 import { isRateCardIntact, type RateCard } from '../../contracts/rate-card.ts';
@@ -60,15 +60,25 @@ export const rateCardOf = (state: CatalogState, { hash }: RateCardRef): RateCard
   state.cards.get(hash) ?? null;
 
 /** Reads the whole stream: a few publications a week at most. */
-export async function loadCatalog(log: EventLog): Promise<CatalogState> {
+export async function loadCatalog(log: Pick<ReadableLog, 'readStream'>): Promise<CatalogState> {
   let state = EMPTY_CATALOG;
-  for await (const recorded of log.readStream(CATALOG_STREAM)) {
-    const event = decodeEvent(recorded);
-    if (event.type !== 'CatalogPublished')
-      throw new UnreadableEventError(
-        `${CATALOG_STREAM} revision ${recorded.revision}: ${event.type} does not belong there`,
-      );
-    state = evolveCatalog(state, event.data, recorded.revision);
-  }
+  for await (const { data, revision } of readPublications(log)) state = evolveCatalog(state, data, revision);
   return state;
+}
+
+interface Publication {
+  readonly data: EventData<'CatalogPublished'>;
+  readonly metadata: EventMetadata;
+  readonly revision: Revision;
+}
+
+/** In their order. @throws UnreadableEventError */
+export async function* readPublications(log: Pick<ReadableLog, 'readStream'>): AsyncGenerator<Publication> {
+  for await (const recorded of log.readStream(CATALOG_STREAM)) {
+    const { revision } = recorded;
+    const { event, metadata } = decodeRecorded(recorded);
+    if (event.type !== 'CatalogPublished')
+      throw new UnreadableEventError(`${CATALOG_STREAM} revision ${revision}: ${event.type} does not belong there`);
+    yield { data: event.data, metadata, revision };
+  }
 }

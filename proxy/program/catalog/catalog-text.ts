@@ -1,0 +1,59 @@
+import { SHIPPED } from '../../../contracts/betas.ts';
+import type { CatalogModel } from '../../../contracts/catalog.ts';
+import { formatUsd, microUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
+import type { RateCard } from '../../../contracts/rate-card.ts';
+import { table } from '../show.ts';
+
+interface ShownCatalog {
+  readonly version: number;
+  readonly hash: string;
+  readonly models: readonly CatalogModel[];
+}
+
+/** A catalog as people read it: a row a model. */
+export function catalogText({ version, hash, models }: ShownCatalog): string {
+  if (version === 0) return 'no catalog is published yet: gateway catalog publish FILE';
+  const rows = models.map((model) => [
+    model.id,
+    model.family,
+    model.status + (model.retiresAt === null ? '' : ` (${model.retiresAt.slice(0, 10)}, then ${model.replacement})`),
+    model.free ? 'free' : formatUsd(model.rateCard.rates.input),
+    model.free ? 'free' : formatUsd(model.rateCard.rates.output),
+    model.lanes.join(', '),
+    usesOf(model.rateCard),
+    betasOf(model),
+    `${model.rateCard.version}`,
+    model.upstreams.map(({ provider, model: name }) => `${provider}/${name}`).join(', '),
+  ]);
+  const head = [
+    'model',
+    'family',
+    'status',
+    'input USD/MTok',
+    'output',
+    'lanes',
+    'USD a use',
+    'betas',
+    'card',
+    'upstreams',
+  ];
+  return `catalog version ${version} (${hash.slice(0, 12)})\n${table(head, rows)}`;
+}
+
+/** USD a use, a line each. */
+const usesOf = ({ uses }: Pick<RateCard, 'uses'>): string[] =>
+  Object.entries(uses).map(([name, rate]) => `${name} ${formatUsd(microUsd(rate / PICO_PER_MICRO))}`);
+
+/** The shipped list as the word that stands for it, and each of the others with what it changes; a line each. */
+const betasOf = ({ betas }: CatalogModel): string[] => [
+  ...(betas.shipped ? [SHIPPED] : []),
+  ...betas.listed.map(({ name, contextWindow, rateCard }) => {
+    const changes = [
+      ...(contextWindow === null ? [] : [`window ${contextWindow}`]),
+      ...(rateCard === null
+        ? []
+        : [`input ${formatUsd(rateCard.rates.input)}, output ${formatUsd(rateCard.rates.output)}`]),
+    ];
+    return changes.length === 0 ? name : `${name} (${changes.join(', ')})`;
+  }),
+];

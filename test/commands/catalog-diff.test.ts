@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import type { UsageRecorded } from '../../contracts/events.ts';
+import { accountId, accountStream, commandId, NO_STREAM, uuidV7 } from '../../contracts/ids.ts';
+import { rate } from '../../contracts/money.ts';
+import { rateCard } from '../../contracts/rate-card.ts';
+import { cardsOf, loadCatalog } from '../../ledger/catalog/catalog-state.ts';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { catalogEntry } from '../fixtures/catalog-entry.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { usageOf } from '../fixtures/ledger/example-account.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+const LONG = 'context-1m-2025-08-07';
+const model = (id: string, input: string, output: string, more: object = {}) =>
+  catalogEntry(id, { price: { input, output }, upstreams: [{ provider: 'mock', model: 'x' }], ...more });
+const long = (input: string, output: string) => ({
+  betas: ['shipped', { name: LONG, context_window: 1_000_000, price: { input, output } }],
+});
+
+const FIRST = [model('opal-medium', '2.00', '10.00'), model('opal-gone', '1.00', '1.00')];
+const IN_FORCE = [
+  model('opal-medium', '3.00', '15.00', long('6.00', '20.00')),
+  model('opal-gone', '1.00', '1.00'),
+  model('opal-fast', '1.00', '5.00', { lanes: ['standard', 'fast'] }),
+];
+const NEXT = [
+  model('opal-medium', '4.00', '10.00', { betas: ['shipped', LONG], context_window: 300_000 }),
+  model('opal-fast', '1.00', '5.50', { lanes: ['standard', 'fast'] }),
+  model('opal-new', '9.00', '9.00'),
+];
+
+const fileOf = (models: readonly object[]): string => {
+  const file = join(temporaryFolder(), 'catalog.json');
+  writeFileSync(file, JSON.stringify({ models }));
+  return file;
+};
+
+const publishedAt = async (program: ProgramInProcess, time: string, models: readonly object[]): Promise<void> => {
+  program.clock = () => Date.parse(time);
+  await program.run('catalog', 'publish', fileOf(models), '--trust-clock');
+};
+
+let requests = 0;
+
+/** A request as it is recorded: billed by the newest card of that name. */
+async function used(program: ProgramInProcess, account: string, card: string, more: Partial<UsageRecorded>) {
+  const { models } = await loadCatalog(program.log);
+  const [of = ''] = card.split('+');
+  const found = [...models.values()].flatMap(cardsOf).find(({ id }) => id === card);
+  const { id, version, hash } = found ?? rateCard('none', 1, NO_RATES, null);
+  const usage = usageOf(++requests, 1, {
+    tokens: { input: 1_000, output: 100, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 },
+    ...{ model: of, rateCard: { id, version, hash }, ...more },
+  });
+  const recording = {
+    commandId: commandId(uuidV7(Date.now(), randomBytes(10))),
+    ...{ actor: 'test', recordedAt: '2026-11-05T10:20:31.001Z' },
+  };
+  const stream = accountStream(accountId(account));
+  let expected = NO_STREAM;
+  for await (const { revision } of program.log.readStream(stream)) expected = revision;
+  await program.log.append(stream, expected, encodeEvents([{ type: 'UsageRecorded', data: usage }], recording));
+}
+
+const FREE = rate(0n);
+const NO_RATES = { input: FREE, output: FREE, cacheRead: FREE, cacheWrite5m: FREE, cacheWrite1h: FREE };
+const NOVEMBER = { startedAt: '2026-11-30T23:59:59.999Z', finishedAt: '2026-12-01T00:10:00.000Z' };
+const OTHER_MONTHS = [
+  { startedAt: '2026-10-31T23:59:59.999Z', finishedAt: '2026-11-01T00:10:00.000Z' },
+  { startedAt: '2026-12-01T00:00:00.000Z', finishedAt: '2026-12-01T00:10:00.000Z' },
+];
+
+async function scene(program: ProgramInProcess): Promise<void> {
+  await publishedAt(program, '2026-11-01T00:00:00Z', FIRST);
+  await used(program, 'acct_a', 'opal-medium', NOVEMBER);
+  await publishedAt(program, '2026-11-15T00:00:00Z', IN_FORCE);
+  await used(program, 'acct_a', 'opal-medium', NOVEMBER);
+  await used(program, 'acct_b', `opal-medium+${LONG}`, NOVEMBER);
+  await used(program, 'acct_b', 'opal-gone', NOVEMBER);
+  await used(program, 'acct_c', 'opal-fast', { ...NOVEMBER, lane: 'fast' });
+  await used(program, 'acct_c', 'opal-fast', { ...NOVEMBER, billable: false });
+  for (const month of OTHER_MONTHS) await used(program, 'acct_c', 'opal-fast', month);
+  program.clock = () => Date.parse('2026-12-15T00:00:00Z');
+}
+
+const pico = (micro: number): string => String(BigInt(micro) * 1_000_000n);
+const costs = (billed: number, inForce: number, next: number, counts: { requests: number; notCompared?: number }) => ({
+  ...{ requests: counts.requests, notCompared: counts.notCompared ?? 0 },
+  ...{ billedPicoUsd: pico(billed), inForcePicoUsd: pico(inForce), nextPicoUsd: pico(next) },
+  differencePicoUsd: pico(next - inForce),
+});
+
+describe.each([
+  ['the embedded log', () => programInProcess()],
+  [
+    'an event store',
+    async () => {
+      const { connectionString } = endedLater(await startFakeEventStore());
+      return programInProcess(await openEventStoreDbEventLog({ connectionString }));
+    },
+  ],
+])('over %s', (_name, open) => {
+  it('a catalog file is compared before it is published: fields, and the last month’s usage rated by it, exactly', async () => {
+    const program = await open();
+    onTestFinished(() => program.close());
+    await scene(program);
+    const before = (await loadCatalog(program.log)).revision;
+    const diff = await program.json('catalog', 'diff', fileOf(NEXT));
+    expect(diff).toMatchObject({ version: 2, nextVersion: 3, month: '2026-11' });
+    // Micro-USD by hand: tokens times USD per million; 1,000 of input and 100 of output.
+    expect(diff.models).toEqual([
+      { model: 'opal-medium', ...costs(3_000 + 4_500 + 8_000, 4_500 + 4_500 + 8_000, 3 * 5_000, { requests: 3 }) },
+      { model: 'opal-fast', ...costs(2 * 1_500, 2 * 1_500, 2 * 1_550, { requests: 1 }) },
+      { model: 'opal-gone', ...costs(1_100, 0, 0, { requests: 1, notCompared: 1 }) },
+    ]);
+    expect(diff.total).toEqual(
+      costs(15_500 + 3_000 + 1_100, 17_000 + 3_000, 15_000 + 3_100, { requests: 5, notCompared: 1 }),
+    );
+    expect(diff.accounts).toEqual([
+      { accountId: 'acct_b', ...costs(8_000 + 1_100, 8_000, 5_000, { requests: 2, notCompared: 1 }) },
+      { accountId: 'acct_a', ...costs(7_500, 9_000, 10_000, { requests: 2 }) },
+      { accountId: 'acct_c', ...costs(3_000, 3_000, 3_100, { requests: 1 }) },
+    ]);
+    const october = await program.json('catalog', 'diff', fileOf(NEXT), '--month', '2026-10');
+    expect(october.total).toMatchObject({ requests: 1 });
+    expect((await loadCatalog(program.log)).revision).toBe(before);
+  });
+});
+
+it('what changes of a model is told field by field, with prices side by side, for people and for programs', async () => {
+  const program = endedLater(await programInProcess());
+  await scene(program);
+  const { changes } = await program.json('catalog', 'diff', fileOf(NEXT));
+  const of = (name: string) => (changes as { model: string }[]).find(({ model }) => model === name);
+  expect(of('opal-medium')).toMatchObject({
+    change: 'changed',
+    fields: [
+      { field: 'price.input', from: '3.00', to: '4.00' },
+      { field: 'price.output', from: '15.00', to: '10.00' },
+      { field: 'price.cacheRead', from: '0.30', to: '0.40' },
+      { field: 'price.cacheWrite5m', from: '3.75', to: '5.00' },
+      { field: 'price.cacheWrite1h', from: '6.00', to: '8.00' },
+      { field: 'context_window', from: '200000', to: '300000' },
+      { field: `betas.${LONG}.context_window`, from: '1000000', to: null },
+      { field: `betas.${LONG}.price.input`, from: '6.00', to: null },
+      { field: `betas.${LONG}.price.output`, from: '20.00', to: null },
+      ...Array.from({ length: 3 }, () => ({ to: null })),
+    ],
+  });
+  expect([of('opal-gone'), of('opal-new')]).toMatchObject([{ change: 'removed' }, { change: 'added' }]);
+  expect(of('opal-fast')).toMatchObject({ fields: [{ field: 'price.output', from: '5.00', to: '5.50' }] });
+  const text = await program.run('catalog', 'diff', fileOf(NEXT));
+  expect(text).toMatch(/^opal-medium +price\.input +3\.00 +4\.00$/m);
+  expect(text).toMatch(/^opal-gone +removed/m);
+  expect(text).toMatch(/^opal-medium +3 +0 +0\.015500000000 +0\.017000000000 +0\.015000000000 +-0\.002000000000$/m);
+  expect(text).toMatch(/^all +5 +1 +0\.019600000000 /m);
+  const same = await program.json('catalog', 'diff', fileOf(IN_FORCE));
+  expect(same).toEqual({ version: 2, nextVersion: null, changes: [] });
+});
+
+it('the history has each catalog with its time, its actor and what it changed, and prices as they were', async () => {
+  const program = endedLater(await programInProcess());
+  await scene(program);
+  const history = (await program.json('catalog', 'history')) as unknown as Record<string, unknown>[];
+  const { hash } = await loadCatalog(program.log);
+  expect(history).toMatchObject([
+    { version: 1, publishedAt: '2026-11-01T00:00:00.000Z', actor: 'operator' },
+    { version: 2, publishedAt: '2026-11-15T00:00:00.000Z', actor: 'operator', hash },
+  ]);
+  expect(
+    history.map(({ changes }) =>
+      (changes as { model: string; change: string }[]).map((one) => [one.model, one.change]),
+    ),
+  ).toEqual([
+    [
+      ['opal-gone', 'added'],
+      ['opal-medium', 'added'],
+    ],
+    [
+      ['opal-fast', 'added'],
+      ['opal-medium', 'changed'],
+    ],
+  ]);
+  expect(await program.json('catalog', 'history', 'opal-fast')).toMatchObject([
+    { version: 2, changes: [{ model: 'opal-fast' }] },
+  ]);
+  const at = (time: string) => program.json('catalog', 'history', 'opal-medium', '--at', time);
+  const price = async (time: string) => {
+    const { version, models } = (await at(time)) as unknown as {
+      version: number;
+      models: { rateCard: { rates: { input: string } } }[];
+    };
+    return [version, models.map(({ rateCard }) => rateCard.rates.input)];
+  };
+  expect(await price('2026-11-14T23:59:59.999Z')).toEqual([1, ['2000000']]);
+  expect(await price('2026-11-15')).toEqual([2, ['3000000']]);
+  await expect(at('2026-10-31')).rejects.toThrow('no catalog was published by 2026-10-31T00:00:00.000Z');
+  await expect(program.run('catalog', 'history', 'opal-mediun')).rejects.toThrow('(is opal-medium meant?)');
+  expect(await program.run('catalog', 'history')).toMatch(
+    /^version 2 \([0-9a-f]{12}\), 2026-11-15T00:00:00\.000Z, operator$/m,
+  );
+});
+
+it('usage that names a card that the catalog never had ends it: no sum is shown that leaves something out', async () => {
+  const program = endedLater(await programInProcess());
+  await scene(program);
+  await used(program, 'acct_a', 'opal-unknown', NOVEMBER);
+  await expect(program.run('catalog', 'diff', fileOf(NEXT))).rejects.toThrow('the catalog has no rate card');
+});
