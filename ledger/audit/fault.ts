@@ -25,8 +25,8 @@ export function describeFault({ what, found, expected, unit }: Omit<Fault, 'stre
 }
 
 /** About the log as a whole, and no stream of it. */
-export const ofLedger = (what: string, found: string | null): Fault => ({
-  ...{ stream: '(the log)', revision: null, what, found, expected: null },
+export const ofLedger = (what: string, found: string | null, expected: string | null = null): Fault => ({
+  ...{ stream: '(the log)', revision: null, what, found, expected },
 });
 
 const AMOUNT = /(?<![\w.])(-?\d+) (micro|pico)-USD/g;

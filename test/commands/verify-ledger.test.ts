@@ -75,6 +75,47 @@ it('tells where the last event of a stream is gone', async () => {
   expect(stdout).toContain('(the log) -: no event is at positions: 40 to 40\n');
 });
 
+it.each([
+  [
+    'is numbered below 0',
+    'UPDATE event SET stream_id = -9 WHERE stream_id = ID; UPDATE stream SET id = -9 WHERE id = ID',
+  ],
+  ['has no name', 'DELETE FROM stream WHERE id = ID'],
+])('looks at every stream, also at one that %s', async (_what, sql) => {
+  for (const id of [1, 2]) {
+    const folder = keptFolder();
+    const path = edit(
+      folder,
+      `PRAGMA foreign_keys = OFF; DROP TRIGGER stream_is_never_updated; DROP TRIGGER stream_is_never_deleted;
+      UPDATE event SET data = json_set(data, '$.balanceAfter', '7') WHERE type = 'CreditsDebited';
+      ${sql.replaceAll('ID', String(id))}`,
+    );
+    const { stdout, exitCode } = await runHere('ledger', 'verify', '--offline', path);
+    expect(exitCode).toBe(5);
+    expect(stdout).toMatch(/^82 events of/m);
+  }
+});
+
+it.each([0, -3])(
+  'refuses a file with an event at position %i, which nobody who reads in order would see',
+  async (at) => {
+    const path = edit(
+      keptFolder(),
+      `DROP TRIGGER event_is_the_next; INSERT INTO event SELECT ${at}, stream_id, revision + 100, randomblob(16), type, data, metadata,
+      recorded_at FROM event WHERE type = 'CreditsGranted' LIMIT 1`,
+    );
+    for (const args of [
+      ['verify', '--offline', path],
+      ['verify', '--seals', '--offline', path],
+      ['report', '--month', '2026-11', '--offline', path],
+    ])
+      expect(await runHere('ledger', ...args)).toMatchObject({
+        exitCode: 4,
+        stderr: expect.stringContaining(`an event stands at position ${at}, and the first is 1`),
+      });
+  },
+);
+
 it('refuses what is no ledger, an account that there is not, and two ways at once', async () => {
   const nowhere = join(temporaryFolder(), 'ledger.db');
   expect(await runHere('ledger', 'verify', '--offline', nowhere)).toMatchObject({ exitCode: 4 });

@@ -19,7 +19,13 @@ export function checkWhole(path: string, busyMs: number): void {
       const found = database.prepare(COUNTED).get();
       const of = (name: keyof Counted): number => Number(found?.[name] ?? 0);
       const missing = missingOf({
-        ...{ events: of('events'), last: of('last'), indexed: of('indexed'), revisions: of('revisions') },
+        ...{
+          events: of('events'),
+          first: of('first'),
+          last: of('last'),
+          indexed: of('indexed'),
+          revisions: of('revisions'),
+        },
         ...{ streams: of('streams'), named: of('named'), written: of('written'), known: of('known') },
       });
       if (missing !== null) throw new EventLogError('invalid', describeDamage(path, new Error(missing)));
@@ -31,6 +37,7 @@ export function checkWhole(path: string, busyMs: number): void {
 
 /** At one instant. What an index has is no proof of what the table has, nor the other way round. */
 const COUNTED = `SELECT (SELECT count(*) FROM event NOT INDEXED) AS events,
+  (SELECT min(position) FROM event) AS first,
   (SELECT max(position) FROM event) AS last,
   (SELECT count(*) FROM event INDEXED BY sqlite_autoindex_event_1) AS indexed,
   (SELECT sum(revisions) FROM
@@ -43,6 +50,7 @@ const COUNTED = `SELECT (SELECT count(*) FROM event NOT INDEXED) AS events,
 
 interface Counted {
   readonly events: number;
+  readonly first: number;
   readonly last: number;
   readonly indexed: number;
   readonly revisions: number;
@@ -54,7 +62,18 @@ interface Counted {
 }
 
 /** Null where nothing is missing. */
-function missingOf({ events, last, indexed, revisions, streams, named, written, known }: Counted): string | null {
+function missingOf({
+  events,
+  first,
+  last,
+  indexed,
+  revisions,
+  streams,
+  named,
+  written,
+  known,
+}: Counted): string | null {
+  if (events > 0 && first !== 1) return `its first event stands at position ${first}, and not at 1`;
   if (events !== last || indexed !== last || revisions !== last)
     return `${events} of ${last} events can be read, ${indexed} by their streams, which have ${revisions}`;
   if (known === written && streams === written && named === written) return null;

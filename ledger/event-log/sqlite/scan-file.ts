@@ -2,13 +2,17 @@ import type { DatabaseSync } from 'node:sqlite';
 import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
 import { eventId, position, revision, type StreamName } from '../../../contracts/ids.ts';
 import { checkFile } from './check-file.ts';
+import { describeDamage } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { asLogError, openForReads, prepareArrays } from './open-database.ts';
 import { APPLICATION_ID } from './schema.ts';
 
 export interface ScanPart {
   readonly path: string;
-  /** Which part of the accounts' streams, and of how many; each part has all other streams, too. */
+  /**
+   * Which part of the accounts' streams, and of how many; each part has all other streams, too, and the first what is of
+   * no stream.
+   */
   readonly part: number;
   readonly parts: number;
   /** The last position that is read. */
@@ -31,7 +35,8 @@ export function* scanFile({ path, part, parts, upTo }: ScanPart): Generator<Reco
     const rows = prepareArrays(
       database,
       `SELECT position, stream_id, revision, lower(hex(id)), type, data, metadata FROM event
-        WHERE position > ? AND position <= ? AND (stream_id % ? = ? OR stream_id IN (${others.join()}))
+        WHERE position > ? AND position <= ?
+          AND (abs(stream_id) % ? = ? OR stream_id IN (${others.join()})${part === 0 ? ` OR ${OF_NO_STREAM}` : ''})
         ORDER BY position LIMIT ?`,
     );
     const limit = SQLITE_LIMITS.pageEvents;
@@ -46,6 +51,8 @@ export function* scanFile({ path, part, parts, upTo }: ScanPart): Generator<Reco
     database.close();
   }
 }
+
+const OF_NO_STREAM = 'stream_id NOT IN (SELECT id FROM stream)';
 
 /** The position of a file's last event; 0 where there is none. @throws as `scanFile` */
 export function lastPosition(path: string): number {
@@ -84,15 +91,24 @@ export function missingPositions(path: string, limit: number): string[] {
   }
 }
 
-/** A connection that only reads, to a file that nobody need serve. @throws as `scanFile` */
+/**
+ * A connection that only reads, to a file that nobody need serve. Positions begin at 1: whoever reads in their order would
+ * not see what stands before. @throws as `scanFile`
+ */
 export function openLedger(path: string): DatabaseSync {
   const { busyMs } = SQLITE_LIMITS;
   checkFile({ path, busyMs, isServedFrom: false });
   const database = openForReads(path, busyMs);
   try {
     const isLedger = asLogError(path, () => database.prepare('PRAGMA application_id').get()?.application_id);
-    if (isLedger === APPLICATION_ID) return database;
-    throw new EventLogError('invalid', `${path} is no event log of this program`);
+    if (isLedger !== APPLICATION_ID) throw new EventLogError('invalid', `${path} is no event log of this program`);
+    const first = asLogError(path, () => database.prepare('SELECT min(position) AS first FROM event').get()?.first);
+    if (typeof first === 'number' && first < 1)
+      throw new EventLogError(
+        'invalid',
+        describeDamage(path, new Error(`an event stands at position ${first}, and the first is 1`)),
+      );
+    return database;
   } catch (error) {
     database.close();
     throw error;

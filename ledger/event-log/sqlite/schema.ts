@@ -13,7 +13,8 @@ export const SCHEMA_VERSION = 1;
  *
  * No index on event ids: a retry is recognised by the ids that stand at its revisions, and a second index costs as much
  * as all the rest. Positions have no gaps, for one transaction at a time writes and what is rolled back leaves nothing.
- * The view `ledger` is the same for human eyes: names, UUIDs and times as text.
+ * The view `ledger` is the same for human eyes: names, UUIDs and times as text. `recorded_at` is the writer's clock, and
+ * of no event: no audit and no seal is of it (the event's own time is in its metadata).
  */
 export const SCHEMA = `
   CREATE TABLE stream (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;

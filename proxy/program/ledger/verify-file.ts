@@ -46,8 +46,11 @@ export async function verifyFile(path: string, { onFault, onRead, views }: Verif
     ),
   );
   const events = audits.reduce((sum, audited) => sum + audited.events, 0);
-  if (events !== upTo)
-    for (const range of missingPositions(path, GAPS_TOLD)) onFault(ofLedger('no event is at positions', range));
+  if (events !== upTo) {
+    const ranges = missingPositions(path, GAPS_TOLD);
+    for (const range of ranges) onFault(ofLedger('no event is at positions', range));
+    if (ranges.length === 0) onFault(ofLedger('events that were looked at', String(events), String(upTo)));
+  }
   if (views !== null) compareEnds(path, views, onFault);
   const repeated = repeatedPrints(audits.map(({ prints }) => prints));
   if (repeated.size > 0) {

@@ -43,6 +43,15 @@ it('a file that lacks an event is none', async () => {
   expect(() => checkWhole(path, BUSY_MS)).toThrow(`${3 * STREAMS - 1} of ${3 * STREAMS} events can be read`);
 });
 
+it('a file whose events do not begin with the first position is none, also where as many are missing', async () => {
+  const path = newPath();
+  await write(path, { close: true });
+  openPlainly(path).exec(
+    'DROP TRIGGER event_is_never_updated; UPDATE event SET position = 0 WHERE position = 1; UPDATE event SET position = 1 WHERE position = 7',
+  );
+  expect(() => checkWhole(path, BUSY_MS)).toThrow('its first event stands at position 0, and not at 1');
+});
+
 it('a mixture whose table has every event and whose index is of before is none', async () => {
   const [path, restored] = [newPath(), newPath()];
   const [first, second] = [newStream(), newStream()];
