@@ -146,8 +146,8 @@ describe('a log that is back', () => {
       scene.breaker.readsLost();
       scene.breaker.readsBack();
     }
-    await until(() => scene.breaker.isOpen);
-    expect(scene.log.appends).toBe(LIMITS.settlementAttemptsMax);
+    await turns();
+    expect([scene.breaker.isOpen, scene.log.appends]).toEqual([true, LIMITS.settlementAttemptsMax]);
     scene.settlement.close();
   });
 
