@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../contracts/limits.ts';
+import { PIECE_BYTES } from '../../proxy/request-body/limits.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, call, get, messageOf, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { openAccount } from '../fixtures/gateway/open-account.ts';
@@ -18,7 +19,11 @@ const upstream = endedLater(await startUpstream(), afterAll);
 const watched = await startWatchedGateway({
   upstreamUrl: upstream.url,
   creditsMicroUsd: 1_000_000_000_000n,
-  settings: { bodies: { maxBytes: 2 * MAX, maxBytesPerAccount: MAX }, metrics: { serve: { port: 0 } } },
+  // Half a piece more than whole pieces fill: what is refused for its length leaves room for a short one at every moment.
+  settings: {
+    bodies: { maxBytes: 2 * MAX + PIECE_BYTES / 2, maxBytesPerAccount: MAX },
+    metrics: { serve: { port: 0 } },
+  },
 });
 const gateway = endedLater(watched, afterAll);
 

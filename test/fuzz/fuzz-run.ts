@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
@@ -82,7 +81,8 @@ async function play(one: FuzzCase, word: string, { gateway, upstream }: Site): P
   const pieces: Buffer[] = [];
   // What is refused may be closed under its sender.
   socket.on('error', () => undefined);
-  const closed = once(socket, 'close').then(() => true);
+  // `once` would reject on that.
+  const closed = new Promise<true>((resolve) => socket.once('close', () => resolve(true)));
   socket.on('data', (piece) => pieces.push(piece));
   socket.write(request);
   // Ended with the case: a timer that is left keeps the process.

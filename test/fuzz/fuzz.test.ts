@@ -11,6 +11,12 @@ it('answers faults of callers and upstreams within the envelope, and serves on',
   for (const count of Object.values(cases)) expect(count).toBeGreaterThan(0);
 });
 
+it('goes on where a connection ends by a reset', async () => {
+  // It sends more behind the last request of a connection.
+  const { cases } = await fuzzRun({ seed: 312_524_270, casesMax: 1, msMax: 60_000 });
+  expect(Object.values(cases).reduce((sum, count) => sum + count)).toBe(1);
+});
+
 it('draws the same case from the same seed', () => {
   expect(fuzzCase(new SeededRandom(7), 'key')).toEqual(fuzzCase(new SeededRandom(7), 'key'));
 });
