@@ -9,6 +9,7 @@ import { addReinstateCommand } from './accounts/reinstate-command.ts';
 import { addCatalogCommands } from './catalog/catalog-commands.ts';
 import { pathArgument } from './command-arguments.ts';
 import type { CommandContext } from './command-context.ts';
+import { addCompletionCommand } from './completion/completion-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { addExceptionCommands } from './exceptions/exception-commands.ts';
 import { addAcceptLossCommand } from './ledger/accept-loss-command.ts';
@@ -57,6 +58,7 @@ export function gatewayProgram(context: CommandContext): Command {
   addFormsCommand(ledger, context);
   addKeysCommand(ledger, context);
   addAcceptLossCommand(ledger, context);
+  addCompletionCommand(program, context);
   overrideExits(program);
   return program;
 }
