@@ -153,12 +153,13 @@ const WIDE = /[\u1100-\uffff]/g;
 
 /** A word that is wider than its column would be cut. */
 function fitting(cell: string, width = Number.POSITIVE_INFINITY): string {
+  if (!Number.isFinite(width)) return cell;
   const isWide = cell.search(WIDE) >= 0;
   if (!isWide && cell.length <= width) return cell;
-  const piece = new RegExp(`.{1,${isWide ? Math.floor(width / 2) : width}}`, 'gsu');
+  const piece = new RegExp(`.{1,${isWide ? Math.max(1, Math.floor(width / 2)) : width}}`, 'gsu');
   return cell
     .split(' ')
-    .flatMap((word) => (Number.isFinite(width) ? (word.match(piece) ?? []) : [word]))
+    .flatMap((word) => word.match(piece) ?? [])
     .join(' ');
 }
 

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { expect, it } from 'vitest';
+import { onOneLine } from '../../../contracts/printable.ts';
 import type { CommandContext } from '../../../proxy/program/command-context.ts';
-import { type ShownRow, show, showRows } from '../../../proxy/program/show.ts';
+import { fittingTable, plainTable, type ShownRow, show, showRows, wrapped } from '../../../proxy/program/show.ts';
 
 const COUNT = 1_050;
 const ROW: ShownRow<number> = { head: ['n'], cells: (n) => [`${n}`], json: (n) => ({ n }) };
@@ -72,3 +73,22 @@ it('what is for people is not drawn for machines', () => {
   show(context, command, { json: { n: 1n }, text });
   expect(written).toEqual(['{"n":"1"}\n']);
 });
+
+it.each(['Ada’s laptop', '–', '5 €', '鍵 鍵', '👩‍💻 a', '\u1100'])(
+  'shows a name in any script, and all of it: %s',
+  (name) => {
+    const columns = [{ head: 'key', align: 'left' } as const];
+    const letters = (text: string): string => text.replaceAll(/\s/g, '');
+    const { context } = scene(false);
+    expect(plainTable(columns, [[name]])).toBe(`key\n${onOneLine(name)}`);
+    for (const width of [2, 3, 4])
+      expect(letters(plainTable([{ head: '', align: 'left', width }], [[name]]))).toBe(letters(onOneLine(name)));
+    for (const terminal of [{}, { columns: 40 }]) {
+      const within = { ...context, ...terminal };
+      expect(wrapped(name, within)).toBe(onOneLine(name));
+      expect(letters(fittingTable(columns, [[`${name} ${'x'.repeat(60)}`]], within))).toBe(
+        letters(`key${onOneLine(name)}${'x'.repeat(60)}`),
+      );
+    }
+  },
+);
