@@ -42,6 +42,11 @@ export interface CommandContext {
    * `LIMITS.fatalEndMs`, whatever does not close. The first to tell is heard; it is said once, when the program ends.
    */
   readonly onEnding?: (error: unknown) => void;
+  /**
+   * From here on the exit code is a verdict, and a reader who has seen enough does not make it a 0: it ends the command with
+   * this code, or with null not at all.
+   */
+  readonly whenUnread?: (exitCode: number | null) => void;
   /** Ends the process at once. Absent where the program is not the process: then nothing bounds its end. */
   readonly leave?: (exitCode: number) => void;
 }

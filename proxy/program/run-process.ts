@@ -10,6 +10,8 @@ import { runGatewayProgram } from './run-gateway-program.ts';
 export async function runProcess(): Promise<void> {
   /** What follows the log runs on for others: a gateway, a relay. */
   let isFollowing = false;
+  let unreadExitCode: number | null = 0;
+  let isUnread = false;
 
   const context: CommandContext = {
     openEventLog: async (configuration, follower) => {
@@ -28,18 +30,23 @@ export async function runProcess(): Promise<void> {
       : {}),
     warn: (text) => process.stderr.write(text),
     progressStream: process.stderr,
+    whenUnread: (exitCode) => {
+      unreadExitCode = exitCode;
+    },
     leave: (exitCode) => process.exit(exitCode),
   };
 
   // A reader that has seen enough (`gateway ledger events … | head`) ends the program; that is no failure. On a full disk
   // whoever asked has no answer, and what was asked for may be done all the same. What serves others goes on without a
-  // reader: a supervisor that found it ended, and that with a 0, would leave them without it.
+  // reader: a supervisor that found it ended, and that with a 0, would leave them without it. So does what has a verdict to give.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (isFollowing) {
       context.warn(`gateway: its first words could not be written (${error.message}); it goes on\n`);
       return;
     }
-    if (error.code === 'EPIPE') process.exit();
+    isUnread ||= error.code === 'EPIPE';
+    if (isUnread && unreadExitCode === null) return;
+    if (isUnread) process.exit(unreadExitCode ?? 0);
     context.warn(
       `gateway: the answer could not be written (${error.message}); what was asked for may have been done\n`,
     );

@@ -1,18 +1,22 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, cpSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../fixtures/processes/processes.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { readKept } from '../written-before/kept-state.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.mjs', import.meta.url));
 
 /** A short answer, as any other: how the program ends that cannot give it. */
-async function ended(stdout: number | 'pipe') {
-  const child = spawn(process.execPath, [PROGRAM, '--help'], { stdio: ['ignore', stdout, 'pipe'] });
+async function ended(stdout: number | 'pipe', ...args: string[]) {
+  const child = spawn(process.execPath, [PROGRAM, ...(args.length > 0 ? args : ['--help'])], {
+    stdio: ['ignore', stdout, 'pipe'],
+  });
   child.stdout?.destroy();
   const { stderr } = child;
   if (stderr === null) throw new Error('the program has no pipe for what it says');
@@ -30,6 +34,19 @@ it('an answer that a full disk does not take ends in one line and a code that is
 
 it('an answer whose reader has gone is no failure, and no word', async () => {
   expect(await ended('pipe')).toEqual({ said: '', code: 0 });
+});
+
+it('a verdict that nobody reads is in the exit code all the same', async () => {
+  const path = join(temporaryFolder(), 'ledger.db');
+  cpSync(join(readKept('76ed563', 'sqlite', 'ledger').folder, 'data', 'ledger.db'), path);
+  const verify = () => ended('pipe', 'ledger', 'verify', '--offline', path);
+  expect(await verify()).toEqual({ said: '', code: 0 });
+  const database = new DatabaseSync(path);
+  database.exec(`DROP TRIGGER event_is_never_updated;
+    UPDATE event SET data = json_set(data, '$.balanceAfter', '7') WHERE type = 'CreditsDebited'`);
+  database.close();
+  expect(await verify()).toMatchObject({ code: 5 });
+  expect(await ended('pipe', 'ledger', 'replay', 'acct_ada', '--offline', path)).toMatchObject({ code: 5 });
 });
 
 it.each([

@@ -30,6 +30,7 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
       if (timeout < 1) throw new CommandError('--timeout must be at least 1', EXIT.usage);
       // Loaded here, because no other command looks at so much.
       const { examine } = await import('./examine.ts');
+      context.whenUnread?.(null);
       const findings = await examine({ context, command }, timeout * 1_000);
       show(context, command, { json: findings, text: () => textOf(findings, context), isPainted: true });
       const faults = findings.filter(({ state }) => state === 'fault').length;

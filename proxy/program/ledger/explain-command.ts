@@ -49,6 +49,7 @@ export function addExplainCommand(ledger: Command, context: CommandContext): voi
         const explained = await explain(log, accountId, requestId);
         const named = await namedRateCard(log, explained.usage.data.rateCard);
         warnOfUnreadable(accountId, explained, context);
+        context.whenUnread?.(null);
         const faults = [...explained.faults, ...ratingFaults(explained, named)];
         const all = { ...explained, accountId, named, faults };
         show(context, command, { json: jsonOf(all), text: () => explanationText(all, context), isPainted: true });

@@ -57,6 +57,7 @@ export function addProveCommands(ledger: Command, context: CommandContext): void
       const keys = parsed(options.keys, keysOfFile);
       const anchors = options.anchor === undefined ? [] : parsed(options.anchor, sealsOfFile);
       const verdict = checkProof(parsed(file, proofOfFile), { keys, anchors });
+      context.whenUnread?.(null);
       show(context, command, { json: verdict, text: () => textOf(verdict) });
       if (verdict.problems.length > 0)
         throw new CommandError(`the proof does not hold: ${verdict.problems[0]}`, EXIT.faults);

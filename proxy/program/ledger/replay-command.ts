@@ -95,6 +95,7 @@ interface RangedEvent {
 async function showStatement(id: AccountId, options: ReplayOptions, log: ReadableLog, context: CommandContext) {
   const statement = new Statement(id, { withAll: options.all === true });
   const shown = new ShownStatement(context);
+  context.whenUnread?.(null);
   for await (const { recorded, isShown } of eventsOf(id, options, { log, context })) {
     if (isShown) shown.begin(recorded.revision, statement);
     shown.add(statement.take(recorded));

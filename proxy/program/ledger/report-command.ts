@@ -36,6 +36,7 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
       if (out !== '-') await write(out, page);
       if (out === '-' && globalOptions(command).json !== true) context.write(page);
       else show(context, command, { json: jsonOf(books), text: () => textOf(books, out) });
+      context.whenUnread?.(null);
       const differing = books.checks.filter(({ one, other }) => one !== other);
       if (differing.length > 0)
         throw new CommandError(

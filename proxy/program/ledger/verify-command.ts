@@ -44,6 +44,7 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
     )
     .action(async (accounts: readonly AccountId[], options: VerifyOptions, command: Command) => {
       const { all = false, offline } = options;
+      context.whenUnread?.(null);
       if (asksForSeals(options, all || accounts.length > 0)) {
         return withLedger(offline, { context, command }, (log) => verifySealsOf(log, options, context, command));
       }
@@ -57,6 +58,7 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
         views: null,
         onFault: (fault) => {
           faults++;
+          context.whenUnread?.(EXIT.faults);
           progress.above(() => context.write(isJson ? `${JSON.stringify({ fault })}\n` : `${lineOf(fault)}\n`));
         },
         onRead: (events, of) => progress.add(events, of),
