@@ -1,5 +1,15 @@
-import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -11,6 +21,7 @@ import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { untilSealed } from '../fixtures/ledger/until-sealed.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -134,7 +145,7 @@ it('a credential that is missing is told by its name, one that is there by nothi
   });
   process.env.DOCTOR_TEST_KEY = 'a-secret-value';
   onTestFinished(() => void delete process.env.DOCTOR_TEST_KEY);
-  const { exitCode, of, findings, stderr } = await doctor(config);
+  const { exitCode, of, findings, stderr } = await doctor(config, '--timeout', '3');
   expect(of('credentials')).toMatchObject({
     state: 'fault',
     says: 'providers.one.apiKeyEnv: the environment variable DOCTOR_TEST_NOT_THERE is not set',
@@ -250,7 +261,8 @@ it('what has to be mended is a fault, with what to do', async () => {
     says: expect.stringContaining('no provider for opal-medium (gone)'),
   });
   expect(first.of('data folder')).toMatchObject({ state: 'warn', advice: expect.stringContaining('chmod') });
-  expect(first.of('disk')).toMatchObject({ state: 'warn', advice: 'make room, or lower journal.maxBytes' });
+  const { bavail, bsize } = statfsSync(data);
+  expect(first.of('disk')?.state).toBe(bavail * bsize < 1e12 ? 'warn' : 'ok');
   // Views that cannot be read, and a ledger that another folder knows better.
   proxyIdOf(data, Date.now());
   writeFileSync(join(data, 'views.db'), 'no database');
@@ -264,6 +276,47 @@ it('what has to be mended is a fault, with what to do', async () => {
   const lost = await doctor(config);
   expect(lost.of('log')).toMatchObject({ state: 'fault', says: expect.stringContaining('ledger.db') });
   expect([lost.exitCode, existsSync(join(data, 'ledger.db'))]).toEqual([FAULTS, false]);
+});
+
+it('a journal that is full, and a gateway whose views and seals do not follow, are faults', async () => {
+  const gateway = await startTestGateway();
+  await gateway.stop();
+  const { data } = gateway;
+  const config = join(temporaryFolder(), 'gateway.json');
+  const own = { seals: { afterMs: 1 }, projections: { maxAgeMs: 1 }, journal: { maxBytes: 64 * 1024 ** 2 } };
+  writeFileSync(config, JSON.stringify({ data, listen: { port: 1 }, ...own }));
+  expect((await runHere('--config', config, 'account', 'open', '--email', 'b@example.com')).exitCode).toBe(0);
+  // What has the folder, and neither reads nor seals.
+  const { journal } = await openJournal({ directory: join(data, 'journal'), reserveBytes: 65_536 });
+  onTestFinished(() => journal.close());
+  const stuck = await doctor(config);
+  expect(stuck.of('views')).toMatchObject({ state: 'fault', advice: expect.stringContaining('do not follow') });
+  expect(stuck.of('seals')).toMatchObject({ state: 'fault', says: expect.stringContaining('one is due after') });
+  for (let number = 0; number < 4_200; number++)
+    journal.begin(requestId(`req_${number.toString(16).padStart(32, '0')}`), 'x'.repeat(16_000));
+  const full = await doctor(config);
+  expect(full.of('journal')).toMatchObject({ state: 'fault', says: expect.stringContaining('requests are refused') });
+});
+
+it('a key of seals that is gone, or is another than the ledger knows, is a fault, and none is made', async () => {
+  const gateway = await startTestGateway({ settings: { seals: { events: 1, afterMs: 1 } } });
+  await untilSealed(gateway.log, 1);
+  await gateway.stop();
+  const config = join(temporaryFolder(), 'gateway.json');
+  writeFileSync(config, JSON.stringify({ data: gateway.data, listen: { port: 0 } }));
+  const key = join(gateway.data, 'seal-key');
+  rmSync(key);
+  expect((await doctor(config)).of('seals')).toMatchObject({
+    state: 'fault',
+    advice: expect.stringContaining('--lost'),
+  });
+  expect(existsSync(key)).toBe(false);
+  const { privateKey } = generateKeyPairSync('ed25519');
+  writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  expect((await doctor(config)).of('seals')).toMatchObject({
+    state: 'fault',
+    advice: expect.stringContaining('keys rotate'),
+  });
 });
 
 it('a place that is taken is a fault', async () => {
