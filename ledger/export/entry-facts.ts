@@ -1,4 +1,4 @@
-import type { DomainEvent } from '../../contracts/events.ts';
+import type { BookedEvent } from '../postings/posting-rules.ts';
 
 /** What an entry is about, beside its money: for whoever looks for one. Empty where it has none. */
 interface EntryFacts {
@@ -10,7 +10,7 @@ interface EntryFacts {
 
 const NONE: EntryFacts = { request: '', key: '', model: '', grant: '' };
 
-export function factsOf(event: DomainEvent): EntryFacts {
+export function factsOf(event: BookedEvent): EntryFacts {
   switch (event.type) {
     case 'CreditsDebited':
     case 'ExceptionApproved':
@@ -20,6 +20,6 @@ export function factsOf(event: DomainEvent): EntryFacts {
     case 'CreditsReinstated':
       return { ...NONE, grant: event.data.grantId };
     default:
-      return NONE;
+      return event satisfies never;
   }
 }

@@ -1,10 +1,9 @@
 import { decodeEvent, decodeRecordedAt } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
-import type { DomainEvent, EventType } from '../../contracts/events.ts';
+import type { EventType } from '../../contracts/events.ts';
 import { type AccountId, accountOfStream } from '../../contracts/ids.ts';
-import { brief } from '../../contracts/printable.ts';
-import { CustomerBooks, UnbookableError } from './customer-books.ts';
-import { POSTING_RULES, type Posting } from './posting-rules.ts';
+import { atItsPlace, CustomerBooks, UnbookableError } from './customer-books.ts';
+import { type BookedEvent, isBooked, POSTING_RULES, type Posting, postingsOf } from './posting-rules.ts';
 
 /**
  * An event of a type that moves money, with what it books: the sum is nothing. A debit of less than a micro-USD, or of which
@@ -12,7 +11,7 @@ import { POSTING_RULES, type Posting } from './posting-rules.ts';
  */
 export interface Entry {
   readonly recorded: RecordedEvent;
-  readonly event: DomainEvent;
+  readonly event: BookedEvent;
   /** RFC 3339, UTC: when it was written down, which is the day that it is booked on. */
   readonly recordedAt: string;
   readonly customer: AccountId;
@@ -27,17 +26,18 @@ export class Bookkeeper {
   book(recorded: RecordedEvent): Entry | null {
     if (movesNothing(recorded.type)) return null;
     const event = decodeEvent(recorded);
+    if (!isBooked(event)) return null;
     const customer = accountOfStream(recorded.stream);
-    try {
+    return atItsPlace(recorded, () => {
       if (customer === null) throw new UnbookableError('its stream is not one of an account');
-      const postings = postingsOf(this.#booksOf(customer), event);
+      const books = this.#booksOf(customer);
+      const postings = postingsOf(books, event);
+      if ('balanceAfter' in event.data && event.data.balanceAfter !== books.balance)
+        throw new UnbookableError(
+          `it says a balance of ${event.data.balanceAfter} micro-USD, its account has ${books.balance}`,
+        );
       return { recorded, event, recordedAt: decodeRecordedAt(recorded), customer, postings };
-    } catch (error) {
-      if (!(error instanceof UnbookableError)) throw error;
-      throw new UnbookableError(
-        `${brief(recorded.stream)} revision ${recorded.revision} (${brief(recorded.type)}) cannot be booked: ${error.message}`,
-      );
-    }
+    });
   }
 
   #booksOf(customer: AccountId): CustomerBooks {
@@ -53,10 +53,4 @@ export class Bookkeeper {
 /** Of a type that this program does not know it is not known what it moves: such an event is read, and refused. */
 function movesNothing(type: string): boolean {
   return Object.hasOwn(POSTING_RULES, type) && 'none' in POSTING_RULES[type as EventType];
-}
-
-function postingsOf(books: CustomerBooks, { type, data }: DomainEvent): Posting[] {
-  const rule = POSTING_RULES[type];
-  // The table says for each type which data its rule takes.
-  return 'none' in rule ? [] : (rule.post as (books: CustomerBooks, data: unknown) => Posting[])(books, data);
 }

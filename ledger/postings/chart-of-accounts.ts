@@ -1,11 +1,12 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 
+export type GrantSource = EventData<'CreditsGranted'>['source'];
+
 /**
  * The accounts of the books, as `Root:Part:…`. The roots are the five that hledger and beancount know; what belongs to one
  * customer has the account's id as its third part.
  */
-type Source = EventData<'CreditsGranted'>['source'];
 
 /** Credit that can still be spent, and was paid for. */
 export const paidCredits = (customer: AccountId): string => `Liabilities:Credits:${customer}:Paid`;
@@ -24,7 +25,7 @@ export const PREMIUM = 'Income:Premium';
 /** What stood before the period that is exported. */
 export const OPENING = 'Equity:Opening';
 
-const NAMES: { readonly [S in Source]: string } = {
+const NAMES: { readonly [S in GrantSource]: string } = {
   trial: 'Trials',
   purchase: 'Purchases',
   plan: 'Plans',
@@ -33,10 +34,10 @@ const NAMES: { readonly [S in Source]: string } = {
 };
 
 /** What payments outside of this ledger have to settle. */
-export const clearing = (source: Source): string => `Assets:Clearing:${NAMES[source]}`;
+export const clearing = (source: GrantSource): string => `Assets:Clearing:${NAMES[source]}`;
 
 /** What credit that nobody paid for costs; that of an adjustment mends something. */
-export const givenAway = (source: Source): string =>
+export const givenAway = (source: GrantSource): string =>
   source === 'adjustment' ? 'Expenses:Corrections' : `Expenses:Promotions:${NAMES[source]}`;
 
 /** Of assets, liabilities and equity a period begins with what there was before; income and expenses begin at nothing. */

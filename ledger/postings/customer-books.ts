@@ -1,14 +1,28 @@
+import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
 import { ACCOUNT_ID_PATTERN, type AccountId, type GrantId } from '../../contracts/ids.ts';
-import { freeCredits, paidCredits, receivable } from './chart-of-accounts.ts';
+import { brief } from '../../contracts/printable.ts';
+import { freeCredits, type GrantSource, paidCredits, receivable } from './chart-of-accounts.ts';
 
 /** An event that cannot follow those before it: what it would book is not known. */
 export class UnbookableError extends Error {
   override readonly name = 'UnbookableError';
 }
 
+/** @throws UnbookableError with stream and revision, where booking the event throws one */
+export function atItsPlace<T>({ stream, revision, type }: RecordedEvent, book: () => T): T {
+  try {
+    return book();
+  } catch (error) {
+    if (!(error instanceof UnbookableError)) throw error;
+    throw new UnbookableError(
+      `${brief(stream)} revision ${revision} (${brief(type)}) cannot be booked: ${error.message}`,
+    );
+  }
+}
+
 interface BookedGrant {
-  readonly source: EventData<'CreditsGranted'>['source'];
+  readonly source: GrantSource;
   readonly amount: bigint;
   /** Of the amount what was paid for. */
   readonly paid: bigint;
@@ -35,14 +49,17 @@ export class CustomerBooks {
   readonly freeCredits: string;
   readonly receivable: string;
   readonly #grants = new Map<GrantId, BookedGrant>();
+  readonly #onMoved: ((grantId: GrantId, parts: Parts) => void) | undefined;
   #owed = 0n;
   #spendable = 0n;
 
-  constructor(customer: AccountId) {
+  /** @param onMoved told of each grant what it was given, or less than nothing where that was taken */
+  constructor(customer: AccountId, onMoved?: (grantId: GrantId, parts: Parts) => void) {
     if (!ACCOUNT_ID_PATTERN.test(customer)) throw new UnbookableError('its stream is not one of an account');
     this.paidCredits = paidCredits(customer);
     this.freeCredits = freeCredits(customer);
     this.receivable = receivable(customer);
+    this.#onMoved = onMoved;
   }
 
   /** What grants have left less what is owed. */
@@ -58,7 +75,7 @@ export class CustomerBooks {
     return this.putBack(grantId, amount);
   }
 
-  sourceOf(grantId: GrantId): BookedGrant['source'] {
+  sourceOf(grantId: GrantId): GrantSource {
     return this.#grant(grantId).source;
   }
 
@@ -91,7 +108,9 @@ export class CustomerBooks {
     grant.remaining = after;
     this.#spendable += change;
     const paid = paidOf(grant, after) - paidOf(grant, before);
-    return { paid, free: change - paid };
+    const parts = { paid, free: change - paid };
+    this.#onMoved?.(grantId, parts);
+    return parts;
   }
 
   #grant(grantId: GrantId): BookedGrant {

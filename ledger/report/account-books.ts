@@ -1,10 +1,13 @@
-import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import type { EventData } from '../../contracts/events.ts';
 import type { AccountId, GrantId } from '../../contracts/ids.ts';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
+import type { GrantSource } from '../postings/chart-of-accounts.ts';
+import { CustomerBooks, type Parts, UnbookableError } from '../postings/customer-books.ts';
+import { isBooked, type Posting, postingsOf } from '../postings/posting-rules.ts';
 import { movementOf } from '../statement/running-balance.ts';
-import { consume, type GrantBook, grantBook } from './grant-book.ts';
+import type { EventOfAccount } from './event-places.ts';
 import type { ModelBooks } from './model-books.ts';
-import { addGranted, type Movements } from './movements.ts';
+import { addGranted, addIncome, incomeOf, type Movements } from './movements.ts';
 import type { Note, Notes } from './notes.ts';
 
 /** Where the accounts of a time write down what happened in it. */
@@ -27,9 +30,25 @@ interface Booked {
   readonly actor: string;
 }
 
+interface Posted extends Pick<Booked, 'recordedAt'> {
+  readonly postings: readonly Posting[];
+}
+
 type Debit = EventData<'CreditsDebited'> | EventData<'ExceptionApproved'>;
 
-/** One account as its books need it: its open grants, and nothing of its requests. Amounts are micro-USD. */
+/** What of one grant is outstanding: of what was paid for, and of what was given. Amounts are micro-USD. */
+interface GrantBook {
+  readonly source: GrantSource;
+  readonly effectiveAtMs: number;
+  expiresAtMs: number | null;
+  paid: bigint;
+  free: bigint;
+}
+
+/**
+ * One account as its books need it: its grants, and nothing of its requests. What an event books, the posting rules say, as they
+ * do for every export: what was written down after the month is folded for them, and left out of all sums. Amounts are micro-USD.
+ */
 export class AccountBooks {
   readonly id: AccountId;
   email = '';
@@ -40,39 +59,57 @@ export class AccountBooks {
   expired = 0n;
   readonly grants = new Map<GrantId, GrantBook>();
   /** What debits took and no grant covered. */
-  uncovered = 0n;
+  owed = 0n;
   /** Exceptions about money that nobody has ended, in pico-USD; null while there were none. */
   openExceptions: Map<string, bigint> | null = null;
-  /** By all events of the stream, also those that were written down after the month. */
-  #running = 0n;
+  readonly #customer: CustomerBooks;
+  /** What the event that is taken has moved of which grants. */
+  #moves: (readonly [GrantId, Parts])[] = [];
 
   constructor(id: AccountId) {
     this.id = id;
+    this.#customer = new CustomerBooks(id, (grantId, parts) => this.#moves.push([grantId, parts]));
   }
 
-  /** @param books of the time in which it was written down; null is after the month */
-  take(event: AccountEvent, books: TimeBooks | null, booked: Booked): void {
-    const change = movementOf(event) ?? 0n;
-    this.#running += change;
+  /**
+   * @param books of the time in which it was written down; null is after the month
+   * @throws UnbookableError
+   */
+  take(event: EventOfAccount, books: TimeBooks | null, booked: Booked): void {
+    if (event.type === 'CreditsGranted') this.#addGrant(event.data);
+    this.#moves = [];
+    const postings = isBooked(event) ? postingsOf(this.#customer, event) : [];
     if (books === null) return;
-    this.balance += change;
-    const { movements, month } = books;
+    this.balance += movementOf(event) ?? 0n;
+    for (const [grantId, { paid, free }] of this.#moves) {
+      const grant = this.#grantOf(grantId);
+      grant.paid += paid;
+      grant.free += free;
+    }
+    for (const { account, microUsd } of postings) if (account === this.#customer.receivable) this.owed += microUsd;
+    addIncome(books.movements, incomeOf(postings));
+    this.#takeFacts(event, books, { ...booked, postings });
+    if (books.month !== undefined) noteOn(event, books.month.notes, { account: this.id, ...booked });
+  }
+
+  #takeFacts(event: EventOfAccount, { movements, month }: TimeBooks, { recordedAt, postings }: Posted): void {
     switch (event.type) {
       case 'AccountOpened':
         this.email = event.data.email;
         break;
       case 'CreditsGranted':
-        this.#takeGrant(event.data, movements);
+        addGranted(movements, event.data);
+        movements.settled += this.#settled();
         if (month !== undefined) this.granted += event.data.amount;
         break;
       case 'CreditsExpired':
         movements.expired += event.data.amount;
-        movements.breakage += this.#takeExpired(event.data);
         if (month !== undefined) this.expired += event.data.amount;
         break;
       case 'CreditsReinstated':
         movements.reinstated += event.data.amount;
-        this.#takeReinstated(event.data, movements);
+        movements.settled += this.#settled();
+        this.#grantOf(event.data.grantId).expiresAtMs = Date.parse(event.data.expiresAt);
         if (month !== undefined) this.expired -= event.data.amount;
         break;
       case 'UsageRecorded':
@@ -80,12 +117,12 @@ export class AccountBooks {
         break;
       case 'CreditsDebited':
         movements.debited += event.data.amount;
-        this.#takeDebit(event.data, books, booked);
+        if (month !== undefined) this.#takeDebit(event.data, month, { recordedAt, postings });
         if (event.data.leftOut > 0n) this.#openException(event.data.requestId, event.data.leftOut * PICO_PER_MICRO);
         break;
       case 'ExceptionApproved':
         movements.approved += event.data.amount;
-        this.#takeDebit(event.data, books, booked);
+        if (month !== undefined) this.#takeDebit(event.data, month, { recordedAt, postings });
         this.openExceptions?.delete(event.data.requestId);
         break;
       case 'LateUsageReported':
@@ -95,74 +132,32 @@ export class AccountBooks {
         this.openExceptions?.delete(event.data.requestId);
         break;
       default:
-        return;
+        event satisfies never;
     }
-    if (month !== undefined) noteOn(event, month.notes, { account: this.id, ...booked });
   }
 
-  #takeGrant(data: EventData<'CreditsGranted'>, movements: Movements): void {
-    addGranted(movements, data);
-    const grant = grantBook(data);
-    movements.settled += this.#settle(grant);
-    if (grant.remaining > 0n) this.grants.set(data.grantId, grant);
+  #addGrant({ grantId, source, effectiveAt, expiresAt }: EventData<'CreditsGranted'>): void {
+    const expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt);
+    this.grants.set(grantId, { source, effectiveAtMs: Date.parse(effectiveAt), expiresAtMs, paid: 0n, free: 0n });
   }
 
-  /** A grant first fills what earlier debits left uncovered. Returns what of its price that earns. */
-  #settle(grant: GrantBook, atMost = grant.remaining): bigint {
-    const filled = atMost < this.uncovered ? atMost : this.uncovered;
-    this.uncovered -= filled;
-    return consume(grant, filled);
-  }
-
-  #takeExpired({ grantId, amount }: EventData<'CreditsExpired'>): bigint {
+  #grantOf(grantId: GrantId): GrantBook {
     const grant = this.grants.get(grantId);
-    if (grant === undefined) {
-      this.uncovered += amount;
-      return 0n;
-    }
-    grant.hasExpired = true;
-    return consume(grant, amount);
+    if (grant === undefined) throw new UnbookableError(`there is no grant ${grantId}`);
+    return grant;
   }
 
-  #takeReinstated({ grantId, amount, expiresAt }: EventData<'CreditsReinstated'>, movements: Movements): void {
-    const grant = this.grants.get(grantId);
-    if (grant === undefined) {
-      this.uncovered -= amount;
-      return;
-    }
-    grant.expiresAtMs = Date.parse(expiresAt);
-    movements.breakage += consume(grant, -amount);
-    movements.settled += this.#settle(grant, amount);
+  /** What earlier debits had left uncovered takes first of what a grant brings. Returns what of that was paid for. */
+  #settled(): bigint {
+    return this.#moves.reduce((sum, [, { paid, free }]) => (paid + free < 0n ? sum - paid : sum), 0n);
   }
 
-  #takeDebit(debit: Debit, { movements, month }: TimeBooks, { recordedAt }: Booked): void {
-    this.uncovered += debit.uncovered;
-    const spent = {
-      spent: debit.amount as bigint,
-      fromPaid: 0n,
-      fromGiven: 0n,
-      owed: debit.uncovered as bigint,
-      earned: 0n,
-    };
-    for (const { grantId, amount } of debit.grants) {
-      const grant = this.grants.get(grantId);
-      // Written down after the month, by another proxy's clock: until then it is owed.
-      if (grant === undefined) {
-        this.uncovered += amount;
-        spent.owed += amount;
-        continue;
-      }
-      spent.earned += consume(grant, amount);
-      if (grant.paid > 0n) spent.fromPaid += amount;
-      else spent.fromGiven += amount;
-      if (grant.remaining === 0n && !grant.hasExpired) this.grants.delete(grantId);
-    }
-    movements.earned += spent.earned;
-    if (month === undefined) return;
-    month.models.addSpent(debit, spent);
+  #takeDebit(debit: Debit, month: NonNullable<TimeBooks['month']>, { recordedAt, postings }: Posted): void {
+    const { fromPaid, fromGiven, owed } = incomeOf(postings);
+    month.models.addSpent(debit, { spent: debit.amount, fromPaid, fromGiven, owed, earned: fromPaid + owed });
     const day = Number(recordedAt.slice(8, 10)) - 1;
     month.days[day] = (month.days[day] ?? 0n) + debit.amount;
-    if (debit.balanceAfter !== this.#running) month.disagreeing += 1;
+    if (debit.balanceAfter !== this.#customer.balance) month.disagreeing += 1;
     this.spent += debit.amount;
   }
 
@@ -173,7 +168,7 @@ export class AccountBooks {
 }
 
 function noteOn(
-  event: AccountEvent,
+  event: EventOfAccount,
   notes: Notes,
   { account, recordedAt: at, actor }: Booked & { account: AccountId },
 ) {
@@ -213,6 +208,10 @@ function noteOn(
       if (event.data.source === 'adjustment')
         note(`credits granted as an adjustment (${event.data.grantId})`, { amount: event.data.amount, why: actor });
       break;
+    case 'AccountOpened':
+    case 'CreditsExpired':
+      break;
     default:
+      event satisfies never;
   }
 }

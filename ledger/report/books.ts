@@ -1,7 +1,7 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import type { GrantSource } from '../postings/chart-of-accounts.ts';
 import type { AccountBooks, TimeBooks } from './account-books.ts';
-import { deferred, type GrantSource } from './grant-book.ts';
 import type { ModelBook } from './model-books.ts';
 import { GRANT_SOURCES, type Movements, netCredits, netDeferred } from './movements.ts';
 import type { Notes } from './notes.ts';
@@ -20,7 +20,7 @@ export interface Books {
   /** What customers had at its beginning and its end; what debits took beyond all grants is negative in it. */
   readonly opening: bigint;
   readonly closing: bigint;
-  /** What was paid for credits and is not earned, at its beginning and its end. */
+  /** Credits that were paid for and can still be spent: not earned, at its beginning and its end. */
   readonly deferredOpening: bigint;
   readonly deferredClosing: bigint;
   readonly moved: Movements;
@@ -99,7 +99,7 @@ type BookParts = Pick<
 export function booksOf(parts: BookParts): Books {
   const { month, before, moved, accounts, models, days, notes, disagreeing } = parts;
   const liability = liabilityOf(accounts, endOfMonth(month));
-  const owed = sumOf(accounts, ({ uncovered }) => uncovered);
+  const owed = sumOf(accounts, ({ owed }) => owed);
   const opening = netCredits(before);
   const deferredOpening = netDeferred(before);
   const sums = {
@@ -147,7 +147,11 @@ export function booksOf(parts: BookParts): Books {
         other: sumOf(models.all, ({ fromPaid, fromGiven, owed }) => fromPaid + fromGiven + owed),
       },
       { what: 'spent: by the debits, and by day', one: spent, other: sumOf(days, (day) => day) },
-      { what: 'earned: in all, and by model', one: moved.earned, other: sumOf(models.all, ({ earned }) => earned) },
+      {
+        what: 'earned by usage: in all, and by model',
+        one: moved.fromPaid + moved.owed,
+        other: sumOf(models.all, ({ earned }) => earned),
+      },
       {
         what: 'debits whose balance is not what the events before them add up to',
         one: 0n,
@@ -185,11 +189,12 @@ function liabilityOf(accounts: readonly AccountBooks[], endMs: number): Liabilit
   for (const { grants } of accounts)
     for (const grant of grants.values()) {
       const line = lineOf.get(`${grant.source} ${ageOf(grant.effectiveAtMs, endMs)}`);
-      if (line === undefined || grant.remaining === 0n) continue;
+      const remaining = grant.paid + grant.free;
+      if (line === undefined || remaining === 0n) continue;
       line.grants += 1;
-      line.remaining += grant.remaining;
-      line.deferred += deferred(grant);
-      if (grant.expiresAtMs !== null && grant.expiresAtMs <= endMs) line.ended += grant.remaining;
+      line.remaining += remaining;
+      line.deferred += grant.paid;
+      if (grant.expiresAtMs !== null && grant.expiresAtMs <= endMs) line.ended += remaining;
     }
   return lines.filter(({ grants }) => grants > 0);
 }

@@ -13,7 +13,7 @@ export interface ModelBook {
   fromPaid: bigint;
   fromGiven: bigint;
   owed: bigint;
-  /** What of the price of the credits that earned. */
+  /** Without what was given. */
   earned: bigint;
 }
 

@@ -1,29 +1,17 @@
 import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
-import { type EventData, isAccountEvent } from '../../contracts/events.ts';
-import { type AccountId, accountOfStream, LEDGER_STREAM, SEALS_STREAM } from '../../contracts/ids.ts';
+import type { EventData } from '../../contracts/events.ts';
+import { type AccountId, accountOfStream, SEALS_STREAM } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { monthOfInstant } from '../account/month.ts';
+import { atItsPlace, UnbookableError } from '../postings/customer-books.ts';
 import { AccountBooks, type TimeBooks } from './account-books.ts';
 import { type Books, booksOf, type Reconciliation, sumOf } from './books.ts';
+import { type EventOfMonth, isIdle, isOfAccount, isOfMonth } from './event-places.ts';
 import { ModelBooks } from './model-books.ts';
 import { noMovements } from './movements.ts';
 import { Notes } from './notes.ts';
 import type { SealCoverage } from './seal-coverage.ts';
-
-/** What moves no money, and has no note: not even decoded. */
-const IDLE: ReadonlySet<string> = new Set([
-  'ApiKeyIssued',
-  'ApiKeyRevoked',
-  'PlanChanged',
-  'CreditsLeased',
-  'LeaseReleased',
-  'LeaseNarrowed',
-  'SpendLimitSet',
-  'SpendThresholdCrossed',
-  'AccountSuspended',
-  'AccountReinstated',
-]);
 
 /**
  * The books of a month, from every event of the log in log order. An event belongs to the month in which it was written down
@@ -61,28 +49,40 @@ export class MonthBooks {
     };
   }
 
-  /** @throws UnreadableEventError: books that leave an event out are none */
+  /** @throws UnreadableEventError, UnbookableError: books that leave an event out are none */
   take(recorded: RecordedEvent): void {
     this.#events += 1;
     if (recorded.stream !== SEALS_STREAM) this.#ordinal += 1;
-    const id = accountOfStream(recorded.stream);
-    if (id === null && recorded.stream !== LEDGER_STREAM && recorded.type !== 'ProviderReconciled') return;
-    if (IDLE.has(recorded.type)) return;
+    if (isIdle(recorded.type)) return;
     const { event, metadata } = decodeRecorded(recorded);
     const books = this.#booksAt(metadata.recordedAt);
     if (books === this.#in) {
       this.#eventsOfMonth += 1;
       if (this.#ordinal < this.#seals.sealedThrough) this.#sealedOfMonth += 1;
     }
-    if (id !== null && isAccountEvent(event)) this.#accountOf(id).take(event, books, metadata);
-    if (event.type === 'LedgerIdentified' || event.type === 'LossAccepted') this.#identity = event.data;
-    if (event.type === 'ProviderReconciled' && books === this.#in)
-      this.#reconciled.push(reconciliation(event.data, metadata.recordedAt));
-    if (event.type === 'LossAccepted' && books === this.#in) {
-      const { generation, reason, actor } = event.data;
-      const what = `a loss of the ledger was accepted: generation ${generation} began`;
-      const at = metadata.recordedAt;
-      this.#in.month.notes.add({ at, account: null, what, requestId: null, amount: null, why: `${reason} (${actor})` });
+    if (isOfMonth(event)) this.#takeOfMonth(event, metadata.recordedAt, books === this.#in);
+    else if (isOfAccount(event))
+      atItsPlace(recorded, () => this.#accountOf(accountOfStream(recorded.stream)).take(event, books, metadata));
+  }
+
+  #takeOfMonth(event: EventOfMonth, at: string, isInMonth: boolean): void {
+    switch (event.type) {
+      case 'LedgerIdentified':
+        this.#identity = event.data;
+        break;
+      case 'LossAccepted': {
+        this.#identity = event.data;
+        const { generation, reason, actor } = event.data;
+        const what = `a loss of the ledger was accepted: generation ${generation} began`;
+        const note = { at, account: null, what, requestId: null, amount: null, why: `${reason} (${actor})` };
+        if (isInMonth) this.#in.month.notes.add(note);
+        break;
+      }
+      case 'ProviderReconciled':
+        if (isInMonth) this.#reconciled.push(reconciliation(event.data, at));
+        break;
+      default:
+        event satisfies never;
     }
   }
 
@@ -108,7 +108,8 @@ export class MonthBooks {
     return month < this.month ? this.#before : null;
   }
 
-  #accountOf(id: AccountId): AccountBooks {
+  #accountOf(id: AccountId | null): AccountBooks {
+    if (id === null) throw new UnbookableError('its stream is not one of an account');
     let account = this.#accounts.get(id);
     if (account === undefined) {
       account = new AccountBooks(id);

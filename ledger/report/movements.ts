@@ -1,5 +1,13 @@
 import type { MicroUsd } from '../../contracts/money.ts';
-import type { GrantSource } from './grant-book.ts';
+import {
+  BREAKAGE,
+  type GrantSource,
+  PREMIUM,
+  USAGE_FREE,
+  USAGE_OWED,
+  USAGE_PAID,
+} from '../postings/chart-of-accounts.ts';
+import type { Posting } from '../postings/posting-rules.ts';
 
 export const GRANT_SOURCES = [
   'purchase',
@@ -16,8 +24,44 @@ export interface Granted {
   paid: bigint;
 }
 
+/** What events have booked as income, in micro-USD. */
+interface Income {
+  /** What usage took of credit that was paid for, of credit that was given, and of neither. */
+  fromPaid: bigint;
+  fromGiven: bigint;
+  owed: bigint;
+  /** Credit that was paid for and expired, less what of it was reinstated. */
+  breakage: bigint;
+  /** What was paid for grants beyond the credit that they gave. */
+  premium: bigint;
+}
+
+const INCOME: { readonly [F in keyof Income]: string } = {
+  fromPaid: USAGE_PAID,
+  fromGiven: USAGE_FREE,
+  owed: USAGE_OWED,
+  breakage: BREAKAGE,
+  premium: PREMIUM,
+};
+const INCOME_FIELDS = Object.keys(INCOME) as (keyof Income)[];
+const noIncome = (): Income => ({ fromPaid: 0n, fromGiven: 0n, owed: 0n, breakage: 0n, premium: 0n });
+
+export function incomeOf(postings: readonly Posting[]): Income {
+  const income = noIncome();
+  for (const { account, microUsd } of postings)
+    for (const field of INCOME_FIELDS) if (INCOME[field] === account) income[field] -= microUsd;
+  return income;
+}
+
+export function addIncome(moved: Movements, income: Income): void {
+  for (const field of INCOME_FIELDS) moved[field] += income[field];
+}
+
+/** What of it is earned: all but what was given away. */
+export const earnedOf = ({ fromPaid, owed, breakage, premium }: Income): bigint => fromPaid + owed + breakage + premium;
+
 /** What moved the books in a time; everything in micro-USD. */
-export interface Movements {
+export interface Movements extends Income {
   readonly granted: Record<GrantSource, Granted>;
   reinstated: bigint;
   expired: bigint;
@@ -25,10 +69,8 @@ export interface Movements {
   debited: bigint;
   /** By exceptions that an operator approved. */
   approved: bigint;
-  /** Of what was paid for credits: consumed by usage, by what had been owed before they came, and by expiry. */
-  earned: bigint;
+  /** Of credit that was paid for, what went to what had been owed before it came: that was income when it was debited. */
   settled: bigint;
-  breakage: bigint;
 }
 
 export const noMovements = (): Movements => ({
@@ -43,9 +85,8 @@ export const noMovements = (): Movements => ({
   expired: 0n,
   debited: 0n,
   approved: 0n,
-  earned: 0n,
   settled: 0n,
-  breakage: 0n,
+  ...noIncome(),
 });
 
 const noGrants = (): Granted => ({ count: 0, amount: 0n, paid: 0n });
@@ -54,9 +95,9 @@ const noGrants = (): Granted => ({ count: 0, amount: 0n, paid: 0n });
 export const netCredits = (moved: Movements): bigint =>
   sumGranted(moved, 'amount') + moved.reinstated - moved.expired - moved.debited - moved.approved;
 
-/** What they have added to what was paid for and is not earned. */
+/** What they have added to the credit that was paid for and can still be spent. */
 export const netDeferred = (moved: Movements): bigint =>
-  sumGranted(moved, 'paid') - moved.earned - moved.settled - moved.breakage;
+  sumGranted(moved, 'paid') - moved.premium - moved.fromPaid - moved.settled - moved.breakage;
 
 const sumGranted = ({ granted }: Movements, what: 'amount' | 'paid'): bigint =>
   GRANT_SOURCES.reduce((sum, source) => sum + granted[source][what], 0n);

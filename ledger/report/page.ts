@@ -1,11 +1,12 @@
 import { groupedCount, groupedUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
 import { monthOfInstant } from '../account/month.ts';
+import type { GrantSource } from '../postings/chart-of-accounts.ts';
 import { type AccountOfMonth, AGES, agree, type Books, type Liability, sumOf } from './books.ts';
 import { columnChart, rowChart } from './charts.ts';
-import type { GrantSource } from './grant-book.ts';
 import { Html, html } from './html.ts';
-import { GRANT_SOURCES, type Movements } from './movements.ts';
+import type { ModelBook } from './model-books.ts';
+import { earnedOf, GRANT_SOURCES, type Movements } from './movements.ts';
 import { STYLE } from './style.ts';
 import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
 
@@ -42,7 +43,7 @@ function tiles({ closing, owed, moved, deferredClosing }: Books): Html {
     ['credits expired, less reinstated', moved.expired - moved.reinstated],
     ['outstanding at the end', closing + owed],
     ['paid for and not earned yet', deferredClosing],
-    ['earned', moved.earned + moved.settled + moved.breakage],
+    ['earned', earnedOf(moved)],
   ];
   return html`<div class="tiles">
 ${all.map(([name, amount]) => html`<div class="tile"><b>${groupedUsd(amount)} USD</b><span>${name}</span></div>`)}
@@ -80,19 +81,22 @@ ${table(
 /** The same in what was paid for them. */
 function price({ deferredOpening, deferredClosing, moved }: Books): Html {
   return html`<h2>What was paid for them</h2>
-<p>A grant’s price is earned in proportion to what of it is consumed: by usage, by what had been owed before it came, and by its
-expiry (breakage).</p>
+<p>Of a grant that was paid in part, what is spent or expires is paid in that proportion; what was paid beyond the credit is
+earned at once. These are the accounts of <code>gateway ledger export</code>.</p>
 ${table(
   ['', '#grants', '#USD'],
   [
     sumRow(['Paid for and not earned, opening', '', groupedUsd(deferredOpening)]),
     ...paidLines(moved),
-    line('− earned by usage', -moved.earned),
-    line('− earned by what was owed before', -moved.settled),
+    line('− beyond the credit that it gave', -moved.premium),
+    line('− earned by usage', -moved.fromPaid),
     line('− earned by expiry, less reinstated', -moved.breakage),
+    line('− for what was owed before, and earned then', -moved.settled),
     sumRow(['Paid for and not earned, closing', '', groupedUsd(deferredClosing)]),
   ],
-)}`;
+)}
+<p>Earned in this month: ${groupedUsd(earnedOf(moved))} USD, of which by usage that no credit covered, and that is owed:
+${groupedUsd(moved.owed)} USD. Usage of credits that were given is not in it: ${groupedUsd(moved.fromGiven)} USD.</p>`;
 }
 
 const paidLines = ({ granted }: Movements): Html[] =>
@@ -113,7 +117,7 @@ ${table(
   ['total, reached in two ways', '#one', '#other', ''],
   books.checks.map(({ what, one, other }) => {
     const isSame = one === other;
-    return html`<tr>${textCell(what)}${amountCell(one)}${amountCell(other)}<td class="${isSame ? 'good' : 'bad'}">${isSame ? 'agree' : 'DIFFER'}</td></tr>`;
+    return html`<tr>${textCell(what)}${amountCell(one)}${amountCell(other)}<td class="w ${isSame ? 'good' : 'bad'}">${isSame ? 'agree' : 'DIFFER'}</td></tr>`;
   }),
 )}`;
 }
@@ -149,18 +153,22 @@ balance: ${groupedUsd(total - owed)} USD.</p>`;
 const remainingOf = (lines: readonly Liability[]): bigint => sumOf(lines, ({ remaining }) => remaining);
 
 const MODELS_PLOTTED = 12;
+const earned = (model: ModelBook): bigint => model.earned;
+const byEarned = (one: ModelBook, other: ModelBook): number =>
+  Number(other.earned > one.earned) - Number(other.earned < one.earned);
 
 function models({ models: all, days, month }: Books): Html {
-  const plotted = all.slice(0, MODELS_PLOTTED).map(({ model, lane, spent }) => ({
+  const plotted = all.toSorted(byEarned).slice(0, MODELS_PLOTTED);
+  const rest = sumOf(all, earned) - sumOf(plotted, earned);
+  const bars = plotted.map(({ model, lane, earned: value }) => ({
     label: lane === 'fast' ? `${model} (fast)` : model,
-    value: spent,
+    value,
   }));
-  const rest = sumOf(all.slice(MODELS_PLOTTED), ({ spent }) => spent);
-  const bars = rest === 0n ? plotted : [...plotted, { label: 'all others', value: rest }];
+  if (rest !== 0n) bars.push({ label: 'all others', value: rest });
   const byDay = days.map((value, at) => ({ label: String(at + 1), value }));
   return html`<h2>Revenue by model</h2>
 <figure>${columnChart(`Credits spent by day of ${month}`, byDay)}<figcaption>Credits spent by day (UTC)</figcaption></figure>
-<figure>${rowChart('Credits spent by model', bars)}<figcaption>Credits spent by model</figcaption></figure>
+<figure>${rowChart('Earned by model', bars)}<figcaption>Earned by model: what was paid for, and what is owed</figcaption></figure>
 ${table(
   ['model', 'lane', '#requests', '#spent', '#from paid credits', '#from given credits', '#owed', '#earned'],
   [

@@ -131,6 +131,33 @@ it('says how far the month’s events are sealed, and that a gap ends what is', 
   expect(broken).toContain('The seals have a gap');
 });
 
+it('its lines for a terminal add up from one balance to the other', async () => {
+  const program = await bookedLog();
+  program.clock = () => Date.parse('2026-11-30T23:00:00.000Z');
+  await program.run('credits', 'grant', 'acme', '--usd', '2', '--source', 'promotion');
+  const said = await program.run('ledger', 'report', '--month', '2026-11', '--out', join(temporaryFolder(), 'b.html'));
+  const lines = said
+    .split('\n')
+    .map((line) => /^(.*?) +(-?[\d.]+) USD$/.exec(line))
+    .filter((line) => line !== null);
+  expect(lines.map(([, name]) => name)).toEqual([
+    ...['opening balance', 'sold', 'given', 'reinstated', 'spent', 'expired', 'closing balance'],
+  ]);
+  const amounts = lines.map(([, , usd]) => Number((usd ?? '').replace('.', '')));
+  expect(amounts.at(-1)).toBe(amounts.slice(0, -1).reduce((sum, amount) => sum + amount, 0));
+  expect(amounts).toEqual([0, 1_000_000, 2_000_000, 0, -250_000, 0, 2_750_000]);
+});
+
+it('makes no books of what cannot be booked, and says where that stands', async () => {
+  const program = await bookedLog((event) =>
+    event.type === 'CreditsDebited' ? { ...event, data: { ...event.data, grants: [] } } : event,
+  );
+  await expect(program.run('ledger', 'report', '--month', '2026-11')).rejects.toMatchObject({
+    exitCode: EXIT.faults,
+    message: expect.stringMatching(/account-acme revision 3 \(CreditsDebited\) cannot be booked: .*verify tells more/),
+  });
+});
+
 it('says which totals do not agree, and refuses', async () => {
   const program = await bookedLog((event) =>
     event.type === 'CreditsDebited' ? { ...event, data: { ...event.data, balanceAfter: 1n as never } } : event,

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { groupedUsd } from '../../../contracts/money.ts';
+import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import type { Books } from '../../../ledger/report/books.ts';
 import { monthArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
@@ -32,7 +33,10 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
     .action(async ({ month, out = '-', offline }: ReportOptions, command: Command) => {
       const { books, page } = await withLedger(offline, { context, command }, (log) =>
         makeBooks(toldLog(log, context), month, context.clock()),
-      );
+      ).catch((error: unknown) => {
+        if (!(error instanceof UnbookableError)) throw error;
+        throw new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.faults);
+      });
       if (out !== '-') await write(out, page);
       if (out === '-' && globalOptions(command).json !== true) context.write(page);
       else show(context, command, { json: jsonOf(books), text: () => textOf(books, out) });
@@ -81,13 +85,19 @@ const jsonOf = ({ notes, seals, ...books }: Books): unknown => ({
   unpricedLeftOut: notes.unpricedLeftOut,
 });
 
-const textOf = ({ opening, closing, moved, models }: Books, out: string): string =>
-  facts([
+/** Lines of which those between the balances add up to the second. */
+function textOf({ opening, closing, moved, models }: Books, out: string): string {
+  const { purchase, plan, trial, promotion, adjustment } = moved.granted;
+  const [sold, given] = [purchase.amount + plan.amount, trial.amount + promotion.amount + adjustment.amount];
+  return facts([
     ['opening balance', `${groupedUsd(opening)} USD`],
-    ['sold', `${groupedUsd(moved.granted.purchase.amount + moved.granted.plan.amount)} USD`],
-    ['spent', `${groupedUsd(moved.debited + moved.approved)} USD`],
-    ['expired', `${groupedUsd(moved.expired)} USD`],
+    ['sold', `${groupedUsd(sold)} USD`],
+    ['given', `${groupedUsd(given)} USD`],
+    ['reinstated', `${groupedUsd(moved.reinstated)} USD`],
+    ['spent', `${groupedUsd(-moved.debited - moved.approved)} USD`],
+    ['expired', `${groupedUsd(-moved.expired)} USD`],
     ['closing balance', `${groupedUsd(closing)} USD`],
     ['models', String(models.length)],
     ['written to', out],
   ]);
+}

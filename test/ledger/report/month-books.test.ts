@@ -10,8 +10,21 @@ import { costOfException } from '../../../ledger/account/exceptions.ts';
 import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
+import { type BooksForm, bookEntries } from '../../../ledger/export/book-entries.ts';
+import {
+  BREAKAGE,
+  clearing,
+  freeCredits,
+  PREMIUM,
+  paidCredits,
+  receivable,
+  USAGE_FREE,
+  USAGE_OWED,
+  USAGE_PAID,
+} from '../../../ledger/postings/chart-of-accounts.ts';
 import { agree, type Books } from '../../../ledger/report/books.ts';
 import { MonthBooks } from '../../../ledger/report/month-books.ts';
+import { GRANT_SOURCES } from '../../../ledger/report/movements.ts';
 import { SealCoverage } from '../../../ledger/report/seal-coverage.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, CARD, granted, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
@@ -39,6 +52,42 @@ function foldThrough(month: string, events: readonly Timed[]): OpenAccount | nul
     .filter(({ atMs }) => monthOf(atMs) <= month)
     .reduce((folded, { event }) => evolve(folded, event) as OpenAccount, INITIAL_ACCOUNT as unknown as OpenAccount);
   return state.type === 'open' ? state : null;
+}
+
+/** A life in which grants are paid in part, or cost more than they give, from every source. */
+const paidInPart = (events: readonly Timed[]): Timed[] =>
+  events.map(({ event, atMs }, at) => {
+    if (event.type !== 'CreditsGranted' || event.data.costBasis === 0n) return { event, atMs };
+    const costBasis = usd((event.data.amount * BigInt(1 + (at % 7))) / 5n + 1n);
+    const source = GRANT_SOURCES[at % GRANT_SOURCES.length] ?? 'purchase';
+    return { event: { ...event, data: { ...event.data, costBasis, source } }, atMs };
+  });
+
+/** What the export of the month books: by account within it, and what it closes with. */
+async function postingsOf(month: string, events: readonly RecordedEvent[]) {
+  const within = new Map<string, bigint>();
+  let closing: ReadonlyMap<string, bigint> = new Map();
+  const adding: BooksForm = {
+    begin: () => '',
+    entry: ({ postings }) => {
+      for (const { account, microUsd } of postings) within.set(account, (within.get(account) ?? 0n) + microUsd);
+      return '';
+    },
+    end: (balances) => {
+      closing = balances.closing;
+      return [];
+    },
+  };
+  const [year = 0, number = 0] = month.split('-').map(Number);
+  const period = { from: `${month}-01T00:00:00.000Z`, to: new Date(Date.UTC(year, number)).toISOString() };
+  const pages = (async function* () {
+    yield events;
+  })();
+  for await (const chunk of bookEntries(pages, period, adding)) expect(chunk).toBe('');
+  return {
+    within: (account: string): bigint => within.get(account) ?? 0n,
+    closing: (account: string): bigint => closing.get(account) ?? 0n,
+  };
 }
 
 const sum = (amounts: Iterable<bigint>): bigint => [...amounts].reduce((all, amount) => all + amount, 0n);
@@ -70,29 +119,65 @@ describe('the books of a month', () => {
     );
   });
 
+  it('are those of the export’s double entry, whatever was paid for grants and by whichever clocks it was written down', async () => {
+    await fc.assert(
+      fc.asyncProperty(lives, fc.array(fc.constantFrom(0, 0, 0, -40, 3), { minLength: 1 }), async (steps, daysOff) => {
+        const events = paidInPart(liveInTime(steps)).map(({ event, atMs }, at) => ({
+          event,
+          atMs: atMs + (daysOff[at % daysOff.length] ?? 0) * 86_400_000,
+        }));
+        for (const month of ['2026-11', '2026-12', '2027-01', '2027-02']) {
+          const { moved, ...books } = booksOf(month, events);
+          expect(books.checks.filter(({ one, other }) => one !== other)).toEqual([]);
+          const { within, closing } = await postingsOf(month, events.map(recorded));
+          const [paid, free, owed] = [paidCredits(ACCOUNT), freeCredits(ACCOUNT), receivable(ACCOUNT)];
+          expect(moved).toMatchObject({
+            ...{ fromPaid: -within(USAGE_PAID), fromGiven: -within(USAGE_FREE), owed: -within(USAGE_OWED) },
+            ...{ breakage: -within(BREAKAGE), premium: -within(PREMIUM) },
+          });
+          for (const source of GRANT_SOURCES) expect(moved.granted[source].paid).toBe(within(clearing(source)));
+          expect(books.deferredClosing - books.deferredOpening).toBe(-within(paid));
+          expect(books.closing - books.opening).toBe(-within(paid) - within(free) - within(owed));
+          expect([books.deferredClosing, books.closing, books.owed]).toEqual([
+            -closing(paid),
+            -closing(paid) - closing(free) - closing(owed),
+            closing(owed),
+          ]);
+          expect(sum(books.liability.map((line) => line.deferred))).toBe(-closing(paid));
+          expect(sum(books.liability.map((line) => line.remaining))).toBe(-closing(paid) - closing(free));
+          const ofModels = (field: 'fromPaid' | 'fromGiven' | 'owed') => sum(books.models.map((model) => model[field]));
+          expect([ofModels('fromPaid'), ofModels('fromGiven'), ofModels('owed')]).toEqual([
+            ...[-within(USAGE_PAID), -within(USAGE_FREE), -within(USAGE_OWED)],
+          ]);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   const at = (instant: string, event: AccountEvent): Timed => ({ event, atMs: Date.parse(instant) });
   const expired = (amount: number): AccountEvent => ({
     type: 'CreditsExpired',
     data: { grantId: grantId('half'), amount: usd(amount), expiredAt: '2026-11-20T00:00:00.000Z' },
   });
 
-  it('earn the price of a grant in proportion to what of it is consumed, and name where and how old the rest is', () => {
+  it('earn what was paid for in proportion to what of it is consumed, and name where and how old the rest is', () => {
     const books = booksOf('2026-12', [
       at('2026-11-05T10:00:00.000Z', opened),
       at('2026-11-05T10:00:00.000Z', granted('half', 1_000, { costBasis: usd(500) })),
       at('2026-11-30T23:59:59.999Z', expired(301)),
-      at('2026-12-01T00:00:00.000Z', expired(1)),
+      at('2026-12-01T00:00:00.000Z', expired(2)),
       at(
         '2026-12-31T23:59:59.999Z',
         granted('free', 70, { source: 'promotion', costBasis: usd(0), effectiveAt: '2026-12-02T00:00:00.000Z' }),
       ),
       at('2027-01-01T00:00:00.000Z', granted('late', 9)),
     ]);
-    expect(books).toMatchObject({ opening: 699n, closing: 768n, deferredOpening: 350n, deferredClosing: 349n });
-    expect(books.moved).toMatchObject({ expired: 1n, breakage: 1n, earned: 0n });
+    expect(books).toMatchObject({ opening: 699n, closing: 767n, deferredOpening: 349n, deferredClosing: 348n });
+    expect(books.moved).toMatchObject({ expired: 2n, breakage: 1n, fromPaid: 0n });
     expect(books.moved.granted.promotion).toEqual({ count: 1, amount: 70n, paid: 0n });
     expect(books.liability).toEqual([
-      { source: 'purchase', age: '31 to 90 days', grants: 1, remaining: 698n, ended: 0n, deferred: 349n },
+      { source: 'purchase', age: '31 to 90 days', grants: 1, remaining: 697n, ended: 0n, deferred: 348n },
       { source: 'promotion', age: '0 to 30 days', grants: 1, remaining: 70n, ended: 0n, deferred: 0n },
     ]);
     expect(books.eventsOfMonth).toBe(2);

@@ -1,0 +1,50 @@
+import type { DomainEvent, EventType } from '../../contracts/events.ts';
+
+/**
+ * Where each type of event is taken: in the books of the account of its stream, or in those of the month. Null is nowhere, for
+ * it moves no money and has no note: it is not even decoded.
+ */
+const PLACES = {
+  AccountOpened: 'account',
+  ApiKeyIssued: null,
+  ApiKeyRevoked: null,
+  PlanChanged: null,
+  CreditsGranted: 'account',
+  CreditsExpired: 'account',
+  CreditsReinstated: 'account',
+  UsageRecorded: 'account',
+  CreditsDebited: 'account',
+  LateUsageReported: 'account',
+  ExceptionApproved: 'account',
+  ExceptionDropped: 'account',
+  CreditsLeased: null,
+  LeaseReleased: null,
+  LeaseNarrowed: null,
+  SpendLimitSet: null,
+  SpendThresholdCrossed: null,
+  AccountSuspended: null,
+  AccountReinstated: null,
+  CatalogPublished: null,
+  RelayClaimed: null,
+  RelayCheckpointed: null,
+  RelayReleased: null,
+  ProxyClaimed: null,
+  LedgerIdentified: 'month',
+  LossAccepted: 'month',
+  FormsAdopted: null,
+  SealKeyIntroduced: null,
+  LedgerSealed: null,
+  ProviderReconciled: 'month',
+} as const satisfies { readonly [T in EventType]: 'account' | 'month' | null };
+
+type Places = typeof PLACES;
+type EventIn<P> = Extract<DomainEvent, { type: { [T in EventType]: Places[T] extends P ? T : never }[EventType] }>;
+export type EventOfAccount = EventIn<'account'>;
+export type EventOfMonth = EventIn<'month'>;
+
+/** A type that this program does not know is not known to be idle: it is read, and refused. */
+export const isIdle = (type: string): boolean => Object.hasOwn(PLACES, type) && PLACES[type as EventType] === null;
+
+export const isOfAccount = (event: DomainEvent): event is EventOfAccount => PLACES[event.type] === 'account';
+
+export const isOfMonth = (event: DomainEvent): event is EventOfMonth => PLACES[event.type] === 'month';
