@@ -319,6 +319,14 @@ it('a key of seals that is gone, or is another than the ledger knows, is a fault
   });
 });
 
+it('where the lock of the folder cannot be read that is the fault, and all else is looked at', async () => {
+  const { data, config } = await site();
+  mkdirSync(join(data, 'journal', 'lock.db'), { recursive: true });
+  const { exitCode, of } = await doctor(config);
+  expect(of('gateway')).toMatchObject({ state: 'fault', says: expect.stringContaining('its lock cannot be read') });
+  expect([exitCode, of('log')?.state]).toEqual([FAULTS, 'ok']);
+});
+
 it('a place that is taken is a fault', async () => {
   const taken = createServer();
   await listenWith(taken, '127.0.0.1', 0);

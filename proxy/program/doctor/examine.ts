@@ -13,15 +13,15 @@ import { lookAtUpstreams } from './look-at-upstreams.ts';
 export async function examine(call: CommandCall, timeMs: number): Promise<Finding[]> {
   const configuration = configurationOrFault(call);
   if ('state' in configuration) return [configuration, await lookAtDescriptors(timeMs)];
-  const isServed = isFolderLocked(journalFolder(configuration.data));
-  const examined: Examined = { ...call, configuration, isServed, timeMs };
+  const lock = lockOf(configuration);
+  const examined: Examined = { ...call, configuration, isServed: lock === 'taken', timeMs };
   const found = await Promise.all([
     { check: 'configuration', ...ok(configuration.file ?? 'no file: everything has its default') },
     lookAtCredentials(examined),
     lookAtDescriptors(timeMs),
     lookAtFolder(examined),
     lookAtDisk(examined),
-    lookAtGateway(examined),
+    typeof lock === 'string' ? lookAtGateway(examined) : lock,
     lookAtLedger(examined),
     lookAtKafka(examined),
     lookAtUpstreams(examined),
@@ -36,5 +36,16 @@ function configurationOrFault({ context, command }: CommandCall): Configuration 
     if (!(error instanceof ConfigurationError)) throw error;
     const says = error.message.replaceAll(/:?\n\s*/g, ': ');
     return { check: 'configuration', ...fault(says, 'mend it, then look again: the rest depends on it') };
+  }
+}
+
+/** Whether a gateway has the data folder, or why that cannot be told. */
+function lockOf({ data }: Configuration): 'taken' | 'free' | Finding {
+  try {
+    return isFolderLocked(journalFolder(data)) ? 'taken' : 'free';
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const says = `whether one runs on ${data} cannot be told: its lock cannot be read (${reason})`;
+    return { check: 'gateway', ...fault(says, 'run this as the owner of the folder, or mend its rights') };
   }
 }
