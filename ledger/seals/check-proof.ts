@@ -7,7 +7,9 @@ export interface ProofVerdict {
   readonly problems: readonly string[];
   /** What it shows, a line each. */
   readonly proved: readonly string[];
-  /** Whether a seal of the proof is one that was kept outside. */
+  /** How many of the first events a seal of the proof covers that was kept outside: those behind them it does not vouch for. */
+  readonly anchored: number;
+  /** Whether all that is shown is among them. */
   readonly isAnchored: boolean;
 }
 
@@ -22,10 +24,10 @@ export function checkProof(proof: Proof, { keys, anchors }: Outside): ProofVerdi
   const seals = consistency === null ? [seal] : [seal, consistency.since];
   const hashes = problemOfProof(proof);
   const problems = [...seals.flatMap((one) => problemOfSeal(one, keys) ?? []), ...(hashes === null ? [] : [hashes])];
-  const isAnchored = seals.some((one) =>
-    anchors.some((anchor) => anchor.signature === one.signature && sealText(anchor) === sealText(one)),
-  );
-  if (problems.length > 0) return { problems, proved: [], isAnchored: false };
+  if (problems.length > 0) return { problems, proved: [], anchored: 0, isAnchored: false };
+  const isKept = (one: LedgerSealed): boolean =>
+    anchors.some((anchor) => anchor.signature === one.signature && sealText(anchor) === sealText(one));
+  const anchored = Math.max(0, ...seals.filter(isKept).map(({ treeSize }) => treeSize));
   const by = `seal ${seal.seal} of ${seal.ledgerId}, of ${seal.sealedAt} by key ${seal.keyId}, covers`;
   const event = inclusion?.event;
   return {
@@ -38,7 +40,8 @@ export function checkProof(proof: Proof, { keys, anchors }: Outside): ProofVerdi
         ? []
         : [`${by} all that seal ${consistency.since.seal} covers, of ${consistency.since.sealedAt}, in its order`]),
     ],
-    isAnchored,
+    anchored,
+    isAnchored: (event?.ordinal ?? seal.treeSize - 1) < anchored,
   };
 }
 

@@ -96,6 +96,7 @@ async function hash(log: ReadableLog, { seal, ordinal, since }: Asked): Promise<
 
 /** What of the proof's hashes does not hold; null where all do. Who has signed its seals is asked elsewhere. */
 export function problemOfProof({ seal, inclusion, consistency }: Proof): string | null {
+  if (inclusion === null && consistency === null) return 'it shows neither an event nor an earlier seal';
   if (inclusion !== null) {
     const { event } = inclusion;
     const leaf = new LeafHasher().hash(event, event.ordinal);

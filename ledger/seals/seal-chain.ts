@@ -42,12 +42,18 @@ export class SealChain {
   newest: LedgerSealed | null = null;
   readonly #isTrusted: ((keyId: string) => boolean) | null;
   readonly #keys = new Map<string, KnownKey>();
+  readonly #given: readonly string[];
+  /** Key ids, in the order of their introduction. */
+  readonly #introduced: string[] = [];
+  /** Which of them has signed the newest seal. */
+  #rank = 0;
   #previous: string | null = null;
   #revision = 0;
 
   /** @param trusted keys from outside, besides which only those count that one of them has introduced; null trusts the log's first */
   constructor(trusted: readonly TrustedKey[] | null) {
     const ids = new Set(trusted?.map(({ keyId }) => keyId));
+    this.#given = [...ids];
     this.#isTrusted = trusted === null ? null : (keyId) => ids.has(keyId);
     for (const key of trusted ?? []) this.#know(key);
   }
@@ -69,15 +75,28 @@ export class SealChain {
     return null;
   }
 
+  /** The stream has ended: whoever was given keys of it has had them from seals. */
+  end(): void {
+    for (const keyId of this.#given)
+      if (!this.#introduced.includes(keyId))
+        this.#fault('key', null, `key ${keyId} is given, and nothing in the stream of seals introduces it`);
+    if (this.#isTrusted !== null && this.seals === 0)
+      this.#fault('tail', null, 'keys are given, and there is no seal: all of them are taken out');
+  }
+
   #introduce(introduced: SealKeyIntroduced): void {
     const problem = this.#whyUnknown(introduced);
-    if (problem === null) this.#know(introduced);
-    else this.#fault('key', null, `key ${introduced.keyId} ${problem}`);
+    if (problem !== null) this.#fault('key', null, `key ${introduced.keyId} ${problem}`);
+    else {
+      this.#know(introduced);
+      this.#introduced.push(introduced.keyId);
+    }
   }
 
   #whyUnknown(introduced: SealKeyIntroduced): string | null {
     const { keyId, publicKey, introducedBy, signature } = introduced;
     if (keyIdOf(publicKey) !== keyId) return 'is introduced with the public key of another';
+    if (this.#introduced.includes(keyId)) return 'is introduced a second time';
     if (introducedBy === null && this.#isTrusted === null && this.#keys.size > 0)
       return 'introduces itself, though there is a key already, which does not vouch for it';
     if (introducedBy === null && this.#isTrusted?.(keyId) === false)
@@ -114,11 +133,17 @@ export class SealChain {
 
   #checkSignature(seal: LedgerSealed): void {
     const known = this.#keys.get(seal.keyId);
+    const rank = this.#introduced.indexOf(seal.keyId);
     if (known === undefined) this.#fault('key', seal, `is signed by ${seal.keyId}, which is no known key`);
+    else if (rank === -1) this.#fault('key', seal, `is signed by ${seal.keyId} before that is introduced`);
+    // Of two gateways one goes on with the key before until the other has sealed with the next.
+    else if (rank < this.#rank)
+      this.#fault('key', seal, `is signed by ${seal.keyId} after a seal by a key that followed it`);
     else if (seal.sealedAt < known.validFrom)
       this.#fault('key', seal, `is of ${seal.sealedAt}, and its key ${seal.keyId} valid from ${known.validFrom}`);
     else if (!isSignedBy(known.key, sealText(seal), seal.signature))
       this.#fault('key', seal, `has a signature that is not of its key ${seal.keyId}`);
+    this.#rank = Math.max(this.#rank, rank);
   }
 
   #fault(kind: SealFault['kind'], seal: LedgerSealed | null, problem: string): void {

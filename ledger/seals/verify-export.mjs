@@ -61,31 +61,75 @@ function endOfValue(text, start) {
   return text.length;
 }
 
-/** A line's event; data and metadata byte for byte, as they are written in it, or as the string that they are. */
-function eventOfLine(line) {
-  const event = JSON.parse(line);
-  for (let at = 1; line[at] === '"'; ) {
-    const colon = endOfValue(line, at);
-    const name = JSON.parse(line.slice(at, colon));
-    const end = endOfValue(line, colon + 1);
-    if (name === 'data' || name === 'metadata') {
-      const raw = line.slice(colon + 1, end);
-      event[name] = raw.startsWith('"') ? JSON.parse(raw) : raw;
-    }
-    at = end + 1;
+const isText = (value) => typeof value === 'string' && value.isWellFormed();
+const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
+
+function jsonOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
-  return event;
 }
 
-/** Split at line feeds alone: other line ends of Unicode may stand in a stored text as they are. */
+/** What is stored, of the JSON by which a line has it; undefined where an export would have written it otherwise. */
+function storedOf(json) {
+  if (json.startsWith('{')) return json.includes('\r') ? undefined : json;
+  const stored = jsonOf(json);
+  const isAsIs = () => /^\{[^\r\n]*\}$/.test(stored) && jsonOf(stored) !== undefined;
+  return isText(stored) && JSON.stringify(stored) === json && !isAsIs() ? stored : undefined;
+}
+
+/**
+ * A line's event; data and metadata byte for byte. Null where the line is not, to the last byte, the one that an export writes
+ * of it: of a name that stands twice, or one more, every reader would take another value than the one that was sealed.
+ */
+function eventOfLine(line) {
+  const { stream, revision, position, id, type } = jsonOf(line) ?? {};
+  if (![stream, id, type].every(isText) || ![revision, position].every(isCount)) return null;
+  const start = `${JSON.stringify({ stream, revision, position, id, type }).slice(0, -1)},"data":`;
+  const end = endOfValue(line, start.length);
+  const metadataAt = end + ',"metadata":'.length;
+  if (!line.startsWith(start) || line.slice(end, metadataAt) !== ',"metadata":' || !line.endsWith('}')) return null;
+  if (endOfValue(line, metadataAt) !== line.length - 1) return null;
+  const data = storedOf(line.slice(start.length, end));
+  const metadata = storedOf(line.slice(metadataAt, -1));
+  return data === undefined || metadata === undefined ? null : { stream, revision, position, id, type, data, metadata };
+}
+
+/** Split at line feeds alone: other line ends of Unicode may stand in a stored text as they are. @throws where it is no UTF-8 */
 async function* linesOf(file) {
-  let rest = '';
-  for await (const chunk of createReadStream(file, 'utf8')) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop();
-    yield* lines;
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let parts = [];
+  const taken = (last) => {
+    const line = decoder.decode(Buffer.concat([...parts, last]));
+    parts = [];
+    return line;
+  };
+  for await (const chunk of createReadStream(file)) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      yield taken(chunk.subarray(start, end));
+      start = end + 1;
+    }
+    if (start < chunk.length) parts.push(chunk.subarray(start));
   }
-  if (rest !== '') yield rest;
+  if (parts.length > 0) yield taken(Buffer.alloc(0));
+}
+
+/** The events of a file; of a line that is none, null. Positions are the log's own, and in no seal: they only have to rise. */
+async function* eventsOf(folder, name, isOfSeals, fault) {
+  let [number, others, firstOther, position] = [0, 0, 0, 0];
+  for await (const line of linesOf(join(folder, name))) {
+    number += 1;
+    const event = eventOfLine(line);
+    const isOwn = event !== null && (event.stream === 'seals') === isOfSeals && event.position > position;
+    if (!isOwn && others++ === 0) firstOther = number;
+    position = event?.position ?? position;
+    yield event;
+  }
+  if (others > 0)
+    fault(`${name}: not as an export writes it are so many lines: ${others}, the first is line ${firstOther}`);
 }
 
 const pick = (value, names) => JSON.stringify(Object.fromEntries(names.map((name) => [name, value[name]])));
@@ -105,7 +149,9 @@ function isSigned(publicKey, text, signature) {
 }
 
 const isKey = ({ keyId, publicKey }) =>
-  sha256(Buffer.from(publicKey, 'base64')).toString('hex').startsWith(keyId) && keyId.length === 16;
+  [keyId, publicKey].every(isText) &&
+  sha256(Buffer.from(publicKey, 'base64')).toString('hex').startsWith(keyId) &&
+  keyId.length === 16;
 
 /** What of a seal's signature does not hold. */
 function faultOfSeal(seal, keys) {
@@ -116,8 +162,9 @@ function faultOfSeal(seal, keys) {
 }
 
 /** Why an introduced key is not to be believed. */
-function faultOfKey(key, keys, areGiven) {
+function faultOfKey(key, keys, { areGiven, introduced }) {
   if (!isKey(key)) return 'has the public key of another';
+  if (introduced.includes(key.keyId)) return 'is introduced a second time';
   if (key.introducedBy === null && areGiven && !keys.has(key.keyId))
     return 'introduces itself, and is none of those given';
   if (key.introducedBy === null && !areGiven && keys.size > 0)
@@ -146,32 +193,49 @@ function sealsIn(text) {
   }
 }
 
+const LINE_CHARS_MAX = 65_536;
+
 /** A line each, or one in several lines. */
-function anchorsOf(file) {
-  const text = readFileSync(file, 'utf8');
-  const byLine = text.split('\n').flatMap(sealsIn);
-  const seals = byLine.length > 0 ? byLine : sealsIn(text);
+async function anchorsOf(file) {
+  const seals = [];
+  let text = '';
+  for await (const line of linesOf(file)) {
+    if (line.length <= LINE_CHARS_MAX) seals.push(...sealsIn(line));
+    if (text.length <= LINE_CHARS_MAX) text += `${line}\n`;
+  }
+  if (seals.length === 0 && text.length <= LINE_CHARS_MAX) seals.push(...sealsIn(text));
   if (seals.length === 0) throw new Error(`${file}: there is no seal in it`);
   return seals;
 }
 
 /** The seals in their order, each followed from the one before. */
-async function* sealsOf(file, keys, areGiven, fault) {
-  let [before, previous, revision] = [null, null, 0];
-  for await (const line of linesOf(file)) {
-    const event = eventOfLine(line);
-    const data = JSON.parse(event.data);
+async function* sealsOf(folder, keys, areGiven, fault) {
+  let [before, previous, revision, rank] = [null, null, 0, 0];
+  const introduced = [];
+  const given = [...keys.keys()];
+  for await (const event of eventsOf(folder, 'seals.ndjson', true, fault)) {
+    if (event === null) continue;
+    const data = jsonOf(event.data) ?? {};
     if (event.revision !== revision)
       fault(`the stream of seals goes from revision ${revision - 1} to ${event.revision}`);
     revision = event.revision + 1;
     if (event.type === 'SealKeyIntroduced') {
-      const why = faultOfKey(data, keys, areGiven);
-      if (why === null) keys.set(data.keyId, data);
-      else fault(`key ${data.keyId} ${why}`);
+      const why = faultOfKey(data, keys, { areGiven, introduced });
+      if (why !== null) fault(`key ${data.keyId} ${why}`);
+      else {
+        keys.set(data.keyId, data);
+        introduced.push(data.keyId);
+      }
     } else if (event.type === 'LedgerSealed') {
       const of = `seal ${data.seal} (events ${data.first} to ${data.treeSize - 1}):`;
       const why = faultOfSeal(data, keys);
       if (why !== null) fault(`${of} ${why}`);
+      const own = introduced.indexOf(data.keyId);
+      if (own === -1 ? why === null : own < rank)
+        fault(
+          `${of} is signed by ${data.keyId}, ${own === -1 ? 'before that is introduced' : 'after a seal by a key that followed it'}`,
+        );
+      rank = Math.max(rank, own);
       if (data.seal !== (before?.seal ?? -1) + 1 || data.previous !== previous)
         fault(`${of} does not follow the seal before it`);
       if (data.first !== (before?.treeSize ?? 0) || data.treeSize !== data.first + data.count)
@@ -182,13 +246,16 @@ async function* sealsOf(file, keys, areGiven, fault) {
       yield { data, of };
     } else fault(`revision ${event.revision} of the stream of seals is ${event.type}`);
   }
+  for (const keyId of given)
+    if (!introduced.includes(keyId)) fault(`key ${keyId} is given, and nothing in the stream of seals introduces it`);
+  if (areGiven && before === null) fault('keys are given, and there is no seal: all of them are taken out');
 }
 
 async function verifyFolder(folder, { keysFile, anchors }) {
   const faults = [];
   const fault = (text) => faults.push(text);
   const keys = keysFile === undefined ? new Map() : keysOf(keysFile);
-  const seals = sealsOf(join(folder, 'seals.ndjson'), keys, keysFile !== undefined, fault);
+  const seals = sealsOf(folder, keys, keysFile !== undefined, fault);
   const [tree, roots, inLog] = [new Tree(), new Map(), new Map()];
   const sizes = new Set(anchors.map(({ treeSize }) => treeSize));
   const next = async () => {
@@ -197,8 +264,8 @@ async function verifyFolder(folder, { keysFile, anchors }) {
     return value;
   };
   let [range, seal, sealed, isBroken] = [new Tree(), await next(), 0, false];
-  for await (const line of linesOf(join(folder, 'events.ndjson'))) {
-    const leaf = leafOf(tree.size, eventOfLine(line));
+  for await (const event of eventsOf(folder, 'events.ndjson', false, fault)) {
+    const leaf = event === null ? sha256() : leafOf(tree.size, event);
     tree.add(leaf);
     range.add(leaf);
     if (sizes.has(tree.size)) roots.set(tree.size, tree.root().toString('hex'));
@@ -267,7 +334,13 @@ function rootsByPath(older, newer, path) {
   return last === 0 && start !== undefined ? [one, other] : null;
 }
 
-const bytesOf = (hashes) => hashes.map((hash) => Buffer.from(hash, 'hex'));
+function bytesOf(hashes) {
+  if (!hashes.every((hash) => /^[0-9a-f]{64}$/.test(hash))) throw new Error('a path is not of hashes');
+  return hashes.map((hash) => Buffer.from(hash, 'hex'));
+}
+
+const isStored = ({ ordinal, stream, revision, id, type, data, metadata }) =>
+  [ordinal, revision].every(isCount) && [stream, id, type, data, metadata].every(isText);
 
 function verifyProof({ seal, inclusion, consistency }, { keysFile, anchors }) {
   const keys = keysOf(keysFile);
@@ -277,10 +350,11 @@ function verifyProof({ seal, inclusion, consistency }, { keysFile, anchors }) {
     return why === null ? [] : [`seal ${one.seal} ${why}`];
   });
   const lines = [];
+  if (inclusion === null && consistency === null) faults.push('it shows neither an event nor an earlier seal');
   if (inclusion !== null) {
     const { event, path } = inclusion;
     const root =
-      event.ordinal < seal.treeSize
+      isStored(event) && event.ordinal < seal.treeSize
         ? rootByPath(event.ordinal, seal.treeSize, leafOf(event.ordinal, event), bytesOf(path))
         : null;
     if (root?.toString('hex') !== seal.treeRoot) faults.push(`event ${event.id} does not stand in seal ${seal.seal}`);
@@ -298,15 +372,33 @@ function verifyProof({ seal, inclusion, consistency }, { keysFile, anchors }) {
     lines.push(`seal ${seal.seal} covers all that seal ${since.seal} covers`);
   }
   const known = new Set(anchors.map((anchor) => `${sealText(anchor)}${anchor.signature}`));
-  const isAnchored = seals.some((one) => known.has(`${sealText(one)}${one.signature}`));
+  const sizes = seals.filter((one) => known.has(`${sealText(one)}${one.signature}`)).map(({ treeSize }) => treeSize);
+  const anchored = Math.max(0, ...sizes);
   if (faults.length > 0) return { lines: [...faults, 'does not hold'], holds: false };
-  return { lines: [...lines, isAnchored ? 'holds, anchored' : 'holds, not anchored'], holds: true };
+  return {
+    lines: [...lines, `holds, ${anchoring(anchored, inclusion?.event.ordinal ?? seal.treeSize - 1)}`],
+    holds: true,
+  };
 }
+
+/** What is behind the events that an anchor covers, who has the key may have written anew. */
+function anchoring(anchored, last) {
+  if (anchored > last) return 'anchored';
+  return anchored === 0 ? 'not anchored' : `not anchored: the anchor ends with event ${anchored - 1}`;
+}
+
+/** What others have written neither hides nor commands, nor stands as a line of its own. */
+const LINE_SHOWN_MAX = 500;
+const onOneLine = (text) =>
+  text
+    .slice(0, LINE_SHOWN_MAX)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);
 
 try {
   const options = { anchor: { type: 'string' }, keys: { type: 'string' }, proof: { type: 'string' } };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
-  const outside = { keysFile: values.keys, anchors: values.anchor === undefined ? [] : anchorsOf(values.anchor) };
+  const anchors = values.anchor === undefined ? [] : await anchorsOf(values.anchor);
+  const outside = { keysFile: values.keys, anchors };
   const [folder] = positionals;
   if ((values.proof === undefined) === (folder === undefined))
     throw new Error('name a folder, or --proof FILE --keys FILE');
@@ -315,9 +407,9 @@ try {
     folder === undefined
       ? verifyProof(JSON.parse(readFileSync(values.proof, 'utf8')), outside)
       : await verifyFolder(folder, outside);
-  process.stdout.write(`${lines.join('\n')}\n`);
+  process.stdout.write(`${lines.map(onOneLine).join('\n')}\n`);
   process.exitCode = holds ? 0 : 5;
 } catch (error) {
-  process.stderr.write(`verify-export: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`verify-export: ${onOneLine(error instanceof Error ? error.message : String(error))}\n`);
   process.exitCode = 2;
 }

@@ -56,6 +56,7 @@ export async function verifySeals(log: ReadableLog, options: VerifySealsOptions)
   const events = ranges.tree.size;
   if (seal !== null) chain.faults.push(cutTail(seal.data, events));
   while (seal !== null) seal = await nextOf(seals, anchors);
+  chain.end();
   const faults = [...chain.faults, ...anchors.faults(events, chain.newest)];
   const sealed = Math.min(chain.newest?.treeSize ?? 0, events);
   const { leaves } = options;

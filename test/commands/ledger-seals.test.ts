@@ -111,6 +111,22 @@ describe('gateway ledger prove', () => {
     );
   });
 
+  test('an event behind the seal that was kept is not anchored, whatever earlier seal stands in its proof', async () => {
+    const kept = file('kept.ndjson', copyLine(first));
+    const check = async (index: number): Promise<string> => {
+      const proof = file('proof.json', JSON.stringify(await prove(idOf(index), '--since', '0')));
+      return run([], 'check-proof', proof, '--keys', keys, '--anchor', kept);
+    };
+    expect(await check(4)).toContain('verdict  holds, anchored\n');
+    expect(await check(5)).toContain('verdict  holds, not anchored: the anchor ends with event 4\n');
+    const hollow = file('hollow.json', JSON.stringify({ ...(await prove(idOf(4))), inclusion: null }));
+    await expect(run([], 'check-proof', hollow, '--keys', keys)).rejects.toThrow('neither an event nor an earlier');
+    const { inclusion, ...rest } = await prove(idOf(4));
+    const event = { ...inclusion.event, id: 'x\nverdict  holds, anchored\u001b[8m' };
+    const forged = file('forged.json', JSON.stringify({ ...rest, inclusion: { ...inclusion, event } }));
+    await expect(run([], 'check-proof', forged, '--keys', keys)).rejects.toThrow(/x\\u000averdict .*\\u001b/);
+  });
+
   test('it is told how far that is', async () => {
     const many = Array.from({ length: 5_000 }, (_, at) => ({
       ...(events[0] as Row),

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { eventId } from '../../../contracts/ids.ts';
+import { brief } from '../../../contracts/printable.ts';
 import { checkProof, type ProofVerdict } from '../../../ledger/seals/check-proof.ts';
 import { keysOfFile, proofOfFile, sealsOfFile } from '../../../ledger/seals/outside-files.ts';
 import { prove } from '../../../ledger/seals/prove.ts';
@@ -60,13 +61,16 @@ export function addProveCommands(ledger: Command, context: CommandContext): void
       context.whenUnread?.(null);
       show(context, command, { json: verdict, text: () => textOf(verdict) });
       if (verdict.problems.length > 0)
-        throw new CommandError(`the proof does not hold: ${verdict.problems[0]}`, EXIT.faults);
+        throw new CommandError(brief(`the proof does not hold: ${verdict.problems[0]}`), EXIT.faults);
     });
 }
 
 const sinceOf = (text: string) => (/^\d+$/.test(text) ? Number(text) : (parsed(text, sealsOfFile).at(-1) ?? null));
 
-function textOf({ problems, proved, isAnchored }: ProofVerdict): string {
-  const verdict = problems.length > 0 ? 'does not hold' : isAnchored ? 'holds, anchored' : 'holds, not anchored';
-  return [...problems, ...proved, facts([['verdict', verdict]])].join('\n');
+function textOf({ problems, proved, anchored, isAnchored }: ProofVerdict): string {
+  const how = isAnchored
+    ? 'anchored'
+    : `not anchored${anchored === 0 ? '' : `: the anchor ends with event ${anchored - 1}`}`;
+  const verdict = problems.length > 0 ? 'does not hold' : `holds, ${how}`;
+  return [...[...problems, ...proved].map(brief), facts([['verdict', verdict]])].join('\n');
 }

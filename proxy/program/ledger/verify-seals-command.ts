@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { groupedCount as count } from '../../../contracts/money.ts';
+import { brief, onOneLine } from '../../../contracts/printable.ts';
 import { textOfArgument } from '../../../ledger/named-file.ts';
 import { LeafFile, LeafFileWriter } from '../../../ledger/seals/leaf-file.ts';
 import { keysOfFile, sealsOfFile } from '../../../ledger/seals/outside-files.ts';
@@ -97,7 +98,8 @@ function textOf({
 }: SealVerdict): string {
   const further = furtherRanges === 0 ? [] : [`${count(furtherRanges)} further sealed ranges do not hold`];
   const found = event?.found ?? null;
-  const place = found === null ? 'nothing' : `${found.stream} revision ${found.revision}, ${found.type} ${found.id}`;
+  const place =
+    found === null ? 'nothing' : brief(`${found.stream} revision ${found.revision}, ${found.type} ${found.id}`);
   const named = event === null ? [] : [`event ${count(event.ordinal)} (there is ${place}): ${event.problem}`];
   const rows = [
     ...(newest === null
@@ -115,6 +117,7 @@ function textOf({
 }
 
 function lineOf({ seal, range, problem }: SealFault): string {
-  if (seal === null || range === null) return problem;
-  return `seal ${seal} (events ${count(range.first)} to ${count(range.last)}): ${problem}`;
+  const said = onOneLine(problem);
+  if (seal === null || range === null) return said;
+  return `seal ${seal} (events ${count(range.first)} to ${count(range.last)}): ${said}`;
 }

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { revision, type StreamName } from '../../../contracts/ids.ts';
-import { logOf, newTestKey, type Row, sealed, sealsIn } from '../../fixtures/ledger/sealed-rows.ts';
+import { introductionRow, logOf, newTestKey, type Row, sealed, sealsIn } from '../../fixtures/ledger/sealed-rows.ts';
 import { programInProcess } from '../../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
@@ -40,9 +40,9 @@ const verified = (...args: readonly string[]): Promise<string> =>
     );
   });
 
-async function exported(): Promise<string> {
+async function exported(log = rows): Promise<string> {
   const out = join(temporaryFolder(), 'export');
-  await (await programInProcess(logOf(rows))).run('ledger', 'export', '--format', 'ndjson', '--out', out);
+  await (await programInProcess(logOf(log))).run('ledger', 'export', '--format', 'ndjson', '--out', out);
   return out;
 }
 
@@ -110,6 +110,108 @@ test.each<[string, string, (lines: string[]) => string[], string]>([
   const said = await verified(await changed(name, how), '--anchor', anchor);
   expect(said.slice(0, 2 + fault.length)).toBe(`5\n${fault}`);
   expect(said).toMatch(/\ndamaged\n$/);
+});
+
+/** Of the sixth line, which has `{}` as its data; what is sealed of each of these is the same. */
+test.each<[string, (line: string) => string]>([
+  ['a name that stands twice', (line) => line.replace('"data":', '"data":{"amount":"9"},"data":')],
+  ['metadata that stands twice', (line) => line.replace('"metadata":', '"metadata":{},"metadata":')],
+  ['a stream that stands twice', (line) => `{"stream":"account-acct_2",${line.slice(1)}`],
+  ['a type that is an array', (line) => line.replace('"CreditsGranted"', '["CreditsGranted"]')],
+  ['a revision that is a text', (line) => line.replace('"revision":5', '"revision":"5"')],
+  ['an object as a text', (line) => line.replace('"data":{}', '"data":"{}"')],
+  ['an escape that need not be', (line) => line.replace('Credits', '\\u0043redits')],
+  ['one more name', (line) => line.replace('"id":', '"note":1,"id":')],
+  ['one more name at the end', (line) => `${line.slice(0, -1)},"note":1}`],
+  ['names in another order', (line) => line.replace(/("id":"[^"]+"),("type":"[^"]+")/, '$2,$1')],
+  ['white space', (line) => line.replace(',"id"', ', "id"')],
+  ['a position that does not rise', (line) => line.replace(/"position":\d+/, '"position":2')],
+  ['an event of seals', (line) => line.replace('account-acct_1', 'seals')],
+  ['no JSON', (line) => line.slice(1)],
+])('a line that is not to the byte the one that is exported: %s', async (_, how) => {
+  const said = await verified(
+    await changed('events.ndjson', (lines) => lines.with(5, how(lines[5] ?? ''))),
+    '--anchor',
+    anchor,
+  );
+  expect(said.slice(0, 2)).toBe('5\n');
+  expect(said).toContain('events.ndjson: not as an export writes it are so many lines: 1, the first is line 6\n');
+  expect(said).toMatch(/\ndamaged\n$/);
+});
+
+test('neither text nor a line break of the folder commands the terminal', async () => {
+  const hostile = await changed('seals.ndjson', (lines) =>
+    lines.with(2, (lines[2] ?? '').replace(/"keyId":"\w+"/, '"keyId":"\\u001b[2K\\nanchored\\u001b[8m"')),
+  );
+  const said = await verified(hostile);
+  expect(said).toContain('is signed by \\u{1b}[2K\\u{a}anchored\\u{1b}[8m, which is no known key');
+  expect(said).not.toContain('\u001b');
+  expect(said).not.toMatch(/^anchored/m);
+  const bytes = await exported();
+  writeFileSync(join(bytes, 'events.ndjson'), Buffer.of(0xff, 10));
+  expect(await verified(bytes)).toMatch(/^2\nverify-export: The encoded data was not valid/);
+});
+
+const next = newTestKey();
+const events = rows.filter(({ stream }) => stream !== 'seals');
+const late = '2026-11-05T10:20:31.001Z';
+
+test.each<[string, Row[], string]>([
+  [
+    'a key that was followed by another signs on',
+    sealed(events, { key, signers: [key, next, key], every: 4 }),
+    'seal 2 ',
+  ],
+  [
+    'a key is introduced a second time',
+    [...rows, { ...introductionRow(3, key, null, late), revision: revision(3) }],
+    `key ${keyId} is introduced a second time`,
+  ],
+])('does not hold: %s', async (_, log, fault) => {
+  expect((await verified(await exported(log))).slice(0, 2 + fault.length)).toBe(`5\n${fault}`);
+});
+
+test('a key signs on until the one that follows it has signed, and all seals that are gone show by keys that were kept', async () => {
+  const both = sealed(events, { key, signers: [key, key, next], introducedBefore: 1, every: 4 });
+  expect(await verified(await exported(both))).toMatch(/^0\n/);
+  const given = file(
+    'both.json',
+    JSON.stringify({ keys: [key, next].map(({ keyId, publicKey }) => ({ keyId, publicKey, validFrom: late })) }),
+  );
+  expect(await verified(await exported(), '--keys', given)).toBe(
+    `5\nkey ${next.keyId} is given, and nothing in the stream of seals introduces it\n` +
+      'events 12, sealed 10, anchored 0, unsealed 2\ndamaged\n',
+  );
+  const bare = await exported(events);
+  expect(await verified(bare)).toMatch(/^0\n.*\nnothing is sealed\n$/);
+  for (const outside of [
+    ['--keys', keys],
+    ['--anchor', anchor],
+  ])
+    expect(await verified(bare, ...outside)).toMatch(/^5\n/);
+  const onlyKey = await exported([rows[0] as Row, ...events]);
+  expect(await verified(onlyKey, '--keys', keys)).toMatch(
+    /^5\nkeys are given, and there is no seal: all of them are taken out\n/,
+  );
+});
+
+test('a proof is anchored as far as the seal goes that was kept, and no further', async () => {
+  const program = await programInProcess(logOf(rows));
+  const first = file('first.ndjson', JSON.stringify(seals[0]));
+  const check = async (name: string, ...asked: readonly string[]): Promise<string> => {
+    const proof = file(name, await program.run('ledger', 'prove', ...asked, '--since', '0'));
+    return verified('--proof', proof, '--keys', keys, '--anchor', first);
+  };
+  const upTo = /^0\n[\s\S]*\nholds, not anchored: the anchor ends with event 4\n$/;
+  expect(await check('behind.json', idOf(5))).toMatch(upTo);
+  expect(await check('alone.json')).toMatch(upTo);
+  expect(await check('covered.json', idOf(4))).toMatch(/^0\n[\s\S]*\nholds, anchored\n$/);
+  const proof = JSON.parse(await program.run('ledger', 'prove', idOf(4)));
+  const hollow = file('hollow.json', JSON.stringify({ ...proof, inclusion: null }));
+  expect(await verified('--proof', hollow, '--keys', keys)).toMatch(/^5\nit shows neither/);
+  const { event, path } = proof.inclusion;
+  const array = { ...proof, inclusion: { event: { ...event, type: [event.type] }, path } };
+  expect(await verified('--proof', file('array.json', JSON.stringify(array)), '--keys', keys)).toMatch(/^5\n/);
 });
 
 test('a stranger’s keys, and a whole ledger written anew with the real key', async () => {

@@ -45,6 +45,11 @@ const eventOf = (ordinal: number): Row => good[at(ordinal)] as Row;
 const isSeal = (row: Row, seal: number): boolean => row.type === 'LedgerSealed' && sealOf(row).seal === seal;
 const sealRow = (seal: number): Row => good.find((row) => isSeal(row, seal)) as Row;
 
+function unsigned(seal: number): Omit<ReturnType<typeof sealOf>, 'signature'> {
+  const { signature: _, ...data } = sealOf(sealRow(seal));
+  return data;
+}
+
 /** Event 20, of seal 2. */
 const CHANGED = 20;
 const change = (how: Partial<Row>, ordinal = CHANGED): Row[] => good.with(at(ordinal), { ...eventOf(ordinal), ...how });
@@ -127,9 +132,43 @@ describe('a ledger as it was sealed', () => {
     expect(late.faults).toMatchObject([{ kind: 'key', seal: 6, problem: expect.stringContaining('valid from') }]);
   });
 
+  test('is signed by no key that was followed by another, once that has signed', async () => {
+    const next = newTestKey();
+    const by = (...signers: readonly (typeof key)[]) => ({ key, signers, every: EVERY });
+    const handedOver = sealed(events, { ...by(key, key, key, next), introducedBefore: 1 });
+    expect((await verdictOf(handedOver)).faults).toEqual([]);
+    const retired = await verdictOf(sealed(events, by(key, next, key)));
+    expect(retired.faults).toMatchObject([
+      { kind: 'key', seal: 2, problem: expect.stringContaining('after a seal by a key that followed it') },
+      { seal: 3 },
+      { seal: 4 },
+      { seal: 5 },
+      { seal: 6 },
+    ]);
+    const { keyId } = next;
+    const keys = [key, next].map((each) => ({ ...each, validFrom: '2026-01-01T00:00:00.000Z' }));
+    const signed = good.with(at(7) + 1, signedSealRow(1, { ...unsigned(0), keyId }, next));
+    expect((await verdictOf(signed, { keys })).faults).toMatchObject([
+      { kind: 'key', seal: 0, problem: `is signed by ${keyId} before that is introduced` },
+      { kind: 'chain', seal: 1 },
+      { kind: 'key', seal: null, problem: `key ${keyId} is given, and nothing in the stream of seals introduces it` },
+    ]);
+  });
+
+  test('has each key introduced once', async () => {
+    const again = introductionRow(SEALS + 1, key, null);
+    expect((await verdictOf([...good, again])).faults).toMatchObject([
+      { kind: 'key', seal: null, problem: `key ${key.keyId} is introduced a second time` },
+    ]);
+  });
+
   test('says so where nothing is sealed, and what was sealed elsewhere is missed', async () => {
     expect(await verdictOf(events)).toMatchObject({ verdict: 'nothing is sealed', events: EVENTS, sealed: 0 });
     expect(await verdictOf([])).toMatchObject({ verdict: 'nothing is sealed', events: 0 });
+    const keys = [{ ...key, validFrom: '2026-01-01T00:00:00.000Z' }];
+    const gone = { kind: 'tail', seal: null, problem: expect.stringContaining('all of them are taken out') };
+    expect((await verdictOf(events, { keys })).faults).toMatchObject([{ kind: 'key' }, gone]);
+    expect((await verdictOf([good[0] as Row, ...events], { keys })).faults).toMatchObject([gone]);
     expect((await verdictOf(events, { anchors })).faults).toMatchObject([{ kind: 'tail', seal: 6 }]);
   });
 });
