@@ -52,6 +52,11 @@ describe('what a gateway and commands write', () => {
     ])
       expect(made).toContain(`0600 made/data/${file}`);
     for (const line of made) expect(line).toMatch(/^0700 (?:made|made\/data|made\/data\/journal)$|^0600 /);
+    await stop(child);
+    // All of it is known as the program's.
+    expect(readdirSync(data)).toContain('seal-key');
+    chmodSync(data, 0o755);
+    expect(tightenFolder(data)).toEqual({ tightened: [data], loose: [] });
   });
 });
 
@@ -68,6 +73,9 @@ describe('what an earlier program has left open to others', () => {
       'proxy-claims.json',
       'refused.json',
       'providers.json',
+      'seal-key',
+      'seal-key.next',
+      'seal-frontier.json',
       'to-do-again.2.jsonl',
       'lost-requests.2.jsonl',
       'journal/0000000001.journal',
