@@ -1,8 +1,8 @@
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { LogReader } from './log-reader.ts';
 import type { ReadAnswer, ReadMessage } from './messages.ts';
+import { openOffline } from './open-offline.ts';
 import { readPages } from './read-pages.ts';
-import { openLedger } from './scan-file.ts';
 
 /**
  * Reads a file of a ledger as a log, in this thread and by a connection that only reads, until `work` ends.
@@ -10,7 +10,7 @@ import { openLedger } from './scan-file.ts';
  * @throws EventLogError `invalid` for what is no file of a ledger, or a damaged one; `unavailable` when it cannot be read
  */
 export async function withLogFile<T>(path: string, work: (log: ReadableLog) => Promise<T>): Promise<T> {
-  const database = openLedger(path);
+  const { database, close } = openOffline(path);
   try {
     const answer = readPages(database);
     let onAnswer: (answer: ReadAnswer) => void = () => undefined;
@@ -27,6 +27,6 @@ export async function withLogFile<T>(path: string, work: (log: ReadableLog) => P
       headPosition: () => reader.head(),
     });
   } finally {
-    database.close();
+    close();
   }
 }

@@ -1,11 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
+import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import { eventId, position, revision, type StreamName } from '../../../contracts/ids.ts';
-import { checkFile } from './check-file.ts';
-import { describeDamage } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
-import { asLogError, openForReads, prepareArrays } from './open-database.ts';
-import { APPLICATION_ID } from './schema.ts';
+import { asLogError, prepareArrays } from './open-database.ts';
+import { openOffline } from './open-offline.ts';
 
 export interface ScanPart {
   readonly path: string;
@@ -28,7 +26,8 @@ type Row = [position: number, streamId: number, revision: number, id: string, ty
  * @throws EventLogError `invalid` for what is no file of a ledger; `unavailable` when it cannot be read
  */
 export function* scanFile({ path, part, parts, upTo }: ScanPart): Generator<RecordedEvent> {
-  const database = openLedger(path);
+  const file = openOffline(path);
+  const { database } = file;
   try {
     const names = asLogError(path, () => streamNames(database));
     const others = [...names].filter(([, name]) => !name.startsWith('account-')).map(([id]) => id);
@@ -48,7 +47,7 @@ export function* scanFile({ path, part, parts, upTo }: ScanPart): Generator<Reco
       if (page.length < limit) return;
     }
   } finally {
-    database.close();
+    file.close();
   }
 }
 
@@ -56,17 +55,19 @@ const OF_NO_STREAM = 'stream_id NOT IN (SELECT id FROM stream)';
 
 /** The position of a file's last event; 0 where there is none. @throws as `scanFile` */
 export function lastPosition(path: string): number {
-  const database = openLedger(path);
+  const file = openOffline(path);
+  const { database } = file;
   try {
     return asLogError(path, () => Number(database.prepare('SELECT max(position) AS last FROM event').get()?.last ?? 0));
   } finally {
-    database.close();
+    file.close();
   }
 }
 
 /** The last revisions of a file's streams, looked up one by one; null where there is no event. @throws as `scanFile` */
 export function openStreamEnds(path: string): { endOf(stream: StreamName): number | null; close(): void } {
-  const database = openLedger(path);
+  const file = openOffline(path);
+  const { database } = file;
   const end = asLogError(path, () =>
     database.prepare(
       'SELECT max(revision) AS last FROM event WHERE stream_id = (SELECT id FROM stream WHERE name = ?)',
@@ -74,44 +75,21 @@ export function openStreamEnds(path: string): { endOf(stream: StreamName): numbe
   );
   return {
     endOf: (stream) => asLogError(path, () => (end.get(stream)?.last ?? null) as number | null),
-    close: () => database.close(),
+    close: () => file.close(),
   };
 }
 
 /** Positions at which there is no event, with another behind them: some, as ranges. @throws as `scanFile` */
 export function missingPositions(path: string, limit: number): string[] {
-  const database = openLedger(path);
+  const file = openOffline(path);
+  const { database } = file;
   try {
     const found = database.prepare(`SELECT before + 1 AS first, position - 1 AS last FROM
       (SELECT position, lag(position, 1, 0) OVER (ORDER BY position) AS before FROM event)
       WHERE position > before + 1 LIMIT ?`);
     return asLogError(path, () => found.all(limit).map(({ first, last }) => `${first} to ${last}`));
   } finally {
-    database.close();
-  }
-}
-
-/**
- * A connection that only reads, to a file that nobody need serve. Positions begin at 1: whoever reads in their order would
- * not see what stands before. @throws as `scanFile`
- */
-export function openLedger(path: string): DatabaseSync {
-  const { busyMs } = SQLITE_LIMITS;
-  checkFile({ path, busyMs, isServedFrom: false });
-  const database = openForReads(path, busyMs);
-  try {
-    const isLedger = asLogError(path, () => database.prepare('PRAGMA application_id').get()?.application_id);
-    if (isLedger !== APPLICATION_ID) throw new EventLogError('invalid', `${path} is no event log of this program`);
-    const first = asLogError(path, () => database.prepare('SELECT min(position) AS first FROM event').get()?.first);
-    if (typeof first === 'number' && first < 1)
-      throw new EventLogError(
-        'invalid',
-        describeDamage(path, new Error(`an event stands at position ${first}, and the first is 1`)),
-      );
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
+    file.close();
   }
 }
 

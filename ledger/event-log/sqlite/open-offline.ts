@@ -1,0 +1,130 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { EventLogError } from '../../../contracts/event-log.ts';
+import { checkFile } from './check-file.ts';
+import { describeDamage } from './database-fault.ts';
+import { lookAt } from './file-identity.ts';
+import { SQLITE_LIMITS } from './limits.ts';
+import { asLogError, openForReads } from './open-database.ts';
+import { APPLICATION_ID, SCHEMA_VERSION } from './schema.ts';
+
+/** A file of a ledger that is only read. */
+export interface OfflineFile {
+  readonly database: DatabaseSync;
+  /** @throws EventLogError `unavailable` where somebody has written to it while it was read as one to which nobody does */
+  close(): void;
+}
+
+/**
+ * A connection that only reads, to a file that nobody need serve: evidence, perhaps, of somebody else, on a disk that takes
+ * nothing. Nothing is left beside it. Positions begin at 1: whoever reads in their order would not see what stands before.
+ *
+ * @throws EventLogError `invalid` for what is no file of a ledger, or a damaged one; `unavailable` when it cannot be read
+ */
+export function openOffline(path: string): OfflineFile {
+  try {
+    return opened(path);
+  } catch (error) {
+    // What is in a -wal is read by an index of it, which has to be made.
+    if (!(error instanceof EventLogError) || error.kind !== 'unavailable' || isEmpty(`${path}-wal`)) throw error;
+    if (may(dirname(path), constants.W_OK)) throw error;
+    throw new EventLogError(
+      'unavailable',
+      `${path}-wal has events of its own, which cannot be read where nothing can be written: copy both files into another folder`,
+      { cause: error },
+    );
+  }
+}
+
+function opened(path: string): OfflineFile {
+  const { busyMs } = SQLITE_LIMITS;
+  checkFile({ path, busyMs, isServedFrom: false });
+  asLogError(path, () => assertReadable(path));
+  const before = isAtRest(path) ? stampOf(path) : null;
+  const database = before === null ? openForReads(path, busyMs) : openAtRest(path);
+  try {
+    asLogError(path, () => assertLedger(database, path));
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return {
+    database,
+    close: () => {
+      database.close();
+      if (before !== null && stampOf(path) !== before)
+        throw new EventLogError(
+          'unavailable',
+          `${path} was written to while it was read: read it again, or a copy of it`,
+        );
+    },
+  };
+}
+
+/** SQLite has the same words for all of these, and those are of a full disk; a pipe it would wait for. */
+function assertReadable(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  const amiss = (what: string): EventLogError => new EventLogError('unavailable', `${path}${what}`);
+  if (found === undefined) throw amiss(': there is no such file');
+  if (found.isDirectory()) throw amiss(' is a folder, and no file of a ledger');
+  if (!found.isFile()) throw amiss(' is no regular file: copy what it gives into one');
+  if (may(path, constants.R_OK)) return;
+  const mode = (found.mode & 0o777).toString(8);
+  throw amiss(
+    ` (of uid ${found.uid}, mode 0${mode}) may not be read by uid ${process.geteuid?.()}, which runs this: it needs a copy that it may read`,
+  );
+}
+
+/**
+ * Whether nothing but the file itself has to be read, and there is nobody who could write to it: whoever has it open has a
+ * -wal and a -shm there. What is left of one that has ended, beside a file that cannot be written, is nobody's.
+ */
+function isAtRest(path: string): boolean {
+  if (!isEmpty(`${path}-wal`) || !isEmpty(`${path}-journal`)) return false;
+  return ['-wal', '-shm'].some((end) => !existsSync(path + end) || !may(path + end, constants.R_OK | constants.W_OK));
+}
+
+/** Without locks, and without the -shm that any other connection makes. */
+function openAtRest(path: string): DatabaseSync {
+  const url = pathToFileURL(path);
+  url.searchParams.set('immutable', '1');
+  return asLogError(path, () => new DatabaseSync(url, { readOnly: true }));
+}
+
+function assertLedger(database: DatabaseSync, path: string): void {
+  const numberOf = (pragma: string): unknown => database.prepare(`PRAGMA ${pragma}`).get()?.[pragma];
+  const { tables } = database.prepare(TABLES).get() ?? {};
+  // A view of that name may be of any length, and never end.
+  if (numberOf('application_id') !== APPLICATION_ID || tables !== 2)
+    throw new EventLogError('invalid', `${path} is no event log of this program`);
+  const version = numberOf('user_version');
+  if (version !== SCHEMA_VERSION)
+    throw new EventLogError('invalid', `${path} has version ${version}; this program knows ${SCHEMA_VERSION}`);
+  const first = database.prepare('SELECT min(position) AS first FROM event').get()?.first;
+  if (typeof first === 'number' && first < 1)
+    throw new EventLogError(
+      'invalid',
+      describeDamage(path, new Error(`an event stands at position ${first}, and the first is 1`)),
+    );
+}
+
+const TABLES = "SELECT count(*) AS tables FROM sqlite_schema WHERE type = 'table' AND name IN ('event', 'stream')";
+
+/** What any write to it changes. */
+function stampOf(path: string): string {
+  const [file, wal] = [lookAt(path), lookAt(`${path}-wal`)];
+  return [file?.ino, file?.size, file?.mtimeNs, wal?.size ?? 0n].join();
+}
+
+const isEmpty = (path: string): boolean => (lookAt(path)?.size ?? 0n) === 0n;
+
+function may(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
