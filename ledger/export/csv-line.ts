@@ -1,7 +1,10 @@
 import { onOneLine } from '../../contracts/printable.ts';
 
-/** What a spreadsheet takes for a formula at the beginning of a field, in either width. */
-const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
+/**
+ * Before what a spreadsheet takes for a formula at the beginning of a field, in either width. Where decimals have commas, fields
+ * may begin behind a semicolon, also in the middle of what is quoted.
+ */
+const FORMULA = /(^|;)(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 /** What most fields are, known by one look: nothing in it needs more. */
 const PLAIN = /^(?:\w(?:[\w .:/()-]*[\w.:/()-])?)?$/;
@@ -15,6 +18,6 @@ export const lineOf = (fields: readonly string[]): string => `${fields.join(',')
 export function csvField(text: string): string {
   if (PLAIN.test(text) || NUMBER.test(text)) return text;
   const line = onOneLine(text);
-  const plain = FORMULA.test(line) ? `'${line}` : line;
-  return /[",]|^\s|\s$/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+  const plain = line.replace(FORMULA, "$1'");
+  return /[",;]|^\s|\s$/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }

@@ -1,29 +1,63 @@
+import { lstatSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { giveToFolderOwner } from '../folder-owner.ts';
+import { syncFolder } from '../sync-folder.ts';
 
 /** Written at once: enough that the calls do not count, little beside the rest of the program. */
 const BUFFER_BYTES = 1 << 18;
 
+/** Something has that name, or is being written under it. */
+export class TakenPathError extends Error {
+  override readonly name = 'TakenPathError';
+}
+
+/** Nothing that is there is replaced: no file, no device, no link. @throws TakenPathError */
+export function assertFree(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw new TakenPathError(`${path}: is there already`);
+}
+
 /**
  * A file that is whole or not there: until its end it has another name. Whoever writes waits for the disk, so that what is in
- * memory is a buffer and never the file. It is its owner's alone, as the ledger is.
+ * memory is a buffer and never the file. It is its owner's alone, as the ledger is; where root writes it, its folder's owner's.
  */
 export class OutFile {
-  readonly path: string;
+  readonly #path: string;
   readonly #partial: string;
   readonly #handle: FileHandle;
   readonly #buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   #filled = 0;
 
   private constructor(path: string, partial: string, handle: FileHandle) {
-    this.path = path;
+    this.#path = path;
     this.#partial = partial;
     this.#handle = handle;
   }
 
-  /** @throws Error of the file system; EEXIST where somebody else writes the same file */
+  /** @throws TakenPathError; Error of the file system */
   static async begin(path: string): Promise<OutFile> {
+    assertFree(path);
     const partial = `${path}.partial`;
-    return new OutFile(path, partial, await open(partial, 'wx', 0o600));
+    try {
+      return new OutFile(path, partial, await open(partial, 'wx', 0o600));
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+      const what = 'what was ended in between has left it, to be removed, or somebody else is writing it';
+      throw new TakenPathError(`${partial}: is there already: ${what}`);
+    }
+  }
+
+  /** A file of what the work writes, where it ends well; else none. @throws as `begin` does, and what the work throws */
+  static async write<T>(path: string, work: (file: OutFile) => Promise<T>): Promise<T> {
+    const file = await OutFile.begin(path);
+    try {
+      const made = await work(file);
+      await file.end();
+      return made;
+    } catch (error) {
+      await file.drop();
+      throw error;
+    }
   }
 
   /** Waits for the disk where the buffer is full. */
@@ -41,8 +75,11 @@ export class OutFile {
   async end(): Promise<void> {
     await this.#flush();
     await this.#handle.sync();
+    giveToFolderOwner(this.#partial);
+    assertFree(this.#path);
     await this.#handle.close();
-    await rename(this.#partial, this.path);
+    await rename(this.#partial, this.#path);
+    syncFolder(dirname(this.#path));
   }
 
   /** What was written so far is not kept. */

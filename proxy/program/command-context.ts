@@ -31,6 +31,11 @@ export interface CommandContext {
    * Absent where no colours are shown: no terminal, or one without (NO_COLOR).
    */
   readonly writePainted?: (text: string) => void;
+  /**
+   * Writes a data format as it is, for programs: line ends and stored bytes count. On a terminal nothing of others in it commands.
+   * Absent: `write` writes everything so.
+   */
+  readonly writeData?: (text: string) => void;
   /** How wide the terminal is that answers are written to; absent where they go elsewhere. */
   readonly columns?: number;
   /** What is no answer, and must be seen beside it. */

@@ -43,6 +43,7 @@ export async function runGatewayProgram(given: CommandContext, args: readonly st
 const printing = (context: CommandContext): CommandContext => ({
   ...context,
   write: (text) => context.write(printable(text)),
+  writeData: (text) => context.write(context.columns === undefined ? text : printable(text.replaceAll('\r\n', '\n'))),
   warn: (text) => context.warn(printable(text)),
 });
 

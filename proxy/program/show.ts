@@ -234,6 +234,9 @@ const widthOf = (line: string): number => {
 export const writePainted = (context: CommandContext, text: string): void =>
   (context.writePainted ?? context.write)(text);
 
+/** A data format, for programs: as it is, but to a terminal. */
+export const writeData = (context: CommandContext, text: string): void => (context.writeData ?? context.write)(text);
+
 /** Name and value, a line each. */
 export function facts(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));

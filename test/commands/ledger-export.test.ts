@@ -1,13 +1,17 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import type { MeAnswer } from '../../contracts/answers.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
+import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { type Kind, putBack, readKept } from '../written-before/kept-state.ts';
 
@@ -38,6 +42,24 @@ function isInstalled(program: string): boolean {
   }
 }
 const [HAS_HLEDGER, HAS_BEANCOUNT] = [isInstalled('hledger'), isInstalled('bean-check')];
+
+/** What it writes to a terminal. */
+async function onTerminal(...args: readonly string[]): Promise<string> {
+  let written = '';
+  const no = () => Promise.reject(new Error('nothing is opened'));
+  await runGatewayProgram(
+    {
+      ...{ openEventLog: no, proveLedger: no, compareClock: no, environment: {}, clock: Date.now, columns: 80 },
+      write: (text) => {
+        written += text;
+      },
+      warn: () => undefined,
+    },
+    args,
+  );
+  expect(written).not.toBe('');
+  return written;
+}
 
 /** Micro-USD of "-1.234567 USD". */
 const microOf = (usd: string): bigint => BigInt(usd.replaceAll(/[^-\d]/g, ''));
@@ -163,6 +185,51 @@ it('a ledger’s file is exported by itself, as the log of it is', async () => {
   await expect(program.run(...ofNone)).rejects.toMatchObject({ exitCode: EXIT.refused });
 });
 
+it('what programs read is on stdout as it is in a file, line ends and stored bytes too; on a terminal nothing in it commands', async () => {
+  const path = join(temporaryFolder(), 'ledger.db');
+  cpSync(join(readKept(COMMIT, 'sqlite', 'ledger').folder, 'data', 'ledger.db'), path);
+  const database = new DatabaseSync(path);
+  database.exec(`DROP TRIGGER event_is_never_updated;
+    UPDATE event SET data = replace(data, '"model":"', '"model":"\u202e\u009b') WHERE type = 'CreditsDebited'`);
+  database.close();
+  const folder = temporaryFolder();
+  const run = async (...args: string[]) => {
+    const { exitCode, stdout } = await runHere('ledger', ...args, '--offline', path);
+    expect([args, exitCode]).toEqual([args, 0]);
+    return stdout;
+  };
+  for (const format of ['csv', 'focus', 'hledger', 'beancount', 'ndjson']) {
+    const out = join(folder, format);
+    await run('export', '--format', format, '--out', out);
+    const written = readFileSync(format === 'ndjson' ? join(out, 'events.ndjson') : out, 'utf8');
+    expect([format, await run('export', '--format', format)]).toEqual([format, written]);
+    expect([format, await run('export', '--format', format, '--out', '-')]).toEqual([format, written]);
+    expect(await onTerminal('ledger', 'export', '--format', format, '--offline', path)).not.toMatch(
+      /(?!\n)[\p{Cc}\p{Cf}]/u,
+    );
+  }
+  expect(await run('export', '--format', 'csv')).toMatch(/[^\r]\r\n[^\r\n]/);
+  const stored = readFileSync(join(folder, 'ndjson', 'events.ndjson'), 'utf8').split('\n');
+  const ofAda = stored.filter((line) => line.startsWith('{"stream":"account-acct_ada"'));
+  expect(ofAda.join()).toContain('\u202e\u009b');
+  expect(await run('replay', 'acct_ada', '--json')).toBe(`${ofAda.join('\n')}\n`);
+});
+
+it('a log that goes away while it is exported leaves no folder that stands in the way of the next try', async () => {
+  const away = Object.assign(new MemoryEventLog(), {
+    readAll: () => ({
+      [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('the log is away')) }),
+    }),
+  });
+  const program = endedLater(await programInProcess(away));
+  const folder = temporaryFolder();
+  for (const format of ['ndjson', 'csv'])
+    await expect(program.run('ledger', 'export', '--format', format, '--out', join(folder, format))).rejects.toThrow(
+      'the log is away',
+    );
+  expect(readdirSync(folder)).toEqual([]);
+});
+
 it('refuses what cannot be meant, and leaves nothing behind', async () => {
   const { program } = await ofBefore('sqlite');
   const folder = temporaryFolder();
@@ -176,6 +243,8 @@ it('refuses what cannot be meant, and leaves nothing behind', async () => {
   await refused(/is there already/, EXIT.usage, '--format', 'csv', '--out', folder);
   await refused(/no such account/, EXIT.refused, '--format', 'csv', '--account', 'acct_none');
   await refused(/cannot be written/, EXIT.unavailable, '--format', 'csv', '--out', join(folder, 'none', 'x.csv'));
+  await refused(/has to be named/, EXIT.usage, '--format', 'parquet', '--out', '-');
+  await refused(/cannot be written/, EXIT.unavailable, '--format', 'ndjson', '--out', join(folder, 'none', 'x'));
   expect(existsSync(join(folder, 'x'))).toBe(false);
   const out = join(folder, 'may.csv');
   await program.run('ledger', 'export', '--format', 'csv', '--from', '2020-05', '--to', '2020-05', '--out', out);

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { accountStream, commandId, eventId } from '../../contracts/ids.ts';
+import { EXIT } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { ACCOUNT } from '../fixtures/ledger/example-account.ts';
@@ -158,6 +159,22 @@ describe('on the command line', () => {
     expect(stripVTControlCharacters(painted).replaceAll(/ +$/gm, '')).toBe(await shown(0, false));
     expect(painted).toContain('\u001b[1mbalance\u001b[22m');
   });
+});
+
+it('refuses a range in which nothing can be; one of a single revision has its event', async () => {
+  const { program } = await ofBefore('sqlite');
+  const replay = (from: string, to: string) =>
+    program.run('--json', 'ledger', 'replay', 'acct_ada', '--from', from, '--to', to);
+  for (const [from, to] of [
+    ['21', '20'],
+    ['2026-11-22', '2026-11-21'],
+    ['2026-11-22', '2026-11-22'],
+  ] as const)
+    await expect(replay(from, to)).rejects.toMatchObject({
+      exitCode: EXIT.usage,
+      message: '--from: must be before --to',
+    });
+  expect(JSON.parse(await replay('20', '20'))).toMatchObject({ revision: 20 });
 });
 
 it('shows an event that cannot be read in its place, goes on, and ends with 5; its bytes are in the JSON', async () => {

@@ -1,4 +1,5 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
@@ -131,6 +132,31 @@ it('says how far the month’s events are sealed, and that a gap ends what is', 
   expect(broken).toContain('The seals have a gap');
 });
 
+it('replaces nothing that is there, and leaves nothing beside it', async () => {
+  const program = await bookedLog();
+  const folder = temporaryFolder();
+  const reportTo = (out: string) => program.run('ledger', 'report', '--month', '2026-11', '--out', out);
+  const [ledger, link, fifo] = [join(folder, 'ledger.db'), join(folder, 'link'), join(folder, 'fifo')];
+  writeFileSync(ledger, 'mine');
+  symlinkSync('nowhere', link);
+  execFileSync('mkfifo', [fifo]);
+  for (const out of [ledger, link, fifo, folder, '/dev/null'])
+    await expect(reportTo(out)).rejects.toMatchObject({ exitCode: EXIT.usage, message: `${out}: is there already` });
+  await expect(reportTo(join(folder, 'no', 'x'))).rejects.toMatchObject({ exitCode: EXIT.unavailable });
+  expect(readFileSync(ledger, 'utf8')).toBe('mine');
+  const left = join(folder, 'books.html.partial');
+  writeFileSync(left, 'theirs', { mode: 0o666 });
+  await expect(reportTo(join(folder, 'books.html'))).rejects.toMatchObject({
+    exitCode: EXIT.usage,
+    message: expect.stringMatching(/books\.html\.partial: is there already: .*to be removed/),
+  });
+  expect(readFileSync(left, 'utf8')).toBe('theirs');
+  rmSync(left);
+  await expect(reportTo(join(folder, 'books.html'))).resolves.toContain('closing balance');
+  expect(readdirSync(folder).toSorted()).toEqual(['books.html', 'fifo', 'ledger.db', 'link']);
+  expect(existsSync(`${folder}.new`)).toBe(false);
+});
+
 it('its lines for a terminal add up from one balance to the other', async () => {
   const program = await bookedLog();
   program.clock = () => Date.parse('2026-11-30T23:00:00.000Z');
@@ -156,6 +182,10 @@ it('makes no books of what cannot be booked, and says where that stands', async 
     exitCode: EXIT.faults,
     message: expect.stringMatching(/account-acme revision 3 \(CreditsDebited\) cannot be booked: .*verify tells more/),
   });
+  const folder = temporaryFolder();
+  const out = join(folder, 'books.html');
+  await expect(program.run('ledger', 'report', '--month', '2026-11', '--out', out)).rejects.toThrow('cannot be booked');
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 it('says which totals do not agree, and refuses', async () => {

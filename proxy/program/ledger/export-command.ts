@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UnreadableEventError } from '../../../contracts/event-codec.ts';
@@ -13,13 +13,14 @@ import { eventLines } from '../../../ledger/export/event-lines.ts';
 import { exportFolder } from '../../../ledger/export/export-folder.ts';
 import { focusForm } from '../../../ledger/export/focus-form.ts';
 import { hledgerForm } from '../../../ledger/export/hledger-form.ts';
-import { OutFile } from '../../../ledger/export/out-file.ts';
+import { assertFree, OutFile } from '../../../ledger/export/out-file.ts';
 import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import { accountArgument, instantArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { Progress } from '../progress.ts';
-import { show } from '../show.ts';
+import { show, writeData } from '../show.ts';
+import { outInWords } from './out-in-words.ts';
 import { inPages, toldPages } from './told-log.ts';
 import { offlineOption } from './with-ledger.ts';
 
@@ -48,7 +49,11 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
     .option('--from <time>', 'from that instant or month on (inclusive)', fromArgument)
     .option('--to <time>', 'up to before that instant (exclusive), or to the end of that month', toArgument)
     .option('--account <account>', 'of this account alone', accountArgument)
-    .option('--out <path>', 'a new file; for ndjson a new folder, of the whole ledger with its seals', pathArgument)
+    .option(
+      '--out <path>',
+      'a new file; for ndjson a new folder, of the whole ledger with its seals; without one, or -, the answer itself',
+      pathArgument,
+    )
     .addOption(offlineOption())
     .addHelpText(
       'after',
@@ -56,7 +61,8 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
         '\n  gateway ledger export --format csv --from 2027-05 --to 2027-05 > may.csv' +
         '\n  gateway ledger export --format ndjson --out proof',
     )
-    .action(async (options: ExportOptions, command: Command) => {
+    .action(async ({ out, ...given }: ExportOptions, command: Command) => {
+      const options: ExportOptions = out === undefined || out === '-' ? given : { ...given, out };
       assertFitting(options);
       const { offline } = options;
       const progress = progressOf(context, options);
@@ -111,7 +117,7 @@ async function writeExport(
 ): Promise<void> {
   const { out, format } = options;
   try {
-    if (out === undefined) return await writeTo(context.write, await chunksOf(options, pages));
+    if (out === undefined) return await writeTo(context, await chunksOf(options, pages));
     const written =
       format === 'ndjson' ? await toFolder(out, pages) : await toFile(out, await chunksOf(options, pages));
     const what = `${groupedCount(written)} ${format === 'ndjson' ? 'events' : 'entries'}`;
@@ -133,7 +139,12 @@ function assertFitting({ format, from, to, account, out }: ExportOptions): void 
         ' print a part',
       EXIT.usage,
     );
-  if (out !== undefined && existsSync(out)) throw new CommandError(`${out}: is there already`, EXIT.usage);
+  if (out === undefined) return;
+  try {
+    assertFree(out);
+  } catch (error) {
+    throw outInWords(error, out);
+  }
 }
 
 type Chunks = AsyncGenerator<string | Uint8Array, { readonly entries: number }, undefined>;
@@ -162,34 +173,33 @@ async function formOf(format: Exclude<Format, 'ndjson'>, period: Period): Promis
   }
 }
 
-async function writeTo(write: (text: string) => void, chunks: Chunks): Promise<void> {
-  for await (const chunk of chunks) if (typeof chunk === 'string' && chunk !== '') write(chunk);
+async function writeTo(context: CommandContext, chunks: Chunks): Promise<void> {
+  for await (const chunk of chunks) if (typeof chunk === 'string' && chunk !== '') writeData(context, chunk);
 }
 
 async function toFile(path: string, chunks: Chunks): Promise<number> {
-  const file = await OutFile.begin(path);
-  try {
+  return OutFile.write(path, async (file) => {
     let step = await chunks.next();
     for (; step.done !== true; step = await chunks.next()) await file.write(step.value);
-    await file.end();
     return step.value.entries;
-  } catch (error) {
-    await file.drop();
-    throw error;
-  }
+  });
 }
 
 async function toFolder(path: string, pages: EventPages): Promise<number> {
   mkdirSync(path, { mode: 0o700 });
-  return exportFolder(path, pages);
+  try {
+    return await exportFolder(path, pages);
+  } catch (error) {
+    rmSync(path, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 /** What is amiss with an event or with the file, in words; anything else as it is. */
 function inWords(error: unknown, out: string | undefined): unknown {
   if (error instanceof UnbookableError || error instanceof UnreadableEventError)
     return new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.refused);
-  if (out === undefined || !(error instanceof Error) || !('syscall' in error)) return error;
-  return new CommandError(`${out}: cannot be written: ${error.message}`, EXIT.unavailable);
+  return out === undefined ? error : outInWords(error, out);
 }
 
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;

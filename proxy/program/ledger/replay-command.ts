@@ -14,7 +14,7 @@ import {
 } from '../../../ledger/statement/stream-range.ts';
 import { accountArgument, placeArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
-import { facts, writePainted } from '../show.ts';
+import { facts, writeData, writePainted } from '../show.ts';
 import { showStateAt } from './show-state-at.ts';
 import { statementTable } from './statement-table.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
@@ -40,7 +40,8 @@ export function addReplayCommand(ledger: Command, context: CommandContext): void
     .option('--to <place>', 'up to that revision, or to before that time', placeArgument)
     .option(
       '--at <place>',
-      'balance, grants, limits and the month as they were there, instead of a statement',
+      'balance, grants, limits and the month as they were behind it, instead of a statement: what was written at that very' +
+        ' instant (to the millisecond) is in it, where --to leaves it out',
       placeArgument,
     )
     .option('--all', 'a line for every event, those of leases and usages too')
@@ -54,14 +55,22 @@ export function addReplayCommand(ledger: Command, context: CommandContext): void
       const { from, to, at } = options;
       if (at !== undefined && (from !== undefined || to !== undefined || options.all === true))
         throw new CommandError('--at goes without --from, --to and --all', EXIT.usage);
+      if (from !== undefined && to !== undefined && isNothingBetween(from, to))
+        throw new CommandError('--from: must be before --to', EXIT.usage);
       await withLedger(options.offline, { context, command }, async (log) => {
         if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
         if (at !== undefined) return showStateAt(id, at, log, { context, command });
         if (globalOptions(command).json !== true) return showStatement(id, options, log, context);
         for await (const { recorded, isShown } of eventsOf(id, options, { log, context }))
-          if (isShown) context.write(exactEventLine(recorded));
+          if (isShown) writeData(context, exactEventLine(recorded));
       });
     });
+}
+
+/** A revision is in the range that ends with it, an instant is not. What of a revision and an instant comes first, events tell. */
+function isNothingBetween(from: StreamPlace, to: StreamPlace): boolean {
+  if (from.type === 'revision') return to.type === 'revision' && from.revision > to.revision;
+  return to.type === 'instant' && from.atMs >= to.atMs;
 }
 
 /** The events up to where the range ends, from the first on: what stands before the range is folded, and not shown. */

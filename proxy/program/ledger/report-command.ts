@@ -6,7 +6,8 @@ import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import type { Books } from '../../../ledger/report/books.ts';
 import { monthArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
-import { facts, show } from '../show.ts';
+import { facts, show, writeData } from '../show.ts';
+import { outInWords } from './out-in-words.ts';
 import { toldLog } from './told-log.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
@@ -24,21 +25,22 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
       "the books of a month as one HTML page that loads nothing and prints on A4: credits sold, spent, expired and outstanding, revenue by model, exceptions; to a file, or to the terminal's pipe",
     )
     .requiredOption('--month <YYYY-MM>', 'a calendar month (UTC), by when its events were written down', monthArgument)
-    .option('--out <file>', 'where the page is written, for its owner alone; - is the answer itself', pathArgument, '-')
+    .option('--out <file>', 'a new file for the page, for its owner alone; - is the answer itself', pathArgument, '-')
     .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger report --month 2027-01 --out books.html\n  gateway ledger report --month 2027-01 --json | jq .closing',
     )
     .action(async ({ month, out = '-', offline }: ReportOptions, command: Command) => {
-      const { books, page } = await withLedger(offline, { context, command }, (log) =>
-        makeBooks(toldLog(log, context), month, context.clock()),
-      ).catch((error: unknown) => {
-        if (!(error instanceof UnbookableError)) throw error;
-        throw new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.faults);
-      });
-      if (out !== '-') await write(out, page);
-      if (out === '-' && globalOptions(command).json !== true) context.write(page);
+      const make = (): Promise<Made> =>
+        withLedger(offline, { context, command }, (log) =>
+          makeBooks(toldLog(log, context), month, context.clock()),
+        ).catch((error: unknown) => {
+          if (!(error instanceof UnbookableError)) throw error;
+          throw new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.faults);
+        });
+      const { books, page } = await (out === '-' ? make() : written(out, make));
+      if (out === '-' && globalOptions(command).json !== true) writeData(context, page);
       else show(context, command, { json: jsonOf(books), text: () => textOf(books, out) });
       context.whenUnread?.(null);
       const differing = books.checks.filter(({ one, other }) => one !== other);
@@ -50,8 +52,13 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
     });
 }
 
+interface Made {
+  readonly books: Books;
+  readonly page: string;
+}
+
 /** What makes the page is loaded where one is made, and by no other command. */
-async function makeBooks(log: ReadableLog, month: string, nowMs: number): Promise<{ books: Books; page: string }> {
+async function makeBooks(log: ReadableLog, month: string, nowMs: number): Promise<Made> {
   const { MonthBooks } = await import('../../../ledger/report/month-books.ts');
   const { SealCoverage } = await import('../../../ledger/report/seal-coverage.ts');
   const { bookPage } = await import('../../../ledger/report/page.ts');
@@ -63,16 +70,16 @@ async function makeBooks(log: ReadableLog, month: string, nowMs: number): Promis
   return { books, page: bookPage(books, new Date(nowMs).toISOString()) };
 }
 
-/** It names customers: no one else on the machine reads it. */
-const OWNER_ONLY = 0o600;
-
-async function write(file: string, page: string): Promise<void> {
-  const { replaceFile } = await import('../../../ledger/replace-file.ts');
+async function written(out: string, make: () => Promise<Made>): Promise<Made> {
+  const { OutFile } = await import('../../../ledger/export/out-file.ts');
   try {
-    replaceFile(file, page, OWNER_ONLY);
+    return await OutFile.write(out, async (file) => {
+      const made = await make();
+      await file.write(made.page);
+      return made;
+    });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`${file} cannot be written: ${reason}`, EXIT.unavailable);
+    throw outInWords(error, out);
   }
 }
 

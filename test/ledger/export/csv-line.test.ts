@@ -5,6 +5,8 @@ it.each([
   ['plain', 'plain'],
   ['', ''],
   ['a,b', '"a,b"'],
+  ['a;b', '"a;b"'],
+  ['a;=1+1; @b', `"a;'=1+1;' @b"`],
   ['say "x"', '"say ""x"""'],
   ['two\r\nlines', 'two\\u000d\\u000alines'],
   [' edge', '" edge"'],
