@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { listenWith } from './listening.ts';
 
@@ -20,6 +20,8 @@ export interface MetricsServer {
 
 const REQUEST_MS = 10_000;
 const CONNECTIONS_MAX = 100;
+/** Of these, that have asked for nothing yet. Beyond it the oldest is closed: who opens many keeps no scraper out. */
+const UNASKED_MAX = 50;
 /** Whoever scrapes asks once a while: more that one connection sends, Node itself refuses with 503. */
 const REQUESTS_OF_CONNECTION_MAX = 1;
 
@@ -38,13 +40,24 @@ export async function startMetricsServer({
     });
     return making;
   };
+  const unasked = new Set<Socket>();
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
+    unasked.delete(request.socket);
     answer(request, response, { contentType: registry.contentType, page, pages }).catch((error: unknown) =>
       response.destroy(error as Error),
     );
   });
   server.maxConnections = CONNECTIONS_MAX;
   server.maxRequestsPerSocket = REQUESTS_OF_CONNECTION_MAX;
+  server.on('connection', (socket) => {
+    const [oldest] = unasked;
+    if (unasked.size >= UNASKED_MAX && oldest !== undefined) {
+      unasked.delete(oldest);
+      oldest.destroy();
+    }
+    unasked.add(socket);
+    socket.once('close', () => unasked.delete(socket));
+  });
   await listenWith(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   return {

@@ -239,7 +239,12 @@ it('refuses what cannot be meant, and leaves nothing behind', async () => {
     });
   await refused(/must be before/, EXIT.usage, '--format', 'csv', '--from', '2027-02', '--to', '2027-01');
   await refused(/has to be named/, EXIT.usage, '--format', 'parquet');
-  await refused(/whole ledger/, EXIT.usage, '--format', 'ndjson', '--out', join(folder, 'x'), '--from', '2027-01');
+  for (const part of [
+    ['--from', '2027-01'],
+    ['--to', '2027-01'],
+    ['--account', 'acct_ada'],
+  ])
+    await refused(/whole ledger/, EXIT.usage, '--format', 'ndjson', '--out', join(folder, 'x'), ...part);
   await refused(/is there already/, EXIT.usage, '--format', 'csv', '--out', folder);
   await refused(/no such account/, EXIT.refused, '--format', 'csv', '--account', 'acct_none');
   await refused(/cannot be written/, EXIT.unavailable, '--format', 'csv', '--out', join(folder, 'none', 'x.csv'));

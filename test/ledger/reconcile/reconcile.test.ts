@@ -142,6 +142,13 @@ describe('a report by day', () => {
     });
   });
 
+  it('has of ours what began from its first instant on, up to before its last', async () => {
+    const at = (startedAt: string) => used('2026-11-06', { startedAt, tokens: { output: 1 } });
+    const events = logOf([at('2026-11-06T00:00:00.000Z'), at('2026-11-07T00:00:00.000Z')]);
+    const report = 'date,model,output_tokens\n2026-11-06,opal,1\n';
+    expect((await compared(report, events)).counts).toEqual({ matched: 1, mismatched: 0, oursOnly: 0, theirsOnly: 0 });
+  });
+
   it('of an API is taken out of its pages and buckets, whole or by lines, and has cache writes of either form', async () => {
     const page = (hasMore: boolean, ...data: object[]): object => ({ data, has_more: hasMore, next_page: null });
     const bucket = (day: string, ...results: object[]): object => ({

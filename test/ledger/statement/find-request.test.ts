@@ -22,6 +22,8 @@ const [BLOCKS, OF_BLOCK] = [32, 32];
 const COUNT = BLOCKS * OF_BLOCK;
 /** The last before some that were written down by a clock that was a week behind. */
 const BEFORE_WRONG_CLOCK = 700;
+/** Written down by a clock that was some minutes behind its gateway's. */
+const BEHIND_CLOCK = 300;
 /** Of one provider, which has given its id a second time. */
 const [GIVEN, GIVEN_AGAIN] = [40, 900];
 
@@ -34,8 +36,9 @@ const [A, B] = [accountId('a'), accountId('b')];
 function usageIn(minute: number): ProposedEvent[] {
   const requestId = requestAt(minute);
   const upstream = { provider: 'test', model: 'm', requestId: providersId(minute) };
-  const lateMs = minute > BEFORE_WRONG_CLOCK && minute < BEFORE_WRONG_CLOCK + 20 ? -7 * 24 * 60 * MINUTE_MS : 500;
-  const recordedAt = new Date(FROM_MS + minute * MINUTE_MS + lateMs).toISOString();
+  const isOfWrongClock = minute > BEFORE_WRONG_CLOCK && minute < BEFORE_WRONG_CLOCK + 20;
+  const behindMs = minute === BEHIND_CLOCK ? 10 * MINUTE_MS : isOfWrongClock ? 7 * 24 * 60 * MINUTE_MS : -500;
+  const recordedAt = new Date(FROM_MS + minute * MINUTE_MS - behindMs).toISOString();
   const data = { ...usageOf(minute, 1), requestId, upstream };
   return encodeEvents([{ type: 'UsageRecorded', data }], {
     commandId: commandOfRequest(requestId),
@@ -76,7 +79,7 @@ const found = (minute: number) => [
   { accountId: Math.floor(minute / OF_BLOCK) % 2 === 0 ? A : B, requestId: requestAt(minute) },
 ];
 
-it.each([0, 14, 16, 511, 512, 1_023])(
+it.each([0, 14, 16, BEHIND_CLOCK, 511, 512, 1_023])(
   'by the time in our own id, where positions are ordinals, some dozens of events are read of %i minutes in',
   async (minute) => {
     expect(await findRequests(log, requestAt(minute), search)).toEqual(found(minute));

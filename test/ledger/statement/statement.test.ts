@@ -65,9 +65,12 @@ describe('a statement', () => {
   });
 
   it('counts events of leases, and shows them among all', () => {
-    const leased: AccountEvent[] = [...LIFE, exampleOf('CreditsLeased'), exampleOf('LeaseReleased')];
+    const leased: AccountEvent[] = [
+      ...LIFE,
+      ...(['CreditsLeased', 'LeaseReleased', 'LeaseNarrowed'] as const).map(exampleOf),
+    ];
     const { statement, lines } = statementOf(storedLife(leased));
-    expect([statement.leftOut, lines.length]).toEqual([2, 6]);
+    expect([statement.leftOut, lines.length]).toEqual([3, 6]);
     const all = statementOf(storedLife(leased), true);
     expect([all.statement.leftOut, all.lines.length]).toEqual([0, leased.length]);
   });
@@ -111,5 +114,15 @@ describe('a statement', () => {
       revision: revision(at),
     }));
     expect(told(statementOf(moved).lines).at(-1)).toEqual([3, -300n, 700n]);
+  });
+
+  it('has nothing of a request’s usage at the debit of another', () => {
+    const ofAnother = rest.find(({ type, data }) => type === 'UsageRecorded' && data.includes('"estimated"'));
+    if (ofAnother === undefined) throw new Error('a usage was estimated');
+    const moved = [first, second, third, ofAnother, debit].map((event, at) => ({ ...event, revision: revision(at) }));
+    expect(statementOf(moved).lines.slice(3)).toMatchObject([
+      { revision: 3, amount: null },
+      { revision: 4, sentence: 'opal-medium: 300 output, req_019a5b3c000070008000000000000001', fault: null },
+    ]);
   });
 });

@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { Gauge, Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type MetricsServer, startMetricsServer } from '../../../proxy/program/metrics-server.ts';
@@ -51,6 +52,38 @@ describe('the metrics server', () => {
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'ok' });
     expect((await fetch(`${url}/`)).status).toBe(404);
     expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
+  });
+
+  it('answers who asks, however many others keep a connection open and ask for nothing', async () => {
+    const registry = new Registry();
+    const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const collect = (): Promise<void> => {
+      asked.resolve();
+      return gate.promise;
+    };
+    new Gauge({ name: 'gateway_test', help: 'a test', registers: [registry], collect });
+    const { hostname, port } = new URL((await start(registry)).url);
+    const open = async () => {
+      const socket = connect(Number(port), hostname).on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    };
+    const silent: Socket[] = [];
+    const openSilent = async (count: number): Promise<void> => {
+      for (let number = 0; number < count; number++) silent.push(await open());
+      for (const socket of silent) socket.write('G');
+    };
+    await openSilent(150);
+    const asking = await open();
+    const closed = once(asking, 'close');
+    await openSilent(10);
+    asking.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n');
+    await Promise.race([asked.promise, closed]);
+    await openSilent(60);
+    gate.resolve();
+    const [answer] = await Promise.race([once(asking, 'data'), closed]);
+    expect(String(answer)).toMatch(/^HTTP\/1.1 200/);
+    for (const socket of silent) socket.destroy();
   });
 
   it('does not start on an address that is taken', async () => {

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { accountId, accountStream, eventId, ledgerId, position, revision } from '../../../contracts/ids.ts';
+import { SealChain } from '../../../ledger/seals/seal-chain.ts';
+import type { LedgerSealed } from '../../../ledger/seals/seal-signature.ts';
+import { newTestKey, type Row, sealed, sealOf, signedSealRow } from '../../fixtures/ledger/sealed-rows.ts';
+
+const key = newTestKey();
+const events = Array.from({ length: 3 }, (_, at): Row => {
+  const id = eventId(`01890a5d-ac96-7abc-bcce-b302099a805${at}`);
+  return { stream: accountStream(accountId('a')), revision: revision(at), id, type: 'X', data: '{}', metadata: '{}' };
+});
+const [introduction, first, second] = sealed(events, { key, every: 1 }).filter(({ type }) => type !== 'X');
+if (introduction === undefined || first === undefined || second === undefined) throw new Error('three were sealed');
+
+const faultsOf = (...rows: readonly Row[]) => {
+  const chain = new SealChain(null);
+  for (const [at, row] of rows.entries()) chain.take({ ...row, position: position(at + 1) });
+  return chain.faults;
+};
+const { signature: _, ...ofSecond } = sealOf(second);
+/** By the real key, whatever it says. */
+const resealed = (change: Partial<LedgerSealed>): Row => signedSealRow(2, { ...ofSecond, ...change }, key);
+
+it('seals of one ledger that follow each other have no fault', () => {
+  expect(faultsOf(introduction, first, second)).toEqual([]);
+});
+
+it.each<[string, Partial<LedgerSealed>, string]>([
+  ['is of another ledger', { ledgerId: ledgerId(`ledger_${'1'.repeat(32)}`) }, `is of ledger_${'1'.repeat(32)}`],
+  ['says more events of its tree than of its range', { treeSize: 3 }, 'says two ends of its range'],
+  ['says fewer', { treeSize: 1 }, 'says two ends of its range'],
+  [
+    'begins inside of the one before',
+    { first: 0, count: 2 },
+    'begins at event 0, and what is sealed before ends before 1',
+  ],
+])('a seal by the real key that %s does not follow', (_what, change, problem) => {
+  expect(faultsOf(introduction, first, resealed(change))).toMatchObject([{ kind: 'chain', seal: 1, problem }]);
+});
