@@ -118,6 +118,22 @@ const DAMAGES: readonly (readonly [what: string, spoil: Spoil, faults: readonly 
   ['a grant was less', inData('CreditsGranted', '"amount":"60"', '"amount":"40"'), ['balance', 'grant gift']],
   ['a late report costs more', inData('LateUsageReported', '"cost":"9000000","l', '"cost":"9000001","l'), ['cost']],
   [
+    'a usage is another model’s',
+    inData('UsageRecorded', /"model":"[^"]*"/, '"model":"another"'),
+    ['card of another model or time'],
+  ],
+  [
+    'a usage began long before its card',
+    inData('UsageRecorded', /"startedAt":"2/, '"startedAt":"1'),
+    ['card of another model or time'],
+  ],
+  ['what was left is not billed', inData('UsageRecorded', '"billable":true', '"billable":false'), ['outcome', 'cost']],
+  [
+    'what was refused is billed',
+    inData('UsageRecorded', '"outcome":"client_disconnected"', '"outcome":"upstream_refused"'),
+    ['outcome'],
+  ],
+  [
     'a usage is no object',
     (events) => events.map((event) => (event.type === 'UsageRecorded' ? { ...event, data: `${event.data} ` } : event)),
     ['no object', 'cost'],
@@ -134,6 +150,27 @@ it('the guide’s checks find every kind of damage to an account, and nothing am
     expect([what, [...found].filter((one) => due.includes(one)).toSorted()]).toEqual([what, due.toSorted()]);
   }
 });
+
+it('the guide’s checks take an answer that its provider broke off as billed or not', async () => {
+  const broken = inData('UsageRecorded', '"outcome":"client_disconnected"', '"outcome":"upstream_interrupted"');
+  const life = lifeOf(0, broken([...storedLife(lifeOfExceptions())]));
+  expect(life.join('')).toContain('"outcome":"upstream_interrupted"');
+  expect(await faultsIn([...(await catalogLines()), ...life])).toEqual([]);
+});
+
+it.each([
+  ['an hour', '2026-11-06T11:00:00.000Z', ['card of another model or time']],
+  ['less', '2026-11-06T11:00:00.001Z', []],
+])(
+  'the guide’s checks find requests by a card that was replaced %s before they began',
+  async (_when, publishedAt, due) => {
+    const [first = '{}'] = await catalogLines();
+    const { data, ...catalog } = JSON.parse(first);
+    const second = { ...catalog, revision: catalog.revision + 1, data: { ...data, publishedAt, models: [] } };
+    const faults = await faultsIn([first, `${JSON.stringify(second)}\n`, ...lifeOf(0, storedLife(lifeOfExceptions()))]);
+    expect([...new Set(faults.map(({ what }) => what))]).toEqual(due);
+  },
+);
 
 it('the guide’s checks find a rate card that was altered', async () => {
   const spoilt = await catalogLines((data) => data.replace('"output":"1000000"', '"output":"900000"'));
