@@ -71,7 +71,8 @@ function textOfPipe(pipe: string): string {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function whyNot(error: unknown): string {
+/** Why a file cannot be read, behind its name. */
+export function whyNot(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   switch (code) {
     case 'ENOENT':

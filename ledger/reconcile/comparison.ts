@@ -5,6 +5,7 @@ import { ComparedLines } from './compared-lines.ts';
 import { Largest } from './largest.ts';
 import type { OurUsage } from './our-usage.ts';
 import { REPORT_CLASSES, type ReportClass } from './report-columns.ts';
+import { ReportError } from './report-error.ts';
 import type { ReportRow } from './report-rows.ts';
 
 type Reconciled = EventData<'ProviderReconciled'>;
@@ -178,7 +179,8 @@ const unnamed = (requestId: string | null, model: string, tier: string): Entry =
 function sumOf(before: number[] | null, added: (name: ReportClass, at: number) => number): number[] {
   return REPORT_CLASSES.map((name, at) => {
     const sum = (before?.[at] ?? 0) + added(name, at);
-    assert(Number.isSafeInteger(sum), 'a day has fewer tokens of a model than a number holds');
+    if (!Number.isSafeInteger(sum))
+      throw new ReportError('it has more tokens of one model on a day, or of one request, than can be counted exactly');
     return sum;
   });
 }

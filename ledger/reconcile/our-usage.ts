@@ -19,6 +19,8 @@ const USAGE = new Set(['UsageRecorded', 'CreditsDebited', 'LateUsageReported']);
 export class OurUsages {
   readonly #provider: string;
   readonly #take: (used: OurUsage) => void;
+  /** Of all usage that was seen. */
+  readonly providers = new Set<string>();
   readonly #waiting = new Map<AccountId, UsageRecorded>();
 
   constructor(provider: string, take: (used: OurUsage) => void) {
@@ -38,10 +40,12 @@ export class OurUsages {
       this.#take({ usage, lines: event.data.lines });
     } else if (event.type === 'UsageRecorded') {
       this.#tellWaiting(account);
+      this.providers.add(event.data.upstream.provider);
       if (event.data.upstream.provider === this.#provider) this.#waiting.set(account, event.data);
     } else if (event.type === 'LateUsageReported') {
       const { usage, lines } = event.data;
       this.#tellWaiting(account);
+      this.providers.add(usage.upstream.provider);
       if (usage.upstream.provider === this.#provider) this.#take({ usage, lines });
     }
   }

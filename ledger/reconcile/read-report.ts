@@ -40,12 +40,17 @@ async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
 /** The text up to its first line's end, and all of it. */
 async function firstOf(text: AsyncGenerator<string>): Promise<{ start: string; text: AsyncGenerator<string> }> {
   let start = '';
-  while (!/\S[^\n]*\n/.test(start) && start.length < RECORD_CHARS_MAX) {
+  let isBegun = false;
+  while (start.length < RECORD_CHARS_MAX) {
     const { done, value } = await text.next();
     if (done === true) break;
     start += value;
+    // Each character is looked at once: an answer of an API is all one line.
+    const begin: number = isBegun ? 0 : value.search(/\S/);
+    isBegun ||= begin >= 0;
+    if (isBegun && value.includes('\n', begin)) break;
   }
-  if (start.trim() === '') throw new ReportError('there is nothing in it');
+  if (!isBegun) throw new ReportError('there is nothing in it');
   return { start, text: joined(start, text) };
 }
 
@@ -94,13 +99,18 @@ const cellsOf = (cells: readonly (readonly [string, string])[]): Map<string, str
 
 async function* readJson(text: AsyncGenerator<string>): AsyncGenerator<RawRow> {
   const rows = new JsonRows();
-  let rest = '';
+  /** Without an end of a line, but for what has turned out as a document: looked at once, and put together once. */
+  let before: string[] = [];
+  let chars = 0;
   let line = 0;
   let isDocument = false;
   for await (const chunk of text) {
-    rest += chunk;
-    if (rest.length > DOCUMENT_CHARS_MAX)
+    chars += chunk.length;
+    if (chars > DOCUMENT_CHARS_MAX)
       throw new ReportError('it is one JSON value of more than 256 MiB: give one row a line');
+    before.push(chunk);
+    if (isDocument || !chunk.includes('\n')) continue;
+    let rest = before.join('');
     while (!isDocument) {
       const end = rest.indexOf('\n');
       if (end === -1) break;
@@ -112,7 +122,10 @@ async function* readJson(text: AsyncGenerator<string>): AsyncGenerator<RawRow> {
       if (rest.slice(0, end).trim() !== '') yield* rows.of(value, `line ${line}`);
       rest = rest.slice(end + 1);
     }
+    before = [rest];
+    chars = rest.length;
   }
+  const rest = before.join('');
   if (rest.trim() !== '') yield* rows.of(jsonOf(rest), isDocument ? 'the JSON' : `line ${line + 1}`);
   if (rows.hasMore)
     throw new ReportError('its last page says has_more: fetch the pages that follow, and give them all');

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
+import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
 import { Comparison, type ComparisonTerms } from './comparison.ts';
@@ -10,9 +11,13 @@ import { type ReportRow, ReportRows } from './report-rows.ts';
 
 type Reconciled = EventData<'ProviderReconciled'>;
 const DAY_MS = 86_400_000;
+/** Others have no four digits, or end in one that has not. */
+const YEARS = { firstMs: Date.parse('0001-01-01'), lastMs: Date.parse('9999-01-01') };
 
 interface ReconcileOptions {
   readonly provider: string;
+  /** Providers that are known beside those of the log's catalogs and usage. */
+  readonly known: readonly string[];
   /** What is compared; where it is not said, the days of the report. */
   readonly fromMs: number | null;
   readonly toMs: number | null;
@@ -24,7 +29,7 @@ interface ReconcileOptions {
 export async function reconcile(
   report: AsyncIterable<Buffer>,
   events: AsyncIterable<RecordedEvent>,
-  { provider, fromMs, toMs, ignored }: ReconcileOptions,
+  { provider, known, fromMs, toMs, ignored }: ReconcileOptions,
 ): Promise<Reconciled> {
   const hash = createHash('sha256');
   const columns = new ReportRows(ignored);
@@ -42,8 +47,17 @@ export async function reconcile(
   const terms = seen.terms(columns, { fromMs, toMs });
   comparison.begin(terms);
   const ours = new OurUsages(provider, (used) => comparison.addOurs(used));
-  for await (const recorded of events) ours.add(recorded);
+  const providers = new Set(known);
+  for await (const recorded of events) {
+    if (recorded.type === 'CatalogPublished') addProviders(providers, recorded);
+    ours.add(recorded);
+  }
   ours.end();
+  if (!providers.union(ours.providers).has(provider))
+    throw new ReportError(
+      `there is no provider ${provider} in the configuration, in any catalog or in what was used; known are ` +
+        [...providers.union(ours.providers)].sort().join(', '),
+    );
   const { rows, outside, withoutTokens } = seen;
   return {
     provider,
@@ -54,6 +68,12 @@ export async function reconcile(
     classes: [...terms.classes],
     ...comparison.result(),
   };
+}
+
+function addProviders(providers: Set<string>, recorded: RecordedEvent): void {
+  const event = decodeEvent(recorded);
+  if (event.type === 'CatalogPublished')
+    for (const { upstreams } of event.data.models) for (const { provider } of upstreams) providers.add(provider);
 }
 
 async function* hashed(bytes: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
@@ -121,6 +141,8 @@ class SeenRows {
     const toMs = asked.toMs ?? (Math.floor(this.#lastMs / DAY_MS) + 1) * DAY_MS;
     if (!Number.isFinite(fromMs) || !Number.isFinite(toMs))
       throw new ReportError('its rows have no times: say what it covers with --from and --to');
+    if (fromMs < YEARS.firstMs || toMs > YEARS.lastMs)
+      throw new ReportError('it reaches beyond the years 0001 to 9998: say what is compared with --from and --to');
     if (fromMs >= toMs) throw new ReportError('the time that is compared ends before it begins');
     return { fromMs, toMs };
   }

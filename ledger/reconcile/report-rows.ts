@@ -175,6 +175,9 @@ function costOf(cells: ReadonlyMap<Meaning, string>, at: string): bigint | null 
 
 const DECIMAL = /^\$?(-?)\$?(\d{1,15})(?:\.(\d{0,40}))?(?:[eE]([+-]?\d{1,2}))?$/;
 
+/** A thousand million million USD: with as many rows as there may be, an event has room for the sum. */
+const PICO_MAX = 10n ** 27n;
+
 /** A decimal text times ten to a power, in whole numbers; what is smaller is rounded to the nearest, halves up. */
 function picoOf(cell: string, power: number, at: string): bigint {
   const match = DECIMAL.exec(cell.replaceAll(',', ''));
@@ -184,5 +187,7 @@ function picoOf(cell: string, power: number, at: string): bigint {
   const shift = power + Number(exponent) - fraction.length;
   const value =
     shift >= 0 ? digits * 10n ** BigInt(shift) : (digits + 5n * 10n ** BigInt(-shift - 1)) / 10n ** BigInt(-shift);
+  if (value >= PICO_MAX)
+    throw new ReportError(`${at}: ${JSON.stringify(cell.slice(0, 40))} is more than all the money there is`);
   return sign === '-' ? -value : value;
 }

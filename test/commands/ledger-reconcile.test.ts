@@ -69,6 +69,14 @@ it('shows a provider’s report beside ours, and records what that shows, the sa
   expect(await stored(log)).toHaveLength(2);
 });
 
+it('finds room on a terminal', async () => {
+  const { program } = await usedProgram();
+  Object.assign(program.context, { columns: 80 });
+  const said = await program.run('ledger', 'reconcile', reportOf(REPORT), '--provider', 'example', '--no-record');
+  expect(said.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  expect(said).toMatch(/our tokens +1,000$/m);
+});
+
 it('writes nothing where it shall only show', async () => {
   const { log, program } = await usedProgram();
   const shown = await program.json('ledger', 'reconcile', reportOf(REPORT), '--provider', 'example', '--no-record');
@@ -84,7 +92,14 @@ it('says of a report that cannot be compared what is amiss, and of a file that i
     exitCode: EXIT.usage,
     message: expect.stringContaining(`${unknown}: it has columns that are not known: "colour"`),
   });
-  await expect(run(join(temporaryFolder(), 'none.csv'))).rejects.toMatchObject({ exitCode: EXIT.unavailable });
+  const none = join(temporaryFolder(), 'none.csv');
+  await expect(run(none)).rejects.toMatchObject({ exitCode: EXIT.unavailable, message: `${none}: does not exist` });
+  const folder = temporaryFolder();
+  await expect(run(folder)).rejects.toMatchObject({ exitCode: EXIT.usage, message: `${folder}: is a folder` });
+  await expect(program.run('ledger', 'reconcile', reportOf(REPORT), '--provider', 'exmaple')).rejects.toMatchObject({
+    exitCode: EXIT.usage,
+    message: expect.stringMatching(/no provider exmaple .*known are example, mock$/),
+  });
   expect(await stored(log)).toEqual([]);
 });
 
@@ -93,7 +108,8 @@ it('on an event store records in a stream of the ledger’s own, which the books
   const folder = temporaryFolder();
   const file = join(folder, 'gateway.json');
   const eventLog = { kind: 'eventstoredb', connectionString: store.connectionString, streamPrefix: 'a-' };
-  writeFileSync(file, JSON.stringify({ data: join(folder, 'data'), logLevel: 'silent', eventLog }));
+  const providers = { example: { protocol: 'messages', baseUrl: 'http://127.0.0.1:1', apiKeyEnv: 'EXAMPLE_KEY' } };
+  writeFileSync(file, JSON.stringify({ data: join(folder, 'data'), logLevel: 'silent', eventLog, providers }));
   const run = (...args: string[]) => runHere('--config', file, '--json', ...args);
   await run('account', 'open', '--email', 'ada@example.com');
   const reconciled = await run('ledger', 'reconcile', reportOf(REPORT), '--provider', 'example');

@@ -77,6 +77,8 @@ it('answers with the page where no file is named, and with its numbers for machi
 
 it('has what providers’ reports have shown, and notes by their time', async () => {
   const program = await bookedLog();
+  const providers = { example: { protocol: 'messages', baseUrl: 'http://127.0.0.1:1', apiKeyEnv: 'EXAMPLE_KEY' } };
+  writeFileSync(program.file, JSON.stringify({ ...JSON.parse(readFileSync(program.file, 'utf8')), providers }));
   const reported = join(temporaryFolder(), 'usage.csv');
   writeFileSync(reported, 'date,model,output_tokens\n2026-11-05,opal,12345678\n');
   program.clock = () => Date.parse('2026-11-30T23:00:00.000Z');

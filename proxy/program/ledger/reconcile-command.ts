@@ -1,11 +1,14 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog, ReadableLog } from '../../../contracts/event-log.ts';
 import type { EventData } from '../../../contracts/events.ts';
 import { groupedCount, groupedUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
+import { knownProviders } from '../../../ledger/catalog/gateway-providers.ts';
+import { whyNot } from '../../../ledger/named-file.ts';
 import { instantArgument, listArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
-import { facts, plainTable, show } from '../show.ts';
+import { fittingTable, paintedFacts, show } from '../show.ts';
 import { toldLog } from './told-log.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
@@ -42,14 +45,23 @@ export function addReconcileCommand(ledger: Command, context: CommandContext): v
         '  gateway ledger reconcile usage.ndjson --provider example --from 2027-01-01 --to 2027-02-01 --json',
     )
     .action(async (file: string, options: ReconcileCommandOptions, command: Command) => {
+      if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
+        throw new CommandError(`${file}: is a folder`, EXIT.usage);
       const showResult = (result: Reconciled, recorded: keyof typeof RECORDED): void =>
-        show(context, command, { json: { ...result, recorded }, text: () => textOf(result, recorded) });
-      const compareIn = (log: ReadableLog) => compare(toldLog(log, context), file, options);
+        show(context, command, {
+          json: { ...result, recorded },
+          text: () => textOf(result, recorded, context),
+          isPainted: true,
+        });
+      const compareIn = (log: ReadableLog, configuration: Configuration | null) => {
+        const known = configuration === null ? [] : knownProviders(configuration).names;
+        return compare(toldLog(log, context), file, { ...options, known });
+      };
       // A file that is only read takes nothing.
       if (!options.record || options.offline !== undefined)
         return showResult(await withLedger(options.offline, { context, command }, compareIn), 'no');
-      await withEventLog(context, command, async (log) => {
-        const result = await compareIn(log);
+      await withEventLog(context, command, async (log, configuration) => {
+        const result = await compareIn(log, configuration);
         showResult(result, (await record(log, result, context)) ? 'now' : 'before');
       });
     });
@@ -65,7 +77,7 @@ function providerArgument(text: string): string {
 async function compare(
   log: ReadableLog,
   file: string,
-  { provider, from, to, ignore }: ReconcileCommandOptions,
+  { provider, known, from, to, ignore }: ReconcileCommandOptions & { readonly known: readonly string[] },
 ): Promise<Reconciled> {
   const { reconcile } = await import('../../../ledger/reconcile/reconcile.ts');
   const { ReportError } = await import('../../../ledger/reconcile/report-error.ts');
@@ -73,6 +85,7 @@ async function compare(
   try {
     return await reconcile(report, log.readAll(), {
       provider,
+      known,
       fromMs: from ?? null,
       toMs: to ?? null,
       ignored: ignore ?? [],
@@ -80,7 +93,7 @@ async function compare(
   } catch (error) {
     if (error instanceof ReportError) throw new CommandError(`${file}: ${error.message}`, EXIT.usage);
     if (error instanceof Error && 'syscall' in error && 'path' in error)
-      throw new CommandError(`${file} cannot be read: ${error.message}`, EXIT.unavailable);
+      throw new CommandError(`${file}: ${whyNot(error)}`, EXIT.unavailable);
     throw error;
   } finally {
     report.destroy();
@@ -95,31 +108,34 @@ async function record(log: EventLog, result: Reconciled, context: CommandContext
 const RECORDED = { now: 'in the ledger, now', before: 'in the ledger already', no: 'no' } as const;
 const DIFFERENCES_SHOWN = 20;
 
-function textOf(result: Reconciled, recorded: keyof typeof RECORDED): string {
+function textOf(result: Reconciled, recorded: keyof typeof RECORDED, context: CommandContext): string {
   const { provider, report, by, from, to, classes, counts, lines, linesLeftOut, differences, differencesLeftOut } =
     result;
   const shown = differences.slice(0, DIFFERENCES_SHOWN);
   const unshown = differences.length - shown.length + differencesLeftOut;
   return [
-    facts([
-      ['provider', provider],
-      ['report', `${groupedCount(report.rows)} rows, SHA-256 ${report.sha256}`],
+    paintedFacts(
       [
-        'left out',
-        `${groupedCount(report.outside)} outside the time, ${groupedCount(report.withoutTokens)} not about tokens`,
+        ['provider', provider],
+        ['report', `${groupedCount(report.rows)} rows, SHA-256 ${report.sha256}`],
+        [
+          'left out',
+          `${groupedCount(report.outside)} outside the time, ${groupedCount(report.withoutTokens)} not about tokens`,
+        ],
+        ['compared', `from ${from} to ${to}, by ${by === 'request' ? 'request' : 'day, model, tier and class'}`],
+        ['tokens of', classes.length === 0 ? 'none: the report has amounts alone' : classes.join(', ')],
+        ['matched', groupedCount(counts.matched)],
+        ['mismatch', groupedCount(counts.mismatched)],
+        ['ours only', groupedCount(counts.oursOnly)],
+        ['theirs only', groupedCount(counts.theirsOnly)],
+        ['recorded', RECORDED[recorded]],
       ],
-      ['compared', `from ${from} to ${to}, by ${by === 'request' ? 'request' : 'day, model, tier and class'}`],
-      ['tokens of', classes.length === 0 ? 'none: the report has amounts alone' : classes.join(', ')],
-      ['matched', groupedCount(counts.matched)],
-      ['mismatch', groupedCount(counts.mismatched)],
-      ['ours only', groupedCount(counts.oursOnly)],
-      ['theirs only', groupedCount(counts.theirsOnly)],
-      ['recorded', RECORDED[recorded]],
-    ]),
+      context,
+    ),
     '',
-    linesTable(lines),
+    linesTable(lines, context),
     ...(linesLeftOut === 0 ? [] : [`${groupedCount(linesLeftOut)} more lines`]),
-    ...(shown.length === 0 ? [] : ['', differencesTable(shown)]),
+    ...(shown.length === 0 ? [] : ['', differencesTable(shown, context)]),
     ...(unshown === 0 ? [] : [`${groupedCount(unshown)} more differences, of fewer tokens`]),
   ].join('\n');
 }
@@ -128,8 +144,8 @@ const right = (head: string) => ({ head, align: 'right' }) as const;
 const left = (head: string) => ({ head, align: 'left' }) as const;
 
 /** Amounts are side by side and not one number: theirs is what they charge, ours what is charged for it. */
-const linesTable = (lines: Reconciled['lines']): string =>
-  plainTable(
+const linesTable = (lines: Reconciled['lines'], context: CommandContext): string =>
+  fittingTable(
     [
       ...[left('model'), left('tier'), left('class'), right('our tokens'), right('their tokens'), right('difference')],
       ...[right('percent'), right('our USD'), right('their USD'), right('percent')],
@@ -142,10 +158,11 @@ const linesTable = (lines: Reconciled['lines']): string =>
         ? ['', '']
         : [groupedUsd(theirsAmount / PICO_PER_MICRO), percent(oursAmount, theirsAmount)]),
     ]),
+    context,
   );
 
-const differencesTable = (differences: Reconciled['differences']): string =>
-  plainTable(
+const differencesTable = (differences: Reconciled['differences'], context: CommandContext): string =>
+  fittingTable(
     [left('difference'), left('of'), left('model'), left('tier'), left('class: ours / theirs')],
     differences.map(({ kind, requestId, day, model, tier, tokens }) => [
       ...[kind, requestId ?? day ?? '', model, tier],
@@ -153,6 +170,7 @@ const differencesTable = (differences: Reconciled['differences']): string =>
         .map(({ tokenClass, ours, theirs }) => `${tokenClass}: ${groupedCount(ours)} / ${groupedCount(theirs)}`)
         .join(', '),
     ]),
+    context,
   );
 
 const signed = (value: bigint): string => (value > 0n ? `+${groupedCount(value)}` : groupedCount(value));

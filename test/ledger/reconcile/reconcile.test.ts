@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { catalogFileSchema } from '../../../contracts/catalog.ts';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent, EventData, UsageRecorded } from '../../../contracts/events.ts';
@@ -7,11 +8,15 @@ import { NO_TOKENS } from '../../../contracts/usage.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
+import { publishCatalog } from '../../../ledger/catalog/publish-catalog.ts';
 import { reconcile } from '../../../ledger/reconcile/reconcile.ts';
 import { COLUMNS } from '../../../ledger/reconcile/report-columns.ts';
 import { ReportError } from '../../../ledger/reconcile/report-error.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
+import { catalogEntry } from '../../fixtures/catalog-entry.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { CARD, granted, opened, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { READMES } from '../../source-files.ts';
 
 type Tokens = Partial<UsageRecorded['tokens']>;
@@ -75,6 +80,7 @@ const compared = (
 ): Promise<EventData<'ProviderReconciled'>> =>
   reconcile(chunked(report, size), inTurn(events), {
     provider: 'example',
+    known: ['example'],
     fromMs: from === undefined ? null : Date.parse(from),
     toMs: to === undefined ? null : Date.parse(to),
     ignored,
@@ -320,6 +326,18 @@ describe('what is no report that can be compared is refused in words that say wh
       /name a model, and some do not/,
     ],
     ['ids now and then', 'date,id,output_tokens\n2026-11-05,o,1\n2026-11-05,,1\n', /name a request, and some do not/],
+    ['a year of five digits', 'date,model,output_tokens\n9999-12-31,o,1\n', /beyond the years 0001 to 9998/],
+    ['a year below nought', 'date,model,output_tokens\n0000-01-01T00:00:00+14:00,o,1\n', /beyond the years/],
+    [
+      'all the money',
+      'date,model,cost\n2026-11-05,o,999999999999999e99\n',
+      /line 2: "9{15}e99" is more than all the money/,
+    ],
+    [
+      'more tokens than can be counted',
+      `date,model,output_tokens\n2026-11-05,o,${2 ** 53 - 1}\n2026-11-05,o,${2 ** 53 - 1}\n`,
+      /more tokens of one model on a day/,
+    ],
     ['no JSON', '{"date":"2026-11-05",\n', /no JSON/],
     ['JSON of no rows', '[[1]]', /no object/],
     ['nothing about tokens', 'date,model\n2026-11-05,opal\n', /no row of it is about tokens/],
@@ -338,6 +356,34 @@ describe('what is no report that can be compared is refused in words that say wh
     const report = `${HEAD},Colour\n2026-11-05,opal,1,red\n`;
     expect(await compared(report, [], { ignored: ['colour'] })).toMatchObject({ counts: { theirsOnly: 1 } });
   });
+});
+
+it('reads a report of millions of letters on one line, in little pieces', async () => {
+  const row = { date: '2026-11-05', model: 'opal', output_tokens: 1, note: 'x'.repeat(1_000_000) };
+  const options = { ignored: ['note'], size: 16 };
+  const report = JSON.stringify([row, row, row]);
+  const one = await compared(report, [], options);
+  expect(one).toMatchObject({ report: { rows: 3 }, counts: { theirsOnly: 1 } });
+  const { lines } = await compared(`[\n${report.slice(1)}`, [], options);
+  expect(lines).toEqual(one.lines);
+});
+
+it('is of a provider that somebody knows: a catalog, what was used, or who asks', async () => {
+  const report = 'date,model,output_tokens\n2026-11-05,opal,1\n';
+  const of = (provider: string, events: readonly RecordedEvent[], known: readonly string[] = []) =>
+    reconcile(chunked(report, 7), inTurn(events), { provider, known, fromMs: null, toMs: null, ignored: [] });
+  const events = logOf(DAYS.slice(3));
+  await expect(of('othre', events, ['mock'])).rejects.toThrow(
+    /there is no provider othre in .*; known are example, mock, other$/,
+  );
+  for (const provider of ['example', 'other']) expect(await of(provider, events)).toMatchObject({ provider });
+  expect(await of('third', events, ['third'])).toMatchObject({ provider: 'third' });
+  const log = new MemoryEventLog();
+  await publishCatalog(log, catalogFileSchema.parse({ models: [catalogEntry('opal-x')] }), recordingBy('operator', 0));
+  const published: RecordedEvent[] = [];
+  for await (const event of log.readAll()) published.push(event);
+  const { provider = '' } = catalogEntry('opal-x').upstreams[0] ?? {};
+  expect(await of(provider, published)).toMatchObject({ provider });
 });
 
 it('the folder’s README has every column that is known, under what it means', () => {
