@@ -5,22 +5,20 @@ import type { Processes } from '../../fixtures/processes/processes.ts';
 import { onMeasuredCore } from '../cores.ts';
 import { fillLedger } from '../fill-ledger.ts';
 import type { Options } from '../options.ts';
+import { accountsOf, SMALLER_FOR_TIME } from './ledger-sizes.ts';
 import type { AtSample } from './weight-figures.ts';
 import { wholeRun } from './whole-run.ts';
 
 const STATES_AT = fileURLToPath(new URL('states-at.ts', import.meta.url));
-const EVENTS_PER_ACCOUNT = 50;
 const ACCOUNTS_READ = 200;
-/** The smaller ledger of the two that show whether an account costs its own events or the log's. */
-const SMALLER = 10;
 
 /** What single accounts were at an instant, in a ledger and in one of a tenth of its events, in turns on one core. */
 export async function measureAt(processes: Processes, { events, rounds }: Options): Promise<AtSample[]> {
   const folder = join(processes.folder, 'at');
   mkdirSync(folder);
   const ledgers: { path: string; events: number; accounts: number }[] = [];
-  for (const size of [Math.floor(events / SMALLER), events]) {
-    const [path, accounts] = [join(folder, `${size}.db`), Math.ceil(size / EVENTS_PER_ACCOUNT)];
+  for (const size of [Math.floor(events / SMALLER_FOR_TIME), events]) {
+    const [path, accounts] = [join(folder, `${size}.db`), accountsOf(size)];
     ledgers.push({ path, accounts, events: await fillLedger(path, { events: size, accounts }) });
   }
   const samples: AtSample[] = [];

@@ -1,19 +1,16 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { GATEWAY_PROGRAM } from '../../fixtures/processes/gateway-command.ts';
 import type { Processes } from '../../fixtures/processes/processes.ts';
 import { onMeasuredCore } from '../cores.ts';
 import { fillLedger } from '../fill-ledger.ts';
 import type { Options } from '../options.ts';
+import { bareScan } from './bare-scan.ts';
+import { accountsOf, SMALLER_FOR_MEMORY } from './ledger-sizes.ts';
 import { type ExportFigure, type ExportSample, exportFigures } from './weight-figures.ts';
 import { wholeRun } from './whole-run.ts';
 
-const SCAN = fileURLToPath(new URL('scan.ts', import.meta.url));
 const FORMATS = ['ndjson', 'csv', 'hledger', 'beancount', 'focus', 'parquet'];
-const EVENTS_PER_ACCOUNT = 50;
-/** The smaller ledger of the two that show whether the memory grows with the events: of as many accounts. */
-const SMALLER = 4;
 /** For the memory alone: else V8 leaves garbage be as long as there is room, and what is resident tells of that. */
 const BOUNDED = ['--max-old-space-size=128', '--max-semi-space-size=4'];
 
@@ -25,7 +22,7 @@ export async function measureExport(processes: Processes, { events, rounds }: Op
   const folder = join(processes.folder, 'export');
   mkdirSync(folder);
   const [ledger, out] = [join(folder, 'ledger.db'), join(folder, 'out')];
-  const accounts = Math.ceil(events / EVENTS_PER_ACCOUNT);
+  const accounts = accountsOf(events);
   const exported = async (format: string, flags: readonly string[] = []) => {
     const words = [GATEWAY_PROGRAM, '--json', 'ledger', 'export', '--format', format, '--offline', ledger];
     const command = onMeasuredCore([process.execPath, ...flags, ...words, '--out', out]);
@@ -34,7 +31,7 @@ export async function measureExport(processes: Processes, { events, rounds }: Op
     rmSync(out, { recursive: true });
     return run;
   };
-  await fillLedger(ledger, { events: Math.floor(events / SMALLER), accounts });
+  await fillLedger(ledger, { events: Math.floor(events / SMALLER_FOR_MEMORY), accounts });
   const peaks = async (): Promise<ReadonlyMap<string, number>> => {
     const ofFormats = new Map<string, number>();
     for (const format of FORMATS) ofFormats.set(format, (await exported(format, BOUNDED)).peakRssBytes);
@@ -46,7 +43,7 @@ export async function measureExport(processes: Processes, { events, rounds }: Op
   const ofWhole = await peaks();
   const samples: ExportSample[] = [];
   for (let round = 0; round < rounds; round++) {
-    const scan = await wholeRun(processes, onMeasuredCore([process.execPath, SCAN, ledger]));
+    const scan = await bareScan(processes, ledger);
     for (const format of FORMATS) {
       const run = { ...(await exported(format)), peakRssBytes: ofWhole.get(format) ?? 0 };
       samples.push({ format, events: filled, scan, run, peakRssBytesOfQuarter: ofSmaller.get(format) ?? 0 });

@@ -12,13 +12,12 @@ import type { Options } from '../options.ts';
 import { usageOf } from '../process-usage.ts';
 import { WORKLOADS } from '../workloads.ts';
 import { GatewayFolder } from './gateway-folder.ts';
+import { SMALLER_FOR_MEMORY } from './ledger-sizes.ts';
 import type { IdleAccounts, MemoryFigure } from './weight-figures.ts';
 
 /** A process that has just started frees some of what its start took. */
 const IDLE_MS = 5_000;
 const LOOK_MS = 100;
-/** The smaller ledger of the two by whose difference an account is weighed. */
-const SMALLER = 4;
 
 type MemoryOptions = Pick<Options, 'warmUpMs' | 'windowMs' | 'accounts' | 'body'>;
 
@@ -38,7 +37,7 @@ export async function measureMemory(processes: Processes, options: MemoryOptions
   const name = 'memory-ours';
   const ours = await weigh(await startOurs(processes, port, { profile: false, folder: name, isProbed: false }));
   for (const process of [name, 'memory-load', 'memory-upstream']) await processes.stop(process);
-  const few = await weighAccounts(processes, Math.ceil(options.accounts / SMALLER));
+  const few = await weighAccounts(processes, Math.ceil(options.accounts / SMALLER_FOR_MEMORY));
   return { ours, floor, accounts: [few, await weighAccounts(processes, options.accounts)] };
 }
 

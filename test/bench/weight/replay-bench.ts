@@ -1,16 +1,10 @@
-import { fileURLToPath } from 'node:url';
 import type { Processes } from '../../fixtures/processes/processes.ts';
-import { onMeasuredCore } from '../cores.ts';
 import { firstAccount } from '../fill-ledger.ts';
 import type { Options } from '../options.ts';
+import { bareScan } from './bare-scan.ts';
 import { GatewayFolder } from './gateway-folder.ts';
+import { accountsOf, SMALLER_FOR_TIME } from './ledger-sizes.ts';
 import { HELP, type ReplaySample, START_OF_GATEWAY, type StartSample } from './weight-figures.ts';
-import { wholeRun } from './whole-run.ts';
-
-const SCAN = fileURLToPath(new URL('scan.ts', import.meta.url));
-const EVENTS_PER_ACCOUNT = 50;
-/** The smaller ledger of the two that show whether the time grows with the events. */
-const SMALLER = 10;
 
 export interface ReplaySamples {
   readonly replays: ReplaySample[];
@@ -25,16 +19,16 @@ type ReplayOptions = Pick<Options, 'rounds' | 'events' | 'replay' | 'start'>;
  */
 export async function measureReplay(processes: Processes, options: ReplayOptions): Promise<ReplaySamples> {
   const { events, rounds } = options;
-  const sizes = options.replay ? [Math.floor(events / SMALLER), events] : [events];
+  const sizes = options.replay ? [Math.floor(events / SMALLER_FOR_TIME), events] : [events];
   const folders: { folder: GatewayFolder; events: number; accounts: number }[] = [];
   for (const size of sizes) {
-    const wanted = { events: size, accounts: Math.ceil(size / EVENTS_PER_ACCOUNT) };
+    const wanted = { events: size, accounts: accountsOf(size) };
     folders.push({ folder: await GatewayFolder.make(processes, `weight-${size}`, wanted), ...wanted });
   }
   const replays: ReplaySample[] = [];
   for (let round = 0; options.replay && round < rounds; round++)
     for (const { folder, ...size } of folders) {
-      const { stdout, ...scan } = await wholeRun(processes, onMeasuredCore([process.execPath, SCAN, folder.ledger]));
+      const { stdout, ...scan } = await bareScan(processes, folder.ledger);
       if (JSON.parse(stdout).events < size.events) throw new Error(`the scan has seen ${stdout}`);
       replays.push({ ...size, scan, replay: await viewsFromNothing(folder) });
     }

@@ -1,6 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { sealLog } from '../../fixtures/ledger/seal-log.ts';
 import { GATEWAY_PROGRAM } from '../../fixtures/processes/gateway-command.ts';
@@ -8,13 +7,11 @@ import type { Processes } from '../../fixtures/processes/processes.ts';
 import { onMeasuredCore } from '../cores.ts';
 import { fillLedger } from '../fill-ledger.ts';
 import type { Options } from '../options.ts';
+import { bareScan } from './bare-scan.ts';
+import { accountsOf, SMALLER_FOR_TIME } from './ledger-sizes.ts';
 import { type VerifyFigure, type VerifySample, verifyFigure } from './weight-figures.ts';
 import { wholeRun } from './whole-run.ts';
 
-const SCAN = fileURLToPath(new URL('scan.ts', import.meta.url));
-const EVENTS_PER_ACCOUNT = 50;
-/** The smaller ledger of the two that show whether the cost grows with the events alone. */
-const SMALLER = 10;
 /** Of a ledger that shows what a start costs: modules, threads. */
 const EVENTS_OF_A_START = 100;
 
@@ -29,7 +26,7 @@ export async function measureVerify(processes: Processes, options: Options): Pro
   const { events } = options;
   const start = await measureOne(processes, EVENTS_OF_A_START, options);
   const figures: Verifies<VerifyFigure[]> = { verify: [], seals: [] };
-  for (const size of [Math.floor(events / SMALLER), events]) {
+  for (const size of [Math.floor(events / SMALLER_FOR_TIME), events]) {
     const { verify, seals } = await measureOne(processes, size, options);
     figures.verify.push(verifyFigure(verify, start.verify));
     figures.seals.push(verifyFigure(seals, start.seals));
@@ -41,9 +38,9 @@ async function measureOne(processes: Processes, size: number, { rounds }: Option
   const folder = join(processes.folder, `verify-${size}`);
   mkdirSync(folder);
   const ledger = join(folder, 'ledger.db');
-  const events = await fillLedger(ledger, { events: size, accounts: Math.ceil(size / EVENTS_PER_ACCOUNT) });
+  const events = await fillLedger(ledger, { events: size, accounts: accountsOf(size) });
   const samples: Verifies<VerifySample[]> = { verify: [], seals: [] };
-  const scanned = () => wholeRun(processes, onMeasuredCore([process.execPath, SCAN, ledger]));
+  const scanned = () => bareScan(processes, ledger);
   const command = [process.execPath, GATEWAY_PROGRAM, '--json', 'ledger', 'verify', '--offline', ledger];
   for (let round = 0; round < rounds; round++) {
     const scan = await scanned();

@@ -1,68 +1,18 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { EventLog } from '../../../contracts/event-log.ts';
-import { accountId, accountStream, NO_STREAM, revision, SEALS_STREAM } from '../../../contracts/ids.ts';
+import { NO_STREAM, revision, SEALS_STREAM } from '../../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { rotateSealKey } from '../../../ledger/seals/rotate-key.ts';
 import { keyOfFolder } from '../../../ledger/seals/seal-keys.ts';
-import { Sealer } from '../../../ledger/seals/sealer.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
-import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
-import { chainOf, type SealChain } from '../../fixtures/ledger/seal-chain.ts';
+import { chainOf } from '../../fixtures/ledger/seal-chain.ts';
 import { untilSealed } from '../../fixtures/ledger/until-sealed.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-
-const NOW_MS = Date.parse('2026-11-23T10:00:00.000Z');
-const ACCOUNT = accountStream(accountId('acct_1'));
-const NEVER_MS = 1_000_000_000;
-
-/** A ledger with its identity, so that its sealed sequence has one event. */
-async function newLog(): Promise<MemoryEventLog> {
-  const log = new MemoryEventLog();
-  await identifyLedger(log, NOW_MS, recordingBy('test', NOW_MS));
-  return log;
-}
-
-type Given = Partial<ConstructorParameters<typeof Sealer>[0]>;
-
-function sealerOn(log: EventLog, { dataFolder = temporaryFolder(), ...given }: Given = {}) {
-  const lines: string[] = [];
-  const sealer = new Sealer({
-    log,
-    dataFolder,
-    key: () => keyOfFolder(dataFolder).key,
-    events: 10,
-    afterMs: NEVER_MS,
-    copyTo: null,
-    clock: () => NOW_MS,
-    mayWrite: () => true,
-    logger: pino({ level: 'error' }, { write: (line: string) => lines.push(line) }),
-    ...given,
-  });
-  return endedLater({ sealer, dataFolder, lines, close: () => sealer.close() });
-}
-
-function started(log: EventLog, given: Given = {}) {
-  const made = sealerOn(log, given);
-  made.sealer.start();
-  return made;
-}
-
-/** Events of an account that no seal looks into. */
-async function write(log: MemoryEventLog, count: number): Promise<void> {
-  const last = log.events.findLast(({ stream }) => stream === ACCOUNT)?.revision ?? NO_STREAM;
-  for (let at = 0; at < count; at++) {
-    const { commandId } = recordingBy('test', NOW_MS);
-    const proposed = { id: commandId as never, type: 'AccountSuspended', data: `{"reason":"${at}"}`, metadata: '{}' };
-    await log.append(ACCOUNT, revision(last + at), [proposed]);
-  }
-}
-
-const sizesOf = ({ seals }: SealChain): number[] => seals.map(({ treeSize }) => treeSize);
+import { ACCOUNT, NOW_MS, newLog, sizesOf, started, write } from './sealer-scene.ts';
 
 describe('a sealer', () => {
   it('seals each full range in order, and leaves what is behind the last for its time', async () => {
@@ -249,67 +199,6 @@ describe('of an embedded ledger, which hashes where it reads, a sealer', () => {
     await sealer.close();
     expect(sealer.standing().stopped).toBeNull();
     expect((await chainOf(log)).seals.at(-1)?.treeSize).toBe(13);
-  });
-});
-
-describe('a restart', () => {
-  it('goes on behind the newest seal, without the events before it', async () => {
-    const log = await newLog();
-    await write(log, 24);
-    const { sealer, dataFolder } = started(log);
-    await untilSealed(log, 2);
-    await sealer.close();
-    const from: unknown[] = [];
-    const subscribe = log.subscribeAll.bind(log);
-    log.subscribeAll = (options) => {
-      from.push(options.after);
-      return subscribe(options);
-    };
-    started(log, { dataFolder });
-    await write(log, 10);
-    await untilSealed(log, 3);
-    expect(sizesOf(await chainOf(log))).toEqual([10, 20, 30]);
-    expect(from[0]).toBe(log.events[19]?.position);
-  });
-
-  it.each([
-    ['is no JSON', () => '{'],
-    [
-      'has other hashes',
-      (text: string) =>
-        text.replace(/"peaks":\["./, (start) => `${start.slice(0, -1)}${start.endsWith('0') ? '1' : '0'}`),
-    ],
-    [
-      'is of a log with other positions',
-      (text: string) =>
-        text.replace(/"sealPosition":\d+/, '"sealPosition":1').replace(/"position":\d+/, '"position":223'),
-    ],
-  ])('reads the log from its beginning where what the folder has kept %s', async (_, damage) => {
-    const log = await newLog();
-    await write(log, 24);
-    const { sealer, dataFolder } = started(log);
-    await untilSealed(log, 2);
-    await sealer.close();
-    const file = join(dataFolder, 'seal-frontier.json');
-    const kept = readFileSync(file, 'utf8');
-    writeFileSync(file, damage(kept));
-    expect(readFileSync(file, 'utf8')).not.toBe(kept);
-    started(log, { dataFolder });
-    await write(log, 10);
-    await untilSealed(log, 3);
-    expect(sizesOf(await chainOf(log))).toEqual([10, 20, 30]);
-  });
-
-  it('of another folder, which knows nothing, leaves no gap', async () => {
-    const log = await newLog();
-    const { key } = keyOfFolder(temporaryFolder());
-    await write(log, 24);
-    const { sealer } = started(log, { key: () => key });
-    await untilSealed(log, 2);
-    await sealer.close();
-    started(log, { key: () => key, events: 4 });
-    await untilSealed(log, 3);
-    expect(sizesOf(await chainOf(log))).toEqual([10, 20, 24]);
   });
 });
 

@@ -1,0 +1,59 @@
+import pino from 'pino';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { accountId, accountStream, NO_STREAM, revision } from '../../../contracts/ids.ts';
+import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
+import { keyOfFolder } from '../../../ledger/seals/seal-keys.ts';
+import { Sealer } from '../../../ledger/seals/sealer.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import type { SealChain } from '../../fixtures/ledger/seal-chain.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+
+export const NOW_MS = Date.parse('2026-11-23T10:00:00.000Z');
+export const ACCOUNT = accountStream(accountId('acct_1'));
+const NEVER_MS = 1_000_000_000;
+
+/** A ledger with its identity, so that its sealed sequence has one event. */
+export async function newLog(): Promise<MemoryEventLog> {
+  const log = new MemoryEventLog();
+  await identifyLedger(log, NOW_MS, recordingBy('test', NOW_MS));
+  return log;
+}
+
+type Given = Partial<ConstructorParameters<typeof Sealer>[0]>;
+
+function sealerOn(log: EventLog, { dataFolder = temporaryFolder(), ...given }: Given = {}) {
+  const lines: string[] = [];
+  const sealer = new Sealer({
+    log,
+    dataFolder,
+    key: () => keyOfFolder(dataFolder).key,
+    events: 10,
+    afterMs: NEVER_MS,
+    copyTo: null,
+    clock: () => NOW_MS,
+    mayWrite: () => true,
+    logger: pino({ level: 'error' }, { write: (line: string) => lines.push(line) }),
+    ...given,
+  });
+  return endedLater({ sealer, dataFolder, lines, close: () => sealer.close() });
+}
+
+export function started(log: EventLog, given: Given = {}) {
+  const made = sealerOn(log, given);
+  made.sealer.start();
+  return made;
+}
+
+/** Events of an account that no seal looks into. */
+export async function write(log: MemoryEventLog, count: number): Promise<void> {
+  const last = log.events.findLast(({ stream }) => stream === ACCOUNT)?.revision ?? NO_STREAM;
+  for (let at = 0; at < count; at++) {
+    const { commandId } = recordingBy('test', NOW_MS);
+    const proposed = { id: commandId as never, type: 'AccountSuspended', data: `{"reason":"${at}"}`, metadata: '{}' };
+    await log.append(ACCOUNT, revision(last + at), [proposed]);
+  }
+}
+
+export const sizesOf = ({ seals }: SealChain): number[] => seals.map(({ treeSize }) => treeSize);
