@@ -9,6 +9,7 @@ import { describeFault, fieldFaults } from './field-faults.ts';
 import { type CommandId, eventIdOf } from './ids.ts';
 import { isObject } from './json-object.ts';
 import { brief } from './printable.ts';
+import { isUsageText } from './usage-as-stored.ts';
 import { isTakenByHand, readByHand, storeByHand } from './usage-by-hand.ts';
 
 /** What stands beside an event's data: who caused it, by which command, and when it was written down. */
@@ -84,12 +85,23 @@ export function decodeRecorded(recorded: RecordedEvent): DecodedRecord {
   return { event: decodeForm(recorded, metadata, stored), metadata, stored };
 }
 
+interface CheckedRecord extends Omit<DecodedRecord, 'event'> {
+  /** As JSON.stringify writes it: where a name stands twice, other readers may take the other value. */
+  readonly isAsWritten: boolean;
+}
+
 /** The same without an event made of it, for whoever reads what is stored with its own eyes. @throws as `decodeEvent` */
-export function checkRecorded(recorded: RecordedEvent): Omit<DecodedRecord, 'event'> {
-  const metadata = decodeMetadata(recorded);
+export function checkRecorded(recorded: RecordedEvent): CheckedRecord {
+  const { type, data } = recorded;
+  const written = metadataAsWritten(recorded.metadata);
+  const metadata = written === null ? decodeMetadata(recorded) : ofKnownVersion(recorded, written);
   const stored = parseJson(recorded, 'data');
-  if (!isCheckedByHand(recorded.type, metadata.schemaVersion, stored)) decodeForm(recorded, metadata, stored);
-  return { metadata, stored };
+  const isKnown = isUsageText(type, data) && metadata.schemaVersion === versionOf(type);
+  if (!isKnown && !isCheckedByHand(type, metadata.schemaVersion, stored)) decodeForm(recorded, metadata, stored);
+  const isAsWritten =
+    (isKnown || JSON.stringify(stored) === data) &&
+    (written !== null || JSON.stringify(parseJson(recorded, 'metadata')) === recorded.metadata);
+  return { metadata, stored, isAsWritten };
 }
 
 const isCheckedByHand = (type: string, version: number, stored: unknown): boolean =>

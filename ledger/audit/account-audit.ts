@@ -1,13 +1,16 @@
+import type { AccountEvent } from '../../contracts/events.ts';
 import { auditApproved, auditDebit, compareLines } from './audit-debit.ts';
 import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from './audit-exceptions.ts';
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
-import { auditLife } from './audit-life.ts';
+import { auditOpen, revokeKey, setLimit, takeKey, takeOpened, takeSuspension } from './audit-life.ts';
+import { auditRequest, auditUnpriced } from './audit-request.ts';
 import { auditCrossings, noteCrossings, takeCrossed } from './audit-thresholds.ts';
 import { auditViews, type SeenFigures } from './audit-views.ts';
 import { burnsBefore, fitOneDebit } from './burn-own.ts';
 import { type AccountBooks, balanceOf, compare, compareAmount, emptyBooks, tell } from './own-account.ts';
 import { takeFromLease, takeLeased, takeNarrowed, takeReleased } from './own-leases.ts';
 import { ownPrice } from './own-price.ts';
+import { isBefore } from './own-times.ts';
 import type {
   ApprovedData,
   CardOf,
@@ -16,16 +19,26 @@ import type {
   DroppedData,
   ExpiredData,
   GrantData,
+  IssuedData,
   LateData,
   LeasedData,
+  LimitSetData,
   NarrowedData,
+  OpenedData,
   ReinstatedData,
   ReleasedData,
+  RevokedData,
   StoredEvent,
+  StoredMetadata,
   UsageData,
 } from './stored-event.ts';
 
 const PICO_PER_MICRO = 1_000_000n;
+
+interface AccountAuditOptions extends Partial<Pick<AccountBooks, 'isOfLost'>> {
+  /** Compared when the books have come to its revision. */
+  readonly seen?: SeenFigures | null;
+}
 
 /**
  * Goes through an account's events in order with its own arithmetic: revisions without a gap, a debit right after the
@@ -35,16 +48,19 @@ const PICO_PER_MICRO = 1_000_000n;
 export class AccountAudit {
   readonly books: AccountBooks;
   readonly #cardOf: CardOf;
-  /** Compared when the books have come to its revision. */
   #seen: SeenFigures | null;
   /** The usage that the next event may be the debit of. */
   #usage: UsageData | null = null;
+  /** What stands beside the event before; null where that is not known. */
+  #before: StoredMetadata | null = null;
+  /** When the one before was recorded that does not go back in time as those of leases may; '' before there is one. */
+  #recordedAt = '';
   #position = Number.NEGATIVE_INFINITY;
   #isRight = true;
 
-  constructor(accountId: string, cardOf: CardOf, seen: SeenFigures | null = null) {
+  constructor(accountId: string, cardOf: CardOf, { seen = null, isOfLost = () => false }: AccountAuditOptions = {}) {
     this.#seen = seen;
-    this.books = emptyBooks(accountId);
+    this.books = emptyBooks(accountId, isOfLost);
     this.#cardOf = cardOf;
   }
 
@@ -64,6 +80,7 @@ export class AccountAudit {
   /** One of which nothing is known but where it stands; that is told already. */
   skip(event: Pick<StoredEvent, 'revision' | 'position'>): void {
     this.#usage = null;
+    this.#before = null;
     this.books.due = [];
     this.#isRight = false;
     this.#follow(event);
@@ -86,34 +103,63 @@ export class AccountAudit {
   }
 
   #takeEvent(event: StoredEvent): void {
-    const { type, data } = event;
-    const { books } = this;
-    auditLife(books, event);
-    if (type === 'UsageRecorded') this.#takeUsage(data as UsageData);
-    else if (type === 'CreditsDebited') this.#takeDebit(data as DebitData);
-    else if (type === 'CreditsGranted') takeGrant(books, data as GrantData);
-    else if (type === 'CreditsLeased') takeLeased(books, data as LeasedData, recordedMs(event));
-    else if (type === 'LeaseReleased') takeReleased(books, data as ReleasedData);
-    else if (type === 'LeaseNarrowed') takeNarrowed(books, data as NarrowedData);
-    else if (type === 'SpendThresholdCrossed') takeCrossed(books, data as CrossedData);
-    else if (type === 'CreditsExpired') takeExpired(books, data as ExpiredData, recordedMs(event));
-    else if (type === 'CreditsReinstated') takeReinstated(books, data as ReinstatedData, recordedMs(event));
-    else if (type === 'LateUsageReported') this.#takeLate(data as LateData);
-    else if (type === 'ExceptionApproved') takeApproved(books, data as ApprovedData);
-    else if (type === 'ExceptionDropped') noteDropped(books, data as DroppedData);
+    const { type, metadata = null } = event;
+    if (type === 'CreditsDebited' || type === 'SpendThresholdCrossed')
+      auditSameCommand(this.books, event, this.#before);
+    else this.#auditOrder(event);
+    this.#before = metadata;
+    if (type !== 'AccountOpened') auditOpen(this.books, type);
+    // Another event could take money unseen.
+    if (Object.hasOwn(AccountAudit.#CHECKS, type)) AccountAudit.#CHECKS[type as AccountEvent['type']](this, event);
+    else tell(this.books, `${type} is no event of an account`);
   }
 
-  #takeUsage(usage: UsageData): void {
+  /** What moves leases is in no month's books, and is recorded as of when it was begun, which may be long before. */
+  #auditOrder({ type, metadata }: StoredEvent): void {
+    if (metadata === undefined) return;
+    const [before, { recordedAt }] = [this.#recordedAt, metadata];
+    if (recordedAt < before && OF_LEASES.has(type)) return;
+    this.#recordedAt = recordedAt;
+    if (isBefore(recordedAt, before))
+      tell(this.books, `${type} is recorded before what it follows`, recordedAt, `${before} or later`);
+  }
+
+  /** What is to be looked at in an event of each type: one that has nothing here is not compiled. */
+  static readonly #CHECKS: Readonly<Record<AccountEvent['type'], (audit: AccountAudit, event: StoredEvent) => void>> = {
+    AccountOpened: ({ books }, { data }) => takeOpened(books, data as OpenedData),
+    AccountSuspended: ({ books }) => takeSuspension(books, true),
+    AccountReinstated: ({ books }) => takeSuspension(books, false),
+    PlanChanged: () => {},
+    ApiKeyIssued: ({ books }, event) => takeKey(books, event.data as IssuedData, event),
+    ApiKeyRevoked: ({ books }, { data }) => revokeKey(books, data as RevokedData),
+    SpendLimitSet: ({ books }, { data }) => setLimit(books, data as LimitSetData),
+    SpendThresholdCrossed: ({ books }, { data }) => takeCrossed(books, data as CrossedData),
+    CreditsGranted: ({ books }, { data }) => takeGrant(books, data as GrantData),
+    CreditsExpired: ({ books }, event) => takeExpired(books, event.data as ExpiredData, recordedMs(event)),
+    CreditsReinstated: ({ books }, event) => takeReinstated(books, event.data as ReinstatedData, recordedMs(event)),
+    CreditsLeased: ({ books }, event) => takeLeased(books, event.data as LeasedData, recordedMs(event)),
+    LeaseReleased: ({ books }, { data }) => takeReleased(books, data as ReleasedData),
+    LeaseNarrowed: ({ books }, { data }) => takeNarrowed(books, data as NarrowedData),
+    UsageRecorded: (audit, event) => audit.#takeUsage(event.data as UsageData, event),
+    CreditsDebited: (audit, { data }) => audit.#takeDebit(data as DebitData),
+    LateUsageReported: (audit, event) => audit.#takeLate(event.data as LateData, event),
+    ExceptionApproved: ({ books }, { data }) => takeApproved(books, data as ApprovedData),
+    ExceptionDropped: ({ books }, { data }) => noteDropped(books, data as DroppedData),
+  };
+
+  #takeUsage(usage: UsageData, event: StoredEvent): void {
     this.#usage = usage;
     if (usage.outcome === 'recovered') this.books.recovered.add(usage.requestId);
+    auditRequest(this.books, usage, event);
+    auditUnpriced(this.books, usage, this.#cardOf);
     auditUnderWay(this.books, usage);
     noteUnpriced(this.books, usage);
   }
 
   #takeDebit(debit: DebitData): void {
-    takeFromLease(this.books, debit);
     const usage = this.#usage;
     this.#usage = null;
+    takeFromLease(this.books, debit, usage?.startedAt ?? null);
     if (usage === null || usage.requestId !== debit.requestId) {
       tell(this.books, `${debit.requestId}: its debit does not stand right after its usage`);
       return;
@@ -125,8 +171,10 @@ export class AccountAudit {
     noteCrossings(this.books, debit);
   }
 
-  #takeLate({ requestId, usage, cost: stated, lines, uses }: LateData): void {
+  #takeLate({ requestId, usage, cost: stated, lines, uses }: LateData, event: StoredEvent): void {
     const { books } = this;
+    auditRequest(books, usage, event);
+    auditUnpriced(books, usage, this.#cardOf);
     compare(books, `${requestId}: the request whose usage came late`, usage.requestId, requestId);
     if (usage.outcome === 'recovered') tell(books, `${requestId}: late, and says that nothing was seen`);
     if (!books.recovered.has(requestId)) tell(books, `${requestId}: late, and not recorded as recovered before`);
@@ -151,6 +199,17 @@ export class AccountAudit {
     else if (usage.billable && ownPrice(usage, card).cost > 0n)
       tell(this.books, `${usage.requestId}: charged for, and without a debit`);
   }
+}
+
+const OF_LEASES: ReadonlySet<string> = new Set(['CreditsLeased', 'LeaseReleased', 'LeaseNarrowed']);
+
+/** A debit, and what it crosses, is written with what stands before it. */
+function auditSameCommand(books: AccountBooks, { type, metadata }: StoredEvent, before: StoredMetadata | null): void {
+  if (metadata === undefined || before === null) return;
+  const { recordedAt, commandId, actor } = metadata;
+  if (commandId !== before.commandId) tell(books, `the command of ${type}`, commandId, before.commandId);
+  if (actor !== before.actor) tell(books, `who caused ${type}`, actor, before.actor);
+  if (recordedAt !== before.recordedAt) tell(books, `when ${type} was recorded`, recordedAt, before.recordedAt);
 }
 
 /** Null where it is not known. */

@@ -44,9 +44,12 @@ export function takeReinstated(books: AccountBooks, back: ReinstatedData, atMs: 
   books.grants.sort(burnsBefore);
 }
 
-/** What a request would have been paid from was not to expire while it was under way. */
-export function auditUnderWay(books: AccountBooks, { requestId, billable, startedAt }: UsageData): void {
-  if (!billable || books.removed === 0n) return;
+/**
+ * What a request would have been paid from was not to expire while it was under way. One whose machine stood still until
+ * then holds nothing, and nothing pays for it.
+ */
+export function auditUnderWay(books: AccountBooks, { requestId, billable, startedAt, hold }: UsageData): void {
+  if (!billable || books.removed === 0n || hold === '0') return;
   const startedAtMs = Date.parse(startedAt);
   for (const { grantId, expired, effectiveAtMs, expiredAtMs } of books.grants)
     if (expired > 0n && effectiveAtMs <= startedAtMs && startedAtMs < (expiredAtMs ?? 0))

@@ -1,82 +1,51 @@
 import { type AccountBooks, compare, tell } from './own-account.ts';
 import { noteKeyLimit } from './own-leases.ts';
-import type { StoredEvent } from './stored-event.ts';
+import type { IssuedData, LimitSetData, OpenedData, RevokedData, StoredEvent } from './stored-event.ts';
 
-interface Opened {
-  readonly accountId: string;
-}
-interface Issued {
-  readonly keyId: string;
-  readonly expiresAt: string | null;
-  readonly monthlyLimit: string | null;
-}
-interface LimitSet {
-  readonly scope: string;
-  readonly keyId: string | null;
-  readonly limit: string | null;
+/*
+ * What no decision ever wrote: opened or suspended twice, a key that is not there, a limit that was so already.
+ */
+
+/** Before any event but the first. */
+export function auditOpen(books: AccountBooks, type: string): void {
+  if (books.life.isOpen) return;
+  tell(books, `${type} on an account that was never opened`);
+  books.life.isOpen = true;
 }
 
-/** The others of an account: what moves money, which its audit looks at, and what is known to move none. */
-const KNOWN: ReadonlySet<string> = new Set([
-  ...['UsageRecorded', 'CreditsDebited', 'PlanChanged', 'SpendThresholdCrossed'],
-  ...['CreditsGranted', 'CreditsExpired', 'CreditsReinstated', 'CreditsLeased', 'LeaseReleased', 'LeaseNarrowed'],
-  ...['LateUsageReported', 'ExceptionApproved', 'ExceptionDropped'],
-]);
+export function takeOpened(books: AccountBooks, { accountId }: OpenedData): void {
+  if (books.life.isOpen) tell(books, 'the account is opened twice');
+  compare(books, 'the account that is opened', accountId, books.accountId);
+  books.life.isOpen = true;
+}
 
-/** Tells of what no decision ever wrote: opened or suspended twice, a key that is not there, a limit that was so already. */
-export function auditLife(books: AccountBooks, { type, data, metadata }: StoredEvent): void {
+export function takeSuspension(books: AccountBooks, isSuspended: boolean): void {
   const { life } = books;
-  if (type !== 'AccountOpened' && !life.isOpen) {
-    tell(books, `${type} on an account that was never opened`);
-    life.isOpen = true;
-  }
-  switch (type) {
-    case 'AccountOpened':
-      if (life.isOpen) tell(books, 'the account is opened twice');
-      compare(books, 'the account that is opened', (data as Opened).accountId, books.accountId);
-      life.isOpen = true;
-      break;
-    case 'AccountSuspended':
-    case 'AccountReinstated':
-      if (life.isSuspended === (type === 'AccountSuspended'))
-        tell(
-          books,
-          life.isSuspended ? 'suspended, and it is suspended already' : 'reinstated, and it is not suspended',
-        );
-      life.isSuspended = type === 'AccountSuspended';
-      break;
-    case 'ApiKeyIssued':
-      takeKey(books, data as Issued, metadata?.recordedAt ?? null);
-      break;
-    case 'ApiKeyRevoked':
-      revokeKey(books, (data as Issued).keyId);
-      break;
-    case 'SpendLimitSet':
-      setLimit(books, data as LimitSet);
-      break;
-    default:
-      // Another event could take money unseen.
-      if (!KNOWN.has(type)) tell(books, `${type} is no event of an account`);
-  }
+  if (life.isSuspended === isSuspended)
+    tell(books, isSuspended ? 'suspended, and it is suspended already' : 'reinstated, and it is not suspended');
+  life.isSuspended = isSuspended;
 }
 
-function takeKey(books: AccountBooks, { keyId, expiresAt, monthlyLimit }: Issued, recordedAt: string | null): void {
+export function takeKey(books: AccountBooks, issued: IssuedData, { metadata }: StoredEvent): void {
+  const { keyId, expiresAt, monthlyLimit } = issued;
+  const recordedAt = metadata?.recordedAt ?? null;
   if (books.life.keys.has(keyId)) tell(books, `${keyId}: issued twice`);
   if (expiresAt !== null && recordedAt !== null && expiresAt <= recordedAt)
     tell(books, `${keyId}: had ended when it was issued`, expiresAt);
-  books.life.keys.set(keyId, false);
+  books.life.keys.set(keyId, { isRevoked: false, endsAt: expiresAt });
   if (monthlyLimit !== null) books.limits.set(keyId, BigInt(monthlyLimit));
 }
 
-function revokeKey(books: AccountBooks, keyId: string): void {
+export function revokeKey(books: AccountBooks, { keyId, revokedAt }: RevokedData): void {
   const { keys } = books.life;
-  const isRevoked = keys.get(keyId);
-  if (isRevoked === undefined) tell(books, `${keyId}: revoked, and was never issued`);
-  else if (isRevoked) tell(books, `${keyId}: revoked twice`);
-  keys.set(keyId, true);
+  const key = keys.get(keyId);
+  if (key === undefined) tell(books, `${keyId}: revoked, and was never issued`);
+  else if (key.isRevoked) tell(books, `${keyId}: revoked twice`);
+  const endsAt = key?.endsAt ?? revokedAt;
+  keys.set(keyId, { isRevoked: true, endsAt: endsAt < revokedAt ? endsAt : revokedAt });
 }
 
-function setLimit(books: AccountBooks, { scope, keyId, limit }: LimitSet): void {
+export function setLimit(books: AccountBooks, { scope, keyId, limit }: LimitSetData): void {
   const whose = keyId ?? 'account';
   compare(books, `${whose}: scope of its limit`, scope, keyId === null ? 'account' : 'key');
   if (keyId !== null && !books.life.keys.has(keyId)) tell(books, `${keyId}: has a limit, and was never issued`);

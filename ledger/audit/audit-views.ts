@@ -60,7 +60,7 @@ export function auditViews(books: AccountBooks, seen: SeenFigures): void {
     books,
     "the views' keys",
     seen.keys.map(({ keyId, isRevoked }) => keyText(keyId, isRevoked)),
-    [...books.life.keys].map(([keyId, isRevoked]) => keyText(keyId, isRevoked)),
+    [...books.life.keys].map(([keyId, { isRevoked }]) => keyText(keyId, isRevoked)),
   );
   compare(books, 'whether it is suspended, as the views have it,', seen.isSuspended, books.life.isSuspended);
   compare(books, "the views' open exceptions", openText(seen.openExceptions), openText(openIn(books)));

@@ -5,6 +5,7 @@ import {
   accountOfStream,
   accountStream,
   CATALOG_STREAM,
+  LEDGER_STREAM,
   type StreamName,
 } from '../../contracts/ids.ts';
 import { AccountAudit } from './account-audit.ts';
@@ -13,6 +14,7 @@ import type { Fault } from './fault.ts';
 import { Prints } from './once-only.ts';
 import { OwnCatalog } from './own-catalog.ts';
 import { OwnStreams } from './own-streams.ts';
+import { isBefore } from './own-times.ts';
 import type { StoredEvent, UsageData } from './stored-event.ts';
 
 interface AuditOptions {
@@ -41,6 +43,8 @@ export class LedgerAudit {
   /** By stream; null for one that is of no account. */
   readonly #accounts = new Map<StreamName, AccountAudit | null>();
   #accountCount = 0;
+  /** Until when what began may rest on what was lost: the newest loss that was accepted; '' where there was none. */
+  #lostUntil = '';
   readonly #prints = new Prints();
   readonly #isFirst: boolean;
   readonly #viewsOf: (accountId: string) => SeenFigures | null;
@@ -56,7 +60,7 @@ export class LedgerAudit {
     const { stream } = event;
     const account = this.#accountOf(stream);
     if (account === null && !this.#isFirst) {
-      this.#takePrices(event);
+      this.#takeQuietly(event);
       return;
     }
     this.events++;
@@ -65,7 +69,7 @@ export class LedgerAudit {
     if (account === null) {
       const tellHere: Told = (what, found, expected) => this.#tellOf(event, what, found, expected);
       this.#streams.take(event, stored, tellHere);
-      if (stream === CATALOG_STREAM && stored?.type === 'CatalogPublished') this.#catalog.take(stored, tellHere);
+      if (stored !== null) this.#takeForAccounts(stream, stored, tellHere);
       return;
     }
     if (stored?.type === 'UsageRecorded') this.#prints.add((stored.data as UsageData).requestId);
@@ -97,17 +101,29 @@ export class LedgerAudit {
   #first(stream: StreamName): AccountAudit | null {
     const accountId = accountOfStream(stream);
     const account =
-      accountId === null ? null : new AccountAudit(accountId, this.#catalog.cardOf, this.#viewsOf(accountId));
+      accountId === null
+        ? null
+        : new AccountAudit(accountId, this.#catalog.cardOf, {
+            seen: this.#viewsOf(accountId),
+            isOfLost: (startedAt) => this.#lostUntil !== '' && !isBefore(this.#lostUntil, startedAt),
+          });
     this.#accounts.set(stream, account);
     if (account !== null) this.#accountCount++;
     return account;
   }
 
   /** Another part tells what is wrong with them. */
-  #takePrices(event: RecordedEvent): void {
-    if (event.stream !== CATALOG_STREAM) return;
+  #takeQuietly(event: RecordedEvent): void {
+    if (event.type !== 'CatalogPublished' && event.type !== 'LossAccepted') return;
     const stored = readStored(event, () => {});
-    if (stored?.type === 'CatalogPublished') this.#catalog.take(stored, () => {});
+    if (stored !== null) this.#takeForAccounts(event.stream, stored, () => {});
+  }
+
+  /** Prices, and what was lost. */
+  #takeForAccounts(stream: StreamName, stored: StoredEvent, tellHere: Told): void {
+    const { type, metadata } = stored;
+    if (stream === CATALOG_STREAM && type === 'CatalogPublished') this.#catalog.take(stored, tellHere);
+    if (stream === LEDGER_STREAM && type === 'LossAccepted') this.#lostUntil = metadata?.recordedAt ?? '';
   }
 
   #hand(stream: string, { books }: AccountAudit): void {
@@ -132,7 +148,8 @@ const textOf = (value: unknown): string | null => (value === null ? null : Strin
 /** Null for one that the schema of its version does not take: then nothing in it can be relied on. */
 function readStored(event: RecordedEvent, told: Told): StoredEvent | null {
   try {
-    const { metadata, stored: data } = checkRecorded(event);
+    const { metadata, stored: data, isAsWritten } = checkRecorded(event);
+    if (!isAsWritten) told('is not as it is written: a name stands in it twice, or something between');
     if (!isOfCommand(event.id, metadata.commandId)) told('event id is of no event of its command', event.id);
     return { revision: event.revision, position: event.position, id: event.id, type: event.type, data, metadata };
   } catch (error) {

@@ -19,12 +19,18 @@ export interface OwnLease {
 
 export type OwnLeases = Map<string, OwnLease>;
 
+interface OwnKey {
+  isRevoked: boolean;
+  /** When it was revoked, or by itself had ended before; null where it goes on. */
+  endsAt: string | null;
+}
+
 /** What an account is beside its money, as far as it says which events can follow. */
 export interface OwnLife {
   isOpen: boolean;
   isSuspended: boolean;
-  /** Whether each key that was issued is revoked. */
-  readonly keys: Map<string, boolean>;
+  /** Those that were issued. */
+  readonly keys: Map<string, OwnKey>;
 }
 
 export interface OwnMonth {
@@ -47,11 +53,15 @@ export interface OwnException {
 /** An account as the auditor counts it. It keeps nothing for each request, but for those that are exceptions. */
 export interface AccountBooks {
   readonly accountId: string;
+  /** Whether what began at an instant may rest on what the ledger has lost since: then not all that it names is there. */
+  readonly isOfLost: (startedAt: string) => boolean;
   /** Those that nobody has taken yet. */
   faults: Omit<Fault, 'stream'>[];
   /** In burn order. */
   readonly grants: OwnGrant[];
   readonly leases: OwnLeases;
+  /** Of all leases that there ever were: a proxy's have the same ones for ever. */
+  readonly leaseIds: Set<string>;
   readonly life: OwnLife;
   /** Monthly limits by key; that of the account by null. */
   readonly limits: Map<string | null, bigint>;
@@ -87,11 +97,13 @@ export const balanceOf = ({
   debited,
 }: Pick<AccountBooks, 'granted' | 'removed' | 'debited'>): bigint => granted - removed - debited;
 
-export const emptyBooks = (accountId: string): AccountBooks => ({
+export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']): AccountBooks => ({
   accountId,
+  isOfLost,
   faults: [],
   grants: [],
   leases: new Map(),
+  leaseIds: new Set(),
   life: { isOpen: false, isSuspended: false, keys: new Map() },
   limits: new Map(),
   crossed: new Set(),

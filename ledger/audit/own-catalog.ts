@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LIMITS } from '../../contracts/limits.ts';
+import { CLOCKS_MS, KNOWN_LATE_MS } from './own-times.ts';
 import type { CardOf, OwnCard, StoredEvent, UsageData } from './stored-event.ts';
 import { TOKEN_CLASSES } from './stored-event.ts';
 
@@ -45,14 +45,6 @@ interface KnownCard {
   until: string | null;
   replacedAt: string | null;
 }
-
-/*
- * A request is billed by the card of the catalog that its proxy knows when it starts. That may be as old as views may be
- * without the log, and as the waits after the choice of the card; and two clocks, the publisher's and the proxy's, may each
- * be off as far as any configuration admits.
- */
-const CLOCKS_MS = 2 * (LIMITS.viewsAgeMs + LIMITS.viewsAgeMs);
-const KNOWN_LATE_MS = LIMITS.viewsAgeMs + LIMITS.countTokensMs + LIMITS.leaseWaitMs + CLOCKS_MS;
 
 /** Every rate card that the catalog's events have published, each with its hash recomputed. */
 export class OwnCatalog {

@@ -17,6 +17,7 @@ export function takeLeased(books: AccountBooks, leased: LeasedData, recordedMs: 
   if (!isThere && amount === 0n) tell(books, `${leaseId}: is renewed, and is not there`);
   if (atMs !== null && untilMs <= atMs) tell(books, `${leaseId}: has ended when it is leased`, leased.expiresAt);
   if (atMs !== null && amount > 0n) auditFree(books, leased, atMs);
+  books.leaseIds.add(leaseId);
   books.leases.set(leaseId, {
     proxy: leased.proxy,
     requestsFromMs: known === undefined ? msOf(requestsFrom) : known.requestsFromMs,
@@ -81,9 +82,16 @@ export function takeReleased(books: AccountBooks, { proxy, leaseId, amount }: Re
   reduce(books.leases, leaseId, BigInt(amount), null);
 }
 
-/** A debit may name a lease that has ended; it makes one that is there smaller. */
-export function takeFromLease({ leases }: AccountBooks, { leaseId, keyId, amount }: DebitData): void {
-  if (leaseId !== undefined && leases.has(leaseId)) reduce(leases, leaseId, BigInt(amount), keyId);
+/**
+ * A debit may name a lease that has ended; it makes one that is there smaller.
+ * @param startedAt of its request; null where that is not known
+ */
+export function takeFromLease(books: AccountBooks, debit: DebitData, startedAt: string | null): void {
+  const { leaseId, keyId, amount } = debit;
+  if (leaseId === undefined) return;
+  if (!books.leaseIds.has(leaseId) && startedAt !== null && !books.isOfLost(startedAt))
+    tell(books, `${debit.requestId}: its lease, ${leaseId}, never was`);
+  reduce(books.leases, leaseId, BigInt(amount), keyId);
 }
 
 export function takeNarrowed(books: AccountBooks, { proxy, leaseId, keyId, atMost }: NarrowedData): void {

@@ -8,7 +8,15 @@ export interface StoredEvent {
   readonly id: string;
   readonly type: string;
   readonly data: unknown;
-  readonly metadata?: { readonly recordedAt: string; readonly ended?: unknown };
+  readonly metadata?: StoredMetadata;
+}
+
+/** What stands beside it. Tests of single rules leave out who wrote it. */
+export interface StoredMetadata {
+  readonly recordedAt: string;
+  readonly commandId?: string;
+  readonly actor?: string;
+  readonly ended?: unknown;
 }
 
 /** Prices in pico-USD a token, and a use by its name. */
@@ -76,6 +84,27 @@ export interface DebitData {
   readonly month: string;
   readonly monthToDateAfter: string;
   readonly keyMonthToDateAfter: string;
+}
+
+export interface OpenedData {
+  readonly accountId: string;
+}
+
+export interface IssuedData {
+  readonly keyId: string;
+  readonly expiresAt: string | null;
+  readonly monthlyLimit: string | null;
+}
+
+export interface RevokedData {
+  readonly keyId: string;
+  readonly revokedAt: string;
+}
+
+export interface LimitSetData {
+  readonly scope: string;
+  readonly keyId: string | null;
+  readonly limit: string | null;
 }
 
 export interface GrantData {

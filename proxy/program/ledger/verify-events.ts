@@ -1,5 +1,11 @@
 import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
-import { type AccountId, accountStream, CATALOG_STREAM, type StreamName } from '../../../contracts/ids.ts';
+import {
+  type AccountId,
+  accountStream,
+  CATALOG_STREAM,
+  LEDGER_STREAM,
+  type StreamName,
+} from '../../../contracts/ids.ts';
 import { beyondTheEnd } from '../../../ledger/audit/audit-views.ts';
 import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
 import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
@@ -16,16 +22,17 @@ export async function verifyLog(log: EventLog, verification: Verification): Prom
   return verifyEvents(log, events, null, verification);
 }
 
-/** Audits some accounts alone; prices are the catalog's in any case. @throws EventLogError; CommandError where there is none */
+/** Audits some accounts alone; prices are the catalog's in any case, and losses the ledger's. @throws EventLogError; CommandError where there is none */
 export async function verifyAccounts(
   log: EventLog,
   accounts: readonly AccountId[],
   verification: Verification,
 ): Promise<Verified> {
-  const streams = [CATALOG_STREAM, ...new Set(accounts.map(accountStream))];
+  const shared = [CATALOG_STREAM, LEDGER_STREAM];
+  const streams = [...shared, ...new Set(accounts.map(accountStream))];
   const ends = await Promise.all(streams.map((stream) => endOf(log, stream)));
   for (const [index, id] of [...new Set(accounts)].entries())
-    if (ends[index + 1] === null) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+    if (ends[index + shared.length] === null) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
   const all = ends.reduce<number>((sum, end) => sum + (end ?? -1) + 1, 0);
   async function* events(): AsyncGenerator<RecordedEvent> {
     for (const stream of streams)

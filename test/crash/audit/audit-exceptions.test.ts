@@ -55,7 +55,11 @@ describe('a debit that its hold caps', () => {
 });
 
 it('charges uses by their price, and keeps what has none as an exception', () => {
-  const searched = usage({ uses: { web_search_requests: 2, code_runs: 1 }, unpriced: ['code_runs: 1'], hold: '90000' });
+  const searched = usage({
+    uses: { web_search_requests: 2, code_runs: 1 },
+    unpriced: ['server_tool_use.code_runs: 1'],
+    hold: '90000',
+  });
   const uses = [{ use: 'web_search_requests', count: 2, rate: '10000000000', cost: '20000000000' }];
   const sums = { cost: '20200000300', amount: '20200', balanceAfter: '79800' };
   const month = { monthToDateAfter: '20200', keyMonthToDateAfter: '20200' };
@@ -63,7 +67,7 @@ it('charges uses by their price, and keeps what has none as an exception', () =>
   const rich: Written = ['CreditsGranted', grant('g1', '100000')];
   const books = booksOf(rich, ['UsageRecorded', searched], ['CreditsDebited', paid]);
   expect(books.faults).toEqual([]);
-  expect(openExceptionsOf(books)).toMatchObject([{ requestId: 'a', unpriced: ['code_runs: 1'] }]);
+  expect(openExceptionsOf(books)).toMatchObject([{ requestId: 'a', unpriced: ['server_tool_use.code_runs: 1'] }]);
   const free = debit({ grants: [{ grantId: 'g1', amount: '200' }] });
   expect(booksOf(rich, ['UsageRecorded', searched], ['CreditsDebited', free]).faults.join()).toContain('a: uses is ,');
 });

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { encodeEvents } from '../../../contracts/event-codec.ts';
-import { commandId, uuidV7 } from '../../../contracts/ids.ts';
 import type { StoredEvent } from '../../../ledger/audit/stored-event.ts';
 import { live, liveInTime, lives, PRICE, type TimedStep } from '../../fixtures/ledger/random-life.ts';
+import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 import type { ModelPrices } from '../crash-catalog.ts';
 import { accountBooks } from './account-books.ts';
 
@@ -27,25 +26,9 @@ const prices: ReadonlyMap<string, ModelPrices> = new Map([
 
 /** As `gateway ledger events` prints them. */
 const stored = (steps: readonly TimedStep[]): StoredEvent[] =>
-  liveInTime(steps).map(({ event, atMs }, revision) => {
-    const id = commandId(
-      uuidV7(
-        atMs,
-        Uint8Array.from({ length: 10 }, (_, byte) => revision >> (8 * byte)),
-      ),
-    );
-    const recording = { commandId: id, actor: 'x', recordedAt: new Date(atMs).toISOString() };
-    const [encoded] = encodeEvents([event], recording);
-    const { data = '', metadata = '' } = encoded ?? {};
-    return {
-      revision,
-      position: revision,
-      id,
-      type: event.type,
-      data: JSON.parse(data),
-      metadata: JSON.parse(metadata),
-    };
-  });
+  recordedLife(liveInTime(steps)).map(({ revision, position, id, type, data, metadata }) => ({
+    ...{ revision, position, id, type, data: JSON.parse(data), metadata: JSON.parse(metadata) },
+  }));
 
 /** Nothing has admitted the requests of these lives, so they may spend more than there is. */
 const isOverspent = (fault: string): boolean => fault.includes(': the balance falls to -');

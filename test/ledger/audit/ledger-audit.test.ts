@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
-import { position, revision } from '../../../contracts/ids.ts';
+import type { EventData } from '../../../contracts/events.ts';
+import { commandId, LEDGER_STREAM, ledgerId, position, revision } from '../../../contracts/ids.ts';
 import { describeFault, type Fault } from '../../../ledger/audit/fault.ts';
 import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
 import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
@@ -16,10 +18,10 @@ beforeAll(() => {
   ledger = [...scanFile({ path, part: 0, parts: 1, upTo: lastPosition(path) })];
 });
 
-function faultsOf(events: readonly RecordedEvent[]): string[] {
+function faultsOf(events: readonly RecordedEvent[], isFirst = true): string[] {
   const faults: Fault[] = [];
   const onFault = (fault: Fault): void => void faults.push(fault);
-  const audit = new LedgerAudit({ onFault });
+  const audit = new LedgerAudit({ onFault, isFirst });
   for (const event of events) audit.take(event);
   const repeats = new Repeats(repeatedPrints([audit.end().prints]), onFault);
   for (const event of events) repeats.take(event);
@@ -33,6 +35,10 @@ const isAt = (event: RecordedEvent, [stream, at]: At): boolean => event.stream =
 /** The ledger with the data of one event changed. */
 const altered = (at: At, change: (data: Data) => Data): RecordedEvent[] =>
   ledger.map((event) => (isAt(event, at) ? { ...event, data: JSON.stringify(change(JSON.parse(event.data))) } : event));
+
+/** The ledger with an event's own texts changed. */
+const put = (at: At, change: (event: RecordedEvent) => Partial<RecordedEvent>): RecordedEvent[] =>
+  ledger.map((event) => (isAt(event, at) ? { ...event, ...change(event) } : event));
 
 /** Without an event, or with others in its place; revisions and positions are as though it had always been so. */
 function replaced(at: At, put: (event: RecordedEvent) => readonly RecordedEvent[]): RecordedEvent[] {
@@ -123,6 +129,38 @@ const firstOf = (type: string): At => {
   return ada(found?.revision ?? -1);
 };
 
+const NEVER_ISSUED = /^account-acct_ada 21: req_\w+: its key, key_of_another, was never issued$/;
+
+it.each([true, false])(
+  'does not ask for a key that may be lost, once the ledger has lost something: first part %s',
+  (isFirst) => {
+    const started = JSON.parse(ledger.find((event) => isAt(event, ada(21)))?.data ?? '').startedAt;
+    const isTold = (afterMs: number | null): boolean => {
+      const unknown = ledger.map((event) =>
+        isAt(event, ada(21))
+          ? { ...event, data: event.data.replace(/"keyId":"\w+"/, '"keyId":"key_of_another"') }
+          : event,
+      );
+      const lost = afterMs === null ? [] : [lossAt(new Date(Date.parse(started) + afterMs).toISOString())];
+      return faultsOf([...lost, ...unknown], isFirst).some((fault) => NEVER_ISSUED.test(fault));
+    };
+    expect([null, -25 * MINUTE, MINUTE].map(isTold)).toEqual([true, true, false]);
+  },
+);
+
+const MINUTE = 60_000;
+
+function lossAt(recordedAt: string): RecordedEvent {
+  const data: EventData<'LossAccepted'> = {
+    ...{ ledgerId: ledgerId(`ledger_${'a3'.repeat(16)}`), generation: 2, lost: [], lostLeftOut: 0, untold: null },
+    ...{ requests: [], requestsLeftOut: 0, reason: 'gone', actor: 'operator' },
+  };
+  const recording = { commandId: commandId('019a5b3c-0000-7000-8000-000000000001'), actor: 'operator', recordedAt };
+  const [encoded] = encodeEvents([{ type: 'LossAccepted', data }], recording);
+  if (encoded === undefined) throw new Error('an event is encoded as one');
+  return { ...encoded, stream: LEDGER_STREAM, revision: revision(0), position: position(1) };
+}
+
 describe('tells of', () => {
   it.each<[string, () => RecordedEvent[], RegExp]>([
     [
@@ -175,6 +213,48 @@ describe('tells of', () => {
       'an event of a type that there is not',
       () => ledger.map((event) => (isAt(event, ada(22)) ? { ...event, type: 'CreditsStolen' } : event)),
       /^account-acct_ada 22: cannot be read: .*unknown type/,
+    ],
+    [
+      'a name that stands twice in its data',
+      () => put(ada(22), (event) => ({ data: event.data.replace('"amount":', '"amount":"7","amount":') })),
+      /^account-acct_ada 22: is not as it is written: a name stands in it twice, or something between$/,
+    ],
+    [
+      'a name that stands twice in the data of another',
+      () =>
+        put(firstOf('CreditsGranted'), (event) => ({
+          data: event.data.replace('"amount":', '"amount" :"7","amount":'),
+        })),
+      /^account-acct_ada 1: is not as it is written: /,
+    ],
+    [
+      'a name that stands twice in what stands beside it',
+      () => put(ada(22), (event) => ({ metadata: event.metadata.replace('"actor":', '"actor":"operator","actor":') })),
+      /^account-acct_ada 22: is not as it is written: /,
+    ],
+    [
+      'a debit that is moved into the books of another month',
+      () =>
+        put(ada(22), (event) => ({ metadata: event.metadata.replace('"recordedAt":"2026-1', '"recordedAt":"2026-0') })),
+      /^account-acct_ada 22: when CreditsDebited was recorded is 2026-0/,
+    ],
+    [
+      'a request that is free, its debit gone',
+      () =>
+        replaced(ada(22), () => []).map((event) =>
+          isAt(event, ada(21)) ? { ...event, data: event.data.replace('"billable":true', '"billable":false') } : event,
+        ),
+      /^account-acct_ada 21: req_\w+: whether it is charged for, having ended as completed, is false, should be true$/,
+    ],
+    [
+      "a request by another account's key",
+      () =>
+        ledger.map((event) =>
+          isAt(event, ada(21)) || isAt(event, ada(22))
+            ? { ...event, data: event.data.replace(/"keyId":"\w+"/, '"keyId":"key_of_another"') }
+            : event,
+        ),
+      NEVER_ISSUED,
     ],
     [
       'metadata without their command',
@@ -346,7 +426,6 @@ describe('holds a request to the prices of when it started', () => {
     const { rateCard } = catalog.models.find((model: { rateCard: { id: string } }) => model.rateCard.id === id);
     return { id, version: 1, hash: rateCard.hash };
   }
-  const MINUTE = 60_000;
   const OUT_OF_TIME = /: req_\w+: starts at \S+, and names version \d of the rate card \S+, in force from \S+ to \S+$/;
 
   it('and tells of an older version long after a newer one was published', () => {

@@ -1,18 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent, EventData, UsageRecorded } from '../../../contracts/events.ts';
-import {
-  accountStream,
-  commandId,
-  grantId,
-  leaseId,
-  position,
-  proxyId,
-  revision,
-  uuidV7,
-} from '../../../contracts/ids.ts';
+import { grantId, leaseId, proxyId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf, CommandRefusalCode } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
@@ -37,6 +27,7 @@ import {
   usageOf,
   usd,
 } from '../../fixtures/ledger/example-account.ts';
+import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
 /**
  * What the decider would have refused, or have written nothing for, and stands in the stream all the same: by each command,
@@ -387,21 +378,9 @@ function faultsOf(events: readonly AccountEvent[]): string[] {
   const { rates } = CARD;
   const card: OwnCard = { ...rates, hasFastLane: true, uses: new Map() };
   const audit = new AccountAudit(ACCOUNT, () => card);
-  for (const [index, event] of events.entries()) audit.take(storedOf(recordedOf(event, index)));
+  for (const event of recordedLife(events.map((one) => ({ event: one, atMs: NOW })))) audit.take(storedOf(event));
   audit.end();
   return audit.books.faults.map(describeFault);
-}
-
-function recordedOf(event: AccountEvent, index: number): RecordedEvent {
-  const id = commandId(
-    uuidV7(
-      NOW,
-      Uint8Array.from({ length: 10 }, (_, byte) => index >> (8 * byte)),
-    ),
-  );
-  const [encoded] = encodeEvents([event], { commandId: id, actor: 'test', recordedAt: AT });
-  if (encoded === undefined) throw new Error('an event is encoded as one');
-  return { ...encoded, stream: accountStream(ACCOUNT), revision: revision(index), position: position(index + 1) };
 }
 
 const storedOf = (event: RecordedEvent) => ({
