@@ -13,7 +13,7 @@ import { type Rerated, ReratedUsage } from '../../../ledger/catalog/rerated-usag
 import { describeUnknownNames } from '../../../ledger/catalog/unknown-names.ts';
 import { monthArgument } from '../command-arguments.ts';
 import { type CommandContext, configurationOf, recordingOf, withReadLog } from '../command-context.ts';
-import { toldLog } from '../ledger/told-log.ts';
+import { logWithProgress } from '../ledger/log-with-progress.ts';
 import { fittingTable, show } from '../show.ts';
 import { changesText } from './changes-text.ts';
 import { givenCatalog } from './given-catalog.ts';
@@ -51,7 +51,7 @@ export function addDiffCommand(catalog: Command, context: CommandContext): void 
         for (const line of [...describeUnknownNames(next.models), ...describeCheaperBetas(next.models)])
           context.warn(`warning: ${line}\n`);
         const changes = catalogChanges([...state.models.values()], next.models);
-        const rerated = await rerate(toldLog(log, context), { state, next: next.models, month });
+        const rerated = await rerate(logWithProgress(log, context), { state, next: next.models, month });
         show(context, command, {
           json: {
             ...{ version: state.version, nextVersion: next.version, nextHash: next.hash, changes, month },

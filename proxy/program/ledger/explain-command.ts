@@ -5,7 +5,6 @@ import { decodeEvent } from '../../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream, LEDGER_STREAM, type RequestId } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
-import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { type Explanation, RequestExplainer } from '../../../ledger/statement/explanation.ts';
@@ -15,8 +14,9 @@ import { ratingFaults } from '../../../ledger/statement/rating-faults.ts';
 import { accountArgument, nameArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { show } from '../show.ts';
+import { assertAccount } from './assert-account.ts';
 import { type Explained, explanationText } from './explanation-text.ts';
-import { toldLog } from './told-log.ts';
+import { logWithProgress } from './log-with-progress.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
 interface ExplainOptions {
@@ -43,8 +43,7 @@ export function addExplainCommand(ledger: Command, context: CommandContext): voi
     )
     .action(async (id: string, { account, offline }: ExplainOptions, command: Command) => {
       await withLedger(offline, { context, command }, async (log, configuration) => {
-        if (account !== undefined && !(await hasEvents(log, account)))
-          throw new CommandError(`${account}: there is no such account`, EXIT.refused);
+        if (account !== undefined) await assertAccount(log, account);
         const { accountId, requestId } = await onlyRequest(id, account ?? null, { log, configuration, context });
         const explained = await explain(log, accountId, requestId);
         const named = await namedRateCard(log, explained.usage.data.rateCard);
@@ -68,7 +67,7 @@ interface Lookup {
 
 /** @throws CommandError where the id names no request, or several */
 async function onlyRequest(id: string, account: AccountId | null, { log, configuration, context }: Lookup) {
-  const [found, ...others] = await findRequests(toldLog(log, context), id, {
+  const [found, ...others] = await findRequests(logWithProgress(log, context), id, {
     account,
     hasOrdinals: configuration === null || configuration.eventLog.kind === 'sqlite',
   });

@@ -14,14 +14,14 @@ import { exportFolder } from '../../../ledger/export/export-folder.ts';
 import { focusForm } from '../../../ledger/export/focus-form.ts';
 import { hledgerForm } from '../../../ledger/export/hledger-form.ts';
 import { assertFree, OutFile } from '../../../ledger/export/out-file.ts';
-import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import { accountArgument, instantArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { Progress } from '../progress.ts';
 import { show, writeData } from '../show.ts';
+import { assertAccount, noAccount } from './assert-account.ts';
+import { inPages, toldPages } from './log-with-progress.ts';
 import { outInWords } from './out-in-words.ts';
-import { inPages, toldPages } from './told-log.ts';
 import { offlineOption } from './with-ledger.ts';
 
 const FORMATS = ['ndjson', 'csv', 'hledger', 'beancount', 'focus', 'parquet'] as const;
@@ -77,7 +77,7 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
 /** @throws CommandError where there is no such account */
 async function ofLog(log: EventLog, { account }: ExportOptions, progress: Progress | null): Promise<EventPages> {
   if (account !== undefined) {
-    if (!(await hasEvents(log, account))) throw noAccount(account);
+    await assertAccount(log, account);
     return inPages(log.readStream(accountStream(account)));
   }
   const pages = inPages(log.readAll());
@@ -102,9 +102,6 @@ async function* ofAccount(pages: EventPages, account: AccountId): EventPages {
   }
   if (!isThere) throw noAccount(account);
 }
-
-const noAccount = (account: AccountId): CommandError =>
-  new CommandError(`${account}: there is no such account`, EXIT.refused);
 
 /** Where lines go to a terminal, nothing is told between them. */
 const progressOf = (context: CommandContext, { out }: ExportOptions): Progress | null =>

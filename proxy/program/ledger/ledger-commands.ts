@@ -4,9 +4,9 @@ import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream, revision } from '../../../contracts/ids.ts';
 import { onOneLine } from '../../../contracts/printable.ts';
 import { exactEventLine } from '../../../ledger/export/exact-event-line.ts';
-import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { accountArgument, wholeNumberArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+import { type CommandContext, globalOptions, withReadLog } from '../command-context.ts';
+import { assertAccount } from './assert-account.ts';
 import { addExplainCommand } from './explain-command.ts';
 import { addExportCommand } from './export-command.ts';
 import { addReconcileCommand } from './reconcile-command.ts';
@@ -33,7 +33,7 @@ export function addLedgerCommands(ledger: Command, context: CommandContext): voi
     .action(async (id: AccountId, { from, limit }: EventsOptions, command: Command) => {
       const isJson = globalOptions(command).json === true;
       await withReadLog(context, command, async (log) => {
-        if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+        await assertAccount(log, id);
         const options = { from: revision(from), ...(limit === undefined ? {} : { limit }) };
         for await (const event of log.readStream(accountStream(id), options))
           context.write(isJson ? exactEventLine(event) : textOf(event));

@@ -7,7 +7,7 @@ import { prove } from '../../../ledger/seals/prove.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { facts, show } from '../show.ts';
-import { toldLog } from './told-log.ts';
+import { logWithProgress } from './log-with-progress.ts';
 import { parsed } from './verify-seals-command.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
@@ -39,7 +39,7 @@ export function addProveCommands(ledger: Command, context: CommandContext): void
         since: since === undefined ? null : sinceOf(since),
       };
       await withLedger(offline, { context, command }, async (log) => {
-        const proof = await prove(toldLog(log, context), question);
+        const proof = await prove(logWithProgress(log, context), question);
         if ('problem' in proof) throw new CommandError(proof.problem, EXIT.refused);
         context.write(`${JSON.stringify(proof)}\n`);
       });

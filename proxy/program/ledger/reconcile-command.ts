@@ -9,7 +9,7 @@ import { whyNot } from '../../../ledger/named-file.ts';
 import { instantArgument, listArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { fittingTable, paintedFacts, show } from '../show.ts';
-import { toldLog } from './told-log.ts';
+import { logWithProgress } from './log-with-progress.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
 type Reconciled = EventData<'ProviderReconciled'>;
@@ -55,7 +55,7 @@ export function addReconcileCommand(ledger: Command, context: CommandContext): v
         });
       const compareIn = (log: ReadableLog, configuration: Configuration | null) => {
         const known = configuration === null ? [] : knownProviders(configuration).names;
-        return compare(toldLog(log, context), file, { ...options, known });
+        return compare(logWithProgress(log, context), file, { ...options, known });
       };
       // A file that is only read takes nothing.
       if (!options.record || options.offline !== undefined)

@@ -3,7 +3,6 @@ import type { ReadableLog, RecordedEvent } from '../../../contracts/event-log.ts
 import { type AccountId, accountStream, type Revision } from '../../../contracts/ids.ts';
 import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
 import { exactEventLine } from '../../../ledger/export/exact-event-line.ts';
-import { hasEvents } from '../../../ledger/identity/unsettleable.ts';
 import { Statement, type StatementLine } from '../../../ledger/statement/statement.ts';
 import {
   behind,
@@ -15,6 +14,7 @@ import {
 import { accountArgument, placeArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
 import { facts, writeData, writePainted } from '../show.ts';
+import { assertAccount } from './assert-account.ts';
 import { showStateAt } from './show-state-at.ts';
 import { statementTable } from './statement-table.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
@@ -58,7 +58,7 @@ export function addReplayCommand(ledger: Command, context: CommandContext): void
       if (from !== undefined && to !== undefined && isNothingBetween(from, to))
         throw new CommandError('--from: must be before --to', EXIT.usage);
       await withLedger(options.offline, { context, command }, async (log) => {
-        if (!(await hasEvents(log, id))) throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+        await assertAccount(log, id);
         if (at !== undefined) return showStateAt(id, at, log, { context, command });
         if (globalOptions(command).json !== true) return showStatement(id, options, log, context);
         for await (const { recorded, isShown } of eventsOf(id, options, { log, context }))

@@ -7,8 +7,8 @@ import type { Books } from '../../../ledger/report/books.ts';
 import { monthArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
 import { facts, show, writeData } from '../show.ts';
+import { logWithProgress } from './log-with-progress.ts';
 import { outInWords } from './out-in-words.ts';
-import { toldLog } from './told-log.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
 interface ReportOptions {
@@ -34,7 +34,7 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
     .action(async ({ month, out = '-', offline }: ReportOptions, command: Command) => {
       const make = (): Promise<Made> =>
         withLedger(offline, { context, command }, (log) =>
-          makeBooks(toldLog(log, context), month, context.clock()),
+          makeBooks(logWithProgress(log, context), month, context.clock()),
         ).catch((error: unknown) => {
           if (!(error instanceof UnbookableError)) throw error;
           throw new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.faults);

@@ -11,7 +11,7 @@ import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
 import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
 import { ViewsToCompare } from '../../../projections/view-figures.ts';
 import { CommandError, EXIT } from '../command-context.ts';
-import { told } from './told-log.ts';
+import { told } from './log-with-progress.ts';
 import type { Verification, Verified } from './verify-file.ts';
 
 /** Audits all of a log by its port, one event after the other in its order. @throws EventLogError */

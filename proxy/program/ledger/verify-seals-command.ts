@@ -10,7 +10,7 @@ import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seal
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { facts, show } from '../show.ts';
-import { toldLog } from './told-log.ts';
+import { logWithProgress } from './log-with-progress.ts';
 
 export interface VerifySealsOptions {
   readonly seals?: true;
@@ -48,7 +48,7 @@ export async function verifySealsOf(
   context: CommandContext,
   command: Command,
 ): Promise<void> {
-  const verdict = await verify(toldLog(log, context), options);
+  const verdict = await verify(logWithProgress(log, context), options);
   show(context, command, { json: verdict, text: () => textOf(verdict) });
   const [first] = verdict.faults;
   if (first === undefined) return;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../../contracts/event-log.ts';
 import { accountId, accountStream, eventId, position, revision } from '../../../../contracts/ids.ts';
-import { told } from '../../../../proxy/program/ledger/told-log.ts';
+import { told } from '../../../../proxy/program/ledger/log-with-progress.ts';
 import { newId } from '../../../fixtures/ledger/shared-log.ts';
 
 /** Events whose positions are so many apart, as bytes are. */

@@ -3,7 +3,7 @@ import type { CommandContext } from '../command-context.ts';
 import { Progress } from '../progress.ts';
 
 /** The same log; where events of all of it are read, it is told on stderr how far that is. */
-export const toldLog = (log: ReadableLog, context: CommandContext): ReadableLog => ({
+export const logWithProgress = (log: ReadableLog, context: CommandContext): ReadableLog => ({
   readStream: (stream, options) => log.readStream(stream, options),
   headPosition: () => log.headPosition(),
   readAll: (options = {}) =>
