@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { giveToFolderOwner } from '../folder-owner.ts';
@@ -86,6 +86,11 @@ export class OutFile {
   async drop(): Promise<void> {
     await this.#handle.close();
     await rm(this.#partial, { force: true });
+  }
+
+  /** The same at once, by a process that ends: what it has open ends with it. */
+  dropNow(): void {
+    rmSync(this.#partial, { force: true });
   }
 
   async #writeBehind(chunk: string | Uint8Array): Promise<void> {

@@ -17,6 +17,7 @@ import { assertFree, OutFile } from '../../../ledger/export/out-file.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import { accountArgument, instantArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { discardedOnSignal } from '../discarded-on-signal.ts';
 import { Progress } from '../progress.ts';
 import { show, writeData } from '../show.ts';
 import { assertAccount, noAccount } from './assert-account.ts';
@@ -175,19 +176,24 @@ async function writeTo(context: CommandContext, chunks: Chunks): Promise<void> {
 }
 
 async function toFile(path: string, chunks: Chunks): Promise<number> {
-  return OutFile.write(path, async (file) => {
-    let step = await chunks.next();
-    for (; step.done !== true; step = await chunks.next()) await file.write(step.value);
-    return step.value.entries;
-  });
+  let begun: OutFile | null = null;
+  const write = () =>
+    OutFile.write(path, async (file) => {
+      begun = file;
+      let step = await chunks.next();
+      for (; step.done !== true; step = await chunks.next()) await file.write(step.value);
+      return step.value.entries;
+    });
+  return discardedOnSignal(() => begun?.dropNow(), write);
 }
 
 async function toFolder(path: string, pages: EventPages): Promise<number> {
   mkdirSync(path, { mode: 0o700 });
+  const discard = (): void => rmSync(path, { recursive: true, force: true });
   try {
-    return await exportFolder(path, pages);
+    return await discardedOnSignal(discard, () => exportFolder(path, pages));
   } catch (error) {
-    rmSync(path, { recursive: true, force: true });
+    discard();
     throw error;
   }
 }

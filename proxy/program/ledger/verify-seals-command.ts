@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { groupedCount as count } from '../../../contracts/money.ts';
@@ -9,6 +10,7 @@ import type { SealFault } from '../../../ledger/seals/seal-chain.ts';
 import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
+import { discardedOnSignal } from '../discarded-on-signal.ts';
 import { facts, show } from '../show.ts';
 import { logWithProgress } from './log-with-progress.ts';
 
@@ -63,13 +65,33 @@ async function verify(log: ReadableLog, options: VerifySealsOptions): Promise<Se
   const keys = options.keys === undefined ? null : parsed(options.keys, keysOfFile);
   const anchors = options.anchor === undefined ? [] : parsed(options.anchor, sealsOfFile);
   const leaves = options.leaves === undefined ? null : opened(options.leaves, (path) => new LeafFile(path));
-  const kept = options.keepLeaves === undefined ? null : opened(options.keepLeaves, (path) => new LeafFileWriter(path));
+  const kept = options.keepLeaves === undefined ? null : opened(options.keepLeaves, newLeafFile);
+  // What is kept of a part would name no event behind it, and be in the way of the next run.
+  const discard = (): void => {
+    if (options.keepLeaves !== undefined) rmSync(options.keepLeaves, { force: true });
+  };
   try {
     const onLeaves = kept === null ? {} : { onLeaves: kept.append.bind(kept) };
-    return await verifySeals(log, { keys, anchors, leaves, ...onLeaves });
+    const verdict = await discardedOnSignal(discard, () => verifySeals(log, { keys, anchors, leaves, ...onLeaves }));
+    if (verdict.faults.length > 0) discard();
+    return verdict;
+  } catch (error) {
+    discard();
+    throw error;
   } finally {
     leaves?.close();
     kept?.close();
+  }
+}
+
+/** @throws Error that says the way out */
+function newLeafFile(path: string): LeafFileWriter {
+  try {
+    return new LeafFileWriter(path);
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause;
+    const why = 'is there already (EEXIST), and leaf hashes that were kept are not replaced: name another file';
+    throw new Error(why, { cause });
   }
 }
 
