@@ -245,6 +245,7 @@ it('refuses what cannot be meant, and leaves nothing behind', async () => {
     ['--account', 'acct_ada'],
   ])
     await refused(/whole ledger/, EXIT.usage, '--format', 'ndjson', '--out', join(folder, 'x'), ...part);
+  await refused(/whole ledger/, EXIT.usage, '--format', 'ndjson', '--out', join(folder, 'x'), '--account', 'acct_ada');
   await refused(/is there already/, EXIT.usage, '--format', 'csv', '--out', folder);
   await refused(/no such account/, EXIT.refused, '--format', 'csv', '--account', 'acct_none');
   await refused(/cannot be written/, EXIT.unavailable, '--format', 'csv', '--out', join(folder, 'none', 'x.csv'));

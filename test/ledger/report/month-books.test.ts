@@ -27,7 +27,8 @@ import { MonthBooks } from '../../../ledger/report/month-books.ts';
 import { GRANT_SOURCES } from '../../../ledger/report/movements.ts';
 import { SealCoverage } from '../../../ledger/report/seal-coverage.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
-import { ACCOUNT, CARD, granted, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import { ACCOUNT, CARD, granted, opened, requestOf, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import { lifeOfExceptions } from '../../fixtures/ledger/life-of-exceptions.ts';
 import { liveInTime, lives } from '../../fixtures/ledger/random-life.ts';
 
 type Timed = { readonly event: AccountEvent; readonly atMs: number };
@@ -181,6 +182,62 @@ describe('the books of a month', () => {
       { source: 'promotion', age: '0 to 30 days', grants: 1, remaining: 70n, ended: 0n, deferred: 0n },
     ]);
     expect(books.eventsOfMonth).toBe(2);
+  });
+
+  it('have every exception and correction as a note, each with its amount and why, and spending on its day', () => {
+    const reinstated: AccountEvent = {
+      type: 'CreditsReinstated',
+      data: {
+        grantId: grantId('half'),
+        amount: usd(3),
+        expiresAt: '2026-11-30T00:00:00.000Z',
+        reason: 'ours',
+        actor: 'eve',
+      },
+    };
+    const life = [...lifeOfExceptions(), granted('half', 100, { costBasis: usd(40) }), expired(10), reinstated];
+    const state = life.reduce(evolve, INITIAL_ACCOUNT as unknown as OpenAccount) as OpenAccount;
+    const beyond = recordUsage(state, usageOf(90, 500), CARD);
+    const adjusted = granted('mend', 7, { source: 'adjustment', costBasis: usd(0) });
+    const days = ['2026-11-06', '2026-11-30'];
+    const books = booksOf('2026-11', [
+      ...life.map((event) => at(`${days[0]}T10:00:00.000Z`, event)),
+      ...[...beyond, adjusted].map((event) => at(`${days[1]}T10:00:00.000Z`, event)),
+    ]);
+    const notes = books.notes.all.map(({ what, requestId, amount, why }) => [what, requestId, amount, why]);
+    expect(notes).toEqual([
+      ['cost beyond the hold, not debited', requestOf(1), 5n, null],
+      ['exception approved: debited', requestOf(1), 5n, 'the provider confirms it (operator)'],
+      ['exception dropped: never debited', requestOf(2), 0n, 'a tier of theirs (operator)'],
+      ['usage reported late, not debited', requestOf(3), 9n, null],
+      ['debited, and no grant covered it', requestOf(4), 60n, null],
+      ['expired credits reinstated (half)', null, 3n, 'ours (eve)'],
+      ['debited, and no grant covered it', requestOf(90), 467n, null],
+      ['credits granted as an adjustment (mend)', null, 7n, 'operator'],
+    ]);
+    expect([...books.notes.unpriced.values()]).toEqual([
+      { model: 'opal-medium', what: 'service_tier: ba\ntch', requests: 1 },
+    ]);
+    expect([books.days[5], books.days[29], books.days.filter((day) => day !== 0n).length]).toEqual([120n, 500n, 2]);
+    // A gift of 60 paid for what came first; of 100, of which 40 were paid, 60 went to what was owed and 7 expired for good.
+    expect(books.models).toMatchObject([
+      { lane: 'standard', requests: 4, spent: 510n, fromPaid: 13n, fromGiven: 30n, owed: 467n, earned: 480n },
+      { lane: 'fast', requests: 1, spent: 110n, fromPaid: 0n, fromGiven: 50n, owed: 60n, earned: 60n },
+      { model: 'opal-free', requests: 1, spent: 0n, earned: 0n },
+    ]);
+    expect(books.moved).toMatchObject({ fromPaid: 13n, fromGiven: 80n, owed: 527n, settled: 24n, breakage: 3n });
+  });
+
+  it('tell what of the outstanding is past its end, to the month’s last instant', () => {
+    const until = (id: string, expiresAt: string | null): Timed =>
+      at('2026-11-05T10:00:00.000Z', granted(id, 10, { expiresAt }));
+    const { liability } = booksOf('2026-11', [
+      at('2026-11-05T10:00:00.000Z', opened),
+      until('over', '2026-12-01T00:00:00.000Z'),
+      until('not', '2026-12-01T00:00:00.001Z'),
+      until('never', null),
+    ]);
+    expect(liability).toMatchObject([{ grants: 3, remaining: 30n, ended: 10n, deferred: 30n }]);
   });
 
   it('know a grant again that is spent when more of it is reinstated', () => {
