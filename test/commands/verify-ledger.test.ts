@@ -69,6 +69,27 @@ it('tells of a grant that was edited in the file with its place and both values,
   });
 });
 
+it('looks at accounts of a file, or at all of it: --offline says which ledger, and nothing else', async () => {
+  const path = edit(
+    keptFolder(),
+    `UPDATE event SET data = json_set(data, '$.balanceAfter', '7') WHERE position = (SELECT max(position) FROM event
+      JOIN stream ON stream.id = stream_id WHERE name = 'account-acct_ada' AND type = 'CreditsDebited')`,
+  );
+  const verify = (...args: string[]) => runHere('ledger', 'verify', ...args, '--offline', path);
+  const whole = await verify();
+  expect(whole).toMatchObject({ exitCode: 5, stdout: expect.stringMatching(/^account-acct_ada \d+: .*$/m) });
+  expect(await verify('--all')).toEqual(whole);
+  const ada = await verify('acct_ada');
+  expect(ada).toMatchObject({ exitCode: 5, stdout: expect.stringMatching(/ events of 1 account: \d+ faults?\n$/) });
+  expect(await verify('acct_team')).toMatchObject({
+    ...{ exitCode: 0, stdout: expect.stringMatching(/ events of 1 account: no fault\n$/) },
+  });
+  expect(await verify('acct_nobody')).toMatchObject({ exitCode: 3 });
+  expect(await verify('acct_ada', '--all')).toMatchObject({
+    ...{ exitCode: 2, stderr: expect.stringContaining('name no accounts beside it') },
+  });
+});
+
 it('tells where the last event of a stream is gone', async () => {
   const path = edit(keptFolder(), 'DELETE FROM event WHERE position = 40');
   const { stdout } = await runHere('ledger', 'verify', '--offline', path);

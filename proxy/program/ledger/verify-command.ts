@@ -6,6 +6,7 @@ import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
 import { onOneLine } from '../../../contracts/printable.ts';
 import { describeFault, type Fault, ofLedger } from '../../../ledger/audit/fault.ts';
+import { withLogFile } from '../../../ledger/event-log/sqlite/log-file.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { accountArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
@@ -35,11 +36,12 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
       ...before,
       accountArgument(id),
     ])
-    .option('--all', 'every account')
+    .option('--all', 'every account, as --offline alone is')
     .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger verify acct_demo\n  gateway ledger verify --all --json\n  gateway ledger verify --offline copy-of-ledger.db' +
+        '\n  gateway ledger verify acct_demo --offline copy-of-ledger.db' +
         '\n  gateway ledger verify --seals --anchor seals.ndjson',
     )
     .action(async (accounts: readonly AccountId[], options: VerifyOptions, command: Command) => {
@@ -48,8 +50,9 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
       if (asksForSeals(options, all || accounts.length > 0)) {
         return withLedger(offline, { context, command }, (log) => verifySealsOf(log, options, context, command));
       }
-      const ways = [all, offline !== undefined, accounts.length > 0].filter((isMeant) => isMeant).length;
-      if (ways !== 1)
+      if (all && accounts.length > 0)
+        throw new CommandError('--all is every account: name no accounts beside it, or leave it out', EXIT.usage);
+      if (!all && accounts.length === 0 && offline === undefined)
         throw new CommandError('name the accounts to look at, or --all, or --offline with a file', EXIT.usage);
       const isJson = globalOptions(command).json === true;
       let faults = 0;
@@ -73,7 +76,9 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
                 ? verifyAll(log, configuration, { ...verification, views })
                 : verifyAccounts(log, accounts, { ...verification, views });
             })
-          : await verifyFile(resolve(offline), verification);
+          : accounts.length > 0
+            ? await withLogFile(resolve(offline), (log) => verifyAccounts(log, accounts, verification))
+            : await verifyFile(resolve(offline), verification);
       progress.end();
       const summary = { ...verified, faults };
       context.write(isJson ? `${JSON.stringify({ summary })}\n` : `${summaryOf(summary)}\n`);
@@ -91,5 +96,7 @@ const lineOf = (fault: Fault): string =>
   `${onOneLine(fault.stream)} ${fault.revision ?? '-'}: ${onOneLine(describeFault(fault))}`;
 
 const summaryOf = (found: Verified & { readonly faults: number }): string =>
-  `${groupedCount(found.events)} events of ${groupedCount(found.accounts)} accounts: ` +
-  (found.faults === 0 ? 'no fault' : `${groupedCount(found.faults)} faults`);
+  `${counted(found.events, 'event')} of ${counted(found.accounts, 'account')}: ` +
+  (found.faults === 0 ? 'no fault' : counted(found.faults, 'fault'));
+
+const counted = (count: number, what: string): string => `${groupedCount(count)} ${what}${count === 1 ? '' : 's'}`;

@@ -1,4 +1,4 @@
-import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
+import type { EventLog, ReadableLog, RecordedEvent } from '../../../contracts/event-log.ts';
 import {
   type AccountId,
   accountStream,
@@ -24,7 +24,7 @@ export async function verifyLog(log: EventLog, verification: Verification): Prom
 
 /** Audits some accounts alone; prices are the catalog's in any case, and losses the ledger's. @throws EventLogError; CommandError where there is none */
 export async function verifyAccounts(
-  log: EventLog,
+  log: ReadableLog,
   accounts: readonly AccountId[],
   verification: Verification,
 ): Promise<Verified> {
@@ -46,7 +46,7 @@ export async function verifyAccounts(
 
 /** @param accounts those that are looked at; null is all */
 async function verifyEvents(
-  log: EventLog,
+  log: ReadableLog,
   read: () => AsyncIterable<RecordedEvent>,
   accounts: ReadonlySet<AccountId> | null,
   { onFault, views: path }: Verification,
@@ -70,7 +70,7 @@ async function verifyEvents(
 }
 
 /** The last revision of a stream; null where there is none. */
-async function endOf(log: EventLog, stream: StreamName): Promise<number | null> {
+async function endOf(log: ReadableLog, stream: StreamName): Promise<number | null> {
   for await (const { revision } of log.readStream(stream, { direction: 'backwards', limit: 1 })) return revision;
   return null;
 }
