@@ -1,55 +1,9 @@
-import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { EventData } from '../../../contracts/events.ts';
 import { commandId, LEDGER_STREAM, ledgerId, position, revision } from '../../../contracts/ids.ts';
-import { describeFault, type Fault } from '../../../ledger/audit/fault.ts';
-import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
-import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
-import { lastPosition, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
-import { readKept } from '../../written-before/kept-state.ts';
-
-/** Copies of a real ledger (written-before/), each damaged in one way: what the auditor says, and where. */
-let ledger: readonly RecordedEvent[];
-
-beforeAll(() => {
-  const path = join(readKept('76ed563', 'sqlite', 'ledger').folder, 'data', 'ledger.db');
-  ledger = [...scanFile({ path, part: 0, parts: 1, upTo: lastPosition(path) })];
-});
-
-function faultsOf(events: readonly RecordedEvent[], isFirst = true): string[] {
-  const faults: Fault[] = [];
-  const onFault = (fault: Fault): void => void faults.push(fault);
-  const audit = new LedgerAudit({ onFault, isFirst });
-  for (const event of events) audit.take(event);
-  const repeats = new Repeats(repeatedPrints([audit.end().prints]), onFault);
-  for (const event of events) repeats.take(event);
-  return faults.map((fault) => `${fault.stream} ${fault.revision}: ${describeFault(fault)}`);
-}
-
-type Data = Record<string, unknown>;
-type At = readonly [stream: string, revision: number];
-const isAt = (event: RecordedEvent, [stream, at]: At): boolean => event.stream === stream && event.revision === at;
-
-/** The ledger with the data of one event changed. */
-const altered = (at: At, change: (data: Data) => Data): RecordedEvent[] =>
-  ledger.map((event) => (isAt(event, at) ? { ...event, data: JSON.stringify(change(JSON.parse(event.data))) } : event));
-
-/** The ledger with an event's own texts changed. */
-const put = (at: At, change: (event: RecordedEvent) => Partial<RecordedEvent>): RecordedEvent[] =>
-  ledger.map((event) => (isAt(event, at) ? { ...event, ...change(event) } : event));
-
-/** Without an event, or with others in its place; revisions and positions are as though it had always been so. */
-function replaced(at: At, put: (event: RecordedEvent) => readonly RecordedEvent[]): RecordedEvent[] {
-  const next = new Map<string, number>();
-  const all = ledger.flatMap((event) => (isAt(event, at) ? put(event) : [event]));
-  return all.map((event, index) => {
-    const own = next.get(event.stream) ?? 0;
-    next.set(event.stream, own + 1);
-    return { ...event, revision: revision(own), position: position(index + 1) };
-  });
-}
+import { type At, altered, type Data, faultsOf, isAt, ledger, put, replaced } from './damaged-ledger.ts';
 
 /** A debit of other lines, in itself without a fault. */
 function repriced(data: Data, rateOf: (line: Line) => bigint): Data {
@@ -396,61 +350,4 @@ describe('tells of', () => {
 
 it('tells of a figure where it was edited and where the next debit goes on from the true one, and no more', () => {
   expect(faultsOf(altered(ada(22), shifted('balanceAfter', 1n)))).toHaveLength(2);
-});
-
-describe('holds a request to the prices of when it started', () => {
-  /** The first request by the second version, as though it had been by the first, so long after the second came. */
-  function namedLate(afterMs: number): string[] {
-    const started = Date.parse(String(JSON.parse(usage.data).startedAt));
-    return faultsOf(
-      ledger.map((event) => {
-        if (isAt(event, CATALOG_2)) return withData(event, { publishedAt: new Date(started - afterMs).toISOString() });
-        return event === usage ? withData(event, { rateCard: firstCard() }) : event;
-      }),
-    );
-  }
-  const CATALOG_2: At = ['catalog', 1];
-  const withData = (event: RecordedEvent, change: Data): RecordedEvent => ({
-    ...event,
-    data: JSON.stringify({ ...JSON.parse(event.data), ...change }),
-  });
-  let usage: RecordedEvent;
-  beforeAll(() => {
-    usage = ledger.find(
-      ({ type, data }) => type === 'UsageRecorded' && JSON.parse(data).rateCard.version === 2,
-    ) as RecordedEvent;
-  });
-  function firstCard(): Data {
-    const { id } = JSON.parse(usage.data).rateCard;
-    const catalog = JSON.parse(ledger.find((event) => isAt(event, CATALOG))?.data ?? '');
-    const { rateCard } = catalog.models.find((model: { rateCard: { id: string } }) => model.rateCard.id === id);
-    return { id, version: 1, hash: rateCard.hash };
-  }
-  const OUT_OF_TIME = /: req_\w+: starts at \S+, and names version \d of the rate card \S+, in force from \S+ to \S+$/;
-
-  it('and tells of an older version long after a newer one was published', () => {
-    expect(namedLate(30 * MINUTE)).toContainEqual(expect.stringMatching(OUT_OF_TIME));
-  });
-
-  it('but not while a proxy without the log may still have known only the older', () => {
-    expect(namedLate(24 * MINUTE)).not.toContainEqual(expect.stringMatching(OUT_OF_TIME));
-  });
-
-  it('and tells of a version that was published long after', () => {
-    const started = Date.parse(String(JSON.parse(usage.data).startedAt));
-    const late = new Date(started + 30 * MINUTE).toISOString();
-    const faults = faultsOf(
-      ledger.map((event) => (isAt(event, CATALOG_2) ? withData(event, { publishedAt: late }) : event)),
-    );
-    expect(faults).toContainEqual(expect.stringMatching(OUT_OF_TIME));
-  });
-
-  it('and the versions of a card to follow one another', () => {
-    const skipped = altered(CATALOG_2, (data) =>
-      JSON.parse(JSON.stringify(data).replace(/"version":2,"hash"/g, '"version":7,"hash"')),
-    );
-    expect(faultsOf(skipped)).toContainEqual(
-      expect.stringMatching(/^catalog 1: the version of rate card \S+ is 7, should be 2$/),
-    );
-  });
 });

@@ -1,13 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent, EventData, UsageRecorded } from '../../../contracts/events.ts';
 import { grantId, leaseId, proxyId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf, CommandRefusalCode } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
-import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
-import { describeFault } from '../../../ledger/audit/fault.ts';
-import type { OwnCard } from '../../../ledger/audit/stored-event.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   ACCOUNT,
@@ -27,7 +23,7 @@ import {
   usageOf,
   usd,
 } from '../../fixtures/ledger/example-account.ts';
-import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
+import { dearer, faultsOf, ofOutcome } from './account-faults.ts';
 
 /**
  * What the decider would have refused, or have written nothing for, and stands in the stream all the same: by each command,
@@ -374,21 +370,6 @@ it('has a case for every place in which the decider refuses', () => {
     expect(cases.filter(({ refused }) => refused === code).length, code).toBeGreaterThanOrEqual(places.length);
 });
 
-function faultsOf(events: readonly AccountEvent[]): string[] {
-  const { rates } = CARD;
-  const card: OwnCard = { ...rates, hasFastLane: true, uses: new Map() };
-  const audit = new AccountAudit(ACCOUNT, () => card);
-  for (const event of recordedLife(events.map((one) => ({ event: one, atMs: NOW })))) audit.take(storedOf(event));
-  audit.end();
-  return audit.books.faults.map(describeFault);
-}
-
-const storedOf = (event: RecordedEvent) => ({
-  ...event,
-  data: JSON.parse(event.data),
-  metadata: JSON.parse(event.metadata),
-});
-
 function issue(change: Partial<CommandOf<'IssueKey'>>): AccountCommand {
   const { expiresAt: _none, ...data } = keyIssued().data as EventData<'ApiKeyIssued'>;
   return { type: 'IssueKey', ...data, expiresAtMs: null, nowMs: NOW, ...change };
@@ -400,20 +381,6 @@ function limit(key: EventData<'SpendLimitSet'>['keyId'], amount: number | null):
 
 function unpriced(number: number): UsageRecorded {
   return usageOf(number, 0, { unpriced: ['code_runs: 1'] });
-}
-
-/** Each line at twice its rate, as though another card had been taken. */
-function dearer(events: readonly AccountEvent[]): AccountEvent[] {
-  return events.map((event) => {
-    if (event.type !== 'CreditsDebited' && event.type !== 'LateUsageReported') return event;
-    const lines = event.data.lines.map((line) => ({ ...line, rate: line.rate * 2n, cost: line.cost * 2n }));
-    return { ...event, data: { ...event.data, lines } } as AccountEvent;
-  });
-}
-
-function ofOutcome(event: AccountEvent, outcome: 'recovered'): AccountEvent {
-  if (event.type !== 'LateUsageReported') return event;
-  return { ...event, data: { ...event.data, usage: { ...event.data.usage, outcome } } };
 }
 
 function lateDropped(): AccountEvent[] {

@@ -1,0 +1,38 @@
+import type { RecordedEvent } from '../../../contracts/event-log.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
+import { describeFault } from '../../../ledger/audit/fault.ts';
+import type { OwnCard } from '../../../ledger/audit/stored-event.ts';
+import { ACCOUNT, CARD, ms } from '../../fixtures/ledger/example-account.ts';
+import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
+
+const NOW = ms('2026-11-20T10:00:00.000Z');
+
+export function faultsOf(events: readonly AccountEvent[]): string[] {
+  const { rates } = CARD;
+  const card: OwnCard = { ...rates, hasFastLane: true, uses: new Map() };
+  const audit = new AccountAudit(ACCOUNT, () => card);
+  for (const event of recordedLife(events.map((one) => ({ event: one, atMs: NOW })))) audit.take(storedOf(event));
+  audit.end();
+  return audit.books.faults.map(describeFault);
+}
+
+const storedOf = (event: RecordedEvent) => ({
+  ...event,
+  data: JSON.parse(event.data),
+  metadata: JSON.parse(event.metadata),
+});
+
+/** Each line at twice its rate, as though another card had been taken. */
+export function dearer(events: readonly AccountEvent[]): AccountEvent[] {
+  return events.map((event) => {
+    if (event.type !== 'CreditsDebited' && event.type !== 'LateUsageReported') return event;
+    const lines = event.data.lines.map((line) => ({ ...line, rate: line.rate * 2n, cost: line.cost * 2n }));
+    return { ...event, data: { ...event.data, lines } } as AccountEvent;
+  });
+}
+
+export function ofOutcome(event: AccountEvent, outcome: 'recovered'): AccountEvent {
+  if (event.type !== 'LateUsageReported') return event;
+  return { ...event, data: { ...event.data, usage: { ...event.data.usage, outcome } } };
+}
