@@ -10,7 +10,8 @@ import type { SealedFrontier } from './sealed-sequence.ts';
 
 /**
  * A short way for the next start, which otherwise reads the log from its beginning. Nothing is lost without it, and what is
- * in it is believed only where the log has its seal, at its place, and its hashes have that seal's root.
+ * in it is believed only where the log has its seal, at its place, its hashes have that seal's root, and the events that end
+ * at its position are those of the seal's range.
  */
 const FILE = 'seal-frontier.json';
 
@@ -19,6 +20,7 @@ const schema = z.strictObject({
   revision: z.int().min(0).transform(revision),
   sealPosition: z.int().min(0).transform(position),
   hash,
+  after: z.int().min(0).transform(position).nullable(),
   position: z.int().min(0).transform(position),
   peaks: z.array(hash.transform(digestOfHex)),
   keys: z.array(EVENT_SCHEMAS.SealKeyIntroduced),

@@ -18,6 +18,8 @@ export interface SealedFrontier {
   readonly sealPosition: Position;
   /** SHA-256 of the seal's stored data text. */
   readonly hash: string;
+  /** Of the last event before those that it covers; null where it covers the first. */
+  readonly after: Position | null;
   /** Of the last event that it covers. */
   readonly position: Position;
   /** Of the tree over all that is sealed. */
@@ -146,7 +148,10 @@ export class SealedSequence {
     this.#hash = hexOf(sha256(data));
     const [peaks, keys] = [[...this.#sealed.peaks], [...this.keys.values()]];
     if (last !== null)
-      this.frontier = { revision, sealPosition: position, hash: this.#hash, position: last, peaks, keys };
+      this.frontier = {
+        ...{ revision, sealPosition: position, hash: this.#hash },
+        ...{ after: this.frontier?.position ?? null, position: last, peaks, keys },
+      };
   }
 
   /** Answers with the position of the last event that is sealed by it. */

@@ -9,19 +9,23 @@ import { pause } from '../pause.ts';
 import { recordingBy } from '../recording-by.ts';
 import { untilLogAnswers } from '../until-log-answers.ts';
 import { readFrontier, writeFrontier } from './frontier-file.ts';
+import { LeafHasher } from './leaf.ts';
 import { SEAL_LIMITS } from './limits.ts';
-import { hexOf, sha256 } from './merkle.ts';
+import { hexOf, MerkleTree, sha256 } from './merkle.ts';
 import { SealCopies } from './seal-copies.ts';
 import { introductionOf, type SealKey } from './seal-keys.ts';
 import { type LedgerSealed, type SealKeyIntroduced, sealText } from './seal-signature.ts';
-import { readSealEvent, SealedSequence } from './sealed-sequence.ts';
+import { readSealEvent, type SealedFrontier, SealedSequence } from './sealed-sequence.ts';
 
 interface SealerOptions {
   readonly log: EventLog;
   /** Where the frontier is kept for the next start. */
   readonly dataFolder: string;
-  /** The key as it is now: after a rotation it is another one. @throws Error that says what is amiss with it */
-  readonly key: () => SealKey;
+  /**
+   * The key as it is now: after a rotation it is another one. @param mayMake whether one may be made where there is none: not
+   * where the ledger knows one already, which a new one would stand in for unknown @throws Error that says what is amiss with it
+   */
+  readonly key: (mayMake: boolean) => SealKey;
   /** A seal is due when so many events are unsealed, or one for so long. */
   readonly events: number;
   readonly afterMs: number;
@@ -91,9 +95,9 @@ export class Sealer {
   async #start(): Promise<void> {
     const { log, copyTo, key } = this.#options;
     const { signal } = this.#closing;
-    this.#key = key();
     const after = await untilLogAnswers(() => this.#readKnown(), { signal });
     if (signal.aborted) return;
+    this.#key = key(this.#known === NO_STREAM);
     if (copyTo !== null && this.#ledgerId !== null) this.#copies = new SealCopies(log, copyTo, this.#ledgerId);
     this.#subscription =
       log.readLeaves === undefined
@@ -142,9 +146,23 @@ export class Sealer {
       if (recorded.position !== frontier.sealPosition || hexOf(sha256(recorded.data)) !== frontier.hash) break;
       const seal = readSealEvent(recorded);
       if (seal.type !== 'LedgerSealed') break;
+      if (!(await this.#endsThere(frontier, seal.data))) break;
       return this.#sequence.goOnFrom(frontier, seal.data) ? frontier.position : null;
     }
     return null;
+  }
+
+  /** Whether what the log has from there on is what the seal covers, and ends where the frontier says that it does. */
+  async #endsThere({ after, position }: SealedFrontier, { first, count, root }: LedgerSealed): Promise<boolean> {
+    const range = new MerkleTree();
+    const hasher = new LeafHasher();
+    for await (const event of this.#options.log.readAll({ after })) {
+      if (event.stream === SEALS_STREAM) continue;
+      range.append(hasher.hash(event, first + range.size));
+      if (range.size === count) return event.position === position && hexOf(range.root()) === root;
+      if (range.size % SEAL_LIMITS.hashesPerTurn === 0) await nextTurn();
+    }
+    return false;
   }
 
   async #take(events: readonly RecordedEvent[]): Promise<void> {
@@ -198,7 +216,7 @@ export class Sealer {
   /** As it is by now; where that cannot be read, the one of before goes on. */
   #keyNow(): SealKey | null {
     try {
-      this.#key = this.#options.key();
+      this.#key = this.#options.key(false);
     } catch (error) {
       this.#options.logger.error({ err: error }, 'the key of seals cannot be read; the one of before goes on');
     }
@@ -253,13 +271,20 @@ export class Sealer {
 
   /** @throws UnusableKeyError */
   #nextEvents(sealedAt: string): DomainEvent[] {
-    const { keys } = this.#sequence;
+    const { keys, newest } = this.#sequence;
     const [key, ledgerId] = [this.#keyNow(), this.#ledgerId];
     if (key === null || ledgerId === null) throw new Error('there is no key, or the ledger has no identity');
     if (keys.size > 0 && !keys.has(key.keyId))
       throw new UnusableKeyError(
         `the ledger knows the keys ${[...keys.keys()].join(', ')}, and none of them has introduced ${key.keyId}: ` +
           '`gateway ledger keys rotate` does so; start this gateway again then',
+      );
+    const inOrder = [...keys.keys()];
+    // Until then it goes on: between a rotation and the first seal by the next key nothing would be sealed.
+    if (newest !== null && inOrder.indexOf(key.keyId) < inOrder.indexOf(newest.keyId))
+      throw new UnusableKeyError(
+        `the ledger is sealed by the key ${newest.keyId}, which has followed ${key.keyId}: give this gateway that one, ` +
+          'and start it again',
       );
     const { seal, ...range } = this.#sequence.next();
     const data = { seal, ledgerId, ...range, sealedAt, keyId: key.keyId };

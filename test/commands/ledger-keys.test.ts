@@ -47,7 +47,17 @@ it('gateway ledger keys rotate goes on with the key that it was interrupted with
 it('gateway ledger keys rotate refuses where the key before is none of the ledger’s, unless it is said to be lost', async () => {
   await program.json('ledger', 'keys', 'rotate');
   rmSync(join(data, 'seal-key'));
-  await expect(program.run('ledger', 'keys', 'rotate')).rejects.toMatchObject({ exitCode: EXIT.refused });
+  await expect(program.run('ledger', 'keys', 'rotate')).rejects.toMatchObject({
+    exitCode: EXIT.refused,
+    message: expect.stringContaining('put it back'),
+  });
+  expect(existsSync(join(data, 'seal-key'))).toBe(false);
+  keyOfFolder(data);
+  await expect(program.run('ledger', 'keys', 'rotate')).rejects.toMatchObject({
+    exitCode: EXIT.refused,
+    message: expect.stringContaining('the ledger knows no key'),
+  });
+  rmSync(join(data, 'seal-key'));
   const { keyId } = await program.json('ledger', 'keys', 'rotate', '--lost');
   const { keys } = (await program.json('ledger', 'keys')) as { keys: object[] };
   expect(keys.at(-1)).toMatchObject({ keyId, introducedBy: null });

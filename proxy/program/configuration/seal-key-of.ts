@@ -1,25 +1,27 @@
 import { type Configuration, ConfigurationError } from '../../../contracts/configuration.ts';
-import { keyOfFile, keyOfFolder, type SealKey, sealKeyOf } from '../../../ledger/seals/seal-keys.ts';
+import { keyOfFile, keyOfFolder, type SealKey, sealKeyFile, sealKeyOf } from '../../../ledger/seals/seal-keys.ts';
 
 /**
- * The key of seals, as it is each time that it is asked for; null where none is configured, and nothing is sealed.
+ * The key of seals, as it is each time that it is asked for; null where none is configured, and nothing is sealed. Asked
+ * with true the embedded ledger's is made where there is none, which is for who knows that the ledger knows none either.
  * @param onMade told of a key that was made, because the embedded ledger had none
  */
 export function sealKeySource(
   { seals: { key: place }, data, file }: Pick<Configuration, 'seals' | 'data' | 'file'>,
   onMade: (key: SealKey) => void = () => undefined,
-): (() => SealKey) | null {
+): ((mayMake: boolean) => SealKey) | null {
   if (place === null) return null;
-  const read = (): SealKey => {
+  const read = (mayMake: boolean): SealKey => {
     if (place.type === 'file') return keyOfFile(place.file);
     if (place.type === 'text') return sealKeyOf(place.pem);
+    if (!mayMake) return keyOfFile(sealKeyFile(data));
     const { key, isNew } = keyOfFolder(data);
     if (isNew) onMade(key);
     return key;
   };
-  return () => {
+  return (mayMake) => {
     try {
-      return read();
+      return read(mayMake);
     } catch (cause) {
       const where = place.type === 'text' ? 'seals.keyEnv: the variable' : `the key of seals: ${placeOf(place, data)}`;
       const why = cause instanceof Error ? cause.message : String(cause);
@@ -31,4 +33,4 @@ export function sealKeySource(
 const placeOf = (
   place: { readonly type: 'file'; readonly file: string } | { readonly type: 'data folder' },
   data: string,
-) => (place.type === 'file' ? place.file : data);
+) => (place.type === 'file' ? place.file : sealKeyFile(data));

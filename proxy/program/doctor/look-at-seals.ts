@@ -16,20 +16,18 @@ const LATE = 3;
 export async function lookAtSeals(log: EventLog, { context, configuration, isServed }: Examined): Promise<Found> {
   const { seals, data } = configuration;
   if (seals.key === null) return warn(NO_KEY);
-  if (seals.key.type === 'data folder' && !existsSync(sealKeyFile(data))) {
-    const { keys } = await readSealKeys(log);
-    if (keys.length === 0) return ok('no key yet: the first start makes one');
-    return fault(`${sealKeyFile(data)} is not there`, 'put it back, or: gateway ledger keys rotate --lost');
-  }
-  const key = sealKeySource(configuration)?.();
   const { keys } = await readSealKeys(log);
+  const isYetToBeMade = seals.key.type === 'data folder' && !existsSync(sealKeyFile(data));
+  if (isYetToBeMade && keys.length > 0)
+    return fault(`${sealKeyFile(data)} is not there`, 'put it back, or: gateway ledger keys rotate --lost');
+  const key = isYetToBeMade ? undefined : sealKeySource(configuration)?.(false);
   if (keys.length > 0 && keys.at(-1)?.keyId !== key?.keyId)
     return fault(
       `the key ${key?.keyId} is not the newest that the ledger knows, ${keys.at(-1)?.keyId}`,
       'put that one back, or introduce this one: gateway ledger keys rotate',
     );
   const oldest = await oldestUnsealed(log);
-  if (oldest === null) return ok('everything is sealed');
+  if (oldest === null) return ok(isYetToBeMade ? 'no key yet: the first start makes one' : 'everything is sealed');
   const agoMs = Math.max(0, context.clock() - (timeOf(oldest).atMs ?? context.clock()));
   const says = `what was written since ${lengthOf(agoMs)} ago has no seal`;
   if (!isServed) return agoMs > seals.afterMs ? warn(says, 'a gateway that runs seals it') : ok(says);

@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { hexOf, sha256 } from '../../../ledger/seals/merkle.ts';
 import { readSealKeys, rotateSealKey, unvouched, withValidity } from '../../../ledger/seals/rotate-key.ts';
-import { keyOfFile, nextKeyOfFolder, type SealKey, takeNextKey } from '../../../ledger/seals/seal-keys.ts';
+import { keyOfFile, nextKeyOfFolder, type SealKey, sealKeyFile, takeNextKey } from '../../../ledger/seals/seal-keys.ts';
 import { readSealEvent } from '../../../ledger/seals/sealed-sequence.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
@@ -73,7 +74,13 @@ async function rotate(context: CommandContext, command: Command, { keyFile, lost
   await withEventLog(context, command, async (log, configuration) => {
     const isInFolder = configuration.seals.key?.type === 'data folder';
     const to = nextKey(configuration, keyFile);
-    const from = lost === true ? null : (sealKeySource(configuration)?.() ?? null);
+    const { keys } = await readSealKeys(log);
+    if (isInFolder && lost !== true && keys.length > 0 && !existsSync(sealKeyFile(configuration.data)))
+      throw new CommandError(
+        `${sealKeyFile(configuration.data)} is not there, which is to vouch for the next: put it back, or, where it is lost: --lost`,
+        EXIT.refused,
+      );
+    const from = lost === true ? null : (sealKeySource(configuration)?.(keys.length === 0) ?? null);
     if (from === null && lost !== true)
       throw new CommandError('the configuration names no key of seals that could vouch for it', EXIT.usage);
     const answer = await rotateSealKey(log, { from, to, recording: recordingOf(context) });

@@ -39,6 +39,15 @@ describe('a restart of a sealer', () => {
       (text: string) =>
         text.replace(/"sealPosition":\d+/, '"sealPosition":1').replace(/"position":\d+/, '"position":223'),
     ],
+    [
+      'ends before the last event that is sealed',
+      (text: string) => text.replace(/"position":(\d+)/, (_, at) => `"position":${Number(at) - 2}`),
+    ],
+    ['ends behind it', (text: string) => text.replace(/"position":(\d+)/, (_, at) => `"position":${Number(at) + 2}`)],
+    [
+      'has another beginning of the seal’s range',
+      (text: string) => text.replace(/"after":(\d+)/, (_, at) => `"after":${Number(at) - 1}`),
+    ],
   ])('reads the log from its beginning where what the folder has kept %s', async (_, damage) => {
     const log = await newLog();
     await write(log, 24);
