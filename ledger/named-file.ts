@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
 
 /** More than any certificates, key, token, configuration or catalog. */
 const BYTES_MAX = 16 * 1024 * 1024;
@@ -23,6 +24,39 @@ export function textOfArgument(file: string): string {
   return isPipe(file) ? textOfPipe(file) : textOfFile(file);
 }
 
+/**
+ * The lines of such a file or pipe, of any size, one by one; of a line that is longer than that nothing.
+ * @throws Error as `textOfFile`
+ */
+export function* linesOfArgument(file: string, lineCharsMax: number): Generator<string> {
+  const why = isPipe(file) ? null : whyNoFile(file);
+  if (why !== null) throw new Error(why);
+  const decoder = new StringDecoder('utf8');
+  const fd = opened(file);
+  try {
+    let rest = '';
+    for (const chunk = Buffer.allocUnsafe(CHUNK_BYTES); ; ) {
+      const count = readSync(fd, chunk);
+      const lines = (rest + (count === 0 ? decoder.end() : decoder.write(chunk.subarray(0, count)))).split('\n');
+      rest = count === 0 ? '' : (lines.pop() ?? '');
+      for (const line of lines) yield line.length > lineCharsMax ? '' : line;
+      if (count === 0) return;
+      // It is known to be too long by now, and stays so.
+      rest = rest.slice(0, lineCharsMax + 1);
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function opened(file: string): number {
+  try {
+    return openSync(file, 'r');
+  } catch (cause) {
+    throw new Error(whyNot(cause), { cause });
+  }
+}
+
 export function isPipe(file: string): boolean {
   try {
     return statSync(file).isFIFO();
@@ -36,10 +70,18 @@ export function isPipe(file: string): boolean {
 export function whyUnreadable(file: string): string | null {
   try {
     const stats = statSync(file);
-    if (stats.isDirectory()) return 'is a folder';
-    if (!stats.isFile()) return 'is no file, but a device, a pipe or a socket';
-    if (stats.size <= BYTES_MAX) return null;
+    if (!stats.isFile() || stats.size <= BYTES_MAX) return whyNoFile(file);
     return `has ${stats.size} bytes, which is more than what it should hold can have`;
+  } catch (error) {
+    return whyNot(error);
+  }
+}
+
+function whyNoFile(file: string): string | null {
+  try {
+    const stats = statSync(file);
+    if (stats.isDirectory()) return 'is a folder';
+    return stats.isFile() ? null : 'is no file, but a device, a pipe or a socket';
   } catch (error) {
     return whyNot(error);
   }

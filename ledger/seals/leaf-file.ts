@@ -1,16 +1,26 @@
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import type { SealedLeaves } from './locate-damage.ts';
 import { type Digest, digestOfHex, hexOf } from './merkle.ts';
 
 /** A line for each sealed event, from the first on: the leaf hash in hexadecimal. So each is found by its ordinal. */
 const LINE_BYTES = 65;
 
-/** Leaf hashes that were kept; of the file what is asked for is read. @throws Error of the file system */
+const FIRST_LINE = /^[0-9a-f]{64}\n$/;
+
+/** Leaf hashes that were kept; of the file what is asked for is read. @throws Error of the file system, or that says what it is */
 export class LeafFile implements SealedLeaves {
   readonly #file: number;
 
   constructor(path: string) {
+    const stats = statSync(path);
+    // What is no file is not opened: a pipe may wait for ever.
+    if (!stats.isFile()) throw new Error('is no file');
     this.#file = openSync(path, 'r');
+    const line = Buffer.alloc(LINE_BYTES);
+    readSync(this.#file, line, 0, LINE_BYTES, 0);
+    if (stats.size % LINE_BYTES === 0 && FIRST_LINE.test(line.toString('latin1'))) return;
+    this.close();
+    throw new Error('expected leaf hashes, a line each, as --keep-leaves has kept them whole');
   }
 
   range(first: number, count: number): Digest[] {

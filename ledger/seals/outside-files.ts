@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { boundedList } from '../../contracts/bounded-length.ts';
 import { EVENT_SCHEMAS } from '../../contracts/events.ts';
 import { jsonOf } from '../../contracts/json-object.ts';
+import { linesOfArgument } from '../named-file.ts';
 import { type Proof, proofSchema } from './prove.ts';
 import type { TrustedKey } from './seal-chain.ts';
 import type { LedgerSealed } from './seal-signature.ts';
@@ -18,13 +19,21 @@ const keysSchema = z.looseObject({
   }),
 });
 
+/** Far more than a seal has, on one line or on several. */
+const SEAL_CHARS_MAX = 65_536;
+
 /**
  * Seals that were kept outside of the ledger: one as JSON, or any number a line each; other lines are passed by, as those of
- * keys, or what a full disk has cut. @throws Error where there is no seal
+ * keys, or what a full disk has cut. The file may have any size. @throws Error where there is no seal, or as `linesOfArgument`
  */
-export function sealsOfFile(text: string): LedgerSealed[] {
-  const byLine = text.split('\n').flatMap(sealIn);
-  const seals = byLine.length > 0 ? byLine : sealIn(text);
+export function sealsOfFile(file: string): LedgerSealed[] {
+  const seals: LedgerSealed[] = [];
+  let text = '';
+  for (const line of linesOfArgument(file, SEAL_CHARS_MAX)) {
+    seals.push(...sealIn(line));
+    if (text.length <= SEAL_CHARS_MAX) text += `${line}\n`;
+  }
+  if (seals.length === 0 && text.length <= SEAL_CHARS_MAX) seals.push(...sealIn(text));
   if (seals.length === 0) throw new Error('there is no seal in it');
   return seals;
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -66,6 +66,20 @@ describe('gateway ledger verify --seals', () => {
     expect(shown).toMatchObject({ verdict: 'anchored', anchored: 10, faults: [], newest: { seal: 1 } });
   });
 
+  test('takes a file of seals of any size, and passes by a line that no seal has', async () => {
+    const padded = file('padded.ndjson', `${copies.join('')}${`${' '.repeat(1_000)}\n`.repeat(17 * 1024)}`);
+    expect(statSync(padded).size).toBeGreaterThan(16 * 1024 * 1024);
+    expect(await run(rows, 'verify', '--seals', '--anchor', padded)).toContain('anchored  10\n');
+    const long = file(
+      'long.ndjson',
+      `${JSON.stringify(sealOf(first)).replace('{', `{${' '.repeat(70_000)}`)}\n${copies.at(-1)}`,
+    );
+    const shown = JSON.parse(await run(rows, '--json', 'prove', '--since', long));
+    expect(shown.consistency.since.seal).toBe(1);
+    const alone = file('alone.json', JSON.stringify(sealOf(first)).replace('{', `{${' '.repeat(70_000)}`));
+    await expect(run(rows, 'verify', '--seals', '--anchor', alone)).rejects.toThrow('there is no seal in it');
+  });
+
   test('names what does not hold, the event where its leaf hashes were kept, and ends with the code of faults', async () => {
     const kept = join(folder, 'leaves');
     await run(rows, 'verify', '--seals', '--keep-leaves', kept);
@@ -89,6 +103,10 @@ describe('gateway ledger verify --seals', () => {
     [['--seals', 'acct_1'], 'looks at the whole ledger'],
     [['--seals', '--anchor', keys], 'there is no seal in it'],
     [['--seals', '--keys', anchor], 'expected keys'],
+    [['--seals', '--leaves', file('empty', '')], 'expected leaf hashes'],
+    [['--seals', '--leaves', file('text', 'x'.repeat(65))], 'expected leaf hashes'],
+    [['--seals', '--leaves', file('cut', `${'0'.repeat(64)}\n0`)], 'expected leaf hashes'],
+    [['--seals', '--leaves', folder], 'is no file'],
     [['--seals', '--keys', join(folder, 'none')], 'does not exist'],
   ])('refuses %j', async (args, problem) => {
     await expect(run(rows, 'verify', ...args)).rejects.toMatchObject({

@@ -8,7 +8,7 @@ import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { facts, show } from '../show.ts';
 import { logWithProgress } from './log-with-progress.ts';
-import { parsed } from './verify-seals-command.ts';
+import { opened, parsed } from './verify-seals-command.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
 interface ProveOptions {
@@ -56,7 +56,7 @@ export function addProveCommands(ledger: Command, context: CommandContext): void
     .option('--anchor <file>', 'seals that were kept outside the ledger', pathArgument)
     .action((file: string, options: { readonly keys: string; readonly anchor?: string }, command: Command) => {
       const keys = parsed(options.keys, keysOfFile);
-      const anchors = options.anchor === undefined ? [] : parsed(options.anchor, sealsOfFile);
+      const anchors = options.anchor === undefined ? [] : opened(options.anchor, sealsOfFile);
       const verdict = checkProof(parsed(file, proofOfFile), { keys, anchors });
       context.whenUnread?.(null);
       show(context, command, { json: verdict, text: () => textOf(verdict) });
@@ -65,7 +65,7 @@ export function addProveCommands(ledger: Command, context: CommandContext): void
     });
 }
 
-const sinceOf = (text: string) => (/^\d+$/.test(text) ? Number(text) : (parsed(text, sealsOfFile).at(-1) ?? null));
+const sinceOf = (text: string) => (/^\d+$/.test(text) ? Number(text) : (opened(text, sealsOfFile).at(-1) ?? null));
 
 function textOf({ problems, proved, anchored, isAnchored }: ProofVerdict): string {
   const how = isAnchored

@@ -63,7 +63,7 @@ export async function verifySealsOf(
 
 async function verify(log: ReadableLog, options: VerifySealsOptions): Promise<SealVerdict> {
   const keys = options.keys === undefined ? null : parsed(options.keys, keysOfFile);
-  const anchors = options.anchor === undefined ? [] : parsed(options.anchor, sealsOfFile);
+  const anchors = options.anchor === undefined ? [] : opened(options.anchor, sealsOfFile);
   const leaves = options.leaves === undefined ? null : opened(options.leaves, (path) => new LeafFile(path));
   const kept = options.keepLeaves === undefined ? null : opened(options.keepLeaves, newLeafFile);
   // What is kept of a part would name no event behind it, and be in the way of the next run.
@@ -95,11 +95,11 @@ function newLeafFile(path: string): LeafFileWriter {
   }
 }
 
-/** @throws CommandError that names the file */
 export const parsed = <T>(file: string, parse: (text: string) => T): T =>
   opened(file, () => parse(textOfArgument(file)));
 
-function opened<T>(file: string, open: (path: string) => T): T {
+/** @throws CommandError that names the file */
+export function opened<T>(file: string, open: (path: string) => T): T {
   try {
     return open(file);
   } catch (error) {
