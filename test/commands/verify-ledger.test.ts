@@ -90,6 +90,24 @@ it('looks at accounts of a file, or at all of it: --offline says which ledger, a
   });
 });
 
+it('says of a file of which pages are damaged that, in one line', async () => {
+  const path = join(keptFolder(), 'ledger.db');
+  const bytes = readFileSync(path);
+  const database = new DatabaseSync(path);
+  const page = database
+    .prepare(
+      "SELECT pageno AS page FROM dbstat WHERE name = 'event' AND pagetype = 'leaf' ORDER BY path LIMIT 1 OFFSET 2",
+    )
+    .get()?.page;
+  database.close();
+  bytes.fill(0xff, (Number(page) - 1) * 4096, Number(page) * 4096);
+  const damaged = join(temporaryFolder(), 'damaged.db');
+  writeFileSync(damaged, bytes);
+  const { exitCode, stderr } = await runHere('ledger', 'verify', '--offline', damaged);
+  expect(stderr).toMatch(/^gateway: [^\n]*damaged\.db is damaged[^\n]*\n$/);
+  expect(exitCode).toBe(4);
+});
+
 it('tells where the last event of a stream is gone', async () => {
   const path = edit(keptFolder(), 'DELETE FROM event WHERE position = 40');
   const { stdout } = await runHere('ledger', 'verify', '--offline', path);

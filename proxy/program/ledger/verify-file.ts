@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { EventLogError } from '../../../contracts/event-log.ts';
 import { accountStream } from '../../../contracts/ids.ts';
 import { beyondTheEnd } from '../../../ledger/audit/audit-views.ts';
 import { type Fault, ofLedger } from '../../../ledger/audit/fault.ts';
@@ -83,6 +84,7 @@ function auditPart(
     worker.on('message', (news: VerifyNews) => {
       if (news.type === 'faults') news.faults.forEach(onFault);
       else if (news.type === 'read') onRead(news.events);
+      else if (news.type === 'unread') reject(new EventLogError(news.kind, news.message));
       else resolve(news.audited);
     });
     worker.on('error', reject);

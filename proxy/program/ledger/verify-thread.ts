@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { EventLogError } from '../../../contracts/event-log.ts';
 import type { Fault } from '../../../ledger/audit/fault.ts';
 import { type Audited, LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
 import { type ScanPart, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
@@ -9,7 +10,9 @@ import { ViewsToCompare } from '../../../projections/view-figures.ts';
 export type VerifyNews =
   | { readonly type: 'faults'; readonly faults: readonly Fault[] }
   | { readonly type: 'read'; readonly events: number }
-  | { readonly type: 'end'; readonly audited: Audited };
+  | { readonly type: 'end'; readonly audited: Audited }
+  /** The file cannot be read: an error of a class would come over as one of none. */
+  | { readonly type: 'unread'; readonly kind: EventLogError['kind']; readonly message: string };
 
 export interface VerifyPart extends ScanPart {
   /** The views' file; null where there is none to compare with. */
@@ -20,7 +23,12 @@ const EVENTS_A_WORD = 4_096;
 const FAULTS_A_WORD = 256;
 
 assert(parentPort !== null, 'this file is a thread');
-auditPart(parentPort, workerData as VerifyPart);
+try {
+  auditPart(parentPort, workerData as VerifyPart);
+} catch (error) {
+  if (!(error instanceof EventLogError)) throw error;
+  parentPort.postMessage({ type: 'unread', kind: error.kind, message: error.message } satisfies VerifyNews);
+}
 
 function auditPart(port: MessagePort, part: VerifyPart): void {
   const tell = (news: VerifyNews): void => port.postMessage(news);
