@@ -1,17 +1,23 @@
 import type { AccountEvent } from '../contracts/events.ts';
-import { type AccountId, accountId, type RequestId, type Revision, revision } from '../contracts/ids.ts';
+import { type AccountId, accountId, type RequestId, type Revision } from '../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../contracts/money.ts';
 import { ACCOUNT_STATE_VERSION, type AccountState, type OpenAccount } from '../ledger/account/account-state.ts';
 import { evolve } from '../ledger/account/evolve.ts';
 import { type ExceptionsState, NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
 import { type AccountSnapshot, UNOPENED } from '../ledger/account/load-account.ts';
-import { accountOfText, accountText, storedException, withStoredExceptions } from '../ledger/account/stored-account.ts';
+import {
+  accountOfText,
+  accountText,
+  exceptionOfStored,
+  storedException,
+  withStoredExceptions,
+} from '../ledger/account/stored-account.ts';
 import { ExpiryCalendar } from './expiry-calendar.ts';
 import {
   type ColumnValue,
   isNext,
-  numberOf,
   type StoredRows,
+  storedRevision,
   textOf,
   type View,
   type ViewRow,
@@ -217,12 +223,12 @@ export class BalanceView implements View {
 
 /** Of a row; its exceptions have rows of their own. */
 function entryOf([id, at, _email, _balance, json]: readonly ColumnValue[]): Entry {
-  const snapshot = { state: accountOfText(textOf(json)), revision: revision(numberOf(at)) };
+  const snapshot = { state: accountOfText(textOf(json)), revision: storedRevision(at) };
   return { id: accountId(textOf(id)), snapshot, isChanged: false };
 }
 
 const exceptionOf = ([_id, requestId, state, text]: readonly ColumnValue[]) =>
-  [textOf(requestId), { state: textOf(state), text: textOf(text) }] as const;
+  [textOf(requestId), exceptionOfStored({ state: textOf(state), text: textOf(text) })] as const;
 
 type OpenSnapshot = AccountSnapshot & { readonly state: OpenAccount };
 

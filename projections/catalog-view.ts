@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { EVENT_SCHEMAS, type EventData } from '../contracts/events.ts';
-import { CATALOG_STREAM, type Revision, revision } from '../contracts/ids.ts';
+import { CATALOG_STREAM, type Revision } from '../contracts/ids.ts';
 import { type CatalogState, EMPTY_CATALOG, evolveCatalog } from '../ledger/catalog/catalog-state.ts';
 import {
   type ColumnValue,
-  numberOf,
   type StoredRows,
   type StoredView,
+  storedRevision,
   textOf,
   type ViewRow,
   type ViewTable,
@@ -60,7 +60,7 @@ export class CatalogView implements StoredView {
 
   restore(rows: StoredRows): void {
     const publicationOf = ([at, json]: readonly ColumnValue[]) =>
-      [revision(numberOf(at)), EVENT_SCHEMAS.CatalogPublished.parse(JSON.parse(textOf(json)))] as const;
+      [storedRevision(at), EVENT_SCHEMAS.CatalogPublished.parse(JSON.parse(textOf(json)))] as const;
     for (const [at, publication] of rows.all(TABLE, publicationOf)) this.#evolve(at, publication);
   }
 

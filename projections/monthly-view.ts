@@ -1,5 +1,5 @@
 import type { AccountEvent, CreditsDebited, ExceptionApproved, UsageRecorded } from '../contracts/events.ts';
-import { type AccountId, NO_STREAM, type Revision, revision } from '../contracts/ids.ts';
+import { type AccountId, NO_STREAM, type Revision } from '../contracts/ids.ts';
 import { PICO_PER_MICRO, type PicoUsd, picoUsd } from '../contracts/money.ts';
 import { type Lane, TOKEN_CLASSES, type TokenClass } from '../contracts/usage.ts';
 import { monthOfInstant } from '../ledger/account/month.ts';
@@ -8,6 +8,7 @@ import {
   isNext,
   numberOf,
   type StoredRows,
+  storedRevision,
   textOf,
   type View,
   type ViewRow,
@@ -137,7 +138,7 @@ export class MonthlyView implements View {
   }
 
   #load(id: AccountId): Entry | undefined {
-    const [at] = this.#stored?.of(REVISIONS, id, ([_id, at]) => revision(numberOf(at))) ?? [];
+    const [at] = this.#stored?.of(REVISIONS, id, ([_id, at]) => storedRevision(at)) ?? [];
     if (at === undefined) return undefined;
     const lines = this.#stored?.of(ROWS, id, lineOf) ?? [];
     const entry = this.#add(id, at);

@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../contracts/events.ts';
-import { type AccountId, accountStream, type Revision } from '../contracts/ids.ts';
+import { type AccountId, accountStream, type Revision, revision } from '../contracts/ids.ts';
 import { ViewGapError } from './view-gap-error.ts';
 
 type ColumnType = 'TEXT' | 'INTEGER';
@@ -67,6 +67,12 @@ export const textOf = (value: ColumnValue | undefined): string => {
   if (typeof value !== 'string') throw new Error(`expected text in a view's row, got ${typeof value}`);
   return value;
 };
+
+export function storedRevision(value: ColumnValue | undefined): Revision {
+  const at = numberOf(value);
+  if (!Number.isSafeInteger(at) || at < 0) throw new Error(`expected a revision in a view's row, got ${at}`);
+  return revision(at);
+}
 
 export const numberOf = (value: ColumnValue | undefined): number => {
   if (typeof value !== 'number') throw new Error(`expected a number in a view's row, got ${typeof value}`);

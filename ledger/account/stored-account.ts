@@ -56,19 +56,25 @@ const isNothing = ({ openCount, openAmount, withoutCost, unlisted, lastUsage }: 
 
 const isEmpty = (record: object): boolean => Object.keys(record).length === 0;
 
-/** With all of its exceptions, as `storedException` gave them, in the order of their requests. @throws Error where one is not of that form */
+type ReadException =
+  | { readonly open: ReturnType<typeof decodeException> }
+  | { readonly ended: ReturnType<typeof exceptionEndSchema.parse> };
+
+/** An exception as `storedException` gave it. @throws Error where it is not of that form */
+export const exceptionOfStored = ({ state, text }: Readonly<Record<keyof StoredException, string>>): ReadException =>
+  state === 'open' ? { open: decodeException(text) } : { ended: exceptionEndSchema.parse(state) };
+
+/** With all of its exceptions, in the order of their requests. */
 export function withStoredExceptions(
   account: OpenAccount,
-  stored: readonly (readonly [requestId: string, exception: Readonly<Record<keyof StoredException, string>>])[],
+  stored: readonly (readonly [requestId: string, exception: ReadException])[],
 ): OpenAccount {
-  const open = stored.filter(([, { state }]) => state === 'open');
-  const ended = stored.filter(([, { state }]) => state !== 'open');
   return {
     ...account,
     exceptions: {
       ...account.exceptions,
-      open: treeOf(open.map(([requestId, { text }]) => [requestId, decodeException(text)])),
-      ended: treeOf(ended.map(([requestId, { state }]) => [requestId, exceptionEndSchema.parse(state)])),
+      open: treeOf(stored.flatMap(([id, one]) => ('open' in one ? [[id, one.open] as const] : []))),
+      ended: treeOf(stored.flatMap(([id, one]) => ('ended' in one ? [[id, one.ended] as const] : []))),
     },
   };
 }

@@ -74,7 +74,12 @@ export class DecodedAnswer {
       return;
     }
     decoder.resume();
-    decoder.flush(() => setImmediate(tell));
+    // What has been held back again by then, as until its turn, comes before the end.
+    const tellOnceRead = (): void => {
+      if (decoder.readableLength === 0) tell();
+      else decoder.once('data', () => setImmediate(tellOnceRead));
+    };
+    decoder.flush(() => setImmediate(tellOnceRead));
   }
 
   pause(): void {

@@ -30,9 +30,11 @@ const WRITING: readonly (readonly [string, readonly string[]])[] = [
 const READING: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['account list', [], /acct_ada/],
   ['account show', ['acct_ada'], /acct_ada/],
-  ['account usage', ['acct_ada'], /requests/],
+  ['account usage', ['acct_ada'], /acct_ada has used nothing/],
   ['key list', ['acct_ada'], /ends in/],
   ['catalog show', [], /no catalog/],
+  ['catalog diff', [CATALOG], /catalog version 0 would become version/],
+  ['catalog history', [], /no catalog/],
   ['exception list', [], /account/],
   ['ledger events', ['acct_ada'], /AccountOpened/],
   ['ledger forms', [], /to be adopted: nothing/],
@@ -49,8 +51,8 @@ const IN_VAIN: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['ledger prove', ['0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee'], /nothing is sealed/],
   ['ledger seal-digest', [], /no seal/],
 ];
-/** They look themselves at which ledger it is; the last reads none. */
-const OTHERS = ['serve', 'ledger accept-loss', 'ledger check-proof'];
+/** They look themselves at which ledger it is; the last two read none. */
+const OTHERS = ['serve', 'doctor', 'ledger accept-loss', 'ledger check-proof', 'completion'];
 
 const lost = ledgerLost('ledger.db', {
   lost: [

@@ -97,6 +97,22 @@ describe('a restored row that cannot be read when it is asked for', () => {
     expectWhole((await caughtUp(log, path)).projections);
   });
 
+  test('is any row: an exception that is none, a revision that no stream has', async () => {
+    for (const ruined of [
+      `UPDATE balance_v7_exception SET state = 'lost' WHERE account_id = '${A}'`,
+      `UPDATE balance_v7_exception SET state = 'open', exception = '{' WHERE account_id = '${A}'`,
+      `UPDATE balance_v7 SET revision = -5 WHERE account_id = '${A}'`,
+    ]) {
+      const log = logOf();
+      const path = await written(log);
+      const { projections, close } = await caughtUp(log, path);
+      execute(path, ruined);
+      expect(() => projections.accounts.read(A)).toThrow(DamagedViewsError);
+      await close();
+      expect(existsSync(`${path}.damaged`)).toBe(true);
+    }
+  });
+
   test('is no account’s own fault: none is set aside for it', async () => {
     const log = logOf();
     const path = await written(log);

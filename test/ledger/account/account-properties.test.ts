@@ -15,6 +15,7 @@ import { entriesOf, valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import {
   accountOfText,
   accountText,
+  exceptionOfStored,
   type StoredException,
   storedException,
   withStoredExceptions,
@@ -211,6 +212,9 @@ const textOf = (state: AccountState): string => {
 const restored = (text: string): OpenAccount => {
   const [account, exceptions] = JSON.parse(text) as [string, [string, StoredException][]];
   const inOrder = exceptions.toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return withStoredExceptions(accountOfText(account), inOrder);
+  return withStoredExceptions(
+    accountOfText(account),
+    inOrder.map(([id, one]) => [id, exceptionOfStored(one)]),
+  );
 };
 const stored = (events: readonly AccountEvent[]): string => textOf(openAccount(events));

@@ -47,6 +47,17 @@ async function longEnough(): Promise<void> {
 }
 
 describe('an answer that is decoded for a client that holds it back', () => {
+  it('and breaks off tells all that had come before, also where it is held back again meanwhile', async () => {
+    const { answer, got } = decoded(() => {
+      answer.pause();
+      setImmediate(() => answer.resume());
+    });
+    answer.push(ENCODED);
+    answer.fail({ kind: 'reset', message: 'it broke off' });
+    await expect(got.over).rejects.toThrow('it broke off');
+    expect(got.bytes).toBe(WHOLE.length);
+  });
+
   it('tells nothing more from then on, however much of it has come, and all of the rest once it is read on', async () => {
     const { answer, got } = decoded((bytes) => {
       if (bytes < MIB) return;
