@@ -29,6 +29,8 @@ export class UpstreamAttempt implements UpstreamReceiver {
   #isHeldBack = false;
   /** More of its answer comes when it is its turn. */
   #waitsForTurn = false;
+  /** Which turn of the event loop it is of which bytes are counted. */
+  #turn = -1;
   #bytesOfTurn = 0;
 
   constructor(forwarder: AttemptReceiver, request: ForwardedRequest, deployment: Deployment, intake: IntakeTurns) {
@@ -98,7 +100,9 @@ export class UpstreamAttempt implements UpstreamReceiver {
   onData(chunk: Buffer): void {
     if (this.#isLeft) return;
     this.#forwarder.onData(chunk);
-    this.#bytesOfTurn += chunk.length;
+    const { turn } = this.#intake;
+    this.#bytesOfTurn = turn === this.#turn ? this.#bytesOfTurn + chunk.length : chunk.length;
+    this.#turn = turn;
     if (this.#bytesOfTurn >= TURN_BYTES && !this.#waitsForTurn) this.#waitForTurn();
   }
 

@@ -9,10 +9,19 @@ import { OwnerTurns } from './owner-turns.ts';
 export class IntakeTurns {
   readonly #waiting = new OwnerTurns<() => void>();
   #isBegun = false;
+  #turn = 0;
+  #isTurnAsked = false;
 
   /** Bodies and answers of which more comes when it is their turn. */
   get waiting(): number {
     return this.#waiting.size;
+  }
+
+  /** The turn of the event loop: the same number throughout, and another one in each later turn. */
+  get turn(): number {
+    if (!this.#isTurnAsked) setImmediate(this.#endTurn);
+    this.#isTurnAsked = true;
+    return this.#turn;
   }
 
   /** Calls `goOn` in a later turn of the event loop. */
@@ -27,5 +36,10 @@ export class IntakeTurns {
     this.#waiting.take()?.();
     if (this.#waiting.size > 0) setImmediate(this.#next);
     else this.#isBegun = false;
+  };
+
+  readonly #endTurn = (): void => {
+    this.#turn++;
+    this.#isTurnAsked = false;
   };
 }

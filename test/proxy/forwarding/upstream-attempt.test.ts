@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { IntakeTurns } from '../../../proxy/request-body/intake-turns.ts';
 import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { turnsOfBytes } from '../../fixtures/turns-of-bytes.ts';
 import { startRawUpstream } from '../../fuzz/raw-upstream.ts';
 import { text } from '../../upstream/content.ts';
 import { comment, streamEvents } from '../../upstream/stream-events.ts';
@@ -54,6 +55,15 @@ describe('an answer that comes fast', () => {
     const events = streamEvents({ blocks: [text(...Array.from({ length: 100 }, () => 'some words of it '))] });
     for (const event of events) scene.upstream.onData(event);
     await setImmediate();
+    expect(scene.asked).toEqual([]);
+  });
+
+  it('is not one that comes little by little, however long', async () => {
+    const scene = begun();
+    for (let turns = 0; turns < 4; turns++) {
+      scene.upstream.onData(OF_A_TURN.subarray(0, 63 * KIB));
+      await setImmediate();
+    }
     expect(scene.asked).toEqual([]);
   });
 
@@ -114,27 +124,17 @@ it('is read in so many bytes a turn of the loop, of all answers together, also o
     const posted = await postMessage(gateway, { stream: true });
     posted.leave();
   };
-  let isOver = false;
-  let turns = 0;
-  const watch = async (): Promise<void> => {
-    for (let before = 0; !isOver; await setImmediate()) {
-      const now = sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
-      if (now > before) turns++;
-      before = now;
-    }
-  };
-  const watching = watch();
+  const turns = turnsOfBytes(sockets);
   await Promise.all([read(), leave(), read(), leave(), read(), leave()]);
   await expect.poll(async () => (await recorded(gateway)).usages.length).toBe(6);
-  isOver = true;
-  await watching;
+  const counted = await turns();
   const { usages } = await recorded(gateway);
   expect(usages.map(({ outcome }) => outcome).sort()).toEqual([
     ...Array<string>(3).fill('client_disconnected'),
     ...Array<string>(3).fill('completed'),
   ]);
   expect(sockets.length).toBe(6);
-  expect(turns).toBeGreaterThanOrEqual((6 * answer.length) / (128 * KIB));
+  expect(counted).toBeGreaterThanOrEqual((6 * answer.length) / (128 * KIB));
   await gateway.stop();
   await upstream.close();
 });

@@ -12,6 +12,7 @@ import { RequestCounts } from '../../../proxy/request-counts.ts';
 import { addCallerToRequests } from '../../../proxy/routes/know-caller.ts';
 import { bodyOf, leaveBodiesUnread, readBody } from '../../../proxy/routes/read-body.ts';
 import { lastBodyOf, sendRaw } from '../../fixtures/gateway/raw-socket.ts';
+import { turnsOfBytes } from '../../fixtures/turns-of-bytes.ts';
 
 const MIB = 1024 * 1024;
 const CLIENTS = 4;
@@ -71,21 +72,11 @@ it('is how long bodies come, and what they have taken is free as soon as nobody 
   const head = `POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${BODY_BYTES}\r\n\r\n`;
   const request = Buffer.concat([Buffer.from(head), Buffer.alloc(BODY_BYTES)]);
   const answers = Promise.all(Array.from({ length: CLIENTS }, () => sendRaw(url, request)));
-  let isOver = false;
-  let turns = 0;
-  const watch = async (): Promise<void> => {
-    for (let before = 0; !isOver; await setImmediate()) {
-      const now = sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
-      if (now > before) turns++;
-      before = now;
-    }
-  };
-  const watching = watch();
+  const turns = turnsOfBytes(sockets);
   expect((await answers).map(lastBodyOf)).toEqual(Array(CLIENTS).fill(`{"length":${BODY_BYTES}}`));
-  isOver = true;
-  await watching;
+  const counted = await turns();
   await expect.poll(() => bodies.bytes).toBe(0);
-  expect(turns).toBeGreaterThanOrEqual((CLIENTS * BODY_BYTES) / OF_A_TURN_BYTES_MAX);
+  expect(counted).toBeGreaterThanOrEqual((CLIENTS * BODY_BYTES) / OF_A_TURN_BYTES_MAX);
   expect(buffers.length).toBe(64);
   expect(buffers.filter(({ byteLength }) => byteLength > 0)).toEqual([]);
   await app.close();
