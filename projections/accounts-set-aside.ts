@@ -41,7 +41,7 @@ type OnChanged = (accountId: AccountId, why: string | null) => void;
 export class AccountsSetAside implements StoredView {
   readonly name = NAME;
   readonly version = VERSION;
-  readonly tables = [TABLE];
+  readonly tables = [TABLE] as const;
   readonly mayLack = true;
   readonly #causes: { readonly [C in AsideCause]: Map<AccountId, Entry> } = {
     hidden: new Map(),

@@ -47,6 +47,7 @@ export class BalanceView implements View {
   readonly name = NAME;
   readonly version = ACCOUNT_STATE_VERSION;
   readonly tables = [ACCOUNTS, EXCEPTIONS];
+  readonly revisions = ACCOUNTS;
   readonly #accounts = new Map<AccountId, Entry>();
   /** Those of accounts that are not in memory. */
   #stored: StoredRows | null = null;

@@ -86,6 +86,7 @@ export class MonthlyView implements View {
   readonly name = NAME;
   readonly version = VERSION;
   readonly tables = [ROWS, REVISIONS];
+  readonly revisions = REVISIONS;
   readonly #accounts = new Map<AccountId, Entry>();
   /** Those of accounts that are not in memory. */
   #stored: StoredRows | null = null;

@@ -50,6 +50,8 @@ export interface StoredView {
  * revision up to which it is folded, so events may come twice (own append, then subscription) and from several places.
  */
 export interface View extends StoredView {
+  /** The one of its tables that has, behind the account's id, the revision that it is folded up to. */
+  readonly revisions: ViewTable;
   revisionOf(accountId: AccountId): Revision;
   /** Folds an event, and says whether it was new here. @throws ViewGapError; Error where it cannot follow */
   apply(accountId: AccountId, revision: Revision, event: AccountEvent): boolean;

@@ -18,6 +18,7 @@ import { addKeysCommand } from './ledger/keys-command.ts';
 import { addLedgerCommands } from './ledger/ledger-commands.ts';
 import { addProveCommands } from './ledger/prove-command.ts';
 import { addVerifyCommand } from './ledger/verify-command.ts';
+import { addProjectionsCommands } from './projections/projections-commands.ts';
 import { addRelayCommand } from './relay/relay-command.ts';
 import { addServeCommand } from './serve/serve-command.ts';
 
@@ -58,6 +59,10 @@ export function gatewayProgram(context: CommandContext): Command {
   addFormsCommand(ledger, context);
   addKeysCommand(ledger, context);
   addAcceptLossCommand(ledger, context);
+  addProjectionsCommands(
+    program.command('projections').description('the views that requests are admitted by'),
+    context,
+  );
   addCompletionCommand(program, context);
   overrideExits(program);
   return program;

@@ -44,12 +44,14 @@ const READING: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['ledger export', ['--format', 'ndjson'], /AccountOpened/],
   ['ledger report', ['--month', '2026-11'], /Books of 2026-11/],
   ['ledger keys', [], /no key has been introduced/],
+  ['projections status', [], /there are no views yet/],
 ];
 /** What they are asked for is not there, or no more. */
 const IN_VAIN: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['ledger explain', ['req_0123'], /no such request/],
   ['ledger prove', ['0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee'], /nothing is sealed/],
   ['ledger seal-digest', [], /no seal/],
+  ['projections diff', ['--all'], /the views know another ledger/],
 ];
 /** They look themselves at which ledger it is; the last two read none. */
 const OTHERS = ['serve', 'doctor', 'ledger accept-loss', 'ledger check-proof', 'completion'];

@@ -1,0 +1,168 @@
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
+import {
+  type AccountId,
+  accountOfStream,
+  accountStream,
+  CATALOG_STREAM,
+  NO_STREAM,
+  type Position,
+  type Revision,
+} from '../../contracts/ids.ts';
+import { AccountUnreadableError, accountEventOf, cannotFollow } from '../../ledger/account/account-event.ts';
+import { AccountsSetAside } from '../accounts-set-aside.ts';
+import { BalanceView } from '../balance-view.ts';
+import { CatalogView } from '../catalog-view.ts';
+import { readFoldedThrough } from '../known-views.ts';
+import { MonthlyView } from '../monthly-view.ts';
+import { lacking } from '../take-back.ts';
+import { type ColumnValue, numberOf, type StoredView, textOf, type View, type ViewTable } from '../view.ts';
+import { ViewGapError } from '../view-gap-error.ts';
+import { LiveRows } from './live-rows.ts';
+import { differencesOf, type RowDifference } from './row-difference.ts';
+
+interface ComparedViews {
+  /** The file that is asked. */
+  readonly path: string;
+  readonly log: ReadableLog;
+  /** One account alone; all, and the catalog, where it is null. */
+  readonly only: AccountId | null;
+  readonly onDifference: (difference: RowDifference) => void;
+}
+
+/** How much was compared. */
+interface Compared {
+  readonly events: number;
+  readonly rows: number;
+  /** Accounts of which the log's server hides events: no fold tells what they should be. */
+  readonly notCompared: number;
+}
+
+/**
+ * Folds the log anew, by the program's own views, as far as each row of a views' file has come, and compares both value by
+ * value. A gateway may go on writing to the file meanwhile. Null where the file has no views of this program's. @throws
+ * EventLogError; Error where the file, or an event that is no account's, cannot be read
+ */
+export async function compareWithFold({ path, log, only, onDifference }: ComparedViews): Promise<Compared | null> {
+  const through = readFoldedThrough(path);
+  if (through === null) return null;
+  const live = new LiveRows(path);
+  try {
+    const fold = new FoldAsFar(live, through.position);
+    if (!fold.isOfThisProgram) return null;
+    let events = 0;
+    for await (const event of only === null ? log.readAll() : log.readStream(accountStream(only))) {
+      fold.take(event);
+      events++;
+    }
+    const rows = compareRows(live, fold, { only, onDifference });
+    return { events, rows, notCompared: fold.hidden.size };
+  } finally {
+    live.close();
+  }
+}
+
+/** A fold of the log that ends, for each account and view, where the file's row has come to, and not before its checkpoint. */
+class FoldAsFar {
+  readonly #live: LiveRows;
+  readonly #through: Position | null;
+  readonly #catalog = new CatalogView();
+  readonly #setAside = new AccountsSetAside();
+  readonly #ofAccounts: readonly View[] = [new BalanceView(), new MonthlyView()];
+  readonly #catalogRevision: number;
+  readonly views: readonly StoredView[] = [...this.#ofAccounts, this.#catalog, this.#setAside];
+  /** Of which the log's server hides events. */
+  readonly hidden: ReadonlySet<string>;
+
+  constructor(live: LiveRows, through: Position | null) {
+    this.#live = live;
+    this.#through = through;
+    const rowsOf = ({ tables: [table] }: StoredView) => (table && live.has(table) ? [...live.rows(table)] : []);
+    this.hidden = new Set(rowsOf(this.#setAside).flatMap(([id, cause]) => (cause === 'hidden' ? [textOf(id)] : [])));
+    this.#catalogRevision = Math.max(NO_STREAM, ...rowsOf(this.#catalog).map(([at]) => numberOf(at)));
+  }
+
+  get isOfThisProgram(): boolean {
+    return this.views.every((view) => view.mayLack || view.tables.every((table) => this.#live.has(table)));
+  }
+
+  /** @throws Error for an event of the catalog that cannot be read */
+  take(recorded: RecordedEvent): void {
+    const { stream, revision } = recorded;
+    const id = accountOfStream(stream);
+    if (stream === CATALOG_STREAM && this.#isWithin(recorded, this.#catalogRevision)) {
+      const event = decodeEvent(recorded);
+      if (event.type === 'CatalogPublished') this.#catalog.fold(revision, event.data);
+    }
+    if (id === null || this.#setAside.unreadableFrom(id) !== null) return;
+    const views = this.#ofAccounts.filter((view) => this.#isWithin(recorded, this.#revisionOf(view, id)));
+    if (views.length > 0) this.#fold(id, recorded, views);
+  }
+
+  #fold(id: AccountId, recorded: RecordedEvent, views: readonly View[]): void {
+    try {
+      const event = accountEventOf(id, recorded);
+      for (const view of views) applyTo(view, { id, revision: recorded.revision, event });
+    } catch (error) {
+      if (!(error instanceof AccountUnreadableError)) throw error;
+      this.#setAside.put(id, error);
+    }
+  }
+
+  #isWithin({ position, revision }: RecordedEvent, last: number): boolean {
+    return revision <= last || (this.#through !== null && position <= this.#through);
+  }
+
+  #revisionOf({ revisions }: View, id: AccountId): number {
+    const row = this.#live.row(revisions, [id]);
+    return row === null ? NO_STREAM : numberOf(row[1]);
+  }
+}
+
+function compareRows(
+  live: LiveRows,
+  { views, hidden }: FoldAsFar,
+  { only, onDifference }: Pick<ComparedViews, 'only' | 'onDifference'>,
+): number {
+  const isCompared = (table: ViewTable, row: readonly ColumnValue[]): boolean =>
+    !(isOfAccounts(table) && hidden.has(String(row[0]))) && (table.name !== SET_ASIDE || row[1] === 'unreadable');
+  let rows = 0;
+  const seen = new Map<ViewTable, Set<string>>();
+  for (const view of views) {
+    const changes = view.takeChanges();
+    for (let next = changes.next(); next.done !== true; next = changes.next()) {
+      const { table, values } = next.value;
+      if (!isCompared(table, values)) continue;
+      rows++;
+      const keys = seen.get(table) ?? new Set();
+      seen.set(table, keys.add(keyOf(table, values)));
+      differencesOf(table, live.has(table) ? live.row(table, values) : null, values).forEach(onDifference);
+    }
+  }
+  // And what the file has and no event has made.
+  for (const table of views.flatMap(({ tables }) => tables)) {
+    if (!live.has(table) || (only !== null && !isOfAccounts(table))) continue;
+    for (const row of live.rows(table, only ?? undefined))
+      if (isCompared(table, row) && seen.get(table)?.has(keyOf(table, row)) !== true)
+        differencesOf(table, row, null).forEach(onDifference);
+  }
+  return rows;
+}
+
+const SET_ASIDE = new AccountsSetAside().tables[0].name;
+const isOfAccounts = ({ columns }: ViewTable): boolean => 'account_id' in columns;
+const keyOf = ({ keyColumns }: ViewTable, row: readonly ColumnValue[]): string =>
+  JSON.stringify(row.slice(0, keyColumns).map(String));
+
+/** @throws AccountUnreadableError */
+function applyTo(
+  view: View,
+  { id, revision, event }: { id: AccountId; revision: Revision; event: AccountEvent },
+): void {
+  try {
+    view.apply(id, revision, event);
+  } catch (error) {
+    throw error instanceof ViewGapError ? lacking(id, error) : cannotFollow(id, revision, event, error);
+  }
+}

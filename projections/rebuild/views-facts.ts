@@ -1,0 +1,87 @@
+import { existsSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { Position } from '../../contracts/ids.ts';
+import { AccountsSetAside } from '../accounts-set-aside.ts';
+import { readFoldedThrough } from '../known-views.ts';
+
+interface ViewFacts {
+  readonly name: string;
+  readonly version: number;
+  readonly rows: number;
+  /** Of its tables in the file. */
+  readonly bytes: number;
+}
+
+interface AsideFacts {
+  readonly accountId: string;
+  /** `unreadable`: an event of it; `hidden`: the log's server hides events of its stream. */
+  readonly cause: string;
+  /** Of the event to blame; null where none is. */
+  readonly revision: number | null;
+  readonly why: string;
+}
+
+/** What a views' file says of itself. */
+export interface ViewsFacts {
+  readonly feed: string;
+  /** They hold every event of the log up to here; null where that is not known. */
+  readonly position: Position | null;
+  /** When they were last known to hold everything, in ms since 1970; null when they never did. */
+  readonly currentAtMs: number | null;
+  readonly bytes: number;
+  readonly views: readonly ViewFacts[];
+  readonly setAside: readonly AsideFacts[];
+}
+
+/** Null where there is no file, or nothing is folded in it yet. Changes nothing. @throws Error when it is no file of views */
+export function readViewsFacts(path: string): ViewsFacts | null {
+  const folded = readFoldedThrough(path);
+  if (folded === null) return null;
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    // Of one moment: a gateway may write.
+    database.exec('BEGIN');
+    const current = database.prepare('SELECT at_ms FROM known_current').get();
+    return {
+      ...folded,
+      currentAtMs: current === undefined ? null : Number(current.at_ms),
+      bytes: bytesOf(path) + bytesOf(`${path}-wal`),
+      views: viewsIn(database),
+      setAside: setAsideIn(database),
+    };
+  } finally {
+    database.close();
+  }
+}
+
+const bytesOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
+
+function viewsIn(database: DatabaseSync): ViewFacts[] {
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  const size = database.prepare('SELECT coalesce(sum(pgsize), 0) AS bytes FROM dbstat WHERE name = ? AND aggregate');
+  const stored = database.prepare('SELECT name, version FROM stored_view ORDER BY name').all();
+  return stored.map((row) => {
+    const [name, version] = [String(row.name), Number(row.version)];
+    const prefix = `${name}_v${version}`;
+    const own = tables.map((table) => String(table.name)).filter((table) => `${table}_`.startsWith(`${prefix}_`));
+    const count = (table: string) => Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
+    return {
+      ...{ name, version },
+      rows: own.reduce((sum, table) => sum + count(table), 0),
+      bytes: own.reduce((sum, table) => sum + Number(size.get(table)?.bytes), 0),
+    };
+  });
+}
+
+function setAsideIn(database: DatabaseSync): AsideFacts[] {
+  const [table] = new AccountsSetAside().tables;
+  const isThere = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table.name);
+  if (isThere === undefined) return [];
+  const rows = database.prepare(
+    `SELECT account_id, cause, revision, why FROM ${table.name} ORDER BY account_id, cause`,
+  );
+  return rows.all().map(({ account_id, cause, revision, why }) => ({
+    ...{ accountId: String(account_id), cause: String(cause), why: String(why) },
+    revision: Number(revision) < 0 ? null : Number(revision),
+  }));
+}

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { groupedCount } from '../../../contracts/money.ts';
+import { onOneLine } from '../../../contracts/printable.ts';
+import { VIEWS_FILE } from '../../../projections/known-views.ts';
+import { compareWithFold } from '../../../projections/rebuild/compare-with-fold.ts';
+import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
+import { accountArgument } from '../command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+import { assertAccount } from '../ledger/assert-account.ts';
+import { logWithProgress } from '../ledger/log-with-progress.ts';
+
+/** `gateway projections diff`: a line a value that the live views have otherwise than a fold of the log. */
+export function addDiffCommand(projections: Command, context: CommandContext): void {
+  projections
+    .command('diff')
+    .description(
+      'compare the live views, value by value, with a fresh fold of the log as far as each row has come; one line a difference' +
+        ' with both values, exit code 5 where there is any. With --json a JSON object a line, the last of which sums up.' +
+        " The fold is the gateway's own: `gateway ledger verify` recomputes by arithmetic that shares none of it",
+    )
+    .argument('[account]', 'account id', accountArgument)
+    .option('--all', 'every account, and the catalog')
+    .addHelpText('after', '\nExamples:\n  gateway projections diff acct_demo\n  gateway projections diff --all --json')
+    .action(async (account: AccountId | undefined, { all = false }: { readonly all?: boolean }, command: Command) => {
+      if (all === (account !== undefined))
+        throw new CommandError('name the account to look at, or --all, and not both', EXIT.usage);
+      context.whenUnread?.(null);
+      const isJson = globalOptions(command).json === true;
+      let differences = 0;
+      const onDifference = (difference: RowDifference): void => {
+        differences++;
+        context.whenUnread?.(EXIT.faults);
+        context.write(isJson ? `${JSON.stringify({ difference })}\n` : `${lineOf(difference)}\n`);
+      };
+      const compared = await withReadLog(context, command, async (log, { data }, { isWhole }) => {
+        if (!isWhole)
+          throw new CommandError('the views know another ledger than this: nothing can be compared', EXIT.refused);
+        if (account !== undefined) await assertAccount(log, account);
+        const path = join(data, VIEWS_FILE);
+        const comparison = { path, log: logWithProgress(log, context), only: account ?? null, onDifference };
+        const done = await compareWithFold(comparison);
+        if (done === null) throw new CommandError(`${path}: it holds no views of this program`, EXIT.unavailable);
+        return done;
+      });
+      const summary = { ...compared, differences };
+      context.write(isJson ? `${JSON.stringify({ summary })}\n` : `${summaryOf(summary)}\n`);
+      if (differences > 0) throw new CommandError(`differences found: ${differences}`, EXIT.faults);
+    });
+}
+
+/** What one side lacks is a dash. */
+function lineOf({ table, key, field, live, fold }: RowDifference): string {
+  const value = (text: string | null): string => (text === null ? '-' : onOneLine(text));
+  return `${table} ${key.map(onOneLine).join(' ')}: ${field ?? 'the row'}: live ${value(live)}, fold ${value(fold)}`;
+}
+
+interface Summary {
+  readonly events: number;
+  readonly rows: number;
+  readonly notCompared: number;
+  readonly differences: number;
+}
+
+const summaryOf = ({ events, rows, notCompared, differences }: Summary): string =>
+  `${groupedCount(rows)} rows of ${groupedCount(events)} events: ` +
+  (differences === 0 ? 'no difference' : `${groupedCount(differences)} differences`) +
+  (notCompared === 0 ? '' : `; ${groupedCount(notCompared)} accounts of hidden streams were not compared`);

@@ -1,0 +1,123 @@
+import type { Command } from 'commander';
+import type { ReadableLog } from '../../../contracts/event-log.ts';
+import { groupedCount } from '../../../contracts/money.ts';
+import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
+import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { readUndamaged } from '../../../projections/damaged-views.ts';
+import { readViewsFacts, type ViewsFacts } from '../../../projections/rebuild/views-facts.ts';
+import { viewFilesOf } from '../../../projections/view-files.ts';
+import { lengthOf } from '../../clock/clock-watch.ts';
+import { type CommandContext, withReadLog } from '../command-context.ts';
+import { fittingTable, show } from '../show.ts';
+import { lagBehind, lagInWords, type ViewsLag } from './views-lag.ts';
+
+/** `gateway projections status`: what the files of views say, beside a gateway that runs or without one. */
+export function addStatusCommand(projections: Command, context: CommandContext): void {
+  projections
+    .command('status')
+    .description(
+      'each view with its version, state, how far it has come and lags behind, rows and size; and the accounts that are set' +
+        ' aside, with the event that did it',
+    )
+    .addHelpText('after', '\nExamples:\n  gateway projections status\n  gateway projections status --json')
+    .action(async (_options: unknown, command: Command) => {
+      const status = await withReadLog(context, command, (log, { data }) => statusOf(log, data, context.clock()));
+      show(context, command, { json: status, text: () => textOf(status, context), isPainted: true });
+    });
+}
+
+type State =
+  | 'live'
+  | 'catching up'
+  | 'stopped'
+  | 'rebuilding'
+  | 'rebuilt, not switched'
+  | 'rebuild interrupted'
+  | 'kept for rollback';
+
+/** A file of views. */
+interface FileStatus extends Omit<ViewsFacts, 'setAside' | 'currentAtMs'> {
+  readonly file: string;
+  readonly state: State;
+  readonly lag: { readonly events: number; readonly seconds: number } | null;
+  /** When they were last known to hold everything. */
+  readonly currentAt: string | null;
+}
+
+interface Status {
+  readonly files: readonly FileStatus[];
+  /** Of the live views. */
+  readonly setAside: ViewsFacts['setAside'];
+  /** Files that cannot be read as views. */
+  readonly damaged: readonly { readonly file: string; readonly why: string }[];
+}
+
+/** Of the log what a person calls live: what is flushed to the file comes a moment later. */
+const LIVE_LAG_MS = 10_000;
+
+async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<Status> {
+  const { live, rebuild, rebuildFolder, previous } = viewFilesOf(data);
+  const isServed = isFolderLocked(journalFolder(data));
+  const isRebuilding = isFolderLocked(rebuildFolder);
+  const stateOf = (file: string, { currentAtMs }: ViewsFacts, lag: ViewsLag | null): State => {
+    if (file === previous) return 'kept for rollback';
+    if (file === live && !isServed) return 'stopped';
+    const isBehind = lag === null ? currentAtMs === null : lagMs(lag, nowMs) > LIVE_LAG_MS;
+    if (file === live) return isBehind ? 'catching up' : 'live';
+    if (isRebuilding) return 'rebuilding';
+    return currentAtMs === null ? 'rebuild interrupted' : 'rebuilt, not switched';
+  };
+  const found = [live, rebuild, previous].map((file) => ({ file, ...readUndamaged(file, () => readViewsFacts(file)) }));
+  const files: FileStatus[] = [];
+  for (const one of found) {
+    if (one.damage !== null || one.read === null) continue;
+    const { setAside: _, currentAtMs, ...facts } = one.read;
+    const lag = facts.position === null ? null : await lagBehind(log, facts.position);
+    files.push({
+      ...{ file: one.file, state: stateOf(one.file, one.read, lag), ...facts },
+      lag: lag && { events: lag.events, seconds: Math.round(lagMs(lag, nowMs) / 1_000) },
+      currentAt: currentAtMs === null ? null : new Date(currentAtMs).toISOString(),
+    });
+  }
+  return {
+    files,
+    setAside: found.flatMap((one) => (one.file === live && one.damage === null ? (one.read?.setAside ?? []) : [])),
+    damaged: found.flatMap(({ file, damage }) => (damage === null ? [] : [{ file, why: damage }])),
+  };
+}
+
+const lagMs = ({ sinceMs }: ViewsLag, nowMs: number): number => (sinceMs === null ? 0 : Math.max(0, nowMs - sinceMs));
+
+function textOf({ files, setAside, damaged }: Status, context: CommandContext): string {
+  const rows = files.flatMap(({ views, state, position, lag }) =>
+    views.map(({ name, version, rows, bytes }) => [
+      ...[name, String(version), state, position === null ? '-' : groupedCount(position)],
+      ...(lag === null ? ['-', '-'] : [lagInWords(lag), lengthOf(lag.seconds * 1_000)]),
+      ...[groupedCount(rows), `${groupedCount(Math.ceil(bytes / 1_024))} KiB`],
+    ]),
+  );
+  const aside = setAside.map(({ accountId, cause, revision, why }) => [
+    accountId,
+    cause,
+    revision?.toString() ?? '-',
+    why,
+  ]);
+  return [
+    rows.length === 0
+      ? 'there are no views yet: a gateway makes them at its start'
+      : fittingTable(VIEWS, rows, context),
+    ...files.map(
+      ({ file, feed, bytes }) => `${file}: ${groupedCount(Math.ceil(bytes / 1_024))} KiB, fed from the ${feed}`,
+    ),
+    ...damaged.map(({ file, why }) => `${file} cannot be read as views (${why})`),
+    aside.length === 0 ? 'no account is set aside' : `\n${fittingTable(ASIDE, aside, context)}`,
+  ].join('\n');
+}
+
+const left = (head: string) => ({ head, align: 'left' }) as const;
+const right = (head: string) => ({ head, align: 'right' }) as const;
+const VIEWS = [
+  ...[left('view'), right('version'), left('state'), right('position'), right('events behind'), right('behind')],
+  ...[right('rows'), right('size')],
+];
+const ASIDE = [left('set aside'), left('cause'), right('revision'), left('why')];

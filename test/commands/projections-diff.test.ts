@@ -1,0 +1,138 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { accountStream, revision } from '../../contracts/ids.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+let whole = '';
+let beside: Record<string, unknown> = {};
+let besideDiff = { exitCode: -1, stdout: '' };
+
+beforeAll(async () => {
+  const gateway = await startTestGateway();
+  whole = gateway.data;
+  for (let at = 0; at < 3; at++) await gateway.issueKey({ name: `key ${at}` });
+  await (await postMessage(gateway, { model: 'svc-mock' })).rest();
+  await gateway.gateway.process.settlement.idle();
+  await gateway.gateway.process.projections.whenWritten();
+  beside = await runHereForJson('projections', 'status', '--data', whole);
+  besideDiff = await runHere('projections', 'diff', '--all', '--data', whole);
+  await gateway.stop();
+});
+
+/** The folder as it was left, with its views changed. */
+function withViews(change: string): string {
+  const data = temporaryFolder();
+  cpSync(whole, data, { recursive: true });
+  const database = new DatabaseSync(join(data, 'views.db'));
+  database.exec(change);
+  database.close();
+  return data;
+}
+
+describe('gateway projections status', () => {
+  it('shows each view beside a running gateway, and without one', async () => {
+    const views = ['balance', 'catalog', 'monthly', 'set_aside'].map((name) => expect.objectContaining({ name }));
+    const file = { feed: 'log', position: expect.any(Number), lag: { events: 0, seconds: 0 }, views };
+    expect(beside).toMatchObject({ files: [{ ...file, state: 'live' }], setAside: [], damaged: [] });
+    expect(await runHereForJson('projections', 'status', '--data', whole)).toMatchObject({
+      files: [{ ...file, state: 'stopped' }],
+    });
+    const { stdout } = await runHere('projections', 'status', '--data', whole);
+    expect(stdout).toMatch(/^balance +\d+ +stopped +\d+ +0 +0 s +1 +\d+ KiB$/m);
+    expect(stdout).toMatch(/views\.db: \d+ KiB, fed from the log\nno account is set aside\n$/);
+  });
+
+  it('says how far views are behind that nobody feeds', async () => {
+    const data = withViews('');
+    expect((await runHere('credits', 'grant', 'acct_test', '--usd', '1', '--data', data)).exitCode).toBe(0);
+    const status = await runHereForJson('projections', 'status', '--data', data);
+    expect(status).toMatchObject({ files: [{ lag: { events: 1, seconds: expect.any(Number) } }] });
+  });
+
+  it('names the event that has set an account aside', async () => {
+    const data = withViews('');
+    const at = await appendPoison(data);
+    const gateway = await startTestGateway({ data });
+    await gateway.gateway.process.projections.whenWritten();
+    await gateway.stop();
+    const { setAside } = await runHereForJson('projections', 'status', '--data', data);
+    const why = expect.stringMatching(/^account-acct_test revision \d+ \(Surprise\): schema version 2 is newer/);
+    expect(setAside).toEqual([{ accountId: 'acct_test', cause: 'unreadable', revision: at, why }]);
+    const { exitCode, stdout } = await runHere('projections', 'diff', '--all', '--data', data);
+    expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/no difference\n$/)]);
+  });
+});
+
+describe('gateway projections diff', () => {
+  it('finds nothing where a gateway has just written its views, runs or not', async () => {
+    expect(besideDiff).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^\d+ rows of \d+ events: no diff/),
+    });
+    expect(await runHere('projections', 'diff', '--all', '--data', whole)).toMatchObject({ exitCode: 0 });
+    expect(await runHere('projections', 'diff', 'acct_test', '--data', whole)).toMatchObject({ exitCode: 0 });
+  });
+
+  it.each([
+    [
+      'an amount',
+      `UPDATE balance_v7 SET state = json_set(state, '$.grants[0].remaining', '7')`,
+      /^balance_v7 acct_test: state\.grants\.0\.remaining: live 7, fold 1000000000\n1|^balance_v7 acct_test: state\.grants/,
+    ],
+    [
+      'a row that is gone',
+      'DELETE FROM monthly_v2_revision',
+      /^monthly_v2_revision acct_test: the row: live -, fold \["\d+"\]$/m,
+    ],
+    [
+      'a row that no event has made',
+      `INSERT INTO monthly_v2 VALUES ('acct_test', '2020-01', 'm', 'input', 'standard', 1, '1', '1', 1)`,
+      /^monthly_v2 acct_test 2020-01 m input standard: the row: live \["1","1","1"\], fold -$/m,
+    ],
+    ['a row that is behind its checkpoint', 'UPDATE balance_v7 SET revision = 2', /: revision: live 2, fold \d+$/m],
+    [
+      'a price',
+      `UPDATE catalog_v3 SET publication = replace(publication, 'Mock', 'Mick')`,
+      /^catalog_v3 0: publication\./m,
+    ],
+  ])('tells both values of %s, with code 5', async (what, change, says) => {
+    const data = withViews(change);
+    const { exitCode, stdout } = await runHere('projections', 'diff', '--all', '--data', data);
+    expect([exitCode, stdout]).toEqual([5, expect.stringMatching(says)]);
+    const one = await runHere('--json', 'projections', 'diff', 'acct_test', '--data', data);
+    expect(one.exitCode).toBe(what === 'a price' ? 0 : 5);
+    expect(JSON.parse(one.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      summary: { differences: what === 'a price' ? 0 : expect.any(Number) },
+    });
+  });
+
+  it('folds no further than the rows have come', async () => {
+    const data = withViews('');
+    await runHere('credits', 'grant', 'acct_test', '--usd', '1', '--data', data);
+    expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
+  });
+
+  it('asks for one account or all', async () => {
+    for (const args of [[], ['acct_test', '--all']])
+      expect(await runHere('projections', 'diff', ...args, '--data', whole)).toMatchObject({ exitCode: 2 });
+    expect(await runHere('projections', 'diff', 'acct_none', '--data', whole)).toMatchObject({ exitCode: 3 });
+  });
+});
+
+/** An event that no program can read, at the end of the account's stream. */
+async function appendPoison(data: string): Promise<number> {
+  const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+  const stream = accountStream('acct_test' as never);
+  const last = (await Array.fromAsync(log.readStream(stream, { direction: 'backwards', limit: 1 })))[0];
+  if (last === undefined) throw new Error('no events');
+  const event = { id: '019a5b3c-0000-7000-8000-00000000000b' as never, type: 'Surprise', data: '{}' };
+  await log.append(stream, last.revision, [{ ...event, metadata: last.metadata }]);
+  await log.close();
+  return revision(last.revision + 1);
+}
