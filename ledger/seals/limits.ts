@@ -16,4 +16,8 @@ export const SEAL_LIMITS = Object.freeze({
   rotateAttempts: 5,
   /** Of a file that seals are copied to, what is read to find the last of them: far more than one line. */
   copyTailBytes: 65_536,
+  /** For that file's place to answer; to start the process that asks it takes seconds on a machine that is busy. */
+  copyAnswerMs: 30_000,
+  /** The same at the gateway's end, which is not held up by it: less than all that is closed with the sealer has. */
+  copyCloseMs: 5_000,
 });

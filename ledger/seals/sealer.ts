@@ -31,6 +31,8 @@ interface SealerOptions {
   readonly afterMs: number;
   /** A file or folder outside of the ledger where seals are written, too. */
   readonly copyTo: string | null;
+  /** For that place to answer; `SEAL_LIMITS.copyAnswerMs` where it is not given. */
+  readonly copyAnswersWithinMs?: number;
   readonly clock: () => number;
   /** Whether the clock, the ledger and this process's claim are such that anything may be written for good. */
   readonly mayWrite: () => boolean;
@@ -40,6 +42,8 @@ interface SealerOptions {
 export interface SealStanding {
   /** Why nothing more is sealed; null where it is. */
   readonly stopped: string | null;
+  /** Why the newest seals are not where `copyTo` says; null where they are, or it says nothing. */
+  readonly uncopied: string | null;
   readonly newest: LedgerSealed | null;
   readonly unsealed: number;
   readonly keys: readonly SealKeyIntroduced[];
@@ -68,6 +72,7 @@ export class Sealer {
   #keeping: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #stopped: string | null = null;
+  #uncopied: string | null = null;
 
   constructor(options: SealerOptions) {
     this.#options = options;
@@ -80,7 +85,7 @@ export class Sealer {
 
   standing(): SealStanding {
     const { newest, unsealed, keys } = this.#sequence;
-    return { stopped: this.#stopped, newest, unsealed, keys: [...keys.values()] };
+    return { stopped: this.#stopped, uncopied: this.#uncopied, newest, unsealed, keys: [...keys.values()] };
   }
 
   async close(): Promise<void> {
@@ -89,6 +94,7 @@ export class Sealer {
     await this.#starting;
     await this.#subscription?.close();
     await this.#sealing;
+    this.#copies?.hurry();
     await this.#keeping;
   }
 
@@ -98,7 +104,11 @@ export class Sealer {
     const after = await untilLogAnswers(() => this.#readKnown(), { signal });
     if (signal.aborted) return;
     this.#key = key(this.#known === NO_STREAM);
-    if (copyTo !== null && this.#ledgerId !== null) this.#copies = new SealCopies(log, copyTo, this.#ledgerId);
+    if (copyTo !== null && this.#ledgerId !== null)
+      this.#copies = new SealCopies({
+        ...{ log, to: copyTo, ledgerId: this.#ledgerId },
+        answersWithinMs: this.#options.copyAnswersWithinMs ?? SEAL_LIMITS.copyAnswerMs,
+      });
     this.#subscription =
       log.readLeaves === undefined
         ? log.subscribeAll({
@@ -304,13 +314,28 @@ export class Sealer {
     const { dataFolder, logger } = this.#options;
     for (let through: Revision | null = null; through !== this.#sequence.revision; ) {
       through = this.#sequence.revision;
+      const { frontier } = this.#sequence;
       try {
-        await this.#copies?.add();
-        const { frontier } = this.#sequence;
         if (frontier !== null) await writeFrontier(dataFolder, frontier);
       } catch (error) {
-        logger.error({ err: error }, 'seals could not be written outside of the ledger; it is tried with the next one');
+        logger.error(
+          { err: error },
+          'how far seals go could not be written beside the ledger; it is tried with the next one',
+        );
       }
+      await this.#copy();
+    }
+  }
+
+  async #copy(): Promise<void> {
+    const { copyTo, logger } = this.#options;
+    try {
+      await this.#copies?.add();
+      this.#uncopied = null;
+    } catch (error) {
+      this.#uncopied = error instanceof Error ? error.message : String(error);
+      const what = 'seals could not be written outside of the ledger; it is tried with the next one';
+      logger.error({ err: error, copyTo }, what);
     }
   }
 

@@ -38,10 +38,11 @@ export const ledgerKeys = (sealer: Sealer | null): unknown => ({
 /** What /status of the operators' listener says of the seals: how far they go, or why there are none. */
 export function sealStatus(sealer: Sealer | null): unknown {
   if (sealer === null) return { ok: false, reason: NO_KEY };
-  const { newest, stopped, unsealed } = sealer.standing();
+  const { newest, stopped, uncopied, unsealed } = sealer.standing();
+  const reason = stopped ?? (uncopied === null ? null : `seals are not copied: ${uncopied}`);
   return {
-    ok: stopped === null,
-    ...(stopped === null ? {} : { reason: stopped }),
+    ok: reason === null,
+    ...(reason === null ? {} : { reason }),
     newestSeal: newest,
     eventsBehind: unsealed,
   };

@@ -1,12 +1,14 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventLog } from '../../../contracts/event-log.ts';
-import { NO_STREAM, revision, SEALS_STREAM } from '../../../contracts/ids.ts';
+import { type LedgerId, NO_STREAM, revision, SEALS_STREAM } from '../../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { rotateSealKey } from '../../../ledger/seals/rotate-key.ts';
+import { SealCopies } from '../../../ledger/seals/seal-copies.ts';
 import { keyOfFolder } from '../../../ledger/seals/seal-keys.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
 import { chainOf } from '../../fixtures/ledger/seal-chain.ts';
@@ -288,5 +290,44 @@ describe('a copy outside of the log', () => {
     await sealer.close();
     expect(lines.join()).toContain('seals could not be written outside of the ledger');
     expect(sealer.standing().stopped).toBeNull();
+  });
+
+  it('whose place does not answer is told, holds up no sealing, and ends with the sealer', async () => {
+    const log = await newLog();
+    await write(log, 9);
+    const copyTo = join(temporaryFolder(), 'seals.ndjson');
+    execFileSync('mkfifo', [copyTo]);
+    // Full, so that whoever writes to it waits, as at a share whose server is away.
+    const reader = openSync(copyTo, constants.O_RDWR | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(reader));
+    expect(() => writeSync(reader, Buffer.alloc(1 << 20)) && writeSync(reader, 'x')).toThrow(/EAGAIN/);
+    const { sealer, lines } = started(log, { copyTo, copyAnswersWithinMs: 300 });
+    await untilSealed(log, 1);
+    await expect.poll(() => sealer.standing().uncopied).toMatch(/has not answered within 0.3 s/);
+    await write(log, 10);
+    await untilSealed(log, 2);
+    await sealer.close();
+    expect(lines.join()).toContain('seals could not be written outside of the ledger');
+  });
+
+  it('that ends with what the log has not is told and left as it is: a log that was cut, or of another ledger', async () => {
+    const copyTo = join(temporaryFolder(), 'seals.ndjson');
+    const first = await newLog();
+    await write(first, 29);
+    const one = started(first, { copyTo });
+    await untilSealed(first, 3);
+    await one.sealer.close();
+    const kept = readFileSync(copyTo, 'utf8');
+    for (const count of [9, 49]) {
+      const other = await newLog();
+      await write(other, count);
+      const { sealer } = started(other);
+      await untilSealed(other, Math.ceil(count / 10));
+      await sealer.close();
+      const { ledgerId } = (await chainOf(other)).seals[0] as { ledgerId: LedgerId };
+      const copies = new SealCopies({ log: other, to: copyTo, ledgerId, answersWithinMs: 60_000 });
+      await expect(copies.add()).rejects.toThrow(/revision 3 of the stream seals, is not in this ledger/);
+      expect(readFileSync(copyTo, 'utf8')).toBe(kept);
+    }
   });
 });
