@@ -1,6 +1,6 @@
 import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
 import { assertFormsRead, BASE_FORMS, type Forms, formsTogether, OWN_FORMS } from '../../contracts/event-forms.ts';
-import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
+import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { LEDGER_STREAM, NO_STREAM, type Revision } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 
@@ -18,7 +18,7 @@ export interface LedgerState {
  * @throws EventLogError, UnreadableEventError, also when an event of another stream's types stands there; UnreadFormsError
  *   where the ledger has adopted forms that this program does not read
  */
-export async function readLedgerState(log: EventLog, own: Forms = OWN_FORMS): Promise<LedgerState> {
+export async function readLedgerState(log: ReadableLog, own: Forms = OWN_FORMS): Promise<LedgerState> {
   let state: LedgerState = { revision: NO_STREAM, identity: null, adopted: BASE_FORMS };
   for await (const recorded of log.readStream(LEDGER_STREAM)) state = evolve(state, recorded);
   assertFormsRead(state.adopted, own);

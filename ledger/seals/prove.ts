@@ -14,6 +14,7 @@ import {
   RangeRoots,
   rootByInclusion,
 } from './merkle.ts';
+import { newestSeal } from './newest-seal.ts';
 import type { LedgerSealed } from './seal-signature.ts';
 
 const hashField = z.string().regex(/^[0-9a-f]{64}$/);
@@ -54,8 +55,8 @@ export interface Unproved {
 
 /** Reads the log up to its newest seal, once for where the event stands and once for the hashes. @throws EventLogError */
 export async function prove(log: ReadableLog, question: ProofQuestion): Promise<Proof | Unproved> {
-  const seal = await newestSeal(log);
-  if (seal === null) return { problem: 'nothing is sealed yet' };
+  const seal = (await newestSeal(log))?.seal;
+  if (seal === undefined) return { problem: 'nothing is sealed yet' };
   const ordinal = question.eventId === null ? null : await ordinalOf(log, question.eventId);
   if (ordinal === -1) return { problem: `there is no event ${question.eventId}` };
   if (ordinal !== null && ordinal >= seal.treeSize)
@@ -126,14 +127,6 @@ async function ordinalOf(log: ReadableLog, id: EventId): Promise<number> {
     ordinal += 1;
   }
   return -1;
-}
-
-async function newestSeal(log: ReadableLog): Promise<LedgerSealed | null> {
-  for await (const event of log.readStream(SEALS_STREAM, { direction: 'backwards' })) {
-    const { type, data } = decodeEvent(event);
-    if (type === 'LedgerSealed') return data;
-  }
-  return null;
 }
 
 async function sealNumber(log: ReadableLog, seal: number): Promise<LedgerSealed | null> {

@@ -1,7 +1,7 @@
 import { eventMetadataSchema } from '../../contracts/event-codec.ts';
 import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
-import { position } from '../../contracts/ids.ts';
 import { jsonOf } from '../../contracts/json-object.ts';
+import { lastEvent } from '../../ledger/last-event.ts';
 
 interface NewestEvent {
   /** When it was written: by the stamp of the log's server, else by the word of who wrote it. Null where neither is there. */
@@ -12,12 +12,8 @@ interface NewestEvent {
 
 /** The ledger's newest event; null where the ledger is empty. @throws EventLogError when the log does not answer. */
 export async function newestEvent(log: EventLog): Promise<NewestEvent | null> {
-  const head = await log.headPosition();
-  if (head === null) return null;
-  for await (const event of log.readAll({ after: head === 0 ? null : position(head - 1), limit: 1 })) {
-    return timeOf(event);
-  }
-  return null;
+  const newest = await lastEvent(log);
+  return newest && timeOf(newest);
 }
 
 export function timeOf({ stampedAtMs, metadata }: RecordedEvent): NewestEvent {

@@ -6,6 +6,8 @@ import { addCreditsCommands } from './accounts/credits-commands.ts';
 import { addKeyCommands } from './accounts/key-commands.ts';
 import { addLimitCommands } from './accounts/limit-commands.ts';
 import { addReinstateCommand } from './accounts/reinstate-command.ts';
+import { addBackupCommand } from './backup/backup-command.ts';
+import { addRestoreCommand } from './backup/restore-command.ts';
 import { addCatalogCommands } from './catalog/catalog-commands.ts';
 import { pathArgument } from './command-arguments.ts';
 import type { CommandContext } from './command-context.ts';
@@ -58,6 +60,8 @@ export function gatewayProgram(context: CommandContext): Command {
   addProveCommands(ledger, context);
   addFormsCommand(ledger, context);
   addKeysCommand(ledger, context);
+  addBackupCommand(ledger, context);
+  addRestoreCommand(ledger, context);
   addAcceptLossCommand(ledger, context);
   addProjectionsCommands(
     program.command('projections').description('the views that requests are admitted by'),

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Configuration } from '../../contracts/configuration.ts';
+import { assertNotBeingRestored } from '../../ledger/backup/restore-folder.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
 import { makeFolders } from '../../ledger/folder-owner.ts';
 import { type FolderNote, readNote } from '../../ledger/identity/folder-note.ts';
@@ -40,6 +41,7 @@ export function ledgerToBegin(configuration: Configuration): string | null {
 /** Where the ledger's file would be; null where it is, or the ledger is in no file. */
 function missingFile({ eventLog, data }: Configuration): string | null {
   // Asked by whoever opens a ledger, and before that.
+  assertNotBeingRestored(data);
   if (eventLog.kind === 'eventstoredb') assertOwnPrefix({ eventLog, data }, knowledgeOf(data) !== 'none');
   const file = ledgerPlace({ eventLog, data });
   return eventLog.kind !== 'sqlite' || existsSync(file) ? null : file;

@@ -1,13 +1,16 @@
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ledgerLost } from '../../ledger/identity/ledger-lost.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 /** What each command does with a ledger that has lost events that the data folder knows of. */
 const REPORT = new URL('./provider-usage.csv', import.meta.url).pathname;
 const CATALOG = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
+const BACKUP = join(temporaryFolder(), 'backup');
 const REASON = ['--reason', 'test'];
 const WRITING: readonly (readonly [string, readonly string[]])[] = [
   ['account open', ['--email', 'bob@example.com']],
@@ -45,6 +48,7 @@ const READING: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['ledger report', ['--month', '2026-11'], /Books of 2026-11/],
   ['ledger keys', [], /no key has been introduced/],
   ['projections status', [], /there are no views yet/],
+  ['ledger backup', [BACKUP], /verified/],
 ];
 /** What they are asked for is not there, or no more. */
 const IN_VAIN: readonly (readonly [string, readonly string[], RegExp])[] = [
@@ -54,7 +58,7 @@ const IN_VAIN: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['projections diff', ['--all'], /the views know another ledger/],
 ];
 /** They look themselves at which ledger it is; the last two read none. */
-const OTHERS = ['serve', 'doctor', 'ledger accept-loss', 'ledger check-proof', 'completion'];
+const OTHERS = ['serve', 'doctor', 'ledger accept-loss', 'ledger restore', 'ledger check-proof', 'completion'];
 
 const lost = ledgerLost('ledger.db', {
   lost: [

@@ -2,11 +2,9 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
-import { SEALS_STREAM } from '../../../contracts/ids.ts';
-import { hexOf, sha256 } from '../../../ledger/seals/merkle.ts';
+import { newestSeal } from '../../../ledger/seals/newest-seal.ts';
 import { readSealKeys, rotateSealKey, unvouched, withValidity } from '../../../ledger/seals/rotate-key.ts';
 import { keyOfFile, nextKeyOfFolder, type SealKey, sealKeyFile, takeNextKey } from '../../../ledger/seals/seal-keys.ts';
-import { readSealEvent } from '../../../ledger/seals/sealed-sequence.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
 import { sealKeySource } from '../configuration/seal-key-of.ts';
@@ -113,21 +111,15 @@ function nextKey({ seals, data }: Configuration, keyFile: string | undefined): S
 }
 
 async function showDigest(context: CommandContext, command: Command, log: EventLog): Promise<void> {
-  for await (const recorded of log.readStream(SEALS_STREAM, { direction: 'backwards' })) {
-    const event = readSealEvent(recorded);
-    if (event.type !== 'LedgerSealed') continue;
-    const { seal, sealedAt, treeSize, treeRoot } = event.data;
-    const digest = hexOf(sha256(recorded.data));
-    const text = facts([
-      ...([
-        ['seal', String(seal)],
-        ['sealed at', sealedAt],
-        ['events', String(treeSize)],
-        ['SHA-256', digest],
-      ] as const),
-    ]);
-    show(context, command, { json: { seal, sealedAt, treeSize, treeRoot, sha256: digest }, text });
-    return;
-  }
-  throw new CommandError('there is no seal yet', EXIT.refused);
+  const newest = await newestSeal(log);
+  if (newest === null) throw new CommandError('there is no seal yet', EXIT.refused);
+  const { sha256 } = newest;
+  const { seal, sealedAt, treeSize, treeRoot } = newest.seal;
+  const text = facts([
+    ['seal', String(seal)],
+    ['sealed at', sealedAt],
+    ['events', String(treeSize)],
+    ['SHA-256', sha256],
+  ]);
+  show(context, command, { json: { seal, sealedAt, treeSize, treeRoot, sha256 }, text });
 }

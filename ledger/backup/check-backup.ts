@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { checkWhole } from '../event-log/sqlite/check-whole.ts';
+import { SQLITE_LIMITS } from '../event-log/sqlite/limits.ts';
+import { withLogFile } from '../event-log/sqlite/log-file.ts';
+import { readBesideGateway } from '../journal/read-beside-gateway.ts';
+import { journalFolder } from '../journal/segment-folder.ts';
+import { BackupFault } from './backup-fault.ts';
+import { filesIn, readBackedUpFile } from './list-files.ts';
+import { lookAtLedger } from './look-at-ledger.ts';
+import { type BackupManifest, MANIFEST_FILE, readManifest } from './manifest.ts';
+import { LEDGER_COPY } from './names.ts';
+
+/**
+ * Whether a backup is what its manifest says: each file, to the byte, no other, and in them the ledger, whole and up to its
+ * head, and the journal's requests. Nothing is changed or left in it.
+ * @param onFile told of each file that has been read @throws BackupFault, EventLogError, JournalError; Error of the file system
+ */
+export async function checkBackup(folder: string, onFile: (bytes: number) => void): Promise<BackupManifest> {
+  const manifest = readManifest(folder);
+  const { files, ledger } = manifest;
+  for (const file of files) {
+    if (!existsSync(join(folder, file.path))) throw new BackupFault(`${join(folder, file.path)} is not there`);
+    const found = await readBackedUpFile(folder, file.path);
+    if (!isDeepStrictEqual(found, file)) throw changed(folder, file.path);
+    onFile(file.bytes);
+  }
+  const listed = new Set([MANIFEST_FILE, ...files.map(({ path }) => path)]);
+  const other = filesIn(folder).find((path) => !listed.has(path));
+  if (other !== undefined)
+    throw new BackupFault(`${join(folder, other)} is none of the backup’s: its manifest has no such file`);
+  await checkContents(folder, manifest);
+  if (listed.has(LEDGER_COPY) && !isDeepStrictEqual(await ledgerIn(folder), ledger)) throw changed(folder, LEDGER_COPY);
+  return manifest;
+}
+
+const changed = (folder: string, path: string): BackupFault =>
+  new BackupFault(`${join(folder, path)} is not as it was backed up: take another backup`);
+
+async function checkContents(folder: string, { requests }: Pick<BackupManifest, 'requests'>): Promise<void> {
+  if (existsSync(join(folder, LEDGER_COPY))) checkWhole(join(folder, LEDGER_COPY), SQLITE_LIMITS.busyMs);
+  const found = requestsIn(folder);
+  if (found !== requests)
+    throw new BackupFault(`the journal in ${folder} has ${found} requests, and its manifest says ${requests}`);
+}
+
+/** Which ledger the copy in a folder is of. @throws EventLogError, UnreadableEventError */
+export const ledgerIn = (folder: string) => withLogFile(join(folder, LEDGER_COPY), lookAtLedger);
+
+/** How many requests the journal in a folder has. @throws as `readBesideGateway` */
+export const requestsIn = (folder: string): number =>
+  existsSync(journalFolder(folder)) ? readBesideGateway(journalFolder(folder)).length : 0;

@@ -1,0 +1,106 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolders } from '../folder-owner.ts';
+import { NOTE_FILE } from '../identity/folder-note.ts';
+import { LedgerLostError } from '../identity/ledger-lost.ts';
+import { type FolderLock, LOCK_FILE, lockFolder } from '../journal/folder-lock.ts';
+import { JournalError } from '../journal/journal-error.ts';
+import { syncFolder } from '../sync-folder.ts';
+import { LEDGER_COPY } from './names.ts';
+import { settleFolder } from './partial-folder.ts';
+
+/** In a data folder: what is being restored, and what has been, and is moved to its place. */
+const PARTIAL = 'restore.partial';
+const WHOLE = 'restore.whole';
+/** What may lie in a folder into which a ledger is restored: what a backup does not have. */
+const BESIDE = /^seal-key/;
+
+/** A folder into which nothing can be restored: the message says why. */
+export class NotRestorableError extends Error {
+  override readonly name = 'NotRestorableError';
+}
+
+/** Until a restore has come to its end, nobody begins a ledger in its folder, or takes a part for the whole. @throws LedgerLostError */
+export function assertNotBeingRestored(data: string): void {
+  if (!existsSync(join(data, PARTIAL)) && !existsSync(join(data, WHOLE))) return;
+  throw new LedgerLostError(
+    `${data}: a ledger is being restored here, or that was ended in between; run \`gateway ledger restore\` again`,
+    'the ledger is being restored',
+  );
+}
+
+/**
+ * A data folder into which a backup is restored. What is made has another name until it is whole: ended in between, it is made
+ * again from its beginning, or, once it was whole, moved on to its place; and until its end nothing else uses the folder.
+ */
+export class RestoreFolder {
+  readonly #data: string;
+  readonly #lock: FolderLock;
+
+  private constructor(data: string, lock: FolderLock) {
+    this.#data = data;
+    this.#lock = lock;
+  }
+
+  /**
+   * Begins anew, in a folder that is empty, or has what is left of a restore that was ended in between; null where that had
+   * made all of it, and `finish` is what is left. @throws NotRestorableError; Error of the file system
+   */
+  static begin(data: string): RestoreFolder | null {
+    makeFolders(data);
+    const names = readdirSync(data).filter((name) => !BESIDE.test(name));
+    if (names.includes(WHOLE)) return null;
+    const other = names.find((name) => name !== PARTIAL);
+    if (other !== undefined)
+      throw new NotRestorableError(`${data} is not empty (${other}): a ledger is restored into a new data folder`);
+    if (names.length === 0) mkdirSync(join(data, PARTIAL), { mode: 0o700 });
+    const lock = lockOf(data);
+    for (const name of readdirSync(join(data, PARTIAL)))
+      if (!name.startsWith(LOCK_FILE)) rmSync(join(data, PARTIAL, name), { recursive: true });
+    return new RestoreFolder(data, lock);
+  }
+
+  /** Where what is restored is made. */
+  get path(): string {
+    return join(this.#data, PARTIAL);
+  }
+
+  /** All of it is made, and on disk. @throws Error of the file system */
+  end(): void {
+    this.#lock.release();
+    rmSync(join(this.path, LOCK_FILE));
+    settleFolder(this.path);
+    renameSync(this.path, join(this.#data, WHOLE));
+    syncFolder(this.#data);
+  }
+
+  /** Nothing of it is kept, and the folder is as it was. */
+  drop(): void {
+    this.#lock.release();
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+/** @throws NotRestorableError */
+function lockOf(data: string): FolderLock {
+  try {
+    return lockFolder(join(data, PARTIAL));
+  } catch (error) {
+    if (!(error instanceof JournalError) || error.kind !== 'in_use') throw error;
+    throw new NotRestorableError(`another process is restoring a ledger into ${data}`);
+  }
+}
+
+/** What was made is moved to its place, the ledger last; can be done again. @param onMoved told of each */
+export function finishRestore(data: string, onMoved: (name: string) => void): void {
+  const whole = join(data, WHOLE);
+  const last = [NOTE_FILE, LEDGER_COPY];
+  const names = readdirSync(whole).sort((one, other) => last.indexOf(one) - last.indexOf(other));
+  for (const name of names) {
+    renameSync(join(whole, name), join(data, name));
+    onMoved(name);
+  }
+  syncFolder(data);
+  rmdirSync(whole);
+  syncFolder(data);
+}

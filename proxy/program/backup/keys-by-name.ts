@@ -1,0 +1,22 @@
+import type { Configuration } from '../../../contracts/configuration.ts';
+import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
+
+/** The secrets that a configuration needs, by their names: what a backup has of them. */
+export function keysByName({
+  providers,
+  seals,
+  eventLog,
+  kafka,
+  data,
+}: Configuration): { use: string; name: string }[] {
+  const of = (use: string, name: string) => [{ use, name }];
+  const sealKey = seals.key;
+  return [
+    ...Object.entries(providers).flatMap(([name, { apiKeyEnv }]) => of(`providers.${name}`, apiKeyEnv)),
+    ...(sealKey?.type === 'data folder' ? of('seals', sealKeyFile(data)) : []),
+    ...(sealKey?.type === 'file' ? of('seals', sealKey.file) : []),
+    ...(sealKey?.type === 'text' ? of('seals', 'the variable that seals.keyEnv names') : []),
+    ...(eventLog.kind === 'eventstoredb' ? of('eventLog', 'the connection string') : []),
+    ...(kafka === null ? [] : of('kafka', 'what kafka.ssl and kafka.sasl name')),
+  ];
+}
