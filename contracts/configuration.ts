@@ -239,7 +239,7 @@ export const configurationSchema = sections.transform(
 
 type Parsed = z.infer<typeof configurationSchema>;
 export type ProviderConfiguration = z.infer<typeof providerSchema> & { readonly apiKey: string };
-type EventLogConfiguration =
+export type EventLogConfiguration =
   | { readonly kind: 'sqlite' }
   | { readonly kind: 'eventstoredb'; readonly connectionString: string; readonly streamPrefix: string };
 /** Where the key of seals is: in a file, in a variable's text, or in the data folder, which gets one where it has none. */

@@ -30,11 +30,17 @@ export const BASE_FORMS: Forms = Object.freeze({
  */
 const PASSED_BY: ReadonlySet<string> = new Set<EventType>(['ProviderReconciled', 'LedgerSealed', 'SealKeyIntroduced']);
 
+/**
+ * With it a log ends, and where the ledger goes on it stands before the end of what was copied: a program that does not read it
+ * must not go on there, so nobody is asked.
+ */
+const ENDING: ReadonlySet<string> = new Set<EventType>(['LedgerMoved']);
+
 /** What this program reads, and writes once the ledger has adopted it. */
 export const OWN_FORMS: Forms = Object.freeze(
   Object.fromEntries(
     Object.keys(EVENT_SCHEMAS)
-      .filter((type) => !PASSED_BY.has(type))
+      .filter((type) => !PASSED_BY.has(type) && !ENDING.has(type))
       .map((type) => [type, versionOf(type as EventType)]),
   ),
 );

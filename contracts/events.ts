@@ -150,7 +150,10 @@ const proxyEvents = {
 
 /** The stream `ledger`: which ledger this is, what of it was lost and given up, and in which forms it is written. */
 const ledgerEvents = {
-  /** The first event of a new ledger; of one from before, what the first gateway that opens it appends. */
+  /**
+   * The first event of a new ledger; of one from before, what the first gateway that opens it appends. Behind `LedgerMoved` the
+   * same again: the ledger is here.
+   */
   LedgerIdentified: z.strictObject({ ledgerId: ledgerIdField, generation: z.int().min(1), identifiedAt: instantField }),
   /** An operator has accepted that the ledger lacks what others knew of it: a new generation begins, all anew. */
   LossAccepted: z.strictObject({
@@ -178,6 +181,20 @@ const ledgerEvents = {
     requests: z.array(z.strictObject({ requestId: requestIdField, accountId: accountIdField, cause: text })),
     requestsLeftOut: z.int().min(0),
     reason: text,
+    actor: text,
+  }),
+  /**
+   * The last event of a log: the ledger goes on in another one, which has all of this one's. There `LedgerIdentified` stands
+   * behind it, once everything is there.
+   */
+  LedgerMoved: z.strictObject({
+    ledgerId: ledgerIdField,
+    generation: z.int().min(1),
+    /** The other log, as an operator knows it: its file, or the server, without its credentials. */
+    to: text,
+    /** The last event before it that whoever wrote it knew of. */
+    head: z.strictObject({ stream: text, revision: z.int().min(0), id: text }),
+    movedAt: instantField,
     actor: text,
   }),
   /** From here on events may have these forms, too (type → schemaVersion); who reads less does not start. For good. */
@@ -235,3 +252,4 @@ export type ExceptionApproved = EventData<'ExceptionApproved'>;
 export type Outcome = UsageRecorded['outcome'];
 
 export const isAccountEvent = (event: DomainEvent): event is AccountEvent => Object.hasOwn(accountEvents, event.type);
+export const isLedgerEvent = (event: DomainEvent): event is LedgerEvent => Object.hasOwn(ledgerEvents, event.type);

@@ -41,6 +41,8 @@ export const CATALOG_STREAM = 'catalog' as StreamName;
 export const LEDGER_STREAM = 'ledger' as StreamName;
 /** What fixes the events of all other streams (seal-events.ts). */
 export const SEALS_STREAM = 'seals' as StreamName;
+/** Where a log says that a ledger is being copied to it (ledger/copy/); nothing of the ledger. */
+export const COPY_STREAM = 'copy' as StreamName;
 /** Where the relay of a feed keeps its claim and its checkpoint. */
 export const relayStream = (feed: string): StreamName => `relay-${feed}` as StreamName;
 /** Where a proxy claims its name. */

@@ -1,6 +1,6 @@
 import { decodeEvent, UnreadableEventError } from '../contracts/event-codec.ts';
 import type { RecordedEvent } from '../contracts/event-log.ts';
-import type { LedgerEvent } from '../contracts/events.ts';
+import { isLedgerEvent, type LedgerEvent } from '../contracts/events.ts';
 import { type AccountId, accountOfStream, CATALOG_STREAM, LEDGER_STREAM } from '../contracts/ids.ts';
 import type { AccountViews } from './account-views.ts';
 import type { CatalogView } from './catalog-view.ts';
@@ -57,7 +57,7 @@ export class EventFold {
 
   #tellLedgerEvent(recorded: RecordedEvent): void {
     const event = decodeEvent(recorded);
-    if (event.type !== 'LedgerIdentified' && event.type !== 'LossAccepted' && event.type !== 'FormsAdopted')
+    if (!isLedgerEvent(event))
       throw new UnreadableEventError(`${recorded.stream}: ${event.type} does not belong there`);
     this.#views.onLedgerEvent?.(event);
   }

@@ -12,16 +12,18 @@ type Follows = (event: StoredEvent, tell: Told) => void;
  */
 export class OwnStreams {
   readonly #streams = new Map<string, { revision: number; readonly follows: Follows | null }>();
+  #moves = 0;
 
   /** @param stored null where it cannot be read */
   take({ stream, revision, type }: RecordedEvent, stored: StoredEvent | null, tell: Told): void {
-    const known = this.#streams.get(stream) ?? { revision: -1, follows: followsIn(stream) };
+    const known = this.#streams.get(stream) ?? { revision: -1, follows: followsIn(stream, () => this.#moves) };
     this.#streams.set(stream, known);
     if (revision !== known.revision + 1) tell(`revision ${revision} follows ${known.revision}`);
     known.revision = revision;
     if (known.follows === null) tell('a stream that is none of a ledger');
     else if (stored !== null && CATEGORIES.get(type) !== categoryOf(stream)) tell(`${type} does not belong there`);
     else if (stored !== null) known.follows(stored, tell);
+    if (type === 'LedgerMoved') this.#moves++;
   }
 }
 
@@ -33,6 +35,7 @@ const CATEGORY: Readonly<Record<Exclude<EventType, AccountEvent['type']>, Ledger
   CatalogPublished: 'catalog',
   LedgerIdentified: 'ledger',
   LossAccepted: 'ledger',
+  LedgerMoved: 'ledger',
   FormsAdopted: 'ledger',
   RelayClaimed: 'relay',
   RelayCheckpointed: 'relay',
@@ -44,8 +47,8 @@ const CATEGORY: Readonly<Record<Exclude<EventType, AccountEvent['type']>, Ledger
 };
 const CATEGORIES: ReadonlyMap<string, LedgerCategory> = new Map(Object.entries(CATEGORY));
 
-/** Null for a stream that is none of a ledger. */
-function followsIn(stream: string): Follows | null {
+/** Null for a stream that is none of a ledger. @param moves how often the ledger has left a log */
+function followsIn(stream: string, moves: () => number): Follows | null {
   switch (categoryOf(stream)) {
     case 'catalog':
       // Its versions and cards are looked at with the prices.
@@ -53,7 +56,7 @@ function followsIn(stream: string): Follows | null {
     case 'ledger':
       return stream === 'ledger' ? ledgerEvents() : null;
     case 'relay':
-      return relayEvents();
+      return relayEvents(moves);
     case 'proxy':
       return claims(nameIn(stream));
     case 'reconciliation':
@@ -73,8 +76,10 @@ interface Identified {
 /** One identity for ever; each accepted loss begins a later generation, and forms are only added. */
 function ledgerEvents(): Follows {
   let identity: Identified | null = null;
+  let isMoved = false;
   const adopted = new Map<string, number>();
   return ({ type, data }, tell) => {
+    if (isMoved && type !== 'LedgerIdentified') tell(`${type} of a ledger that has moved to another log`);
     if (type === 'FormsAdopted') {
       const { forms } = data as { readonly forms: Readonly<Record<string, number>> };
       if (identity === null) tell('forms are adopted by a ledger without an identity');
@@ -85,8 +90,13 @@ function ledgerEvents(): Follows {
     }
     const { ledgerId, generation } = data as Identified;
     if (type === 'LedgerIdentified') {
-      if (identity !== null) tell('the ledger is identified twice', ledgerId, identity.ledgerId);
+      if (isMoved) tellOther(identity, { ledgerId, generation }, tell);
+      else if (identity !== null) tell('the ledger is identified twice', ledgerId, identity.ledgerId);
       else if (generation !== 1) tell("the ledger's first generation", generation, 1);
+      isMoved = false;
+    } else if (type === 'LedgerMoved') {
+      tellOther(identity, { ledgerId, generation }, tell);
+      isMoved = true;
     } else {
       if (identity === null) tell('a loss of a ledger without an identity');
       else if (ledgerId !== identity.ledgerId) tell('the ledger', ledgerId, identity.ledgerId);
@@ -97,6 +107,11 @@ function ledgerEvents(): Follows {
   };
 }
 
+function tellOther(is: Identified | null, { ledgerId, generation }: Identified, tell: Told): void {
+  if (ledgerId !== is?.ledgerId) tell('the ledger', ledgerId, is?.ledgerId ?? 'one with an identity');
+  else if (generation !== is.generation) tell('the generation', generation, is.generation);
+}
+
 interface RelayData {
   readonly relay: string;
   readonly epoch: number;
@@ -104,9 +119,12 @@ interface RelayData {
   readonly until: string;
 }
 
-/** Claims one after the other, each the next epoch; a checkpoint is of the one that has the claim, and goes on, or begins anew. */
-function relayEvents(): Follows {
-  let [epoch, position] = [0, 0];
+/**
+ * Claims one after the other, each the next epoch; a checkpoint is of the one that has the claim, and goes on, or begins anew, as it
+ * does in another log, whose positions are others.
+ */
+function relayEvents(moves: () => number): Follows {
+  let [epoch, position, log] = [0, 0, moves()];
   let holder: Pick<RelayData, 'relay' | 'until'> | null = null;
   return ({ type, data, metadata }, tell) => {
     const said = data as RelayData;
@@ -125,8 +143,10 @@ function relayEvents(): Follows {
       holder = null;
       return;
     }
-    if (said.position !== 0 && said.position < position) tell('the checkpoint', said.position, `${position} or more`);
+    if (log === moves() && said.position !== 0 && said.position < position)
+      tell('the checkpoint', said.position, `${position} or more`);
     position = said.position;
+    log = moves();
     holder = said;
   };
 }

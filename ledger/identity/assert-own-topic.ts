@@ -45,6 +45,7 @@ export async function assertNoOtherLedger(
     case 'lost':
       throw new LedgerLostError(`${comparison.error.message}\nThen name a new topic in kafka.topic: ${WHY_NEW}.`);
     case 'other ledger':
+    case 'elsewhere':
       throw comparison.error;
     case 'later generation':
       throw ofEarlierGeneration(of, comparison.identity);

@@ -3,7 +3,15 @@ import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { pause } from '../pause.ts';
 import { findLost, type LostEvents } from './find-lost.ts';
 import type { LedgerKnowledge } from './known-ledger.ts';
-import { type LedgerLostError, ledgerLost, olderGeneration, otherLedger, unidentified } from './ledger-lost.ts';
+import {
+  beingCopied,
+  type LedgerLostError,
+  ledgerLost,
+  movedLedger,
+  olderGeneration,
+  otherLedger,
+  unidentified,
+} from './ledger-lost.ts';
 import { type LedgerState, readLedgerState } from './ledger-state.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
 
@@ -31,7 +39,9 @@ export type LedgerComparison =
   | { readonly type: 'later generation'; readonly state: LedgerState; readonly identity: LedgerIdentity }
   /** Not everything is there. `lost` can be empty where the ledger's identity tells. */
   | (LostEvents & { readonly type: 'lost'; readonly state: LedgerState; readonly error: LedgerLostError })
-  | { readonly type: 'other ledger'; readonly error: LedgerLostError };
+  | { readonly type: 'other ledger'; readonly error: LedgerLostError }
+  /** Its place is another one, or this one later: nothing is written here, nor served from here. */
+  | { readonly type: 'elsewhere'; readonly error: LedgerLostError };
 
 export interface CompareOptions {
   readonly log: EventLog;
@@ -47,6 +57,8 @@ async function lookOnce(all: readonly LedgerKnowledge[], { log, where }: Compare
   const state = await readLedgerState(log);
   const is = state.identity;
   const known = all.flatMap(({ source, identity }) => (identity === null ? [] : [{ source, identity }]));
+  const elsewhere = whyElsewhere(where, state);
+  if (elsewhere !== null) return { type: 'elsewhere', error: elsewhere };
   if (is !== null) {
     const other = known.find(({ identity }) => identity.ledgerId !== is.ledgerId);
     if (other !== undefined)
@@ -67,3 +79,7 @@ async function lookOnce(all: readonly LedgerKnowledge[], { log, where }: Compare
   }
   return { type: 'whole', state };
 }
+
+/** Why nothing of a ledger may be written or served where it is looked at; null where it may. */
+export const whyElsewhere = (where: string, { isBeingCopied, moved }: LedgerState): LedgerLostError | null =>
+  isBeingCopied ? beingCopied(where) : moved === null ? null : movedLedger(where, moved);

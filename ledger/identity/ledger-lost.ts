@@ -88,6 +88,23 @@ export const unidentified = (where: string, source: string, known: LedgerIdentit
     `${source} belongs to the ledger ${known.ledgerId}, and the ledger (${where}) has no identity: it is empty, or older than that.\n${HOW}`,
   );
 
+/** @param where the place that it has left */
+export const movedLedger = (where: string, { to, movedAt }: { readonly to: string; readonly movedAt: string }) =>
+  new LedgerLostError(
+    `the ledger (${where}) has moved to ${to} at ${movedAt}: nothing more is written here, and nothing is served from here.\n` +
+      'Name that place in eventLog of the configuration, and start again; where it is said there that the ledger is not whole\n' +
+      'yet, run the same `gateway ledger copy` again first.',
+    'the ledger has moved',
+  );
+
+/** @param where the target of a copy */
+export const beingCopied = (where: string) =>
+  new LedgerLostError(
+    `a ledger is being copied to this place (${where}), and is not whole here yet: nothing is served from it.\n` +
+      '`gateway ledger copy`, run again where the ledger is, goes on with it.',
+    'the ledger is being copied to this place',
+  );
+
 export const laterGeneration = (where: string, is: LedgerIdentity) =>
   new LedgerLostError(
     `a loss of the ledger (${where}) was accepted: its generation ${is.generation} has begun, and the views of this gateway are of an earlier one.\n` +

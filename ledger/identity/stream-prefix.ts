@@ -34,6 +34,11 @@ export function keepPrefix(place: Place, isKnown: boolean): void {
     replaceFile(join(data, PREFIX_FILE), eventLog.streamPrefix);
 }
 
+/** From here on the folder's ledger is under this prefix: it has moved there. */
+export const movePrefix = (data: string, streamPrefix: string): void => {
+  if (keptPrefix(data) !== streamPrefix) replaceFile(join(data, PREFIX_FILE), streamPrefix);
+};
+
 function keptPrefix(data: string): string {
   try {
     return readFileSync(join(data, PREFIX_FILE), 'utf8').trim();

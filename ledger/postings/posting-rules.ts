@@ -50,6 +50,7 @@ export const POSTING_RULES = {
   ProxyClaimed: { none: LEDGER },
   LedgerIdentified: { none: LEDGER },
   LossAccepted: { none: 'what was lost is in no event; what is made good for it is granted anew' },
+  LedgerMoved: { none: LEDGER },
   FormsAdopted: { none: LEDGER },
   SealKeyIntroduced: { none: SEALS },
   LedgerSealed: { none: SEALS },

@@ -31,6 +31,7 @@ const PLACES = {
   ProxyClaimed: null,
   LedgerIdentified: 'month',
   LossAccepted: 'month',
+  LedgerMoved: 'month',
   FormsAdopted: null,
   SealKeyIntroduced: null,
   LedgerSealed: null,

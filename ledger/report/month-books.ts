@@ -78,6 +78,12 @@ export class MonthBooks {
         if (isInMonth) this.#in.month.notes.add(note);
         break;
       }
+      case 'LedgerMoved': {
+        const what = `the ledger moved to another log: ${event.data.to}`;
+        const note = { at, account: null, what, requestId: null, amount: null, why: `by ${event.data.actor}` };
+        if (isInMonth) this.#in.month.notes.add(note);
+        break;
+      }
       case 'ProviderReconciled':
         if (isInMonth) this.#reconciled.push(reconciliation(event.data, at));
         break;

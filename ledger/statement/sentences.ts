@@ -108,6 +108,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   LedgerIdentified: ({ ledgerId, generation }) => `this is ledger ${ledgerId}, generation ${generation}`,
   LossAccepted: ({ generation, lost, lostLeftOut, reason, actor }) =>
     `${actor} gave up what was lost of ${groupedCount(lost.length + lostLeftOut)} streams; generation ${generation} begins: ${reason}`,
+  LedgerMoved: ({ to, movedAt, actor }) => `${actor} moved the ledger to ${to} at ${toTheSecond(movedAt)}`,
   LedgerSealed: ({ seal, first, count, keyId }) =>
     `seal ${groupedCount(seal)} over the events ${groupedCount(first)} to ${groupedCount(first + count - 1)}, signed by the key ${keyId}`,
   SealKeyIntroduced: ({ keyId, introducedBy }) =>

@@ -127,6 +127,11 @@ export class LedgerWatch {
       this.#heardForms(event.data.forms);
       return;
     }
+    if (event.type === 'LedgerMoved') {
+      // In a ledger that has arrived it stands among the events of before.
+      void this.lookAgain();
+      return;
+    }
     const { ledgerId, generation } = event.data;
     if (this.#identity === null || generation <= this.#identity.generation) return;
     this.#report(laterGeneration(this.#options.where, { ledgerId, generation }));
@@ -157,7 +162,7 @@ export class LedgerWatch {
   async #prove(): Promise<void> {
     const { log, clock, onWhole, dataFolder, where, logger } = this.#options;
     const comparison = await this.#compare(this.#folder.all);
-    if (comparison.type === 'other ledger' || comparison.type === 'lost') throw comparison.error;
+    if ('error' in comparison) throw comparison.error;
     if (comparison.type === 'later generation') {
       if (this.#isServing) throw laterGeneration(where, comparison.identity);
       await beginOnGeneration(comparison.identity, { ...this.#options, left: this.left, note: this.#note });

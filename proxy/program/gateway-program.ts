@@ -15,6 +15,7 @@ import { addCompletionCommand } from './completion/completion-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { addExceptionCommands } from './exceptions/exception-commands.ts';
 import { addAcceptLossCommand } from './ledger/accept-loss-command.ts';
+import { addCopyCommand } from './ledger/copy-command.ts';
 import { addFormsCommand } from './ledger/forms-command.ts';
 import { addKeysCommand } from './ledger/keys-command.ts';
 import { addLedgerCommands } from './ledger/ledger-commands.ts';
@@ -67,6 +68,7 @@ export function gatewayProgram(context: CommandContext): Command {
     program.command('projections').description('the views that requests are admitted by'),
     context,
   );
+  addCopyCommand(ledger, context);
   addCompletionCommand(program, context);
   overrideExits(program);
   return program;

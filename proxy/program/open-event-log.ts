@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Configuration } from '../../contracts/configuration.ts';
+import type { Configuration, EventLogConfiguration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import type { LogFollower } from './command-context.ts';
@@ -28,4 +28,16 @@ export async function openEventLog({ eventLog, data }: Configuration, follower?:
     if (faults.length > 0) follower.onFaults(faults);
   });
   return log;
+}
+
+type LogPlace =
+  | Extract<EventLogConfiguration, { kind: 'eventstoredb' }>
+  | { readonly kind: 'sqlite'; readonly path: string };
+
+/** Another log than the configured one, for a command. @throws as `openEventLog` */
+export async function openLogAt(place: LogPlace): Promise<EventLog> {
+  if (place.kind === 'sqlite') return openSqliteEventLog({ path: place.path });
+  const { openEventStoreDbEventLog } = await import('../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts');
+  const { connectionString, streamPrefix } = place;
+  return openEventStoreDbEventLog({ connectionString, streamPrefix, waitForServer: true });
 }

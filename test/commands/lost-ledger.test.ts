@@ -27,6 +27,7 @@ const WRITING: readonly (readonly [string, readonly string[]])[] = [
   ['exception drop', ['req_0123', '--account', 'acct_ada', ...REASON]],
   ['ledger reconcile', [REPORT, '--provider', 'acme']],
   ['ledger keys rotate', []],
+  ['ledger copy', ['--to', 'esdb://127.0.0.1:1']],
   ['relay', []],
   ['relay fill', ['ledger-2']],
 ];

@@ -110,6 +110,7 @@ describe('an event', () => {
       'ProviderReconciled',
       'SealKeyIntroduced',
       'LedgerSealed',
+      'LedgerMoved',
     ]);
   });
 });

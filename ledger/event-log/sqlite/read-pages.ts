@@ -13,6 +13,9 @@ const COLUMNS = `${PLACE}, event.data, event.metadata`;
 const FROM = 'FROM event JOIN stream ON stream.id = event.stream_id';
 const IN_STREAM = `${FROM} WHERE event.stream_id = (SELECT id FROM stream WHERE name = ?)`;
 
+/** As a row of the columns that `eventOf` takes. */
+export const LAST_EVENT = `SELECT ${COLUMNS} ${FROM} ORDER BY event.position DESC LIMIT 1`;
+
 /** Answers one page at a time; nothing stays open between two pages, so that a reader who leaves leaves nothing. */
 export function readPages(database: DatabaseSync): (message: ReadMessage) => ReadAnswer {
   const statements = {

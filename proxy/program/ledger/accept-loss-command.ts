@@ -91,7 +91,7 @@ async function accept(
     const { comparison, known } = await compareWithTopic(log, { folder, configuration }, (reason) =>
       context.warn(`warning: ${reason}\n`),
     );
-    if (comparison.type === 'other ledger') throw comparison.error;
+    if (comparison.type === 'other ledger' || comparison.type === 'elsewhere') throw comparison.error;
     if (comparison.type === 'whole') throw nothingLost(configuration, comparison.state);
     const requests = await findUnsettleable(log, recovered, nowMs);
     const isBegun = comparison.type === 'later generation';

@@ -28,7 +28,7 @@ export async function compareWithTopic(
   const options = { log, where: ledgerPlace(configuration), looks: looksFor(configuration) };
   const comparison = await compareLedger(folder.all, options);
   const alone = { comparison, known: folder.identity };
-  if (comparison.type === 'other ledger' || comparison.type === 'later generation') return alone;
+  if (comparison.type !== 'whole' && comparison.type !== 'lost') return alone;
   if (configuration.kafka === null) return alone;
   const is = comparison.state.identity ?? folder.identity;
   const ofTopic = (await knownByTopic(configuration.kafka, onSilent)).filter(({ identity }) => isOf(identity, is));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog, EventLogError } from '../../../contracts/event-log.ts';
 import { ledgerPlace, looksFor } from '../../../ledger/event-log/ledger-place.ts';
-import { compareLedger } from '../../../ledger/identity/compare-ledger.ts';
+import { compareLedger, whyElsewhere } from '../../../ledger/identity/compare-ledger.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
@@ -24,17 +24,16 @@ export async function proveLedger(
   // What is known is read first: whatever is written meanwhile, the ledger has it.
   const { all, viewsDamage } = knownIn(configuration.data, clock());
   const damaged = viewsDamage === null ? {} : { warning: describeDamage(configuration.data, viewsDamage) };
+  const where = ledgerPlace(configuration);
   if (all.every(({ identity, events }) => identity === null && events.length === 0)) {
     // Nothing to compare with; but what this program cannot read it shall not come upon in the middle of its work.
-    await whileBriefly(() => readLedgerState(log));
-    return { isWhole: viewsDamage === null, error: null, ...damaged };
+    const error = whyElsewhere(where, await whileBriefly(() => readLedgerState(log)));
+    return { isWhole: viewsDamage === null && error === null, error, ...damaged };
   }
-  const where = ledgerPlace(configuration);
   const comparison = await whileBriefly(() => compareLedger(all, { log, where, looks: looksFor(configuration) }));
-  const isRefused = comparison.type === 'lost' || comparison.type === 'other ledger';
   const isWhole = comparison.type === 'whole' && viewsDamage === null;
   const lost = comparison.type === 'lost' && viewsDamage === null ? { lost: comparison.error.what } : {};
-  return { isWhole, error: isRefused ? comparison.error : null, ...lost, ...damaged };
+  return { isWhole, error: 'error' in comparison ? comparison.error : null, ...lost, ...damaged };
 }
 
 /** A command changes nothing in the folder, where a gateway may be at work. */

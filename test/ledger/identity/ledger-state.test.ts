@@ -22,6 +22,13 @@ it('knows which ledger it is, and the forms that were adopted; who does not read
     await log.append(LEDGER_STREAM, revision(at), encodeEvents([{ type: 'FormsAdopted', data }], recording));
   }
   const adopted = { ...BASE_FORMS, FormsAdopted: 1, CreditsDebited: 4 };
-  expect(await readLedgerState(log, adopted)).toEqual({ revision: 2, identity, adopted });
+  expect(await readLedgerState(log, adopted)).toEqual({
+    revision: 2,
+    moved: null,
+    arrivals: 0,
+    isBeingCopied: false,
+    identity,
+    adopted,
+  });
   await expect(readLedgerState(log, { ...adopted, CreditsDebited: 3 })).rejects.toBeInstanceOf(UnreadFormsError);
 });

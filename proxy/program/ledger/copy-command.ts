@@ -1,0 +1,189 @@
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
+import { LEDGER_STREAM, position } from '../../../contracts/ids.ts';
+import { groupedCount } from '../../../contracts/money.ts';
+import { CopyError } from '../../../ledger/copy/copy-error.ts';
+import { type CopiedLedger, type CopySource, copyLedger } from '../../../ledger/copy/move-ledger.ts';
+import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
+import { endFile } from '../../../ledger/event-log/sqlite/end-file.ts';
+import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
+import { movePrefix } from '../../../ledger/identity/stream-prefix.ts';
+import { syncFolder } from '../../../ledger/sync-folder.ts';
+import {
+  assertClockRight,
+  type CommandCall,
+  type CommandContext,
+  CommandError,
+  EXIT,
+  recordingOf,
+  withUnprovenLog,
+} from '../command-context.ts';
+import { ledgerFile, openLogAt } from '../open-event-log.ts';
+import { Progress } from '../progress.ts';
+import { show } from '../show.ts';
+
+interface CopyCommandOptions {
+  readonly to: string;
+  readonly streamPrefix: string;
+  readonly copyOnly?: true;
+}
+
+/** `gateway ledger copy`: the ledger in another log, and that in the place of this one. */
+export function addCopyCommand(ledger: Command, context: CommandContext): void {
+  ledger
+    .command('copy')
+    .description(
+      'copy the ledger to another log, compare every event, check its seals, and move it there: the ledger as it is ends with an' +
+        ' event that says where it went, and nobody writes to it any more. The gateway may run until then. Interrupted, it is run again',
+    )
+    .requiredOption('--to <place>', 'esdb://… of an event store, env:NAME of a variable that has it, or a new file')
+    .option('--stream-prefix <prefix>', 'what the names of its streams begin with in the event store', '')
+    .option(
+      '--copy-only',
+      'copy and compare what is there by now, and leave the ledger where it is; run again without it later',
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway ledger copy --to env:EVENTSTOREDB_URL --copy-only\n  gateway ledger copy --to env:EVENTSTOREDB_URL' +
+        '\n  gateway ledger copy --to data/ledger.db',
+    )
+    .action(async (options: CopyCommandOptions, command: Command) => {
+      await withUnprovenLog(context, command, (log, configuration) =>
+        copy(options, { log, configuration, call: { command, context } }),
+      );
+    });
+}
+
+interface Copying {
+  readonly log: EventLog;
+  readonly configuration: Configuration;
+  readonly call: CommandCall;
+}
+
+async function copy(options: CopyCommandOptions, { log, configuration, call }: Copying): Promise<void> {
+  const { context, command } = call;
+  const { moved } = await readLedgerState(log);
+  if (moved === null) {
+    const { error } = await context.proveLedger(log, configuration);
+    if (error !== null) throw error;
+    await assertClockRight(context, command, { log, configuration });
+  }
+  const to = targetOf(options, configuration, context);
+  const target = await to.open();
+  try {
+    const progress = new Progress(context, 'events');
+    const head = (await log.headPosition()) ?? 1;
+    const told = progressOf(progress, head);
+    const copied = await copyLedger(
+      { log, end: endOf(configuration, log) },
+      { log: target, place: to.place, isShared: to.file === null },
+      {
+        recording: () => recordingOf(context),
+        onCopied: told,
+        onCompared: ({ position }) => told(1, position),
+        move:
+          options.copyOnly === true
+            ? null
+            : {
+                beforeEnd: async () => undefined,
+                beforeArrival: async () => {
+                  if (to.streamPrefix !== null) movePrefix(configuration.data, to.streamPrefix);
+                },
+              },
+      },
+    ).finally(() => progress.end());
+    await target.close();
+    if (copied.hasMoved && to.file !== null) putInPlace(to.file);
+    show(context, command, { json: { ...copied, to: to.place }, text: textOf(copied, to.place) });
+  } catch (error) {
+    throw error instanceof CopyError ? new CommandError(error.message, EXIT.refused) : error;
+  } finally {
+    await target.close();
+  }
+}
+
+interface Target {
+  readonly place: string;
+  /** Null in an event store. */
+  readonly file: string | null;
+  /** Null in a file. */
+  readonly streamPrefix: string | null;
+  readonly open: () => Promise<EventLog>;
+}
+
+const PARTIAL = '.partial';
+
+function targetOf(
+  { to, streamPrefix }: CopyCommandOptions,
+  { data, eventLog }: Configuration,
+  { environment }: CommandContext,
+): Target {
+  const named = to.startsWith('env:') ? (environment[to.slice('env:'.length)] ?? '') : to;
+  if (named === '') throw new CommandError(`--to ${to}: there is no such variable, or nothing in it`, EXIT.usage);
+  if (/^esdb(\+discover)?:\/\//.test(named)) {
+    if (eventLog.kind === 'eventstoredb')
+      throw new CommandError('the ledger is in an event store already: --to names a file', EXIT.usage);
+    const place = { kind: 'eventstoredb', connectionString: named, streamPrefix } as const;
+    return { place: ledgerPlace({ eventLog: place, data }), file: null, streamPrefix, open: () => openLogAt(place) };
+  }
+  if (eventLog.kind === 'sqlite')
+    throw new CommandError('the ledger is in a file already: --to names an event store (esdb://…)', EXIT.usage);
+  const path = resolve(named);
+  const file = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, 'ledger.db') : path;
+  const isThere = existsSync(file);
+  return {
+    ...{ place: file, file, streamPrefix: null },
+    open: () => openLogAt({ kind: 'sqlite', path: isThere ? file : file + PARTIAL }),
+  };
+}
+
+/** How the source ends: a file refuses whatever comes then, by itself. */
+function endOf(configuration: Configuration, log: EventLog): CopySource['end'] {
+  const file = ledgerFile(configuration);
+  if (file !== null) return async (expected, of) => endFile(file, { stream: LEDGER_STREAM, expected, of });
+  return async (expected, of) => {
+    const result = await log.append(LEDGER_STREAM, expected, [of(await newestOf(log))]);
+    return result.type === 'appended';
+  };
+}
+
+async function newestOf(log: EventLog): Promise<RecordedEvent | null> {
+  const head = (await log.headPosition()) ?? 0;
+  for await (const event of log.readAll({ after: head === 0 ? null : position(head - 1), limit: 1 })) return event;
+  return null;
+}
+
+function putInPlace(file: string): void {
+  if (existsSync(file)) return;
+  renameSync(file + PARTIAL, file);
+  rmSync(`${file}${PARTIAL}-pair`, { force: true });
+  syncFolder(dirname(file));
+}
+
+/** How many there will be is taken from positions, which may have any step. */
+const progressOf = (progress: Progress, head: number) => {
+  let count = 0;
+  return (events: number, last: number): void => {
+    count += events;
+    if (events === 1 && count % 4_096 > 0) return;
+    progress.add(events === 1 ? 4_096 : events, Math.round((count * head) / Math.max(1, Math.min(head, last))));
+  };
+};
+
+function textOf({ ledgerId, events, seals, hasMoved }: CopiedLedger, to: string): string {
+  const compared = `${groupedCount(events)} events are the same in ${to}, and their ${groupedCount(seals)} seals hold`;
+  if (!hasMoved)
+    return [
+      compared,
+      'next: the same without --copy-only, which goes on from there and moves the ledger; until then that place serves nobody',
+    ].join('\n');
+  return [
+    compared,
+    `the ledger ${ledgerId} is there now, and nothing more is written where it was`,
+    'next: name that place in eventLog of the configuration, and start gateways and relays again: what is in a journal is',
+    'settled there',
+  ].join('\n');
+}
